@@ -6,10 +6,10 @@ From the root of the repository::
 
 Each try takes a shape of run (generated rows, a database of the user's, a private server of each engine that is here,
 two servers of the user's), begins it, kills it with SIGKILL, and looks at what is there afterwards: processes, mounts,
-folders, and the store. Half of the kills fall at a moment drawn from the whole course of a run, half within 50 ms after
-a trial was promised. A trial is promised once `Store.add_trial` has returned, which it does after its syncs: the run
-then appends a line to a file, by one write and with the time, so that what was promised up to the kill is known. On
-servers of the user's the run's own schemas stay, as documented, and are counted; nothing else there may have changed.
+folders, the run's schemas on servers of the user's, and the store. Half of the kills fall at a moment drawn from the
+whole course of a run, half within 50 ms after a trial was promised. A trial is promised once `Store.add_trial` has
+returned, which it does after its syncs: the run then appends a line to a file, by one write and with the time, so that
+what was promised up to the kill is known. Nothing else on servers of the user's may have changed.
 """
 
 from __future__ import annotations
@@ -89,8 +89,11 @@ class Shape:
     options: tuple[str, ...]
     engine: str = ""
     program: Path = Path()
-    others: Callable[[], tuple[object, int]] = lambda: (None, 0)
-    """What is on servers of the user's, and how many schemas of runs were there and are dropped now."""
+    schemas: Callable[[], list[Path]] = list
+    """The folders of schemas of runs that are on servers of the user's."""
+
+    others: Callable[[], object] = lambda: None
+    """What else is there. Schemas of runs that were left are dropped, so that the next try finds none."""
 
     def place(self, base: Path) -> Place:
         """Where it has store and cache."""
@@ -117,11 +120,11 @@ class Seen:
 
     ended_seconds: list[float] = field(default_factory=list)
     folders_seconds: list[float] = field(default_factory=list)
+    schemas_seconds: list[float] = field(default_factory=list)
     loads: list[float] = field(default_factory=list)
     promised: int = 0
     promised_last: int = 0
     kills_after_promises: int = 0
-    schemas: int = 0
 
     def report(self) -> None:
         """Print it."""
@@ -129,13 +132,16 @@ class Seen:
             f"{self.promised} trials were promised, {self.promised_last} of them in the last {LAST_NS // 1_000_000} ms"
             f" before their run was killed ({self.kills_after_promises} kills)"
         )
-        for what, seconds in (("folders were gone", self.folders_seconds), ("all was gone", self.ended_seconds)):
+        for what, seconds in (
+            ("folders were gone", self.folders_seconds),
+            ("schemas were gone", self.schemas_seconds),
+            ("all was gone", self.ended_seconds),
+        ):
             if seconds:
                 median, most = statistics.median(seconds), max(seconds)
                 print(f"{what} after {median:.2f} s (median of {len(seconds)}), {most:.2f} s (slowest)")
         if self.loads:
             print(f"load average {min(self.loads):.1f} to {max(self.loads):.1f} on {os.cpu_count()} CPUs")
-        print(f"schemas of killed runs on the user's servers: {self.schemas}")
 
 
 def main() -> int:
@@ -175,28 +181,28 @@ def _try(shape: Shape, place: Place, draw: random.Random, tally: Tally, seen: Se
     Raises:
         AssertionError: something was lost, or left.
     """
-    before, _ = shape.others()
+    before = shape.others()
     process = start(shape, place)
     killed_ns = _kill(process, marks_of(place), draw, shape.longest_seconds)
     is_killed = process.returncode == -signal.SIGKILL
     late = ""
     if is_killed:
-        late = _watch_the_end(place, killed_ns, tally, seen)
+        late = _watch_the_end(shape, place, killed_ns, tally, seen)
     process.communicate()
     promised, found = promises(place), _stored(place)
     assert found[: len(promised)] == [p.trial for p in promised], f"{len(promised)} promised, {len(found)} stored"
     assert len(found) <= len(promised) + 1, f"{len(found)} are stored, {len(promised)} promised"
-    after, schemas = shape.others()
-    assert after == before, "something else on a server of the user's has changed"
+    left = shape.schemas()
+    assert shape.others() == before, "something else on a server of the user's has changed"
     assert not late, late
     if not is_killed:
+        assert not left, f"schemas of a run that has ended: {left}"
         require_nothing_left(place, tally)
         return "ended before the kill"
     last = sum(killed_ns - p.at_ns <= LAST_NS for p in promised)
     seen.promised += len(promised)
     seen.promised_last += last
     seen.kills_after_promises += last > 0
-    seen.schemas += schemas
     return "killed"
 
 
@@ -237,19 +243,21 @@ def _kill(process: subprocess.Popen[str], marks: Path, draw: random.Random, long
     return killed_ns
 
 
-def _watch_the_end(place: Place, killed_ns: int, tally: Tally, seen: Seen) -> str:
+def _watch_the_end(shape: Shape, place: Place, killed_ns: int, tally: Tally, seen: Seen) -> str:
     """Wait until nothing is left, and note how long it took. What was too late, if anything was; empty otherwise."""
-    had_folders, in_time = None, True
+    had_folders, had_schemas, in_time = None, None, True
     late: list[str] = []
     while True:
-        folders, others = _folders(place), _others_left(place)
+        folders, others, schemas = _folders(place), _others_left(place), [*map(str, shape.schemas())]
         seconds = (time.monotonic_ns() - killed_ns) / 1e9
         if folders:
             had_folders = seconds
-        if not folders and not others:
+        if schemas:
+            had_schemas = seconds
+        if not folders and not others and not schemas:
             break
         if in_time and seconds > LEFT_SECONDS:
-            in_time, late = False, [*folders, *others]
+            in_time, late = False, [*folders, *others, *schemas]
         if seconds > LOOKED_FOR_SECONDS:
             tally.left_over += 1
             return f"left: {', '.join(late)}"
@@ -257,6 +265,8 @@ def _watch_the_end(place: Place, killed_ns: int, tally: Tally, seen: Seen) -> st
     seen.ended_seconds.append(seconds)
     if had_folders is not None:
         seen.folders_seconds.append(had_folders)
+    if had_schemas is not None:
+        seen.schemas_seconds.append(had_schemas)
     seen.loads.append(os.getloadavg()[0])
     return "" if in_time else f"gone only after {seconds:.1f} s; {LEFT_SECONDS:.0f} s after the kill: {', '.join(late)}"
 
@@ -329,22 +339,22 @@ def _external(folder: Path, stack: contextlib.ExitStack) -> Shape:
     os.environ[VARIABLE] = PASSWORD
     dsns = [own.address(server.port, query=f"?password-env={VARIABLE}") for server in servers]
 
-    def others() -> tuple[object, int]:
-        found = [_others_on(server) for server in servers]
-        return [rows for rows, _ in found], sum(dropped for _, dropped in found)
+    def schemas() -> list[Path]:
+        return [path for server in servers for path in (server.folder / "data").glob("tdelta_*")]
 
-    return Shape("dsn", (*BRIEF, "--baseline", dsns[0], "--encrypted", dsns[1]), others=others)
+    def others() -> object:
+        return [_others_on(server) for server in servers]
+
+    return Shape("dsn", (*BRIEF, "--baseline", dsns[0], "--encrypted", dsns[1]), schemas=schemas, others=others)
 
 
-def _others_on(server: own.Server) -> tuple[list[object], int]:
-    """All that is on a server beside schemas of killed runs, which are dropped here, and how many these were."""
-    dropped = 0
+def _others_on(server: own.Server) -> list[object]:
+    """All that is on a server beside schemas of killed runs, which are dropped here."""
     with contextlib.closing(own.root(server)) as session:
         for (name,) in session.rows("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA")[1]:
             if str(name).startswith("tdelta_"):
                 session.run(f"DROP SCHEMA `{name}`")
-                dropped += 1
-        return [session.rows(query)[1] for query in own.OBJECTS], dropped
+        return [session.rows(query)[1] for query in own.OBJECTS]
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ One class of tests an engine. ``own`` is the engine's module of that name.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import signal
 from collections.abc import Iterator
@@ -14,8 +16,12 @@ from typing import Any, ClassVar
 import pytest
 from own_engines import PASSWORD, OnTwoServers
 from ports import free_port
-from sqlite.running import Answered, Place, end, read_until, workers_left
+from sqlite.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
+from tdelta_serving import until
 
+from tdelta.engines.registry import external
+from tdelta.engines.shared.external.kind import NewSchema
+from tdelta.engines.shared.sessions import asking
 from tdelta.inference.soundness import BB_CHECK
 from tdelta.records import Event, Role, RoundStarted
 from tdelta.session import conduct
@@ -196,6 +202,33 @@ class OwnRuns(OnTwoServers):
         assert self.objects(servers) == left_as_they_were
         self.check_interrupted(place)
         assert self.objects(servers) == left_as_they_were
+
+    def test_a_killed_tdelta_leaves_no_schema_and_those_of_others(
+        self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
+    ) -> None:
+        with contextlib.closing(self.own.root(servers[0])) as asked:
+            kind = external(self.engine).kind(asking(asked))
+            for statement in kind.make_sql(NewSchema("tdelta_theirs", "another")):
+                asked.run(statement)
+        before = self.objects(servers)
+        process = place.start("run", "--no-aa-twin", *self.on(servers), "--size", "200MB")
+        read_until(process, "load: the baseline")
+        (keeper,) = schema_keepers_of(process.pid)
+        for file in ("cmdline", "environ"):
+            assert PASSWORD.encode() not in Path(f"/proc/{keeper}/{file}").read_bytes()
+        assert os.getsid(keeper) == keeper  # a terminal's Ctrl-C is not for it
+        until(lambda: self.has_rows(servers[0]))
+        end(process, signal.SIGKILL)
+        until(lambda: schema_keepers_of(process.pid) == [])
+        assert self.objects(servers) == before
+        with contextlib.closing(self.own.root(servers[0])) as asked:
+            asked.run(kind.drop_sql("tdelta_theirs"))
+        assert self.objects(servers) == left_as_they_were
+
+    def has_rows(self, server: Any) -> bool:
+        """Whether the tables of a run are there."""
+        with contextlib.closing(self.own.root(server)) as asked:
+            return "sbtest" in str(asked.rows(self.own.OBJECTS[0]))
 
     def check_interrupted(self, place: Place) -> None:
         """What else is seen of the run that was interrupted."""

@@ -5,7 +5,7 @@ the input means that tdelta is gone, by whatever signal: then `Host.end` leaves 
 not for it. Whatever a program starts becomes this process's child when its own parent ends, even in a session of its
 own, so that all of it is found. Should the supervisor itself be killed, the kernel kills what it started.
 
-It has one thread and never waits without watching its input.
+It has one thread and never waits without watching its input, until that has ended.
 """
 
 from __future__ import annotations

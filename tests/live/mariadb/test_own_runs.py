@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 import pytest
-from sqlite.running import Answered, Place, end, read_until, waited_for, workers_left
+from sqlite.running import Answered, Place, end, read_until, schema_keepers_of, waited_for, workers_left
 from tdelta_own_runs import OwnRuns
 
 from tdelta.driver.database_answers import Refused
@@ -79,11 +79,13 @@ class TestMariadbOwnRuns(OwnRuns):
         assert ran.err.splitlines()[-1] == "error: interrupted"
         assert self.objects(servers) == left_as_they_were
 
-    def test_what_a_kill_leaves_is_told_by_the_next_run_with_what_removes_it(
+    def test_what_a_kill_of_the_keeper_too_leaves_is_told_by_the_next_run_with_what_removes_it(
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
     ) -> None:
         process = place.start("run", "--no-aa-twin", *self.on(servers))
         read_until(process, "round 1:")
+        for keeper in schema_keepers_of(process.pid):
+            os.kill(keeper, signal.SIGKILL)
         end(process, signal.SIGKILL)
         assert workers_left(process.pid) == []
         left = self.told_left(place, servers)

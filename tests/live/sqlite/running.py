@@ -176,7 +176,16 @@ def recorded(factory: pytest.TempPathFactory, name: str, *options: str) -> Answe
 
 def workers_of(pid: int) -> list[int]:
     """The worker processes that this run started, wherever they hang in the tree now."""
-    programs = {b"tdelta.driver.worker", b"tdelta.engines.sqlite.worker", b"tdelta.engines.duckdb.worker"}
+    return _running(pid, "tdelta.driver.worker", "tdelta.engines.sqlite.worker", "tdelta.engines.duckdb.worker")
+
+
+def schema_keepers_of(pid: int) -> list[int]:
+    """The processes that drop this run's schemas should it die."""
+    return _running(pid, "tdelta.engines.shared.external.keeper")
+
+
+def _running(pid: int, *modules: str) -> list[int]:
+    programs = {module.encode() for module in modules}
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

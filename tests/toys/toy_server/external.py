@@ -65,6 +65,18 @@ class ToyServer:
     def drop_sql(self, schema: str) -> str:
         return f"DELETE FROM schemas WHERE name = {literal(schema)}"
 
+    def mark_session_sql(self, mark: str) -> str:
+        return f"SELECT {literal(mark)}"
+
+    def marked_sessions(self, _ask: Ask, _mark: str) -> tuple[str, ...]:
+        return ()
+
+    def end_session_sql(self, session: str) -> str:
+        raise NotImplementedError(session)
+
+    def hurry_sql(self, seconds: int) -> str:
+        return f"PRAGMA busy_timeout = {seconds * 1000}"
+
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         return {schema: self._is_encrypted(ask)}
 

@@ -155,6 +155,26 @@ class PostgresServers:
         )
         return tuple(Found(row["name"] or "", (row["mark"] or "").removeprefix(MARK)) for row in rows)
 
+    def mark_session_sql(self, mark: str) -> str:
+        """The mark is the session's name, which whoever looks at the server's sessions sees, too."""
+        return f"SET application_name TO {_session_name(mark)}"
+
+    def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
+        """Of this user's sessions those of that name."""
+        rows = ask(
+            f"SELECT pid::text AS id FROM pg_stat_activity WHERE application_name = {_session_name(mark)}"
+            " AND usename = current_user AND pid <> pg_backend_pid()"
+        )
+        return tuple(row["id"] or "" for row in rows)
+
+    def end_session_sql(self, session: str) -> str:
+        """What ends a session."""
+        return f"SELECT pg_terminate_backend({int(session)})"
+
+    def hurry_sql(self, seconds: int) -> str:
+        """What has a session wait no longer for locks."""
+        return f"SET lock_timeout TO '{seconds}s'"
+
     @property
     def counters(self) -> tuple[str, ...]:
         """Statistics views that every user may read, of all databases together."""
@@ -201,6 +221,11 @@ def kind(ask: Ask) -> PostgresServers:
     version = (found["version"] or "").split(" ")[0]
     product = "Percona Server for PostgreSQL" if "percona" in (found["text"] or "").lower() else "PostgreSQL"
     return PostgresServers(Identity(PROFILE.name, product, version, found["who"] or ""))
+
+
+def _session_name(mark: str) -> str:
+    """Within the 63 characters that are kept."""
+    return literal(mark[:63])
 
 
 def _major(version: str) -> int:

@@ -32,6 +32,7 @@ _NEEDED = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "A
 _GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<object>\*|`(?:[^`]|``)*`)\.\* TO ", re.DOTALL)
 _REPLICATES = frozenset({"Slave_IO", "Slave_SQL", "Slave_worker", "Connect", "Query"})
 _DAY_SECONDS = 86_400
+_MARK_CHARACTERS = 43
 _WHO = "SELECT CURRENT_USER()"
 _ON = frozenset({"ON", "FORCE", "1", "YES"})
 
@@ -189,6 +190,26 @@ class MySqlFamily:
             f" ENGINE = InnoDB COMMENT = {literal(MARK + schema.run_id)}"
         )
 
+    def mark_session_sql(self, mark: str) -> str:
+        """A lock of the session's own that is named by mark and session."""
+        return f"DO GET_LOCK({_session_lock(mark, 'CONNECTION_ID()')}, 0)"
+
+    def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
+        """Those that hold the lock of their own; every user sees the sessions that are theirs."""
+        rows = ask(
+            "SELECT ID AS id FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID()"
+            f" AND IS_USED_LOCK({_session_lock(mark, 'ID')}) = ID"
+        )
+        return tuple(row["id"] or "" for row in rows)
+
+    def end_session_sql(self, session: str) -> str:
+        """What ends a session."""
+        return f"KILL {int(session)}"
+
+    def hurry_sql(self, seconds: int) -> str:
+        """What has a session wait no longer for what others do with tables and schemas."""
+        return f"SET SESSION lock_wait_timeout = {seconds}"
+
     def _held(self, ask: Ask) -> list[tuple[str, frozenset[str]]]:
         return list(_grants(self._grants(ask)))
 
@@ -263,6 +284,11 @@ def _covers(pattern: str, schema: str) -> bool:
 def _account(user: str) -> str:
     name, _, host = user.rpartition("@")
     return f"'{name}'@'{host}'"
+
+
+def _session_lock(mark: str, session: str) -> str:
+    """The name of a session's lock, within the 64 characters that MySQL allows; ``session`` is SQL for its id."""
+    return f"CONCAT({literal(mark[:_MARK_CHARACTERS])}, ' ', {session})"
 
 
 def quoted(name: str) -> str:

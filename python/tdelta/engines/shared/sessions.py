@@ -59,6 +59,9 @@ _UNEXPECTED = "protocol"
 _LOST = "connection"
 """The kind of what is said of a session that is gone."""
 
+_TRUE = frozenset({"1", "t", "true"})
+"""How servers write that something is so; rows are text."""
+
 _PATIENCE_SECONDS = 24 * 3600.0
 """A table of a terabyte may be counted; that a server is gone shows at once."""
 
@@ -150,7 +153,7 @@ class LastingSession:
 
     def __init__(self, open_session: Callable[[], Connection]) -> None:
         self._open = open_session
-        self._session = open_session()
+        self._session: Connection | None = open_session()
         self._kept: list[str] = []
 
     def keep(self, sql: str) -> None:
@@ -167,14 +170,15 @@ class LastingSession:
         return self._asked(lambda session: session.rows(sql))
 
     def _asked(self, ask: Callable[[Connection], _Answer]) -> _Answer:
-        try:
-            return ask(self._session)
-        except Refused as refusal:
-            if refusal.kind != _LOST:
-                raise
-        except (ServerLost, WorkerFault):  # the process that had the session
-            pass
-        self._session.close()
+        if self._session is not None:
+            try:
+                return ask(self._session)
+            except Refused as refusal:
+                if refusal.kind != _LOST:
+                    raise
+            except (ServerLost, WorkerFault):  # the process that had the session
+                pass
+            self.close()
         self._session = self._open()
         for statement in self._kept:
             self._session.rows(statement)
@@ -187,7 +191,9 @@ class LastingSession:
 
     def close(self) -> None:
         """Close the session."""
-        self._session.close()
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
 
 
 def kept(connection: Connection, sql: str) -> None:
@@ -236,6 +242,11 @@ def one(rows: Sequence[Row]) -> Row:
 def first(rows: Sequence[Row]) -> str:
     """The first value of the first row, empty for NULL and for no row."""
     return next(iter(rows[0].values()), None) or "" if rows else ""
+
+
+def is_true(rows: Sequence[Row]) -> bool:
+    """Whether the first value of the first row says so."""
+    return first(rows) in _TRUE
 
 
 def literal(text: str) -> str:

@@ -85,6 +85,11 @@ class Probe:
     release: str
 
 
+def lock_name(schema: str) -> str:
+    """The lock that a living run holds for a schema; within the 64 characters that MySQL allows."""
+    return f"schema {schema}"[:64]
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A schema of tdelta's. ``run_id`` is None where the mark is missing: tdelta was killed as it made the schema."""
@@ -199,7 +204,23 @@ class HoldsTables(Protocol):
         """A query for how large the tables of the schema are with their indexes."""
 
 
-class ExternalServer(Examined, HoldsSchemas, HoldsTables, Protocol):
+class EndsSessions(Protocol):
+    """How sessions of a run that was killed are found and ended by another of the same user's: that needs no rights."""
+
+    def mark_session_sql(self, mark: str) -> str:
+        """What a session runs first so that others find it by its mark."""
+
+    def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
+        """The ids of the sessions that have this mark, the one that asks left out."""
+
+    def end_session_sql(self, session: str) -> str:
+        """What ends one of them, and the statement that it is at."""
+
+    def hurry_sql(self, seconds: int) -> str:
+        """What a session runs so that its statements wait no longer for what other sessions hold."""
+
+
+class ExternalServer(Examined, HoldsSchemas, HoldsTables, EndsSessions, Protocol):
     """A user's server as its engine asks it. What only some can, is asked by ``isinstance``."""
 
 

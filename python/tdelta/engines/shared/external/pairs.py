@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -112,7 +112,12 @@ def differences(baseline: FoundServer, encrypted: FoundServer) -> tuple[Differen
 
 @contextmanager
 def own_schemas(
-    found: Pair, name: str, run_id: str, more: Sequence[str] = (), more_encrypted: Sequence[str] = ()
+    found: Pair,
+    name: str,
+    run_id: str,
+    more: Sequence[str] = (),
+    more_encrypted: Sequence[str] = (),
+    begins: Callable[[RunSchema], None] = lambda _schema: None,
 ) -> Iterator[tuple[RunSchema, ...]]:
     """A schema on each of two servers while the block lasts: on the baseline, on the encrypted.
 
@@ -122,6 +127,7 @@ def own_schemas(
         run_id: what they are marked with.
         more: the names of further schemas on the baseline, which follow in this order.
         more_encrypted: the names of further ones on the encrypted server, which are last.
+        begins: called before each is made.
 
     Raises:
         OwnServerFault: one cannot be made, or not be dropped.
@@ -135,7 +141,7 @@ def own_schemas(
         ]
         for server, called in wanted:
             schema = RunSchema(server, called, run_id, is_encrypted=found.expected(server))
-            schema.make()
+            schema.make(begins)
             made.append(schema)
         yield tuple(made)
     except BaseException as error:

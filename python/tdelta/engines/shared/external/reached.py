@@ -14,6 +14,7 @@ from typing import Any
 
 from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import Dsn, address_of, parse_dsn
+from tdelta.engines.shared.external.keeping import SchemaKeeper
 from tdelta.engines.shared.external.kind import SCHEMA_NAME
 from tdelta.engines.shared.external.nearby import server_process
 from tdelta.engines.shared.external.pairs import Difference, Pair, own_schemas, pair
@@ -118,7 +119,10 @@ class ReachedServers:
         """
         more, encrypted = tuple(self.places.values()), tuple(self.encrypted_places.values())
         places = (BASELINE_PLACE, ENCRYPTED_PLACE, *self.places, *self.encrypted_places)
-        with own_schemas(self.pair, self.schema, self.run_id, more, encrypted) as schemas:
+        with (
+            SchemaKeeper(self.both, self.run_id, self.access.password) as keeper,
+            own_schemas(self.pair, self.schema, self.run_id, more, encrypted, keeper.begins) as schemas,
+        ):
             self.schemas = dict(zip(places, schemas, strict=True))
             yield
 

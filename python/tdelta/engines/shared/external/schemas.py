@@ -2,29 +2,32 @@
 
 A schema that exists is never touched, whoever made it: tdelta makes its own under a name that is free, with a mark that
 names the run, holds a lock on it for as long as the run lives, and drops it only while the mark is there. After a
-``kill -9`` the schema is left; `leftovers` finds it by mark and free lock, and says what removes it.
+``kill -9`` the run's keeper drops it (`tdelta.engines.shared.external.keeper`). Where that could not, `leftovers` finds
+it by mark and free lock, and says what removes it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import secrets
+from collections.abc import Callable
 
 from tdelta.driver.database_answers import Refused
 from tdelta.driver.signals import held
-from tdelta.engines.shared.external.kind import (
-    Found,
-    NewSchema,
-)
+from tdelta.engines.shared.external.kind import MARK, Found, NewSchema, lock_name
 from tdelta.engines.shared.external.servers import FoundServer
-from tdelta.engines.shared.sessions import first, kept
+from tdelta.engines.shared.sessions import first, is_true, kept
 from tdelta.errors import OwnServerFault, ServerLost, UnsoundTwins, WorkerFault
 from tdelta.messages import Caution, Refusal
 
-_ANSWERS_WITHOUT_TYPES = frozenset({"1", "t", "true"})
+_TOKEN_BYTES = 4
 
 
 class RunSchema:
     """A schema of tdelta's on one server: made, locked while this run lives, dropped if its mark is there.
+
+    ``sessions`` is the mark of its sessions: drawn anew in each sitting, so that what ends those of a killed one lets
+    those of its resumption be.
 
     Args:
         server: where.
@@ -38,16 +41,21 @@ class RunSchema:
         self.name = name
         self.run_id = run_id
         self.is_encrypted = is_encrypted
+        self.sessions = f"{MARK}{run_id} {secrets.token_hex(_TOKEN_BYTES)}"
         self._new = NewSchema(name, run_id, is_encrypted)
 
     def options(self, password: str | None) -> dict[str, object]:
         """How the connections of a load are opened (`tdelta._native.ServerTwin`): they work in this schema."""
         kind = self.server.kind
         sessions = kind.sessions(self._new)
-        return self.server.dsn.options(password, database=sessions.database, setup=(*kind.session_sql, *sessions.setup))
+        setup = (*kind.session_sql, kind.mark_session_sql(self.sessions), *sessions.setup)
+        return self.server.dsn.options(password, database=sessions.database, setup=setup)
 
-    def make(self) -> None:
+    def make(self, begins: Callable[[RunSchema], None] = lambda _schema: None) -> None:
         """Make it, with its mark.
+
+        Args:
+            begins: called when its name was found free, and nothing was made yet.
 
         Raises:
             OwnServerFault: there is one of that name, or the server refuses; nothing of this run is left then.
@@ -58,7 +66,8 @@ class RunSchema:
         if is_taken:
             raise OwnServerFault(server.name, Refusal.of("schema-taken", schema=self.name))
         with server.told():
-            kept(server.connection, server.kind.probe(_lock_name(self.name)).take)
+            kept(server.connection, server.kind.probe(lock_name(self.name)).take)
+        begins(self)
         statements = server.kind.make_sql(self._new)
         with held():  # a Ctrl-C between schema and mark would leave what nobody dares to drop
             for done, statement in enumerate(statements):
@@ -104,7 +113,7 @@ class RunSchema:
                     server.name, Refusal.of("schema-unmarked", run=self.run_id, schema=self.name, drop=drop)
                 )
             server.connection.run(drop)
-            first(server.ask(server.kind.probe(_lock_name(self.name)).release))
+            first(server.ask(server.kind.probe(lock_name(self.name)).release))
         except (Refused, ServerLost, WorkerFault) as refusal:
             raise OwnServerFault(
                 server.name, Refusal.of("schema-not-dropped", said=refusal, schema=self.name, drop=drop)
@@ -133,7 +142,7 @@ def left_by_name(server: FoundServer) -> dict[str, Caution]:
     """What is said of each schema that a killed run left, by its name."""
     left = {}
     for found in server.kind.own_schemas(server.ask):
-        if not is_held(server, _lock_name(found.schema)):
+        if not is_held(server, lock_name(found.schema)):
             killed = "a run that was killed as it made it (it is empty)"
             whose = killed if found.run_id is None else f"run {found.run_id}"
             drop = server.kind.drop_sql(found.schema)
@@ -143,9 +152,4 @@ def left_by_name(server: FoundServer) -> dict[str, Caution]:
 
 def is_held(server: FoundServer, lock: str) -> bool:
     """Whether somebody holds a lock."""
-    return first(server.ask(server.kind.probe(lock).seen)) in _ANSWERS_WITHOUT_TYPES
-
-
-def _lock_name(schema: str) -> str:
-    """Within the 64 characters that MySQL allows."""
-    return f"schema {schema}"[:64]
+    return is_true(server.ask(server.kind.probe(lock).seen))
