@@ -8,7 +8,7 @@ by which statements, its own package says; here stand the names, which are the s
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -25,8 +25,8 @@ class Action:
     """One action.
 
     ``words`` is what it is, for people; ``is_work`` whether it can be a trial by itself, ``is_during`` whether it can
-    go on beside a load; ``needs_plain`` whether it makes no sense on an encrypted twin. ``topic`` is what it is asked
-    about.
+    go on beside a load; ``needs_plain`` whether beside a load it makes no sense on an encrypted twin; ``connects``
+    whether opening connections is what is measured. ``topic`` is what it is asked about.
     """
 
     name: str
@@ -35,16 +35,27 @@ class Action:
     is_work: bool = False
     is_during: bool = False
     needs_plain: bool = False
+    connects: bool = False
 
 
 ACTIONS: Mapping[str, Action] = MappingProxyType(
     {
         action.name: action
         for action in (
-            Action("restart", "a clean stop and a start, until the first answer", Topic.RECOVERY, is_work=True),
+            Action(
+                "restart",
+                "a clean stop and a start, until the first answer",
+                Topic.RECOVERY,
+                is_work=True,
+                connects=True,
+            ),
             Action("recovery", "a start after a crash, until the first answer", Topic.RECOVERY, is_work=True),
-            Action("storm", "all connections opened at once", Topic.RECOVERY, is_work=True),
-            Action("encrypt", "the database is encrypted", Topic.CHANGE, is_during=True, needs_plain=True),
+            Action("storm", "all connections opened at once", Topic.RECOVERY, is_work=True, connects=True),
+            Action(
+                "encrypt", "the database is encrypted", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True
+            ),
+            Action("rekey", "the database gets another key", Topic.CHANGE, is_work=True),
+            Action("decrypt", "the database is decrypted", Topic.CHANGE, is_work=True),
         )
     }
 )
@@ -78,6 +89,12 @@ def parse_action(level: str) -> AskedAction:
     if knobs and name not in ACTIONS:
         raise ValueError(level)
     return AskedAction(name, MappingProxyType(knobs))
+
+
+def connects(works: Iterable[object]) -> bool:
+    """Whether opening connections is what trials of any of these levels of ``work`` measure."""
+    names = {parse_action(str(level)).name for level in works}
+    return any(ACTIONS[name].connects for name in names & ACTIONS.keys())
 
 
 def is_for(level: str, *, is_encrypted: bool) -> bool:

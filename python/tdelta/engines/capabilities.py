@@ -112,8 +112,8 @@ class ChecksCiphers(Protocol):
 class Acting(Protocol):
     """Something can be done to its twins, as a trial or beside one (`tdelta.design.actions`)."""
 
-    def actions(self) -> Mapping[str, Collection[str]]:
-        """The names of its actions, each with those of its knobs."""
+    def actions(self, factor: str) -> Mapping[str, Collection[str]]:
+        """The names of its actions that are levels of ``work``, or of ``during``, each with those of its knobs."""
 
 
 @runtime_checkable

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tdelta.design.actions import ACTIONS, parse_action
+from tdelta.design.actions import ACTIONS, connects, parse_action
 from tdelta.driver.jobs import TRANSACTIONS
 from tdelta.driver.user_data import StagedCopy
 from tdelta.records import Condition
@@ -79,6 +79,11 @@ class RunLayout:
         """The actions of the run, as trials and beside them."""
         levels = {self.step(c) for c in self.conditions} | {self.during(c) for c in self.conditions}
         return frozenset(parse_action(level).name for level in levels) & ACTIONS.keys()
+
+    @property
+    def connects(self) -> bool:
+        """Whether opening connections is part of what is measured."""
+        return self.workload.connects or connects(self.work(condition) for condition in self.conditions)
 
     def cache_bytes(self, condition: Condition, data_bytes: int) -> int:
         """What a condition's twins have for their cache, a share of the data."""

@@ -20,6 +20,9 @@ from tdelta.session.work import check_actions, check_discard, check_load, check_
 from tdelta.workloads import BUILT_IN, Workload
 
 _LONGEST_SLO_SECONDS = 3600.0  # histograms of response times end there
+_ACTED = ("work", "during")
+"""Factors whose levels may be actions."""
+
 _FACTORS_ALONE = {"aes_instructions": Takes.INSTANCES}
 """Factors that no option sets, and whose they are."""
 
@@ -72,7 +75,7 @@ def _checks_of_taken(
     profile = chosen.profile
     if Takes.TRACES in profile.takes:
         yield partial(check_trace, request, vary)
-    known = chosen.actions() if isinstance(chosen, Acting) else {}
+    known = {factor: chosen.actions(factor) for factor in _ACTED} if isinstance(chosen, Acting) else {}
     yield partial(check_actions, request, vary, known, chosen.product)
     if Takes.INSTANCES in profile.takes:
         yield partial(check_work, request, vary, most_cold=profile.most_cold, product=chosen.product)

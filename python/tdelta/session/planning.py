@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design import drawn_twin, fresh_seed, lay_out, with_bb_twins
+from tdelta.design.actions import connects
 from tdelta.driver import AnyJob, LoadJob, Mix, default_base
 from tdelta.driver.jobs import Steps
 from tdelta.driver.load_command.command import LoadCommand
@@ -292,7 +293,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
         raise UsageError(Refusal.of("nothing-to-connect-to", product=chosen.product))
     key = request.twins.key
     if isinstance(chosen, Keyed):
-        key = chosen.recorded_key(key, connects=workload.connects)
+        key = chosen.recorded_key(key, connects=workload.connects or connects(vary.get("work", ())))
     settings = RunSettings(
         run_id=run_id,
         seed=seed,

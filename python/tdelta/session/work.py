@@ -51,7 +51,7 @@ def check_work(
 def check_actions(
     request: RunRequest,
     levels: Mapping[str, Sequence[Level]],
-    known: Mapping[str, Collection[str]],
+    actions: Mapping[str, Mapping[str, Collection[str]]],
     product: str,
 ) -> None:
     """Refuse actions that an engine does not have, and what a load does not go with that something goes on beside.
@@ -59,7 +59,7 @@ def check_actions(
     Args:
         request: what was asked for.
         levels: the levels of each varied factor.
-        known: the names of the engine's actions, each with those of its knobs.
+        actions: by factor, the names of the engine's actions, each with those of its knobs.
         product: the engine, for people.
 
     Raises:
@@ -69,7 +69,7 @@ def check_actions(
     beside = [str(level) for level in levels.get("during", ()) if level != NOTHING]
     faults = []
     for factor, level in (*(("work", level) for level in works), *(("during", level) for level in beside)):
-        asked = parse_action(level)
+        asked, known = parse_action(level), actions.get(factor, {})
         if asked.name not in known:
             has = ", ".join(known) or "none"
             faults.append(Refusal.of("unknown-action", factor=factor, action=asked.name, product=product, known=has))

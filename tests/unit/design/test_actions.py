@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdelta.design import lay_out, parse_level
-from tdelta.design.actions import ACTIONS, is_for, parse_action
+from tdelta.design.actions import ACTIONS, connects, is_for, parse_action
 from tdelta.errors import UsageError
 from tdelta.records import Role
 
@@ -32,11 +32,17 @@ def test_what_is_no_knob_is_refused(level: str) -> None:
         parse_level("during", level)
 
 
-@pytest.mark.parametrize("name", [name for name, action in ACTIONS.items() if action.is_work])
+@pytest.mark.parametrize("name", [name for name, action in ACTIONS.items() if action.is_work and not action.is_during])
 def test_an_action_that_can_be_a_trial_is_a_level_of_work_only(name: str) -> None:
     assert parse_level("work", name) == name
     with pytest.raises(UsageError):
         parse_level("during", name)
+
+
+def test_opening_connections_is_what_a_restart_and_a_storm_measure() -> None:
+    assert connects(("warm", "storm:connections=4"))
+    assert connects(("restart",))
+    assert not connects(("cold", "load", "rekey", "recovery:mb=1"))
 
 
 def test_a_plain_database_can_be_encrypted_and_an_encrypted_one_not() -> None:

@@ -72,5 +72,5 @@ class Encrypt:
 
 ACTIONS: Mapping[str, ServerAction] = {
     **restarts(_LOG),
-    "encrypt": ServerAction(Encrypt, "innodb_encrypt_tables = ON", ("threads", "iops")),
+    "encrypt": ServerAction(Encrypt, "innodb_encrypt_tables = ON", ("threads", "iops"), is_during=True),
 }

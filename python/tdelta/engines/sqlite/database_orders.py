@@ -52,18 +52,20 @@ class DatabaseOrders:
         """Run the steps of a conversion; the key is in the order and nowhere else."""
         try:
             for step in order["steps"]:
-                self._step(step, order["key"])
+                run_step(self._open(), step, order["key"])
         except _native.NativeError as error:
             return _refused(error)
         return {}
 
-    def _step(self, step: Order, key: str | None) -> None:
-        if step["schema"] is not None:
-            self._open().reserve(step["schema"], step["reserved_bytes"])
-        elif step["is_keyed"]:
-            self._open().keyed(step["sql"], key or "")
-        else:
-            self._open().text(step["sql"])
+
+def run_step(twin: _native.SqliteTwin, step: Order, key: str | None) -> None:
+    """Run one step of a conversion (`tdelta.engines.sqlite.conversion.Step`)."""
+    if step["schema"] is not None:
+        twin.reserve(step["schema"], step["reserved_bytes"])
+    elif step["is_keyed"]:
+        twin.keyed(step["sql"], key or "")
+    else:
+        twin.text(step["sql"])
 
 
 def _refused(error: _native.NativeError) -> Order:

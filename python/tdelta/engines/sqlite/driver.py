@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.factors import DEFAULT_PAGE_SIZE
 from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_files
+from tdelta.engines.sqlite.actions import actions_of
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.finding import describe_library, find_library
 from tdelta.engines.sqlite.libraries import WHEELS, Library
+from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.engines.sqlite.profile import PROFILE
 from tdelta.engines.sqlite.twins import SqliteTwins
 from tdelta.engines.sqlite.user_file import FileCopy, UserFile
@@ -81,6 +84,17 @@ class SqliteDriver:
         yield partial(self.engine.check_temp_store, options["temp_store"])
         yield partial(self.engine.key_kind, options["key"], connects=False)
         yield partial(self._check_reserve, options, levels)
+        yield partial(self._check_beside, levels)
+
+    def actions(self, factor: str) -> Mapping[str, Collection[str]]:
+        """What can be done to a file; nothing goes on beside a load."""
+        actions = actions_of(self.engine.library) if factor == "work" else {}
+        return {name: action.knobs for name, action in actions.items()}
+
+    def _check_beside(self, levels: Mapping[str, Sequence[Level]]) -> None:
+        """Say why nothing goes on beside a load."""
+        if beside := {parse_action(str(level)).name for level in levels.get("during", ()) if level != NOTHING}:
+            raise UsageError(SqliteRefusal.of("locks-beside-load", actions=",".join(sorted(beside))))
 
     def check_cipher(self, cipher: str) -> None:
         """Raise ``UsageError`` for a cipher that this library does not have."""
@@ -104,7 +118,7 @@ class SqliteDriver:
             reserved_bytes=self._reserved_bytes(layout, cipher),
             threads=int(levels["threads"]),
             cache_bytes=layout.cache_bytes(condition, data_bytes),
-            key_kind=self.engine.key_kind(options["key"], connects=layout.workload.connects),
+            key_kind=self.engine.key_kind(options["key"], connects=layout.connects),
             aes_instructions=str(levels.get("aes_instructions", "on")),
             temp_store=options["temp_store"],
             is_cold=layout.is_cold(condition),

@@ -15,6 +15,7 @@ from typing import cast
 from tdelta.engines.sqlite.conversion import Conversion, Layout, Target, conversion
 from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
 from tdelta.engines.sqlite.profile import DIALECT
+from tdelta.engines.sqlite.rewriting import Rewrite, rewrite
 from tdelta.errors import UnknownName, UsageError
 from tdelta.messages import Refusal
 
@@ -233,16 +234,23 @@ class SqliteEngine:
 
     def conversion(self, path: str, settings: TwinSettings, found: Layout) -> Conversion:
         """How a plain copy of that layout becomes the file of a twin at ``path``."""
-        cipher = self.ciphers[settings.cipher]
-        wanted = Target(
+        wanted = self._target(path, settings, is_encrypted=self.needs_key(settings.cipher))
+        return conversion(self.library.kind, found, wanted)
+
+    def rewrite(self, change: str, path: str, settings: TwinSettings, *, is_encrypted: bool) -> Rewrite:
+        """How a twin's file is encrypted, gets another key or is decrypted; into ``path`` if that makes a new file."""
+        wanted = self._target(path, settings, is_encrypted=is_encrypted and change != "decrypt")
+        return rewrite(self.library.kind, change, wanted, is_encrypted=is_encrypted)
+
+    def _target(self, path: str, settings: TwinSettings, *, is_encrypted: bool) -> Target:
+        return Target(
             path=path,
             page_size=settings.page_size,
             reserved_bytes=settings.reserved_bytes,
-            is_encrypted=self.needs_key(settings.cipher),
-            own_reserved_bytes=cipher.reserved_bytes,
+            is_encrypted=is_encrypted,
+            own_reserved_bytes=self.ciphers[settings.cipher].reserved_bytes,
             cipher_pragmas=tuple(self._cipher_pragmas(settings)),
         )
-        return conversion(self.library.kind, found, wanted)
 
     def conversion_options(self, path: str) -> dict[str, object]:
         """Options by which a worker opens a plain copy to work on it, without a journal: a failed one is thrown away.

@@ -35,6 +35,10 @@ _REFUSALS = {
     "virtual-tables-alone": (
         "it holds no table but virtual ones, whose rows are their module's, so there is nothing to measure"
     ),
+    "locks-beside-load": (
+        "--vary during={actions}: the file is locked while it is rewritten, so that no transaction goes on beside it;"
+        " use --vary work={actions}, which is how long everyone waits"
+    ),
     "vacuum-changed-rows": "VACUUM changed rows of the copy: tables {tables}",
 }
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tdelta.design.actions import AskedAction, parse_action
+from tdelta.driver import acting
 from tdelta.driver.answers import checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import TRACE, AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
+from tdelta.driver.jobs import STEPS, TRACE, AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
 from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, PagePrice, Tables
 from tdelta.driver.rows import generated_checksums, load_rows
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
+from tdelta.driver.tree_usage import usage
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker
+from tdelta.engines.sqlite.actions import FileSite, actions_of
 from tdelta.engines.sqlite.convert import convert
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.exposure import Exposure
@@ -56,7 +61,10 @@ class SqliteTwin:
         worker: Worker,
         settings: TwinSettings,
         steps: Steps | None = None,
+        act: Callable[[AskedAction], acting.Act] | None = None,
     ) -> None:
+        self._act = act
+        self._halt = acting.Halt()
         self._engine = engine
         self._settings = settings
         self._steps = steps
@@ -137,8 +145,11 @@ class SqliteTwin:
         if job.step == TRACE:
             seconds = job.deadline_seconds + _GRACE_SECONDS
             return traced(self.worker.ask("trace", seconds=seconds, trial=job.as_json()))
-        if job.step:
+        if job.step in STEPS:
             return self._step(job.step)
+        if job.step and self._act is not None:
+            used = partial(usage, self.pid)
+            return acting.alone(self._act(parse_action(job.step)), job.step, used, self._halt, None)
         answer = self.worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
         return self.measurement(answer, job)
 
@@ -178,6 +189,7 @@ class SqliteTwin:
         The twins of a block that has loads or rebuilds run one after another, so most of them have not begun theirs.
         """
         self._is_stopped = True
+        self._halt.ask()
         self.worker.send("stop")
 
     def end(self) -> None:
@@ -246,7 +258,29 @@ class SqliteTwins:
             worker.kill()
             self._folder.remove(path)
             raise
-        return SqliteTwin(self._engine, self._folder, path, worker, settings, self._mix.steps)
+        act = partial(self._act, settings, path, worker)
+        return SqliteTwin(self._engine, self._folder, path, worker, settings, self._mix.steps, act)
+
+    def _act(self, settings: TwinSettings, path: Path, worker: Worker, asked: AskedAction) -> acting.Act:
+        """An action, bound to a twin."""
+        job = self._job
+        if not isinstance(job, LoadJob):
+            raise Defect(f"{asked.name} was asked of twins of a user's rows")
+        site = FileSite(
+            engine=self._engine,
+            settings=settings,
+            key=self._key(settings.cipher),
+            path=path,
+            plain=next(
+                loaded
+                for (cipher, page_size, _), loaded in self._loads.items()
+                if (cipher, page_size) == ("none", settings.page_size)
+            ),
+            folder=self._folder,
+            worker=worker,
+            job=job,
+        )
+        return actions_of(self._engine.library)[asked.name].make(site, asked)
 
     def _open(
         self, worker: Worker, options: Mapping[str, object], *, connections: int = 1, seconds: float = _OPEN_SECONDS

@@ -8,6 +8,7 @@ from pathlib import Path
 from tdelta import _native
 from tdelta.driver.orders import Order, serve
 from tdelta.driver.worker import Host
+from tdelta.engines.sqlite.changing import ChangeOrders
 from tdelta.engines.sqlite.database_orders import DatabaseOrders
 from tdelta.engines.sqlite.loading import Loaded, library_digest, library_facts, load_library
 from tdelta.engines.sqlite.page_prices import page_prices
@@ -15,7 +16,7 @@ from tdelta.engines.sqlite.pages import Files, page_costs
 from tdelta.measure.caches import forget
 
 
-class SqliteHost(DatabaseOrders, Host):
+class SqliteHost(ChangeOrders, DatabaseOrders, Host):
     """The state of one worker: its library, once it is loaded, and its twin, once it is open."""
 
     def __init__(self) -> None:
@@ -39,9 +40,18 @@ class SqliteHost(DatabaseOrders, Host):
 
     def do_cool(self, order: Order) -> Order:
         """Close the twin's file, have the system forget it, and open it again, its transactions prepared."""
+        self.do_shut({})
+        forget(Path(order["path"]))
+        return self.do_resume({})
+
+    def do_shut(self, _order: Order) -> Order:
+        """Close the twin's file."""
         self._open().close()
         self.twin = None
-        forget(Path(order["path"]))
+        return {}
+
+    def do_resume(self, _order: Order) -> Order:
+        """Open the twin's file again, its transactions prepared."""
         self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
         if self.prepared is not None:
             self.twin.prepare(*self.prepared)
@@ -72,8 +82,9 @@ class SqliteHost(DatabaseOrders, Host):
         return {"passes": page_prices(order["files"], order["body_bytes"])}
 
     def do_close(self, order: Order) -> Order:
-        """Close the twin's file, and let go of what is held."""
+        """Close the twin's file and all others, and let go of what is held."""
         self.do_conceal({})
+        self.do_close_others({})
         return super().do_close(order)
 
     def _run(self, sql: str) -> None:

@@ -18,6 +18,7 @@ _LEFT_THERE = "schema {schema} is left there; remove it: {drop}"
 SERVERS = {
     # actions
     "action-stopped": "stopped while it waited for this: {what}",
+    "rewritten-differs": "expected {expected} as the answer of a file that was rewritten or opened anew, found {found}",
     "action-in-vain": "waited {seconds:.0f} s in vain for this: {what}",
     # DSNs and passwords
     "dsn-shape": "expected ENGINE://USER@HOST:PORT/ with one of {known} for ENGINE",

@@ -68,6 +68,8 @@ def _counted(one: ActionMeasure) -> Iterator[str]:
     for name, value in one.counted.items():
         if name.endswith("_ns"):
             yield f"{name.removesuffix('_ns').replace('_', ' ')} {value / 1e9:.3g} s"
+        elif name == "file_bytes":
+            yield f"file {amounts((value,), 'bytes')[0]}, {value * 60e-9 / one.seconds.median:.3g} GB/min"
         elif name.endswith("_bytes"):
             yield f"{name.removesuffix('_bytes').replace('_', ' ')} {amounts((value,), 'bytes')[0]}"
         else:

@@ -61,11 +61,15 @@ MakeAct: TypeAlias = Callable[[Site], Act]
 
 @dataclass(frozen=True, slots=True)
 class ServerAction:
-    """An action of an engine: what makes it, the knobs that it has, and what it does in the engine's words."""
+    """An action of an engine: what makes it, what it does in the engine's words, and the knobs that it has.
+
+    ``is_during``: it goes on beside a load, and is no trial by itself.
+    """
 
     make: MakeAct
     words: str
     knobs: tuple[str, ...] = ()
+    is_during: bool = False
 
 
 @runtime_checkable

@@ -102,10 +102,10 @@ class PrivateDriver:
             return ""
         return next(cipher for cipher in (*layout.ciphers, *self.engine.ciphers) if cipher != "none")
 
-    def actions(self) -> Mapping[str, Collection[str]]:
+    def actions(self, factor: str) -> Mapping[str, Collection[str]]:
         """As the engine says."""
         actions = self.engine.actions if isinstance(self.engine, Acts) else {}
-        return {name: action.knobs for name, action in actions.items()}
+        return {name: action.knobs for name, action in actions.items() if action.is_during is (factor == "during")}
 
     def template(self, settings: ServerSettings) -> Template:
         """Data is copied among twins of one cipher and scope."""

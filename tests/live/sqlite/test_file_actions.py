@@ -1,0 +1,47 @@
+"""Files of SQLite3 Multiple Ciphers opened anew, opened by several, encrypted, rekeyed and decrypted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tdelta_file_actions import acted
+
+from tdelta.driver.acting import SECONDS
+from tdelta.errors import UsageError
+from tdelta.session import RunRequest
+from tdelta.session.planning import plan
+
+REWRITES = ("encrypt", "rekey", "decrypt")
+
+
+def test_every_action_is_done_to_plain_and_encrypted_twins_alike(tmp_path: Path) -> None:
+    actions = ("restart", "storm:connections=3", *REWRITES)
+    found = acted(tmp_path, actions, again="", engine="sqlite")
+    clear = {key: measured.engine_counters.get("action_files_in_the_clear") for key, measured in found.items()}
+    assert [clear["aes-256", name] for name in REWRITES] == [0, 0, 1]
+    assert [clear["none", name] for name in REWRITES] == [1, 1, 1]
+    assert found["aes-256", "storm:connections=3"].engine_counters["action_connections"] == 3
+    assert found["none", ""].operations == found["aes-256", ""].operations == 5, "the twins are as they were"
+    for (_, action), measured in found.items():
+        if action in REWRITES:
+            assert measured.engine_counters["action_peak_disk_bytes"] > 0
+            assert measured.usage.asked_written_bytes > measured.engine_counters["action_file_bytes"], "and a journal"
+        if action:
+            assert measured.elapsed_ns == measured.engine_counters[SECONDS] > 0
+
+
+@pytest.mark.parametrize(
+    ("vary", "codes"),
+    [
+        ({"during": ("encrypt",)}, {"unknown-action", "locks-beside-load"}),
+        ({"work": ("recovery",)}, {"unknown-action"}),
+        ({"work": ("rekey:threads=2",)}, {"unknown-knob"}),
+    ],
+)
+def test_what_cannot_be_done_to_a_file_is_refused_with_the_reason(
+    vary: dict[str, tuple[str, ...]], codes: set[str]
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        plan(RunRequest(engine="sqlite", vary=vary), "r1")
+    assert {refusal.code for refusal in refused.value.refusals} == codes

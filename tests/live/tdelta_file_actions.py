@@ -1,0 +1,47 @@
+"""Actions on the twins of embedded engines, by themselves: no rounds, no answer, one process for each twin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tdelta.driver import TwinFolder
+from tdelta.driver.jobs import TrialJob
+from tdelta.records import Measurement
+from tdelta.session import RunRequest
+from tdelta.session.planning import plan
+
+Acted = Mapping[tuple[str, str], Measurement]
+
+
+def acted(tmp_path: Path, actions: Iterable[str], again: str, **options: Any) -> Acted:
+    """One trial of each action on a plain twin and on an encrypted one, by cipher and action; then a usual one.
+
+    Args:
+        tmp_path: where the twins are.
+        actions: levels of ``work``.
+        again: how the twins' transactions show that the twins are as they were: it is run at last.
+        options: of the run.
+    """
+    given = {"workload": "point-select", "seed": 1, "size_bytes": 200_000, "vary": {"work": tuple(actions)}}
+    made = plan(RunRequest(**{**given, **options}), "r1")
+    found = {}
+    with TwinFolder(tmp_path, "acted") as folder:
+        twins = made.engine.make_twins(folder, made.load_job(), made.mix())
+        kinds = {str(c.level("cipher")): made.engine.settings(made.layout, c, 200_000) for c in made.conditions}
+        for settings in kinds.values():
+            twins.load(settings)
+        for cipher, settings in kinds.items():
+            twin = twins.start(settings, f"twin-{cipher}")
+            try:
+                before = set(folder.path.iterdir())
+                for action in (*actions, again):
+                    step = "" if action == again else action
+                    job = TrialJob(seed=1, stream=0, operations=5, first_op=0, deadline_seconds=60.0, step=step)
+                    found[cipher, action] = twin.trial(job)
+                assert set(folder.path.iterdir()) == before, "an action left something over"
+            finally:
+                twin.end()
+        twins.end()
+    return found
