@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import faulthandler
+import json
+import os
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 MOST_FAILURES = 10
 """After so many a campaign ends: the first one is looked at anyhow."""
@@ -59,3 +64,57 @@ def asked(description: str, tries: int, arguments: Sequence[str] | None = None) 
     seed = random.SystemRandom().randrange(10**9) if found.seed is None else found.seed
     print(f"seed {seed}, tries {found.first} to {found.first + found.count - 1}", flush=True)
     return Asked(seed, found.first, found.count)
+
+
+def count_in_children(
+    numbers: range,
+    judged: Callable[[int], tuple[str, str]],
+    kept: Callable[[int], Path],
+    longest_seconds: float,
+    tally: Tally,
+) -> None:
+    """Count tries in a child, and in a new one after each that a try has ended: by a crash, or as it took too long.
+
+    Args:
+        numbers: of the tries.
+        judged: what became of one: an outcome, or a fault that is not empty.
+        kept: saves what a failed try had, and says where.
+        longest_seconds: of one try, by the clock.
+        tally: what is counted into.
+    """
+    done = numbers.start
+    while done < numbers.stop and len(tally.failures) < MOST_FAILURES:
+        for outcome, fault in _in_a_child(range(done, numbers.stop), judged, longest_seconds):
+            if fault:
+                tally.failures.append(f"try {done}, saved as {kept(done)}: {fault}")
+                print(tally.failures[-1], flush=True)
+            else:
+                tally.outcomes[outcome] += 1
+            done += 1
+            if len(tally.failures) >= MOST_FAILURES:
+                break
+
+
+def _in_a_child(
+    numbers: range, judged: Callable[[int], tuple[str, str]], longest_seconds: float
+) -> Iterator[tuple[str, str]]:
+    """What became of one try after the other, until all are done or the child has died of one."""
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        os.close(reading)
+        with contextlib.suppress(BrokenPipeError), os.fdopen(writing, "w", encoding="utf-8") as answers:
+            for number in numbers:
+                faulthandler.dump_traceback_later(longest_seconds, exit=True)
+                answers.write(json.dumps(judged(number)) + "\n")
+                answers.flush()
+        os._exit(0)
+    os.close(writing)
+    done = 0
+    with os.fdopen(reading, encoding="utf-8") as lines:
+        for line in lines:
+            done += 1
+            outcome, fault = json.loads(line)
+            yield outcome, fault
+    _, status = os.waitpid(child, 0)
+    if done < len(numbers):
+        yield "", f"the process ended with status {os.waitstatus_to_exitcode(status)}"

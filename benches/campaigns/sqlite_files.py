@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import faulthandler
 import json
 import os
 import random
@@ -21,13 +20,12 @@ import sqlite3
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from counting import MOST_FAILURES, Tally, asked
+from counting import Tally, asked, count_in_children
 
 from tdelta.driver.workers import failure
 from tdelta.engines.sqlite import examining, user_file
@@ -103,41 +101,15 @@ def main() -> int:
         good = [_made(Path(place) / f"good{number}.db", number) for number in range(4 * len(SCHEMAS))]
         home = Path(place) / "home"
         home.mkdir()
-        done = ask.numbers.start
-        while done < ask.numbers.stop and len(tally.failures) < MOST_FAILURES:
-            for outcome, fault in _in_a_child(good, home, ask.seed, range(done, ask.numbers.stop)):
-                if fault:
-                    tally.failures.append(f"try {done}, saved as {_kept(good, ask.seed, done)}: {fault}")
-                else:
-                    tally.outcomes[outcome] += 1
-                done += 1
-                if len(tally.failures) >= MOST_FAILURES:
-                    break
+        count_in_children(
+            ask.numbers,
+            lambda number: _judged(good, home, ask.seed, number),
+            lambda number: _kept(good, ask.seed, number),
+            LONGEST_SECONDS,
+            tally,
+        )
         tally.left_over = len([path for path in home.rglob("*") if not path.is_dir() and path.parent.name != "users"])
     return tally.report("SQLite files")
-
-
-def _in_a_child(good: list[Files], home: Path, seed: int, numbers: range) -> Iterator[tuple[str, str]]:
-    """The outcome and the fault of one try after the other, until all are done or the child has died of one."""
-    reading, writing = os.pipe()
-    if (child := os.fork()) == 0:
-        os.close(reading)
-        with contextlib.suppress(BrokenPipeError), os.fdopen(writing, "w", encoding="utf-8") as told:
-            for number in numbers:
-                faulthandler.dump_traceback_later(LONGEST_SECONDS, exit=True)
-                told.write(json.dumps(_judged(good, home, seed, number)) + "\n")
-                told.flush()
-        os._exit(0)
-    os.close(writing)
-    done = 0
-    with os.fdopen(reading, encoding="utf-8") as lines:
-        for line in lines:
-            done += 1
-            outcome, fault = json.loads(line)
-            yield outcome, fault
-    _, status = os.waitpid(child, 0)
-    if done < len(numbers):
-        yield "", f"the process ended with status {os.waitstatus_to_exitcode(status)}"
 
 
 def _judged(good: list[Files], home: Path, seed: int, number: int) -> tuple[str, str]:

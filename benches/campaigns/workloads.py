@@ -19,12 +19,13 @@ import signal
 import sys
 import tempfile
 import traceback
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "fuzz"))
 
-from counting import MOST_FAILURES, Tally, asked
+from counting import Tally, asked, count_in_children
 from tdelta_mutations import mutated
 
 import tdelta.workloads
@@ -35,9 +36,13 @@ from tdelta.errors import WorkloadError
 from tdelta.workloads import BUILT_IN, Workload, load
 
 LONGEST_CPU_SECONDS = 10.0
+LONGEST_SECONDS = 120.0
+"""By the clock: what waits, and what the limit of CPU time does not reach."""
+
 MEMORY_BYTES = 512 << 20
 FEW_ROWS = 2_000
 SAVED = Path("campaign-failures")
+Files = dict[str, bytes]
 _PLACED = re.compile(r"[\w.]+\.(toml|sql)(:\d+)?: \S")
 
 
@@ -56,33 +61,41 @@ def main() -> int:
     good = {name: _files(home / name.replace("-", "_")) for name in BUILT_IN}
     others = [content for files in good.values() for content in files.values()]
     tally = Tally()
-    signal.signal(signal.SIGPROF, _hang)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "folder"
         _try(_written(folder, good["point-select"]))  # what is loaded lazily is loaded before memory is bounded
-        _bound_memory()
-        for number in ask.numbers:
-            draw = random.Random(f"{ask.seed}/{number}")
-            files = dict(good[draw.choice(BUILT_IN)])
-            for name in draw.sample(sorted(files), draw.choice((1, 1, 1, 2))):
-                files[name] = mutated(draw, files[name], draw.choice(others))
-            signal.setitimer(signal.ITIMER_PROF, LONGEST_CPU_SECONDS)
-            try:
-                tally.outcomes[_try(_written(folder, files))] += 1
-            except (Exception, Hang) as error:
-                signal.setitimer(signal.ITIMER_PROF, 0)
-                kept = SAVED / f"workload-{ask.seed}-{number}"
-                shutil.copytree(folder, kept, dirs_exist_ok=True)
-                last = "".join(traceback.format_exception(error)[-3:])
-                tally.failures.append(f"try {number}, saved as {kept}: {last}")
-            except BaseException as error:
-                tally.failures.append(f"try {number}: {type(error).__name__}: {error}")
-            finally:
-                signal.setitimer(signal.ITIMER_PROF, 0)
-            if len(tally.failures) >= MOST_FAILURES:
-                break
+        signal.signal(signal.SIGPROF, _hang)
+
+        def judged(number: int) -> tuple[str, str]:
+            _bound_memory()
+            return _judged(_written(folder, _mutated(good, others, ask.seed, number)))
+
+        def kept(number: int) -> Path:
+            return _written(SAVED / f"workload-{ask.seed}-{number}", _mutated(good, others, ask.seed, number))
+
+        count_in_children(ask.numbers, judged, kept, LONGEST_SECONDS, tally)
         tally.left_over = len(list(Path(place).iterdir())) - 1
     return tally.report("workload folders")
+
+
+def _mutated(good: dict[str, Files], others: list[bytes], seed: int, number: int) -> Files:
+    draw = random.Random(f"{seed}/{number}")
+    files = dict(good[draw.choice(BUILT_IN)])
+    for name in draw.sample(sorted(files), draw.choice((1, 1, 1, 2))):
+        files[name] = mutated(draw, files[name], draw.choice(others))
+    return files
+
+
+def _judged(folder: Path) -> tuple[str, str]:
+    """The outcome of a try, or its fault."""
+    signal.setitimer(signal.ITIMER_PROF, LONGEST_CPU_SECONDS)
+    try:
+        return _try(folder), ""
+    except BaseException as error:  # a panic is not an Exception
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        return "", "".join(traceback.format_exception(error)[-3:])
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _try(folder: Path) -> str:
@@ -112,13 +125,13 @@ def _run(workload: Workload) -> None:
     _native.loop_cost(json.dumps(scripts), json.dumps(constants), json.dumps(trial))
 
 
-def _files(folder: Path) -> dict[str, bytes]:
+def _files(folder: Path) -> Files:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix in (".toml", ".sql")}
 
 
-def _written(folder: Path, files: dict[str, bytes]) -> Path:
+def _written(folder: Path, files: Files) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    folder.mkdir(parents=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)
     return folder
@@ -128,7 +141,9 @@ def _hang(_number: int, _frame: FrameType | None) -> None:
     raise Hang
 
 
+@cache
 def _bound_memory() -> None:
+    """Once in each child."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     limit = pages * resource.getpagesize() + MEMORY_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

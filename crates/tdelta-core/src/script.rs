@@ -8,6 +8,9 @@ use crate::draw::{mix64, permute, Rng};
 use crate::value::Value;
 use std::collections::HashMap;
 
+/// The longest text that a script may draw, characters; `tdelta.workloads.limits` says the same.
+const LONGEST_TEXT: i64 = 1 << 20;
+
 /// What a statement is to the client that runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -782,6 +785,9 @@ fn call(function: Function, arguments: &[Expr], slots: &[Value], rng: &mut Rng) 
         }
         Function::RandomString => {
             let (lo, hi) = range(rng)?;
+            if hi > LONGEST_TEXT {
+                return Err(format!("random_string draws at most {LONGEST_TEXT} characters, not {hi}"));
+            }
             let length = rng.between(lo.max(0), hi.max(0)) as usize;
             Value::Text(rng.text(length))
         }
@@ -880,6 +886,10 @@ mod tests {
         assert!(compile("t", "SELECT 1").unwrap_err().1.contains("no ';'"));
         assert!(evaluate("1 / 0").is_err());
         assert!(evaluate("random(5, 1)").unwrap_err().contains("empty"));
+        assert!(evaluate("random_string(0, 1048577 + 0)").unwrap_err().contains("at most 1048576"));
+        assert!(
+            matches!(evaluate("random_string(1048576, 1048576)"), Ok(Value::Text(drawn)) if drawn.len() == 1 << 20)
+        );
         assert!(evaluate(":never + 1").unwrap_err().contains("before it is set"));
     }
 

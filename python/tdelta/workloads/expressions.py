@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from tdelta.messages import Refusal
 from tdelta.workloads.faults import hint, shown
-from tdelta.workloads.limits import DEEPEST, MOST_TOKENS
+from tdelta.workloads.limits import DEEPEST, LONGEST_TEXT, MOST_TOKENS
 
 FUNCTIONS: Mapping[str, tuple[int, int]] = {
     "random": (2, 2),
@@ -240,6 +240,8 @@ def _check_call(name: str, operands: list[Expression]) -> None:
         low, high = _literal(operands[0]), _literal(operands[1])
         if low is not None and high is not None and low > high:
             raise ExpressionFault(Refusal.of("range-empty", function=name, low=low, high=high))
+        if name == "random_string" and high is not None and high > LONGEST_TEXT:
+            raise ExpressionFault(Refusal.of("text-too-long", function=name, most=LONGEST_TEXT, found=high))
     if name in _SHAPES and (shape := _literal(operands[2])) is not None:
         low, high = _SHAPES[name]
         if not low <= shape <= high:

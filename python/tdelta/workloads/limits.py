@@ -39,6 +39,9 @@ MOST_BYTES = 1 << 50
 LONGEST_ROW_BYTES = 1 << 16
 """Of one row with every text at its longest: rows are made a thousand at a time."""
 
+LONGEST_TEXT = 1 << 20
+"""Characters that ``random_string`` of a script draws; ``script.rs`` holds what only a trial can know to the same."""
+
 LEAST_WEIGHT, MOST_WEIGHT = 1e-9, 1e9
 """Of a transaction, and of a value that the law ``choice`` draws."""
 

@@ -161,6 +161,7 @@ def test_operators_bind_as_in_pgbench():
         ("random(1)", "takes 2 arguments, found 1"),
         ("random(5, 1)", "the range 5 to 1 is empty"),
         ("min()", "unexpected ')'"),
+        ("random_string(1, 1048577)", "at most 1,048,576 characters, found 1,048,577"),
         ("random_zipfian(1, 9, 1)", "1.001 to 1000"),
         ("random_gaussian(1, 9, 1.5)", "at least 2"),
         ("random_exponential(1, 9, 0)", "above 0"),

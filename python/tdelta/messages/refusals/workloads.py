@@ -125,6 +125,7 @@ WORKLOADS: dict[str, str] = {
     "number-too-large": "{number} does not fit 64 bits",
     "arguments-miscounted": "{function} takes {wanted} arguments, found {found}",
     "range-empty": "{function}: the range {low} to {high} is empty",
+    "text-too-long": "{function}: expected at most {most:,} characters, found {found:,}",
     "shape-out-of-range": "{function}: the parameter must be {wanted}, found {found}",
     "file-too-large": "expected at most {most}, found more",
     "not-utf-8": "expected UTF-8 text, found the byte 0x{byte:02x}",
