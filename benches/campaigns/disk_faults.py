@@ -6,30 +6,42 @@ From the root of the repository::
 
 A preloaded library counts writes, syncs and renames below the campaign's folder, and from the n-th on answers ENOSPC or
 EIO, for good or once. Trials are added to a store, a page and exports are written over older ones, and whole runs are
-made, with the fault in tdelta itself or in each of its workers.
+made, embedded and on private servers, with the fault in tdelta itself or in each of the processes that it starts.
+Servers have the library, too, but it is armed in Python's processes alone: what a server does on a bad disk is its own
+business.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "live"))
 
 from counting import MOST_FAILURES, Tally, asked
 from power_loss import RUN as STORED_RUN
 from power_loss import settings, trials
 from store import RUN, call
+from tdelta_runs import processes_at
 
-from tdelta.errors import StorageFault, StoreError
+from tdelta.driver.mounts import mounts_below
+from tdelta.engines.registry import profiles
+from tdelta.engines.shared.private.binaries import find_servers
+from tdelta.errors import EngineUnavailable, StorageFault, StoreError
+from tdelta.records import Trial
 from tdelta.store import Store
 
 LIBRARY = r"""
@@ -55,11 +67,20 @@ void disk_fault(int which, long at, int answer, int for_good) {
 
 long disk_calls(void) { return __atomic_load_n(&seen, __ATOMIC_SEQ_CST); }
 
+static int is_ours(void) {
+    const char *program = getenv("DISK_FAULT_PROGRAM");
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length < 0 || !program) return 0;
+    path[length] = 0;
+    return !strcmp(path, program);
+}
+
 __attribute__((constructor)) static void from_environment(void) {
     const char *told = getenv("DISK_FAULT");
     int which, answer, for_good;
     long at;
-    if (told && sscanf(told, "%d %ld %d %d", &which, &at, &answer, &for_good) == 4)
+    if (told && is_ours() && sscanf(told, "%d %ld %d %d", &which, &at, &answer, &for_good) == 4)
         disk_fault(which, at, answer, for_good);
 }
 
@@ -102,7 +123,10 @@ int rename(const char *from, const char *to) {
 
 WRITES, SYNCS, RENAMES = range(3)
 WORKERS_CALLS = {WRITES: 3_000, SYNCS: 60, RENAMES: 1}
-RUN_SHARE = 0.03
+SUPERVISORS_CALLS = {WRITES: 30, SYNCS: 4, RENAMES: 2}
+RUN_SHARE, SERVER_RUN_SHARE = 0.03, 0.01
+PATIENCE_SECONDS = 5.0
+"""How long what is on its way to its end may take after a run."""
 SHORT = ("--no-aa-twin", "--dir", "twins")
 
 
@@ -163,7 +187,8 @@ def main() -> int:
         folder.mkdir()
         places = {name: str(folder) for name in ("DISK_FAULT_FOLDER", "TMPDIR", "XDG_DATA_HOME", "XDG_CACHE_HOME")}
         command = [sys.executable, str(Path(__file__).absolute()), *sys.argv[1:]]
-        return subprocess.run(command, env=os.environ | places | {"LD_PRELOAD": str(library)}, check=False).returncode
+        own = {"LD_PRELOAD": str(library), "DISK_FAULT_PROGRAM": str(Path("/proc/self/exe").readlink())}
+        return subprocess.run(command, env=os.environ | places | own, check=False).returncode
 
 
 def campaign(folder: Path) -> int:
@@ -177,10 +202,17 @@ def campaign(folder: Path) -> int:
         return 1
     with Store.open(Path("trials.good")) as store:
         store.create_run(settings(), {}, {})
+    servers = [profile.name for profile in profiles() if profile.is_server and _is_here(profile.name)]
     there = listed()
     for number in ask.numbers:
         draw = random.Random(f"{ask.seed}/{number}")
-        act = _run if draw.random() < RUN_SHARE else draw.choice((_add, _add, _page, _export))
+        drawn = draw.random()
+        if drawn < RUN_SHARE:
+            act = _run
+        elif servers and drawn < RUN_SHARE + SERVER_RUN_SHARE:
+            act = functools.partial(_server_run, servers[number % len(servers)])
+        else:
+            act = draw.choice((_add, _add, _page, _export))
         try:
             tally.outcomes[act(draw, disk)] += 1
         except BaseException as error:
@@ -265,22 +297,68 @@ def _written(draw: random.Random, disk: Disk, name: str, command: tuple[str, ...
 
 def _run(draw: random.Random, disk: Disk) -> str:
     """A whole run, with the fault in tdelta itself or in its workers."""
+    return f"run: {_conducted(draw, disk, RUN, WORKERS_CALLS)}"
+
+
+def _server_run(engine: str, draw: random.Random, disk: Disk) -> str:
+    """The same on private servers, whose own disk is whole."""
+    return f"{engine}: {_conducted(draw, disk, (*RUN, '--engine', engine), SUPERVISORS_CALLS)}"
+
+
+def _conducted(draw: random.Random, disk: Disk, run: tuple[str, ...], below: dict[int, int]) -> str:
     Path("now").mkdir()
-    command = (*RUN, *SHORT, "--store", "now/runs.sqlite")
+    there = set(Path().iterdir())
+    promised: list[Trial] = []
+    add = Store.add_trial
+
+    def add_trial(store: Store, run_id: str, trial: Trial) -> None:
+        add(store, run_id, trial)
+        promised.append(trial)
+
     if draw.random() < 0.5:
         disk.arm(_fault(draw, {WRITES: 200, SYNCS: 60}))
     else:
-        os.environ["DISK_FAULT"] = str(_fault(draw, WORKERS_CALLS))
+        os.environ["DISK_FAULT"] = str(_fault(draw, below))
     try:
-        code, _, said = call(command)
+        with mock.patch.object(Store, "add_trial", add_trial):
+            code, _, said = call((*run, *SHORT, "--store", "now/runs.sqlite"))
     finally:
         disk.disarm()
         os.environ.pop("DISK_FAULT", None)
     if code not in (0, 3, 4):
         _require_clear(code, said)
-    if left := [str(path) for path in Path("twins").rglob("*")]:
-        raise Unsound(f"left {left[:5]}")
-    return f"run: exit {code}"
+    _require_nothing_left(there)
+    if promised:
+        with Store.open(Path("now/runs.sqlite")) as store:
+            found = store.trials(store.runs()[0].run_id)
+        if lost := sum(trial not in found for trial in promised):
+            raise Unsound(f"{lost} of {len(promised)} promised trials are lost")
+    return f"exit {code}"
+
+
+def _require_nothing_left(there: set[Path]) -> None:
+    """No file of twins, no folder for sockets, no process and no mount."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        folder = Path.cwd()
+        left = [
+            *map(str, Path("twins").rglob("*")),
+            *map(str, set(Path().iterdir()) - there - {Path("twins"), Path("tdelta")}),
+            *(words for pid, words in processes_at(folder) if pid != os.getpid()),
+            *map(str, mounts_below(folder)),
+        ]
+        if not left:
+            return
+        if time.monotonic() > give_up:
+            raise Unsound(f"left {left[:5]}")
+        time.sleep(0.05)
+
+
+def _is_here(engine: str) -> bool:
+    try:
+        return bool(find_servers(engine))
+    except EngineUnavailable:
+        return False
 
 
 def _require_clear(code: int, said: str) -> None:

@@ -46,10 +46,10 @@ class TwinFolder:
 
     def __init__(self, base: Path, run_id: str) -> None:
         self.run_id = run_id
-        self.path = base / f"{_PREFIX}{run_id}"
+        self.path = base.absolute() / f"{_PREFIX}{run_id}"  # servers change to folders of their own
         self._keeper = Child(_KEEPER, os.environ)
         try:
-            self._keeper.send("keep", folder=str(self.path.absolute()))  # nobody waits: the order is in the pipe
+            self._keeper.send("keep", folder=str(self.path))  # nobody waits: the order is in the pipe
             self._lock = _owned(self.path)
         except BaseException:
             self._keeper.kill()

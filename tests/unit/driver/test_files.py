@@ -18,6 +18,12 @@ def test_the_folder_is_there_while_it_is_owned_and_gone_afterwards(tmp_path: Pat
     assert list((tmp_path / "base").iterdir()) == []
 
 
+def test_a_relative_base_makes_an_absolute_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with TwinFolder(Path("base"), "r1") as folder:
+        assert folder.path == tmp_path / "base" / "twins-r1"
+
+
 def test_the_folder_goes_when_a_run_fails(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), TwinFolder(tmp_path, "r1"):
         raise ZeroDivisionError
