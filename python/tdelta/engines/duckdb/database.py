@@ -28,6 +28,7 @@ Options: TypeAlias = Mapping[str, Any]
 _T = TypeVar("_T")
 
 _MAIN = "memory"
+_SOURCE, _TARGET = "taken", "copied"
 _HIDDEN = "<key>"
 _KINDS = {
     "TransactionException": "conflict",
@@ -89,12 +90,12 @@ class Database:
         return bool(self._options["read_only"])
 
     @contextlib.contextmanager
-    def told(self) -> Iterator[None]:
-        """Within the block, what DuckDB raises becomes a `ClientError` that does not hold the key."""
+    def told(self, key: str | None = None) -> Iterator[None]:
+        """Within the block, what DuckDB raises becomes a `ClientError` without the key, the file's or the one given."""
         try:
             yield
         except self._error as error:
-            raise as_client_error(error, self._options["key"]) from None  # its own text may quote the key
+            raise as_client_error(error, key or self._options["key"]) from None  # its own text may quote the key
 
     def explained(self, error: BaseException) -> tuple[str, str, bool]:
         """What was raised, as `tdelta.driver.dbapi.explained`; of DuckDB's own errors without the key."""
@@ -106,17 +107,48 @@ class Database:
             self._main.execute(attach_sql(self._options))
             self._main.execute(f"USE {CATALOG}")
 
-    def cool(self, drop: Callable[[Path], object]) -> None:
-        """Detach the file, have the system forget it by ``drop``, attach it again; connections go on."""
+    def detach(self) -> None:
+        """Detach the file; connections have none meanwhile."""
         with self.told():
             for connection in self._connections:
                 connection.run(f"USE {_MAIN}")
             self._main.execute(f"USE {_MAIN}")
             self._main.execute(f"DETACH {CATALOG}")
-        drop(self.path.parent)
-        self.attach()
+
+    def rejoin(self) -> None:
+        """Have all connections use the file that is attached again."""
         for connection in self._connections:
             connection.run(f"USE {CATALOG}")
+
+    def cool(self, drop: Callable[[Path], object]) -> None:
+        """Detach the file, have the system forget it by ``drop``, attach it again; connections go on."""
+        self.detach()
+        drop(self.path.parent)
+        self.attach()
+        self.rejoin()
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether the file is attached."""
+        return bool(self.rows(DATABASE_SQL))
+
+    def take(self, options: Options) -> None:
+        """Attach another file as what is copied, in the place of what was."""
+        with self.told(options["key"]):
+            self._main.execute(f"DETACH DATABASE IF EXISTS {_SOURCE}")
+            self._main.execute(attach_sql(options, _SOURCE))
+
+    def copy(self, options: Options) -> None:
+        """Copy all of it into a new file, and write that to the disk."""
+        with self.told(options["key"]):
+            self._main.execute(attach_sql(options, _TARGET))
+            self._main.execute(f"COPY FROM DATABASE {_SOURCE} TO {_TARGET}")
+            self._main.execute(f"CHECKPOINT {_TARGET}")
+            self._main.execute(f"DETACH {_TARGET}")
+
+    def let_go(self) -> None:
+        """Detach what is copied, and what it is copied to."""
+        self.run(*(f"DETACH DATABASE IF EXISTS {name}" for name in (_SOURCE, _TARGET)))
 
     def connect(self) -> Connection:
         """One more connection, using the attached file."""
@@ -252,6 +284,11 @@ def reading_sql(file: str, columns: Sequence[str], types: Mapping[str, str]) -> 
         f"unhex({quoted(name)}) AS {quoted(name)}" if types[name] == "BLOB" else quoted(name) for name in columns
     )
     return f"SELECT {selected} FROM read_csv({literal(file)}, {_FORMAT}, columns = {{{listed}}})"
+
+
+def taken(table: str) -> str:
+    """A table, quoted, of the file that is copied."""
+    return f"{_SOURCE}.{table}"
 
 
 def _read_as(kind: str) -> str:

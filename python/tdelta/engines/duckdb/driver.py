@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.engines.capabilities import Template
+from tdelta.engines.duckdb.actions import ACTIONS
 from tdelta.engines.duckdb.engine import PLAIN_SCOPE, SCOPES, WITH_TEMP, DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.profile import PROFILE
 from tdelta.engines.duckdb.twins import DuckdbTwins
@@ -121,6 +122,10 @@ class DuckdbDriver:
         """The scopes that it has."""
         scopes = levels.get("scope", () if options["scope"] is None else (options["scope"],))
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
+
+    def actions(self, factor: str) -> Mapping[str, Collection[str]]:
+        """What can be done to a file; nothing goes on beside a load."""
+        return dict.fromkeys(ACTIONS, ()) if factor == "work" else {}
 
     def _check_scope(self, scope: str) -> None:
         if scope not in SCOPES:

@@ -236,8 +236,8 @@ class DuckdbEngine:
         return "; ".join(wrong) or None
 
 
-def attach_sql(options: Mapping[str, object]) -> str:
-    """The statement that attaches a twin's file. It holds the key: never to be logged, nor its errors as they are.
+def attach_sql(options: Mapping[str, object], name: str = CATALOG) -> str:
+    """The statement that attaches a file under a name. It holds the key: never to be logged, nor its errors.
 
     A cipher without a key would make a plain file without a word, so neither is given without the other.
 
@@ -250,7 +250,7 @@ def attach_sql(options: Mapping[str, object]) -> str:
     given = ["READ_ONLY"] if options["read_only"] else [f"STORAGE_VERSION {literal(str(options['storage_version']))}"]
     if key is not None:
         given += [f"ENCRYPTION_KEY {literal(str(key))}", f"ENCRYPTION_CIPHER {literal(str(mode))}"]
-    return f"ATTACH {literal(str(options['path']))} AS {CATALOG} ({', '.join(given)})"
+    return f"ATTACH {literal(str(options['path']))} AS {name} ({', '.join(given)})"
 
 
 def setting_statements(options: Mapping[str, object]) -> tuple[str, ...]:

@@ -11,19 +11,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tdelta.design.actions import AskedAction, parse_action
+from tdelta.driver import acting
 from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import TRACE, AnyJob, LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import STEPS, TRACE, AnyJob, LoadJob, Mix, TrialJob
 from tdelta.driver.protocol import Checksums, CipherProof, LoopCost, Tables
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
+from tdelta.driver.tree_usage import usage
 from tdelta.driver.workers import Worker
+from tdelta.engines.duckdb.actions import ACTIONS, DuckdbSite
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.exposure import DuckdbExposure, spilled
 from tdelta.engines.duckdb.pricing import ask_block_prices
 from tdelta.engines.duckdb.rows import GeneratedRows
+from tdelta.engines.shared.rewriting import markers_of
 from tdelta.errors import Defect, StorageFault
-from tdelta.evidence import TABLE, FileClass, Found, TwinFile, search
+from tdelta.evidence import FileClass, Found, TwinFile, search
 from tdelta.evidence.headers import Meaning, header_of
 from tdelta.measure.aes import CryptoKind, PreloadMode, hidden_environment
 from tdelta.messages import Refusal
@@ -40,8 +45,6 @@ LOADING_MIB = 1024
 """DuckDB's limit of memory while a file is loaded, whatever the number of rows."""
 
 _PRICED = "priced"
-_NEEDLE_BYTES = 16
-_NEEDLES_APART = 16
 _HEAD_BYTES = 4096
 _VERSION_PLACE = 12
 """Where the main header has the version of the storage: eight bytes behind its checksum and magic."""
@@ -59,7 +62,10 @@ class DuckdbTwin:
         control: Callable[[Sequence[bytes]], tuple[Found, ...]],
         order: Callable[[str], tuple[dict[str, Any], int]],
         prices: Callable[[], dict[str, object]],
+        act: Callable[[AskedAction], acting.Act],
     ) -> None:
+        self._act = act
+        self._halt = acting.Halt()
         self._engine = engine
         self._settings = settings
         self._path = path
@@ -154,8 +160,11 @@ class DuckdbTwin:
         if job.step == TRACE:
             seconds = job.deadline_seconds + _GRACE_SECONDS
             return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json()))
-        if job.step:
+        if job.step in STEPS:
             return self._step(job.step)
+        if job.step:
+            used = partial(usage, self.pid)
+            return acting.alone(self._act(parse_action(job.step)), job.step, used, self._halt, None)
         is_cold = self._settings.is_cold
         seconds = job.deadline_seconds + _GRACE_SECONDS + is_cold * job.operations * _COOL_SECONDS
         answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json(), is_cold=is_cold)
@@ -176,6 +185,7 @@ class DuckdbTwin:
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at; others are not begun."""
         self._is_stopped = True
+        self._halt.ask()
         self._worker.send("stop")
 
     def end(self) -> None:
@@ -242,7 +252,7 @@ class DuckdbTwins(WholeTrials):
         (load,) = (load for load in self._loads.values() if load.path == path)
         found = path.stat()
         file = TwinFile(path.name, str(path), FileClass.DATABASE, (found.st_dev, found.st_ino))
-        is_hidden = not any(one.markers_found for one in search([file], self._needles()))
+        is_hidden = not any(one.markers_found for one in search([file], markers_of(self._job)))
         return load.is_encrypted and says_encrypted(path) and is_hidden
 
     def start(self, settings: DuckdbSettings, name: str) -> DuckdbTwin:
@@ -260,9 +270,17 @@ class DuckdbTwins(WholeTrials):
             worker.kill()
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
-        return DuckdbTwin(
-            self._engine, settings, path, worker, self._control, self._order, partial(self._ask, settings)
+        site = DuckdbSite(
+            engine=self._engine,
+            settings=settings,
+            key=self._key(settings.cipher),
+            path=path,
+            plain=self._loads["none"].path,
+            worker=worker,
+            job=self._job,
         )
+        prices, act = partial(self._ask, settings), partial(_act, site)
+        return DuckdbTwin(self._engine, settings, path, worker, self._control, self._order, prices, act)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""
@@ -311,12 +329,6 @@ class DuckdbTwins(WholeTrials):
             ) from error
         return path
 
-    def _needles(self) -> list[bytes]:
-        """How the planted rows begin, out of the plan that the rows were made by."""
-        tables: Any = self._job.plan["tables"]
-        marker = next(table for table in tables if table["name"] == TABLE)
-        return [bytes.fromhex(row)[:_NEEDLE_BYTES] for row in marker["columns"][1]["hex"][::_NEEDLES_APART]]
-
     def _environment(self, settings: DuckdbSettings) -> Mapping[str, str]:
         if settings.aes_instructions == "on":
             return {}
@@ -328,6 +340,10 @@ class DuckdbTwins(WholeTrials):
         if cipher not in self._keys:
             self._keys[cipher] = secrets.token_hex(32)
         return self._keys[cipher]
+
+
+def _act(site: DuckdbSite, asked: AskedAction) -> acting.Act:
+    return ACTIONS[asked.name](site, asked)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from tdelta.driver.hosting import TwinHost
 from tdelta.driver.orders import Order, serve
 from tdelta.engines.duckdb.block_prices import block_prices
 from tdelta.engines.duckdb.client import STYLE, load_twin
-from tdelta.engines.duckdb.database import Connection, Database, reading_sql
+from tdelta.engines.duckdb.database import Connection, Database, reading_sql, taken
 from tdelta.engines.duckdb.engine import quoted
 from tdelta.engines.duckdb.proof import page_costs
 from tdelta.engines.duckdb.rows import write_files
@@ -99,6 +99,42 @@ class Host(TwinHost):
         # A serial load is what one thread does; a second one would find nothing to do but spin, in some trials.
         with contextlib.nullcontext() if order["load"] is None else database.threads(order["load"]["threads"]):
             return {**spent(step), "files": database.file_sizes()}
+
+    def do_detach(self, _order: Order) -> Order:
+        """Detach the twin's file."""
+        self._open().detach()
+        return {}
+
+    def do_attach(self, order: Order) -> Order:
+        """Attach it, and put a query to it; says what that took, and the answer."""
+        database = self._open()
+        answers: list[str] = []
+
+        def attached() -> None:
+            database.attach()
+            answers.append(database.text(order["sql"]))
+
+        return {**spent(attached), "text": answers[0]}
+
+    def do_rejoin(self, _order: Order) -> Order:
+        """Let go of other files, attach the twin's where it is not, and have its connections use it."""
+        database = self._open()
+        database.let_go()
+        if not database.is_attached:
+            database.attach()
+        database.rejoin()
+        return {}
+
+    def do_take(self, order: Order) -> Order:
+        """Attach a file that is to be copied, and count the rows of one of its tables."""
+        database = self._open()
+        database.take(order["options"])
+        return {"text": database.text(f"SELECT count(*) FROM {taken(order['table'])}")}
+
+    def do_copy(self, order: Order) -> Order:
+        """Copy it into a new file; says what that took."""
+        database = self._open()
+        return spent(lambda: database.copy(order["options"]))
 
     def do_loop_cost(self, order: Order) -> Order:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
