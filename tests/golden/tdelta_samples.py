@@ -15,6 +15,8 @@ from tdelta.profiling.functions import Functions
 from tdelta.records import (
     FINDINGS,
     ActionMeasure,
+    AgeBin,
+    Ageing,
     Amount,
     BadTrials,
     Band,
@@ -809,6 +811,17 @@ def with_tails() -> RunResult:
     return changed(costly(), settings=given, tails=tails, rounds=16, blocks=96, trials=288)
 
 
+def aged() -> RunResult:
+    """Twins that were at work for long, whose encrypted ones became slower."""
+
+    def change(of: Condition, at_end: float, half: float) -> Ageing:
+        bins = tuple(AgeBin(35.0 * place, 20, 1.02 * at_end ** (place / 6)) for place in range(1, 7))
+        hdi95, hdi99 = ((at_end - reach, at_end + reach) for reach in (half, 1.6 * half))
+        return Ageing(of, 4, 20, 210.0, at_end, hdi95, hdi99, bins)
+
+    return changed(costly(), ageing=(change(AES, 1.041, 0.012), change(TWIN, 0.998, 0.009)))
+
+
 def bulk() -> RunResult:
     """A load and a rebuild as trials."""
 
@@ -1001,6 +1014,7 @@ SAMPLES = {
         interrupted,
         with_tails,
         acted,
+        aged,
         bulk,
         spilling,
         traced,

@@ -5,6 +5,7 @@ overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient l
 """
 
 from tdelta.records.actions import ActionMeasure
+from tdelta.records.ageing import AgeBin, Ageing
 from tdelta.records.analysis import (
     AnalysisResult,
     Comparison,
@@ -134,6 +135,8 @@ __all__ = [
     "RESPONSE_TIME",
     "THROUGHPUT",
     "ActionMeasure",
+    "AgeBin",
+    "Ageing",
     "Amount",
     "AnalysisResult",
     "BadTrials",

@@ -15,6 +15,7 @@ from tdelta.design.topics import Topic
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
 from tdelta.records import (
+    Ageing,
     Condition,
     DataSize,
     Decision,
@@ -93,6 +94,17 @@ class SizeLine:
 
 
 @dataclass(frozen=True, slots=True)
+class AgeLine:
+    """How the ratio of one condition changed while its instances were ``seconds`` at work (`tdelta.records.Ageing`)."""
+
+    run_id: str
+    what: str
+    seconds: float
+    change: float
+    hdi95: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class ClearLine:
     """What searches for planted plaintext say of one class of encrypted twins' files: the worst of all runs."""
 
@@ -131,6 +143,7 @@ class DecisionBasis:
     runs: tuple[UsedRun, ...]
     lines: tuple[DecisionLine, ...]
     sizes: tuple[SizeLine, ...]
+    ages: tuple[AgeLine, ...]
     in_clear: tuple[ClearLine, ...]
     unmeasured: tuple[Unmeasured, ...]
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -191,14 +204,17 @@ def decide(runs: Sequence[StoredRun]) -> DecisionBasis:
         raise UsageError(Refusal.of("nothing-to-decide", runs=ids))
     order = list(Topic)
     lines = sorted((line for run in used for line in _lines(run.result)), key=lambda line: order.index(line.topic))
+    ages = tuple(line for run in used for line in _ages(run.result))
+    known = {line.topic for line in lines} | ({Topic.AGE} if ages else set())
     return DecisionBasis(
         engine=engines[0],
         answer=_answer(used),
         runs=tuple(_used(run) for run in used),
         lines=tuple(lines),
         sizes=tuple(line for run in used for line in _sizes(run.result)),
+        ages=ages,
         in_clear=_in_clear(used),
-        unmeasured=tuple(_unmeasured({line.topic for line in lines}, engines[0])),
+        unmeasured=tuple(_unmeasured(known, engines[0])),
         versions=_versions(used),
     )
 
@@ -228,7 +244,8 @@ def _topic(condition: Condition, result: RunResult) -> Topic:
         return ACTIONS[action].topic
     if _share_of_capacity(condition, result) is not None:
         return Topic.CAPACITY
-    return next((one.topic for one in studies() if one.name == result.settings.study), Topic.DAILY)
+    topic = next((one.topic for one in studies() if one.name == result.settings.study), Topic.DAILY)
+    return Topic.DAILY if topic is Topic.AGE else topic  # its load is a daily one; of age its finding says more
 
 
 def _share_of_capacity(condition: Condition, result: RunResult) -> Level | None:
@@ -285,6 +302,13 @@ def _sizes(result: RunResult) -> Iterator[SizeLine]:
         if one.condition.is_encrypted and beside is not None:
             name = condition_label(one.condition, result.settings)
             yield SizeLine(result.settings.run_id, name, beside, one.size_bytes)
+
+
+def _ages(result: RunResult) -> Iterator[AgeLine]:
+    for one in result.of(Ageing):
+        if one.condition.is_encrypted and not is_unsound(result):
+            name = condition_label(one.condition, result.settings)
+            yield AgeLine(result.settings.run_id, name, one.seconds, one.change, one.hdi95)
 
 
 def _in_clear(runs: Sequence[StoredRun]) -> tuple[ClearLine, ...]:

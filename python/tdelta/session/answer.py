@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.actions import action_measures
+from tdelta.inference.ageing import ageing
 from tdelta.inference.checkpoints import checkpoint_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
 from tdelta.inference.ledger import ledgers
@@ -131,6 +132,7 @@ def assemble(
             *judgement.stalls,
             *_known(judgement.order_effect),
             *judgement.contrasts,
+            *ageing(trials, plan.settings),
             *checkpoint_measures(trials, plan.settings),
             *(DataSize(c, state.data_bytes[c.key]) for c in plan.conditions if c.key in state.data_bytes),
             *page_costs(trials, verdicts, floors.floors),

@@ -253,6 +253,25 @@ _STUDIES = (
         topic=Topic.CAPACITY,
     ),
     Study(
+        "soak",
+        "the same twins at work for long: does what encryption costs change with age?",
+        "no figures: tests of encryption begin with fresh databases and end within the hour",
+        True,
+        "order entry on SQLite, or any engine, workload or database: four or five pairs one after another, each for"
+        " twenty blocks; --blocks, --trial-seconds and --max-time make it longer",
+        {
+            "workload": "order-entry",
+            "vary": {"cipher": ("aes-256",)},
+            "trial_seconds": 1.5,
+            "blocks_per_round": 20,
+            "min_rounds": 4,
+            "max_rounds": 5,
+            "bb_twin": False,
+            "max_seconds": 870.0,
+        },
+        topic=Topic.AGE,
+    ),
+    Study(
         "response-times",
         "gamma model of response times",
         "JAGS on Swingbench response times: 95 % HDI of the difference -0.69 ... +1.89 ms",

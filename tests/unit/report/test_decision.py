@@ -121,6 +121,13 @@ def test_sizes_are_those_of_data_when_it_had_been_loaded() -> None:
     assert (line.plain_bytes, line.encrypted_bytes) == (100, 104)
 
 
+def test_age_is_what_long_rounds_found_and_their_load_is_a_daily_one() -> None:
+    basis = decide([as_run(s.aged(), "20261121-eeee", study="soak")])
+    assert [(line.what, line.change) for line in basis.ages] == [("aes-256", 1.041)]
+    assert {line.topic for line in basis.lines} == {Topic.DAILY}
+    assert Topic.AGE not in {one.topic for one in basis.unmeasured}
+
+
 def test_runs_of_two_engines_or_without_encryption_are_refused() -> None:
     with pytest.raises(UsageError, match="one engine, found mariadb, sqlite"):
         decide([DAILY, as_run(s.acted(), "20261121-cccc")])

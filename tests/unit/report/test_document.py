@@ -13,7 +13,7 @@ import tdelta_samples as s
 
 import tdelta_json_fields
 from tdelta.messages import Reason, Refusal
-from tdelta.records import DataSize, Percentile99, TailMeasure
+from tdelta.records import DataSize, EvidenceState, Percentile99, TailMeasure
 from tdelta.report.decision import StoredRun, decide, decision_document
 from tdelta.report.document import document, dry_run_document, error_document, to_json
 from tdelta.report.listings import engines_document, studies_document
@@ -35,7 +35,7 @@ _FREE_FORM |= {
 }
 _FREE_FORM |= {"tails[].exceedance.reason_code.parameters", "tails[].p99.reason_code.parameters"}
 _FREE_FORM |= {"ciphers_in_force", "barely_encrypted"}
-_FREE_FORM |= {"checkpoints[].condition", "data_sizes[].condition"}
+_FREE_FORM |= {"checkpoints[].condition", "data_sizes[].condition", "ageing[].condition"}
 _FREE_FORM |= {f"temporary[].{part}" for part in ("condition", "counters", "files")}
 _FREE_FORM |= {f"twin_settings.{part}" for part in ("shared", "varied", "differing")}
 
@@ -87,7 +87,8 @@ def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -
 
 
 def test_the_documentation_of_a_decision_names_exactly_its_fields() -> None:
-    sized = s.changed(s.leaking(), data_sizes=s.profiled().of(DataSize))
+    found = {"data_sizes": s.profiled().of(DataSize), "evidence": s.evidence(EvidenceState.ENCRYPTED, 0)}
+    sized = s.changed(s.aged(), **found)
     assert produced(decision_document(decide([StoredRun(sized, 0.0)]))) == documented("tdelta.decision/1")
 
 

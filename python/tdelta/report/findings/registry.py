@@ -14,6 +14,7 @@ from rich.text import Text
 
 from tdelta.records import (
     ActionMeasure,
+    Ageing,
     CarryOver,
     CheckpointMeasure,
     Contrast,
@@ -36,6 +37,7 @@ from tdelta.records import (
 )
 from tdelta.report.findings import (
     actions,
+    ageing,
     checkpoints,
     contrasts,
     evidence,
@@ -82,6 +84,7 @@ SHOWN: list[Shown] = [
     Shown((ServerMeasures,), servers.text, servers.blocks, "servers", "What the servers did"),
     Shown((StepMeasure,), steps.text, steps.blocks, "steps", "Loads and rebuilds"),
     Shown((ActionMeasure,), actions.text, actions.blocks, "actions", "What was done to the database"),
+    Shown((Ageing,), ageing.text, ageing.blocks, "ageing", "With age"),
     Shown((TemporaryData,), temporary.text, temporary.blocks, "temporary", "Temporary files"),
     Shown((Traces,), traces.text, traces.blocks, "statements", "Statements"),
     Shown((CpuProfile,), profiles.text, profiles.blocks, "profiles", "Where the CPU time goes"),
