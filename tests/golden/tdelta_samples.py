@@ -51,6 +51,7 @@ from tdelta.records import (
     PageCost,
     Percentile99,
     PublishedCell,
+    ReplicationMeasure,
     Role,
     RunResult,
     RunSettings,
@@ -890,6 +891,54 @@ def acted() -> RunResult:
     return result(Decision.COSTLY, heads, given, actions=actions)
 
 
+def replicated() -> RunResult:
+    """Primaries with replicas: stopped beside the load, and one that every commit waits for."""
+
+    def of(cipher: str, level: str, stratum: int, role: Role = Role.TREATMENT) -> Condition:
+        return Condition((("cipher", cipher), ("threads", 4), ("replication", level)), role, stratum)
+
+    levels = ("none", "semisync")
+    plain = [of("none", level, at, Role.BASELINE) for at, level in enumerate(levels)]
+    encrypted = [of("aes-256", level, at) for at, level in enumerate(levels)]
+    heads = tuple(
+        verdict(estimate(ratio, 0.021), decision, primary=True, of=condition, baseline=baseline)
+        for condition, baseline, ratio, decision in zip(
+            encrypted, plain, (1.042, 1.117), (Decision.UNDECIDED, Decision.COSTLY), strict=True
+        )
+    )
+    pairs = [one for pair in zip(plain, encrypted, strict=True) for one in pair]
+    given = settings(*pairs, engine="mariadb", workload="insert", study="replicate", options={})
+
+    def typical(median: float) -> Typical:
+        return Typical(0.9 * median, median, 1.2 * median)
+
+    def measure(condition: Condition, *, ratio: float | None, unconfirmed: int = 0) -> ReplicationMeasure:
+        slow, is_stopped = ratio or 1.0, condition.level("replication") == "none"
+        return ReplicationMeasure(
+            condition=condition,
+            mode=str(condition.level("replication")),
+            trials=18,
+            response_seconds=typical(1.1e-3 * slow),
+            load_rate=typical(3_600 / slow),
+            apply_rate=typical(4_100 / slow) if is_stopped else None,
+            lag_bytes=None if is_stopped else typical(21_400),
+            lag_seconds=None if is_stopped else typical(0.012 * slow),
+            log_bytes=typical(640),
+            cpu_seconds=typical(170e-6 * slow),
+            time_ratio=None if ratio is None else estimate(ratio, 0.04),
+            cpu_ratio=None if ratio is None else estimate(1.1 * ratio, 0.03),
+            unconfirmed=unconfirmed,
+        )
+
+    measures = (
+        measure(plain[0], ratio=None),
+        measure(encrypted[0], ratio=1.08),
+        measure(plain[1], ratio=None),
+        measure(encrypted[1], ratio=1.31, unconfirmed=2),
+    )
+    return result(Decision.COSTLY, heads, given, replication=measures)
+
+
 def spilling() -> RunResult:
     """Temporary files that one scope leaves in the clear, and one trial that kept all in memory."""
 
@@ -1016,6 +1065,7 @@ SAMPLES = {
         acted,
         aged,
         bulk,
+        replicated,
         spilling,
         traced,
         profiled,

@@ -55,6 +55,7 @@ NAMES = (
     "with_ledger",
     "acted",
     "bulk",
+    "replicated",
     "spilling",
     "traced",
 )

@@ -84,7 +84,7 @@ def searched(engine: ServerEngine, folder: Path, scope: str) -> Searched:
         for sql in MARKERS.table_sql(profile(kind).dialect):
             connection.run(sql)
         files = ServerFiles(engine.evidence.files, server.recipe.place, server.pids, server.recipe.mount)
-        exposure = ServerExposure(engine.evidence.plan, lambda: Asking(server), files, MARKERS.needles)
+        exposure = ServerExposure(engine.evidence.plan, lambda: Asking(server), [files], MARKERS.needles)
         with exposure.under_way():
             exposure.look()
         exposure.look_afterwards()

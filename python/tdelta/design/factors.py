@@ -34,6 +34,9 @@ WORKS = ("warm", "cold", "load", "rebuild", *WORK_ACTIONS)
 """What a trial does: transactions, whose data is in caches as far as it fits or not at all; one load of all rows; one
 rebuild of the tables; one action."""
 
+REPLICATIONS = ("none", "async", "semisync")
+"""What a replica does while its primary's load runs: nothing, it follows, commits wait for it."""
+
 SHARE_FACTORS = frozenset({"cache", "at"})
 """Factors whose levels are shares, written as percentages."""
 
@@ -175,6 +178,13 @@ def _scope(text: str) -> str:
     return level
 
 
+def _replication(text: str) -> str:
+    level = text.lower()
+    if level not in REPLICATIONS:
+        raise ValueError(text)
+    return level
+
+
 def _work(text: str) -> str:
     level = text.lower()
     if parse_action(level).name not in WORKS:
@@ -227,6 +237,7 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("cache", "a share of the data size above 0, such as 10% or 0.1 (with % above 200 %)", _share),
             Factor("work", f"one of {', '.join(WORKS)}", _work),
             Factor("during", f"one of {', '.join(DURING)}, maybe with knobs (encrypt:iops=200)", _during),
+            Factor("replication", f"one of {', '.join(REPLICATIONS)}", _replication),
             Factor("at", "a share of the baseline's capacity above 0, such as 60% or 0.6", _share),
             Factor("page_size", f"bytes, one of {', '.join(map(str, PAGE_SIZES))}", _page_size),
             Factor("journal_mode", f"one of {', '.join(JOURNAL_MODES)}", _journal_mode),

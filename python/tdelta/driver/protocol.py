@@ -125,6 +125,14 @@ class Priced(Protocol):
 
 
 @runtime_checkable
+class Replicating(Protocol):
+    """A twin whose database may have a replica."""
+
+    def replica_checksums(self, tables: Tables) -> Checksums | None:
+        """Rows and checksum of each table of the replica, once it has applied all; None where there is none."""
+
+
+@runtime_checkable
 class Searchable(Protocol):
     """A twin whose files can be searched."""
 

@@ -74,6 +74,15 @@ class RunLayout:
         """What goes on beside a condition's load: a level of the factor of that name; empty where it is not varied."""
         return str(dict(condition.levels).get("during", ""))
 
+    def replication(self, condition: Condition) -> str:
+        """What the replica of a condition's server does beside its load; empty where it has none."""
+        return str(dict(condition.levels).get("replication", ""))
+
+    @property
+    def has_replicas(self) -> bool:
+        """Whether every server of the run has a replica."""
+        return any(self.replication(condition) for condition in self.conditions)
+
     @property
     def acts(self) -> frozenset[str]:
         """The actions of the run, as trials and beside them."""
@@ -98,7 +107,8 @@ class ResourceEstimate:
     user's database made ready, a load of one kind, which ciphers are in force, the size of a trial found; then in a
     round all twins started, their prices measured, their rows read, ``laps`` warm-up trials on each; once a run the
     files of all twins searched. ``step_seconds`` are a load's or rebuild's, and ``cold_seconds`` what comes before a
-    trial with cold caches. ``times_calls``: the engine's own calls of its cipher can be timed.
+    trial with cold caches. ``applied_trials`` is what comes after each of transactions, in times of its length, until a
+    replica has applied it. ``times_calls``: the engine's own calls of its cipher can be timed.
     """
 
     disk_bytes: int
@@ -115,6 +125,7 @@ class ResourceEstimate:
     search_seconds: float = 0.0
     step_seconds: float = 0.0
     cold_seconds: float = 0.0
+    applied_trials: float = 0.0
     times_calls: bool = False
 
     def set_up_seconds(self, kinds: int) -> float:

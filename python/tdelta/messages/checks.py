@@ -10,6 +10,7 @@ INSTRUCTIONS = "aes-instructions"
 NO_MARKER = "no-marker"
 FINDS = "search-finds"
 SPILLED = "temporary-data"
+REPLICAS = "replicas"
 AA_CHECK = "aa-twins"
 BB_CHECK = "bb-twins"
 
@@ -24,6 +25,7 @@ CHECKS = {
     NO_MARKER: "no marker in any file of an encrypted twin",
     FINDS: "the search finds what is there",
     SPILLED: "temporary data went to files",
+    REPLICAS: "replicas are their primaries' replicas",
     AA_CHECK: "a/a twins are alike",
     BB_CHECK: "b/b twins are alike",
 }
@@ -90,6 +92,13 @@ DETAILS = {
     "not-spilled": ("{condition}: {kept} of {trials} trials kept what they made in memory"),
     "spill-remedy": "such trials show nothing of temporary files: more data or less memory for a session is needed",
     "spill-not-counted": "NOT shown: the engine counts no temporary files, and its transactions write rows, too",
+    # replicas
+    "replicas-compared": (
+        "{replicas} replicas with the rows of their primaries, by checksum, at the ends of rounds; {commits:,} commits"
+        " waited for one, as asked"
+    ),
+    "replicas-not-compared": "NOT compared: no round came to its end",
+    "commits-unconfirmed": "{condition}: {commits:,} commits did not wait for the replica, as they were to",
     # identical twins
     "twins-outside": _TWINS + "lies wholly outside ±{limit:g%}, {called}",
     "twins-outside-by-little": _TWINS + "lies outside ±{limit:g%}, {called}, but by few rounds or single trials alone",

@@ -67,6 +67,7 @@ from tdelta.records.profile import (
     ProfiledSide,
     Sampled,
 )
+from tdelta.records.replication import ReplicationMeasure
 from tdelta.records.results import (
     DEFAULT_ROPE,
     CheckState,
@@ -204,6 +205,7 @@ __all__ = [
     "ProfiledSide",
     "PublishedCell",
     "Queue",
+    "ReplicationMeasure",
     "Role",
     "RoundStarted",
     "RunDelays",

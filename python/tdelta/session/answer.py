@@ -18,6 +18,7 @@ from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
 from tdelta.inference.ledger import ledgers
 from tdelta.inference.pages import page_costs
 from tdelta.inference.prices import prices_from_json
+from tdelta.inference.replication import replication_measures
 from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import tail_cautions, tail_measures
 from tdelta.inference.temporary import temporary_data
@@ -143,6 +144,7 @@ def assemble(
             *tails,
             *step_measures(trials, plan.settings),
             *action_measures(trials, plan.settings),
+            *replication_measures(trials, plan.settings),
             *_temporary(context, search.records()),
             *_known(statement_traces(trials, plan.settings, _statements(plan), plan.engine.profile.headings)),
             *(profiles.records() if plan.request.design.profile else ()),

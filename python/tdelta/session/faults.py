@@ -16,14 +16,14 @@ from tdelta.messages import Refusal
 from tdelta.records import Level
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import study
-from tdelta.session.work import check_actions, check_discard, check_load, check_trace, check_work
+from tdelta.session.work import check_actions, check_discard, check_load, check_replication, check_trace, check_work
 from tdelta.workloads import BUILT_IN, Workload
 
 _LONGEST_SLO_SECONDS = 3600.0  # histograms of response times end there
 _ACTED = ("work", "during")
 """Factors whose levels may be actions."""
 
-_FACTORS_ALONE = {"aes_instructions": Takes.INSTANCES}
+_FACTORS_ALONE = {"aes_instructions": Takes.INSTANCES, "replication": Takes.REPLICA}
 """Factors that no option sets, and whose they are."""
 
 
@@ -73,6 +73,8 @@ def _checks_of_taken(
 ) -> Iterator[Callable[[], object]]:
     """What does not go with options that the engine takes."""
     profile = chosen.profile
+    if Takes.REPLICA in profile.takes:
+        yield partial(check_replication, request, vary)
     if Takes.TRACES in profile.takes:
         yield partial(check_trace, request, vary)
     known = {factor: chosen.actions(factor) for factor in _ACTED} if isinstance(chosen, Acting) else {}

@@ -287,7 +287,8 @@ def _estimates(plan: Plan, needs: ResourceEstimate) -> dict[Stage, float]:
         Stage.START: needs.start_seconds,
         Stage.PRICES: needs.price_seconds,
         Stage.ROWS: needs.rows_seconds,
-        Stage.LAP: sum(_trial_seconds(plan, c) for c in plan.conditions if plan.work(c) == "warm")
+        Stage.LAP: (1.0 + needs.applied_trials)
+        * sum(_trial_seconds(plan, c) for c in plan.conditions if plan.work(c) == "warm")
         or _TRIAL_GAP_SECONDS,
         Stage.BLOCK: sum(_part_seconds(plan, needs, c) for c in plan.conditions if not plan.step(c)),
         Stage.STEPS: sum(_part_seconds(plan, needs, c) for c in plan.conditions),
@@ -312,4 +313,5 @@ def _part_seconds(plan: Plan, needs: ResourceEstimate, condition: Condition) -> 
     if plan.step(condition):
         return needs.step_seconds
     traced = _trial_seconds(plan, condition) if plan.request.design.trace else 0.0
-    return _trial_seconds(plan, condition) + traced + (needs.cold_seconds if plan.is_cold(condition) else 0.0)
+    applied = needs.applied_trials * _trial_seconds(plan, condition)
+    return _trial_seconds(plan, condition) + applied + traced + (needs.cold_seconds if plan.is_cold(condition) else 0.0)

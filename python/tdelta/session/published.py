@@ -115,6 +115,18 @@ PUBLISHED: Mapping[str, tuple[PublishedFigure, ...]] = {
             "DuckDB blog, Data-at-Rest Encryption in DuckDB, 2025",
         ),
     ),
+    "replicate": (
+        PublishedFigure(
+            "managed PostgreSQL, pgbench at scale 2000, 10 connections",
+            "encrypted: -15 % on one server, up to -30 % with a semi-synchronous standby",
+            "Scaleway docs, Encryption at rest performance benchmark, 2024",
+        ),
+        PublishedFigure(
+            "managed PostgreSQL, a load of 29 GB",
+            "encrypted: +10 % of the time on one server, +40 % with a semi-synchronous standby",
+            "Scaleway docs, Encryption at rest performance benchmark, 2024",
+        ),
+    ),
     "response-times": (
         PublishedFigure(
             "difference of mean response times, Customer Registration, gamma model",

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from tdelta.design import instances, slice_order, stratified_order
 from tdelta.driver import Checksums, TrialJob, Twin
 from tdelta.driver.jobs import TRACE
-from tdelta.driver.protocol import Provable, joined_to
+from tdelta.driver.protocol import Provable, Replicating, joined_to
 from tdelta.errors import ServerLost
 from tdelta.measure.standstill import watching
 from tdelta.messages import Refusal
@@ -310,7 +310,17 @@ class RoundRunner:
         }
         for condition, sums in self._checksums(certain).items():
             self._checks.after(condition, sums)
+        self._compare_replicas({c: twins[c] for c in shared if c in twins and self._plan.layout.replication(c)})
         self._checks.round_over()
+
+    def _compare_replicas(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
+        """Compare every replica with its primary, whatever made the rows."""
+        tables = self._plan.load_job().tables
+        for condition, sums in (self._checksums(twins) if twins else {}).items():
+            twin = twins[condition][1]
+            replica = twin.replica_checksums(tables) if isinstance(twin, Replicating) else None
+            if replica is not None:
+                self._checks.replicated(condition, sums, replica)
 
 
 def _without_cpu(pressure: Mapping[str, float]) -> dict[str, float]:

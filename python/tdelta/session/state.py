@@ -54,6 +54,8 @@ class TwinNotes:
     """By level of the AES instructions, µs a page in each worker that was to have it."""
 
     rounds_compared: int = 0
+    replicas: list[Detail] = field(default_factory=list)
+    replicas_compared: int = 0
     facts: dict[int, tuple[str, dict[str, str]]] = field(default_factory=dict)
     """By stratum, the condition whose twin was first, and its settings."""
 

@@ -272,6 +272,27 @@ _STUDIES = (
         topic=Topic.AGE,
     ),
     Study(
+        "replicate",
+        "a primary and its replica, both plain or both encrypted: commits, apply rate, lag",
+        "Scaleway, managed PostgreSQL, pgbench: -15 % on one server, up to -30 % with a semi-synchronous standby",
+        True,
+        "MariaDB: every commit is a row; the replica is stopped beside the load, asynchronous or semi-synchronous, and"
+        " on this machine, whose CPUs and disks it shares",
+        {
+            "engine": "mariadb",
+            "workload": "insert",
+            "vary": {"cipher": ("aes-256",), "replication": ("none", "async", "semisync")},
+            "threads": 4,
+            "size_bytes": 20_000_000,
+            "trial_seconds": 0.8,
+            "discard_seconds": 0.0,
+            "blocks_per_round": 8,
+            "min_rounds": 2,
+            "max_rounds": 3,
+            "max_seconds": 840.0,
+        },
+    ),
+    Study(
         "response-times",
         "gamma model of response times",
         "JAGS on Swingbench response times: 95 % HDI of the difference -0.69 ... +1.89 ms",

@@ -86,6 +86,22 @@ def check_actions(
         raise UsageError(*faults)
 
 
+def check_replication(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
+    """Refuse what a load does not go with whose log a replica applies.
+
+    Raises:
+        UsageError: every fault.
+    """
+    if "replication" not in levels:
+        return
+    given = {"--load": request.work.load, "--trace": request.design.trace, "--cold": request.work.cold}
+    wrong = [*(["--slice"] if request.design.slice_seconds else []), *(f for f, value in given.items() if value)]
+    wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
+    wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
+    if wrong:
+        raise UsageError(Refusal.of("not-replicated", options=", ".join(wrong)))
+
+
 def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
     """Refuse what statements cannot be metered one by one in.
 

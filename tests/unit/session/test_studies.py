@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdelta.design.factors import REPLICATIONS
 from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, UsageError
 from tdelta.session.overridden import overridden
@@ -74,6 +75,13 @@ def test_spilling_fits_every_engine_and_has_less_memory_than_data(engine: str) -
     assert memory < request.tested.size_bytes
     has_scopes = engine in ("mariadb", "duckdb")
     assert request.design.vary.get("scope") == (("data", "+temp") if has_scopes else None)
+
+
+def test_a_replica_follows_in_every_way_at_most_fifteen_minutes() -> None:
+    request = RunRequest(study="replicate")
+    assert overridden(request) == ()
+    assert request.design.vary["replication"] == REPLICATIONS
+    assert request.decision.max_seconds <= 900
 
 
 def test_an_option_that_is_typed_goes_before_the_study_and_is_told() -> None:

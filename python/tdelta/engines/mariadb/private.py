@@ -17,6 +17,7 @@ from tdelta.driver.servers.recipes import Command, Place, Recipe
 from tdelta.engines.mariadb.actions import ACTIONS
 from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mariadb.profile import PROFILE
+from tdelta.engines.mariadb.replication import REPLICATION
 from tdelta.engines.servers import DATABASE, PLAIN_SCOPE, Footprint, PriceSql, ServerCipher, ServerSettings, Tracing
 from tdelta.engines.shared.mysql_family import (
     CREATE_SQL,
@@ -73,6 +74,9 @@ STATUS = {
 
 
 _INSTALL = ("--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+_NO_OTHERS = "DROP USER 'root'@'127.0.0.1', 'root'@'::1';\n"
+"""Accounts without a password that the installer makes, for whoever reaches a port."""
+
 _OWN_OPTIONS: Options = {
     "innodb_log_file_size": LOG_BYTES,
     "performance_schema": "OFF",
@@ -141,6 +145,7 @@ class MariadbEngine(MysqlFamily):
     crypto = "openssl"
     ciphers = _CIPHERS
     actions = ACTIONS
+    replication = REPLICATION
     scopes = (PLAIN_SCOPE, "data", "+log", "+temp", "+binlog", "all")
     switches = _SWITCHES
     own_facts = ("tx_isolation", "innodb_log_file_size", "innodb_buffer_pool_chunk_size", "aria_pagecache_buffer_size")
@@ -159,7 +164,7 @@ class MariadbEngine(MysqlFamily):
         defaults = f"--defaults-file={option_path}"
         return Recipe(
             place=place,
-            files={option_path: option_file(options), user_path: USER_SQL},
+            files={option_path: option_file(options), user_path: USER_SQL + _NO_OTHERS},
             initialize=(Command((str(self._installer()), defaults, *_INSTALL, f"--extra-file={user_path}")),),
             serve=Command((*self.binary.launcher, str(self.binary.path), defaults)),
             connect=connect_options(place),

@@ -65,6 +65,9 @@ _OBSERVATION_SECONDS = 2.0
 _SEARCH_SECONDS = 6.0
 """Of one server's files, 165 MB of them empty: 6.2 s each of three MariaDBs on two CPUs with other work."""
 
+_APPLIED_TRIALS = 1.0
+"""How long a replica takes after a trial until it has applied it and is at rest, in trials: about as long as those."""
+
 _LAPS = 4
 """Of warm-up; at least three, and fifteen at most."""
 
@@ -114,25 +117,27 @@ def of_servers(engine: Engine, layout: RunLayout, footprint: Footprint, *, price
     settings = [engine.settings(layout, first, data) for first in instances]
     factors, trial = engine.profile.client_factors, layout.options["trial_seconds"]
     started = data / _COPY_BYTES_PER_SECOND + footprint.start_seconds
+    copies = 2 if layout.has_replicas else 1  # a replica is another server on the same data
     strata, servers = len(layout.strata), len({instance_key(c[0], factors) for c in layout.strata.values()})
     return ResourceEstimate(
-        disk_bytes=round((kinds + len(instances)) * (data + footprint.disk_bytes)),
+        disk_bytes=round((kinds + copies * len(instances)) * (data + footprint.disk_bytes)),
         memory_bytes=max(
             _LOADING_BYTES + footprint.memory_bytes,
-            sum(_server_bytes(one, footprint) for one in settings)
+            copies * sum(_server_bytes(one, footprint) for one in settings)
             + sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in layout.conditions),
         ),
         open_files=_OTHER_FILES + max(one.connections for one in settings),
         load_seconds=_load_seconds(layout, data) + footprint.initialize_seconds,
         observe_seconds=(_OBSERVATION_SECONDS + started) * (len(layout.ciphers) - 1),
-        calibrate_seconds=servers * started + strata * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * trial),
-        start_seconds=len(instances) * started + conditions * _CONNECT_SECONDS,
+        calibrate_seconds=copies * servers * started + strata * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * trial),
+        start_seconds=copies * len(instances) * started + conditions * _CONNECT_SECONDS,
         price_seconds=_price_seconds(layout, list(instances)) if prices else 0.0,
-        rows_seconds=len(instances) * data / _ROWS_BYTES_PER_SECOND / _at_once(),
+        rows_seconds=copies * len(instances) * data / _ROWS_BYTES_PER_SECOND / _at_once(),
         laps=_LAPS,
-        search_seconds=len(instances) * (_SEARCH_SECONDS + data / _ROWS_BYTES_PER_SECOND),
+        search_seconds=copies * len(instances) * (_SEARCH_SECONDS + data / _ROWS_BYTES_PER_SECOND),
         step_seconds=data / _SERVER_STEP_BYTES_PER_SECOND,
         cold_seconds=footprint.start_seconds,
+        applied_trials=_APPLIED_TRIALS if layout.has_replicas else 0.0,
         times_calls=prices,
     )
 

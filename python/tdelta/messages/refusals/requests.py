@@ -29,6 +29,9 @@ REQUESTS = {
     "unknown-action": "{factor}={action}: {product} has {known}; leave the level out, or choose another engine",
     "unknown-knob": "{action}: expected knobs among {known}, found {knobs}",
     "not-beside": "{options}: not with --vary during=…, which goes on beside tdelta's own closed loop on warm caches",
+    "not-replicated": (
+        "{options}: not with --vary replication=…, whose trials are of tdelta's own loop on warm caches; leave it out"
+    ),
     "not-traced": "--trace: not with {options}: it meters statements of a closed loop on warm caches",
     "not-with-load": "{options}: of tdelta's own loop only, and --load is another's; leave it out",
     "load-operations-alone": "--load-operations: expected --load with it",

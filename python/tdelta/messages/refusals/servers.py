@@ -20,6 +20,17 @@ SERVERS = {
     "action-stopped": "stopped while it waited for this: {what}",
     "rewritten-differs": "expected {expected} as the answer of a file that was rewritten or opened anew, found {found}",
     "action-in-vain": "waited {seconds:.0f} s in vain for this: {what}",
+    # replicas
+    "replica-cipher": "{server}: expected a replica that is encrypted as its primary is, found: {fault}",
+    "replica-not-connected": (
+        "expected a replica to connect to its primary by a port of 127.0.0.1 within {seconds} s, found none; it said:"
+        " {said}"
+    ),
+    "replica-stopped-applying": "{server}: expected a replica that follows its primary, found one that stopped: {said}",
+    "replica-too-slow": (
+        "{server}: expected a replica that applies a trial's log within {seconds:.0f} s, found it still at work; make"
+        " trials shorter (--trial-seconds)"
+    ),
     # DSNs and passwords
     "dsn-shape": "expected ENGINE://USER@HOST:PORT/ with one of {known} for ENGINE",
     "dsn-fragment": "expected no '#' (in a name it is written %23)",

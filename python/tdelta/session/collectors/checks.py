@@ -15,8 +15,9 @@ from tdelta.errors import UnsoundTwins
 from tdelta.evidence.plans import compare
 from tdelta.inference.temporary import shown_by, spilled
 from tdelta.messages import Caution, Detail, Parameter, Refusal
-from tdelta.messages.checks import FILES, IN_FORCE, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SETTINGS, SPILLED
+from tdelta.messages.checks import FILES, IN_FORCE, REPLICAS, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SETTINGS, SPILLED
 from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
+from tdelta.records.replication import CONFIRMED, UNCONFIRMED
 from tdelta.session.instructions import FACTOR, instructions_check
 from tdelta.session.planning import Plan
 from tdelta.session.state import RunState
@@ -148,6 +149,11 @@ class Checks:
         first, known = self._ended.setdefault(condition.stratum, (condition.key, compared))
         self._notes.after += _differences(condition.key, compared, first, known)
 
+    def replicated(self, condition: Condition, primary: Checksums, replica: Checksums) -> None:
+        """A replica's rows after its round, against its primary's."""
+        self._notes.replicas += _differences(f"the replica of {condition.key}", replica, "its primary", primary)
+        self._notes.replicas_compared += 1
+
     def round_over(self) -> None:
         """The next round's twins are compared among themselves."""
         self._notes.rounds_compared += bool(self._ended)
@@ -175,6 +181,7 @@ class Checks:
             self._in_force_check(),
             self._work_check(trials),
             *self._spilled_check(trials),
+            *self._replicated_check(trials),
         )
 
     def _unless_assumed(self, check: Validity) -> Validity:
@@ -236,6 +243,22 @@ class Checks:
             return
         counted = shown_by(of_transactions)
         yield Validity(SPILLED, CheckState.OK, (Detail.of("spilled", trials=len(of_transactions), counted=counted),))
+
+    def _replicated_check(self, trials: Sequence[Trial]) -> Iterator[Validity]:
+        """Of a run with replicas: they hold their primaries' rows, and every commit that was to wait for them did."""
+        if not self._plan.layout.has_replicas:
+            return
+        alone: Counter[str] = Counter()
+        for trial in trials:
+            alone[trial.condition.key] += trial.measurement.engine_counters.get(UNCONFIRMED, 0)
+        faults = [*self._notes.replicas]
+        faults += [Detail.of("commits-unconfirmed", condition=key, commits=n) for key, n in alone.items() if n]
+        if not faults and not self._notes.replicas_compared:
+            yield Validity(REPLICAS, CheckState.NOT_SHOWN, (Detail.of("replicas-not-compared"),))
+            return
+        confirmed = sum(trial.measurement.engine_counters.get(CONFIRMED, 0) for trial in trials)
+        fine = Detail.of("replicas-compared", replicas=self._notes.replicas_compared, commits=confirmed)
+        yield _settled(REPLICAS, faults, (fine,))
 
     def _rows(self) -> Detail:
         rows, tables = sum(count for count, _ in self._expected.values()), len(self._expected)

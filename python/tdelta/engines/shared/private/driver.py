@@ -81,6 +81,7 @@ class PrivateDriver:
         scope = PLAIN_SCOPE if cipher == "none" else self._scope(layout, condition)
         factors = self.profile.client_factors
         instance = instance_key(condition, factors)
+        replication = layout.replication(condition)
         sharing = [c for c in layout.conditions if instance_key(c, factors) == instance]
         return ServerSettings(
             cipher=cipher,
@@ -90,10 +91,11 @@ class PrivateDriver:
             cache_bytes=layout.cache_bytes(condition, data_bytes),
             session_bytes=layout.options["session_memory"] or 0,
             aes_instructions=str(levels.get("aes_instructions", "on")),
-            has_binlog=any(scope in ("+binlog", "all") for scope in self._scopes(layout)),
+            has_binlog=bool(replication) or any(scope in ("+binlog", "all") for scope in self._scopes(layout)),
             is_cold=layout.is_cold(condition),
             has_steps=bool(layout.step(condition)),
             becomes=self._becomes(layout) if cipher == "none" else "",
+            replication=replication,
         )
 
     def _becomes(self, layout: RunLayout) -> str:

@@ -14,9 +14,10 @@ from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from tdelta.engines.shared.exposures import ExposurePlan, Step
-from tdelta.engines.shared.server_files import ServerFiles, condensed
+from tdelta.engines.shared.server_files import condensed
 from tdelta.errors import TdeltaError, WorkerFault
 from tdelta.evidence import Found, merged, search
+from tdelta.evidence.search import TwinFile
 from tdelta.messages import Refusal
 
 _HOLD_SECONDS = 120.0
@@ -41,18 +42,25 @@ class Connection(Protocol):
         """End it."""
 
 
+class Files(Protocol):
+    """The files of one server."""
+
+    def files(self) -> tuple[TwinFile, ...]:
+        """Every regular file that it has now."""
+
+
 class ServerExposure:
     """The markers of one server on their way, and what every look at its files found.
 
     Args:
         plan: what is done on this engine.
         connect: opens a connection to the twin's database.
-        files: where its files are.
+        files: where its files are, and those of its replica.
         needles: what is searched for.
     """
 
     def __init__(
-        self, plan: ExposurePlan, connect: Callable[[], Connection], files: ServerFiles, needles: Sequence[bytes]
+        self, plan: ExposurePlan, connect: Callable[[], Connection], files: Sequence[Files], needles: Sequence[bytes]
     ) -> None:
         self._plan = plan
         self._connect = connect
@@ -84,7 +92,7 @@ class ServerExposure:
         Raises:
             EnvironmentFault: a file cannot be read, or open files cannot be listed.
         """
-        self._looks += search(self._files.files(), self._needles)
+        self._looks += search([file for place in self._files for file in place.files()], self._needles)
 
     def look_while(self, is_running: Callable[[], bool], seconds: float) -> None:
         """Search all files over and over, at least once, while something runs; not beyond so many seconds."""

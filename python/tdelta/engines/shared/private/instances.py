@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,12 @@ from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.server import Server
 from tdelta.driver.servers.whole import work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import LOOK_SECONDS, Worker
 from tdelta.engines.servers import DATABASE, CallsPriced, Flushed, PriceSql, Proven, ServerEngine, ServerSettings
 from tdelta.engines.shared.private.actions import Acts, Site
-from tdelta.engines.shared.private.exposure import ServerExposure
+from tdelta.engines.shared.private.exposure import Files, ServerExposure
 from tdelta.engines.shared.private.pricing import page_prices_of
+from tdelta.engines.shared.private.replicas import Replica
 from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.engines.shared.sessions import Asking
 from tdelta.errors import Defect
@@ -62,23 +64,36 @@ _BLOCK_BYTES = 512
 class Instance:
     """One running server with all its connections. Frozen, but for the while that someone needs it."""
 
-    def __init__(self, engine: ServerEngine, settings: ServerSettings, recipe: Recipe, server: Server) -> None:
+    def __init__(
+        self,
+        engine: ServerEngine,
+        settings: ServerSettings,
+        recipe: Recipe,
+        server: Server,
+        replica: Replica | None = None,
+    ) -> None:
         self.engine = engine
         self.settings = settings
         self.recipe = recipe
         self.server = server
+        self.replica = replica
         self.starts = 1
         """How often the server was started: connections of an earlier start are gone."""
 
         self._awake = 0
         self._lock = threading.Lock()
 
+    @property
+    def kept_until_applied(self) -> Sequence[str]:
+        """Statements of settling that are not run before the replica has applied all."""
+        return () if self.replica is None else self.replica.kept_until_applied
+
     @contextlib.contextmanager
     def awake(self) -> Iterator[None]:
         """Within the block the server runs."""
         with self._lock:
             if self._awake == 0:
-                self.server.thaw()
+                self.thaw()
             self._awake += 1
         try:
             yield
@@ -86,12 +101,25 @@ class Instance:
             with self._lock:
                 self._awake -= 1
                 if self._awake == 0:
-                    self.server.freeze()
+                    self.freeze()
+
+    def thaw(self) -> None:
+        """Let the server go on, and its replica."""
+        self.server.thaw()
+        if self.replica is not None:
+            self.replica.server.thaw()
+
+    def freeze(self) -> None:
+        """Stop the replica, then the server."""
+        if self.replica is not None:
+            self.replica.server.freeze()
+        self.server.freeze()
 
     @contextlib.contextmanager
     def at_work(self) -> Iterator[None]:
-        """Within the block the server runs; raises as `Server.at_work` does."""
-        with self.server.at_work(), self.awake():
+        """Within the block the server runs, and its replica; raises as `Server.at_work` does, for either."""
+        of_replica = contextlib.nullcontext() if self.replica is None else self.replica.server.at_work()
+        with self.server.at_work(), of_replica, self.awake():
             yield
 
     def restarted(self) -> None:
@@ -106,7 +134,9 @@ class Instance:
         self.starts += 1
 
     def end(self) -> None:
-        """End the server and remove its folder."""
+        """End the server, and its replica, and remove their folders."""
+        if self.replica is not None:
+            self.replica.end()
         self.server.end()
 
 
@@ -248,12 +278,17 @@ class ServerTwin:
         evidence, recipe = instance.engine.evidence, instance.recipe
         files = ServerFiles(evidence.files, recipe.place, instance.server.pids, recipe.mount)
         options = {**recipe.connect, "database": DATABASE}
-        exposure = ServerExposure(evidence.plan, lambda: Asking(options), files, needles)
+        replica = instance.replica
+        places: list[Files] = [files] if replica is None else [files, replica.files()]
+        exposure = ServerExposure(evidence.plan, lambda: Asking(options), places, needles)
         with self._connected():
-            with exposure.under_way():
+            following = contextlib.nullcontext() if replica is None else replica.following(self._halt)
+            with following, exposure.under_way():
                 self._worker.send("trial", trial=job.as_json(), checkpoint=False)
                 exposure.look_while(lambda: not ready([self._worker], 0.0), job.deadline_seconds)
                 raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
+            if replica is not None:
+                replica.flush(evidence.plan)
             exposure.look_afterwards()
         return exposure.found()
 
@@ -282,6 +317,8 @@ class ServerTwin:
                 return acting.alone(self._act(job.step), job.step, used, self._halt, ready)
             if job.during:
                 return self._beside(job, ready)
+            if self.instance.replica is not None and job.step != TRACE:
+                return self._replicated(self.instance.replica, job, ready)
             if ready is not None:
                 ready()
             if job.step == TRACE:
@@ -323,6 +360,35 @@ class ServerTwin:
                 answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json(), checkpoint=False)
             used = self._worker.ask("end_outside", seconds=_SETTLE_SECONDS)
         return beside.added(with_server(measurement(answer), used))
+
+    def _replicated(self, replica: Replica, job: TrialJob, began: Callable[[], None] | None) -> Measurement:
+        """A trial whose log a replica applies, beside it or after it: what the primary used until it was at rest."""
+        course = replica.course(self._settings.replication, self._halt)
+        with course.going_on():
+            self._worker.ask("begin_outside")
+            if began is not None:
+                began()
+            answer = self._watched(replica, job)
+            course.load_ended()
+            used = self._worker.ask("end_outside", seconds=_SETTLE_SECONDS)
+        return course.added(with_server(measurement(answer), used))
+
+    def _watched(self, replica: Replica, job: TrialJob) -> dict[str, Any]:
+        """A trial's answer, unless the replica is lost meanwhile: commits would wait for it without end."""
+        self._worker.send("trial", trial=job.as_json(), checkpoint=False)
+        give_up = time.monotonic() + job.deadline_seconds + _GRACE_SECONDS
+        while not ready([self._worker], LOOK_SECONDS) and time.monotonic() < give_up:
+            self._worker.look()
+            replica.look()
+        return self._worker.answer(_GRACE_SECONDS)
+
+    def replica_checksums(self, tables: Tables) -> Checksums | None:
+        """Rows and checksum of each table of the replica, once it has applied all; None where there is none."""
+        replica = self.instance.replica
+        if replica is None:
+            return None
+        with self._connected():
+            return replica.checksums(tables, self._halt)
 
     def _traced(self, job: TrialJob) -> Measurement:
         """Every statement metered by itself; two queries of the status counters surround each."""
@@ -412,7 +478,7 @@ class ServerTwin:
                 "file_systems": list(self.instance.server.file_system_pids()),
                 "counters": list(engine.counters),
                 "flush": list(engine.flushing) if isinstance(engine, Flushed) else [],
-                "settle": list(settling.statements),
+                "settle": [sql for sql in settling.statements if sql not in self.instance.kept_until_applied],
                 "settle_query": settling.query,
                 "settle_at_most": settling.at_most,
                 "settle_seconds": settling.seconds,

@@ -25,6 +25,7 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, CallsPriced, FolderEncrypted, ServerEngine, ServerSettings, recipe_of
 from tdelta.engines.shared.private.filling import loading, make_database, make_rows, settle_rows
 from tdelta.engines.shared.private.instances import Instance, ServerTwin
+from tdelta.engines.shared.private.replicas import Link, Replica, Replicated, held_port
 from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.errors import Defect
 from tdelta.evidence import TABLE, FileClass, search
@@ -105,18 +106,47 @@ class ServerTwins(WholeTrials):
 
     def start(self, settings: ServerSettings, name: str, environment: Mapping[str, str] = NOTHING) -> ServerTwin:
         """Copy the loaded data under an instance's name, start a server on it, connect."""
-        load = self._loads[settings.cipher, settings.scope]
+        with contextlib.ExitStack() as unless_done:
+            make = self._alone if not settings.replication else self._replicated
+            instance = make(settings, name, environment, unless_done)
+            instance.freeze()
+            twin = self._twin(instance, settings, owns_instance=True)
+            unless_done.pop_all()
+        return twin
+
+    def _alone(
+        self, settings: ServerSettings, name: str, environment: Mapping[str, str], stack: contextlib.ExitStack
+    ) -> Instance:
+        """A server on a copy of the loaded data. It ends with the stack."""
         recipe = self._recipe(self._place(settings, name), settings)
+        return Instance(self._engine, settings, recipe, self._started(recipe, settings, environment, stack))
+
+    def _replicated(
+        self, settings: ServerSettings, name: str, environment: Mapping[str, str], stack: contextlib.ExitStack
+    ) -> Instance:
+        """Two servers on copies of the same data, the one the other's replica. Both end with the stack."""
+        if not isinstance(self._engine, Replicated):  # refused before
+            raise Defect(f"{self._engine.profile.product} has no replicas")
+        followed = self._recipe(self._place(settings, name), settings)
+        follower = dataclasses.replace(settings, has_binlog=False)
+        following = self._recipe(self._place(settings, f"{name}-replica"), follower)
+        with held_port() as port:
+            link = Link(port)
+            recipe, replica_recipe = self._engine.replication.recipes(followed, following, link)
+            server = self._started(recipe, settings, environment, stack)
+        replica_server = self._started(replica_recipe, settings, NOTHING, stack)
+        replica = Replica(self._engine, follower, recipe, replica_server, link)
+        stack.callback(replica.end)
+        return Instance(self._engine, settings, recipe, server, replica)
+
+    def _started(
+        self, recipe: Recipe, settings: ServerSettings, environment: Mapping[str, str], stack: contextlib.ExitStack
+    ) -> Server:
         server = Server(recipe, together(self._environment(settings), environment))
-        try:
-            copy_data(load.recipe, recipe)
-            server.start(seconds=_START_SECONDS)
-            server.freeze()
-            instance = Instance(self._engine, settings, recipe, server)
-            return self._twin(instance, settings, owns_instance=True)
-        except BaseException:
-            server.end()
-            raise
+        stack.callback(server.end)
+        copy_data(self._loads[settings.cipher, settings.scope].recipe, recipe)
+        server.start(seconds=_START_SECONDS)
+        return server
 
     def observe(self, settings: ServerSettings) -> str:
         """Which ciphers a server of these settings starts for pages that it reads and writes, in a run of its own.

@@ -83,7 +83,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def exposure(fake: Fake, place: Place, plan: ExposurePlan = PLAN) -> ServerExposure:
-    return ServerExposure(plan, fake.connect, ServerFiles(EVIDENCE.files, place, lambda: ()), [NEEDLE])
+    return ServerExposure(plan, fake.connect, [ServerFiles(EVIDENCE.files, place, lambda: ())], [NEEDLE])
 
 
 def test_within_the_block_a_statement_is_held_and_pages_are_written_and_behind_it_all_is_put_back(place: Place) -> None:
