@@ -77,8 +77,9 @@ def test_spilling_fits_every_engine_and_has_less_memory_than_data(engine: str) -
     assert request.design.vary.get("scope") == (("data", "+temp") if has_scopes else None)
 
 
-def test_a_replica_follows_in_every_way_at_most_fifteen_minutes() -> None:
-    request = RunRequest(study="replicate")
+@pytest.mark.parametrize("engine", ["mariadb", "postgres"])
+def test_a_replica_follows_in_every_way_at_most_fifteen_minutes(engine: str) -> None:
+    request = RunRequest(study="replicate", engine=engine)
     assert overridden(request) == ()
     assert request.design.vary["replication"] == REPLICATIONS
     assert request.decision.max_seconds <= 900

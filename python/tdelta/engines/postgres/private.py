@@ -23,10 +23,12 @@ from tdelta.engines.postgres.catalog import PostgresCatalog
 from tdelta.engines.postgres.evidence import EVIDENCE
 from tdelta.engines.postgres.profile import PROFILE
 from tdelta.engines.postgres.protection import Configures, Lodges, Mounts, Protection, Proves
+from tdelta.engines.postgres.replication import REPLICATION
 from tdelta.engines.profile import Profile
 from tdelta.engines.servers import DATABASE, Footprint, ServerBinary, ServerCipher, ServerSettings, Tracing
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.private.actions import ServerAction
+from tdelta.engines.shared.private.replicas import Replication
 from tdelta.engines.shared.private.restore import RestoreTarget
 from tdelta.engines.shared.settling import Settling
 from tdelta.messages import Caution
@@ -144,6 +146,11 @@ class PostgresEngine:
     def actions(self) -> Mapping[str, ServerAction]:
         """What can be done to its servers."""
         return ACTIONS
+
+    @property
+    def replication(self) -> Replication:
+        """How its servers replicate."""
+        return REPLICATION
 
     def home(self, settings: ServerSettings) -> Path | None:
         """The folder in which such a twin must be made; None: anywhere."""

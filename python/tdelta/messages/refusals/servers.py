@@ -23,8 +23,7 @@ SERVERS = {
     # replicas
     "replica-cipher": "{server}: expected a replica that is encrypted as its primary is, found: {fault}",
     "replica-not-connected": (
-        "expected a replica to connect to its primary by a port of 127.0.0.1 within {seconds} s, found none; it said:"
-        " {said}"
+        "expected a replica to connect to its primary within {seconds} s, found none; it said: {said}"
     ),
     "replica-stopped-applying": "{server}: expected a replica that follows its primary, found one that stopped: {said}",
     "replica-too-slow": (

@@ -89,7 +89,7 @@ def test_an_error_of_either_thread_is_a_fault() -> None:
 
 
 def test_the_primary_listens_on_its_loopback_only_and_no_password_is_in_any_recipe(tmp_path: Path) -> None:
-    link = Link(3999)
+    link = Link(place_for(tmp_path / "a"), 3999)
     recipes = [
         Recipe(place_for(folder), {folder / "server.cnf": "[mysqld]\nskip_networking\n"}, (), Command(("x",)), {})
         for folder in (tmp_path / "a", tmp_path / "b")
@@ -100,4 +100,4 @@ def test_the_primary_listens_on_its_loopback_only_and_no_password_is_in_any_reci
     assert not any(line.startswith(("port", "bind_address", "skip_networking=")) for line in replica)
     assert {"server_id=2", "skip_slave_start=ON"} <= {*replica}
     assert link.password not in repr(link)
-    assert link.password != Link(3999).password
+    assert link.password != Link(link.primary, 3999).password

@@ -20,7 +20,7 @@ from typing import Protocol, runtime_checkable
 from tdelta.driver.acting import Halt
 from tdelta.driver.answers import checksums
 from tdelta.driver.protocol import Checksums, Tables
-from tdelta.driver.servers.recipes import Recipe
+from tdelta.driver.servers.recipes import Place, Recipe
 from tdelta.driver.servers.server import Server
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
@@ -43,8 +43,9 @@ _WAIT_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """How a replica reaches its primary: by a port of 127.0.0.1, with a password that was drawn for this pair."""
+    """How a replica reaches its primary: by the socket of its place, or by a port of 127.0.0.1 and a drawn password."""
 
+    primary: Place
     port: int
     password: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
 
@@ -109,8 +110,8 @@ class Pair(Protocol):
     def fault(self) -> str:
         """Why it does not receive, or does not apply, in the replica's words; empty where nothing is wrong."""
 
-    def confirmations(self) -> tuple[int, int]:
-        """Commits so far that waited for the replica, and those that were to and did not."""
+    def confirmations(self) -> tuple[int, int] | None:
+        """Commits so far that waited for the replica, and those that were to and did not; None where none ever does."""
 
 
 class Replication(Protocol):
@@ -300,13 +301,14 @@ class Course:
         yield
         if self._level == NONE:
             self._apply_all()
-        waited = [now - then for now, then in zip(of.pair.confirmations(), confirmed, strict=True)]
+        confirmed_now = of.pair.confirmations()
         of.rest()
         after = of.server.usage()
         cpu_seconds = sum(getattr(after, n) - getattr(before, n) for n in ("cpu_user_seconds", "cpu_system_seconds"))
         self._counters[CPU_NS] = round(1e9 * cpu_seconds)
-        if self._level == SEMISYNC:
-            self._counters |= {CONFIRMED: waited[0], UNCONFIRMED: waited[1]}
+        if self._level == SEMISYNC and confirmed is not None and confirmed_now is not None:
+            names = (CONFIRMED, UNCONFIRMED)
+            self._counters |= {n: now - then for n, now, then in zip(names, confirmed_now, confirmed, strict=True)}
 
     def load_ended(self) -> None:
         """How far the replica is now, and where it follows, how long until it has applied all."""

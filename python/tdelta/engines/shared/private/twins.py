@@ -131,7 +131,7 @@ class ServerTwins(WholeTrials):
         follower = dataclasses.replace(settings, has_binlog=False)
         following = self._recipe(self._place(settings, f"{name}-replica"), follower)
         with held_port() as port:
-            link = Link(port)
+            link = Link(followed.place, port)
             recipe, replica_recipe = self._engine.replication.recipes(followed, following, link)
             server = self._started(recipe, settings, environment, stack)
         replica_server = self._started(replica_recipe, settings, NOTHING, stack)

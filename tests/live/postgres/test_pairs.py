@@ -1,0 +1,10 @@
+"""Replicas of private PostgreSQL servers."""
+
+from __future__ import annotations
+
+from tdelta_pairs import Pairs
+
+
+class TestPostgresPairs(Pairs):
+    engine = "postgres"
+    counts = False
