@@ -18,7 +18,6 @@ class Takes(Enum):
     SCOPE = "for engines that encrypt some kinds of files and not others"
     SESSION_MEMORY = "for engines whose sorts and joins have memory of their own"
     ENCRYPTED_FOLDER = "for servers that cannot encrypt by themselves"
-    REPLICA = "for servers that tdelta starts and makes replicas of (MariaDB, PostgreSQL)"
     TRACES = "for engines whose statements can be metered one by one"
     OWN_SERVERS = "for servers of your own (--baseline and --encrypted)"
 

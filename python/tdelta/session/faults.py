@@ -23,7 +23,7 @@ _LONGEST_SLO_SECONDS = 3600.0  # histograms of response times end there
 _ACTED = ("work", "during")
 """Factors whose levels may be actions."""
 
-_FACTORS_ALONE = {"aes_instructions": Takes.INSTANCES, "replication": Takes.REPLICA}
+_FACTORS_ALONE = {"aes_instructions": Takes.INSTANCES, "replication": Takes.SERVER}
 """Factors that no option sets, and whose they are."""
 
 
@@ -73,7 +73,7 @@ def _checks_of_taken(
 ) -> Iterator[Callable[[], object]]:
     """What does not go with options that the engine takes."""
     profile = chosen.profile
-    if Takes.REPLICA in profile.takes:
+    if Takes.SERVER in profile.takes:
         yield partial(check_replication, request, vary)
     if Takes.TRACES in profile.takes:
         yield partial(check_trace, request, vary)

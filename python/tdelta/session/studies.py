@@ -276,8 +276,8 @@ _STUDIES = (
         "a primary and its replica, both plain or both encrypted: commits, apply rate, lag",
         "Scaleway, managed PostgreSQL, pgbench: -15 % on one server, up to -30 % with a semi-synchronous standby",
         True,
-        "MariaDB, or --engine postgres: every commit is a row; the replica is stopped beside the load, asynchronous or"
-        " semi-synchronous, and on this machine, whose CPUs and disks it shares",
+        "MariaDB, or --engine mysql, postgres: every commit is a row; the replica is stopped beside the load,"
+        " asynchronous or semi-synchronous, and on this machine, whose CPUs and disks it shares",
         {
             "engine": "mariadb",
             "workload": "insert",

@@ -77,7 +77,7 @@ def test_spilling_fits_every_engine_and_has_less_memory_than_data(engine: str) -
     assert request.design.vary.get("scope") == (("data", "+temp") if has_scopes else None)
 
 
-@pytest.mark.parametrize("engine", ["mariadb", "postgres"])
+@pytest.mark.parametrize("engine", ["mariadb", "mysql", "postgres"])
 def test_a_replica_follows_in_every_way_at_most_fifteen_minutes(engine: str) -> None:
     request = RunRequest(study="replicate", engine=engine)
     assert overridden(request) == ()

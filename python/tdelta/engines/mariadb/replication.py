@@ -6,7 +6,6 @@ from tdelta.engines.shared.mysql_replication import CONFIRM_MS, MysqlReplication
 
 REPLICATION = MysqlReplication(
     Words(
-        options={},
         primary_options={
             "rpl_semi_sync_master_timeout": CONFIRM_MS,
             "rpl_semi_sync_master_wait_point": "AFTER_SYNC",

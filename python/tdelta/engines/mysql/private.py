@@ -19,6 +19,7 @@ from tdelta.driver.servers.recipes import Command, Place, Recipe
 from tdelta.engines.mysql.actions import ACTIONS
 from tdelta.engines.mysql.evidence import EVIDENCE
 from tdelta.engines.mysql.profile import PROFILE
+from tdelta.engines.mysql.replication import replication
 from tdelta.engines.servers import (
     DATABASE,
     PLAIN_SCOPE,
@@ -52,6 +53,7 @@ from tdelta.engines.shared.mysql_family import (
     variables,
     wanted_switches,
 )
+from tdelta.engines.shared.mysql_replication import MysqlReplication
 from tdelta.engines.shared.settling import Settling
 
 PERCONA = "Percona Server"
@@ -139,6 +141,11 @@ class MysqlEngine(MysqlFamily):
     def __init__(self, binary: ServerBinary) -> None:
         super().__init__(binary)
         self.switches = _PERCONA_SWITCHES if binary.product == PERCONA else _SWITCHES
+
+    @property
+    def replication(self) -> MysqlReplication:
+        """How its servers replicate."""
+        return replication(self.binary.version)
 
     @property
     def scopes(self) -> tuple[str, ...]:

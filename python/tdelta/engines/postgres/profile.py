@@ -23,7 +23,7 @@ PROFILE = Profile(
         },
         explain="EXPLAIN (FORMAT JSON)",
     ),
-    takes=SERVER_TAKES | {Takes.ENCRYPTED_FOLDER, Takes.REPLICA},
+    takes=SERVER_TAKES | {Takes.ENCRYPTED_FOLDER},
     defaults=SERVER_DEFAULTS,
     is_server=True,
     client_factors=CLIENT_FACTORS,

@@ -7,10 +7,11 @@ account but the replica's is of any use there: names are not resolved, so that 1
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from tdelta.driver.servers.recipes import Recipe
+from tdelta.driver.servers.recipes import Place, Recipe
 from tdelta.engines.shared.mysql_family import Options
 from tdelta.engines.shared.private.replicas import Behind, Link, Session
 from tdelta.errors import EnvironmentFault
@@ -29,8 +30,7 @@ class Words:
     """What a product calls things.
 
     Attributes:
-        options: of both servers, by which they learn to wait for confirmation.
-        primary_options: of the primary.
+        primary_options: of the primary, which learns to wait for confirmation by them.
         replica_options: of the replica, which starts with its replication stopped.
         status: the query for how the replica is.
         columns: of that query's answer: the file and the position that were read, and that were applied (both of the
@@ -43,9 +43,9 @@ class Words:
         confirmed: status counters: commits that waited, commits that did not, and replicas that confirm.
         status_table: where status counters are.
         wait: the query that ends once a file's position was applied, or a time is over: 0 or more where it was.
+        plugins: files that the primary and the replica load, beside those that their recipes link to.
     """
 
-    options: Options
     primary_options: Options
     replica_options: Options
     status: str
@@ -62,6 +62,7 @@ class Words:
     confirmed: tuple[str, str, str]
     status_table: str
     wait: str
+    plugins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class MysqlReplication:
 
     words: Words
     kept_until_applied: Sequence[str] = ("PURGE BINARY LOGS BEFORE NOW()",)
+    replica_files: Callable[[Place], Mapping[Path, str]] = lambda _place: {}
+    """What a replica must have otherwise than the data that it is a copy of."""
 
     def recipes(self, primary: Recipe, replica: Recipe, link: Link) -> tuple[Recipe, Recipe]:
         """The primary listens on a port; the replica has another number, and starts with its replication stopped."""
@@ -79,10 +82,12 @@ class MysqlReplication:
             "port": link.port,
             "skip_name_resolve": "ON",
         }
-        words = self.words
+        words, own = self.words, self.replica_files(replica.place)
+        follower = dataclasses.replace(replica, files={**replica.files, **own})
+        options: Options = {"server_id": 2, "relay_log": "relay", **words.replica_options}
         return (
-            _with_options(primary, {**listening, **words.options, **words.primary_options}),
-            _with_options(replica, {"server_id": 2, "relay_log": "relay", **words.options, **words.replica_options}),
+            _with_options(_with_plugins(primary, words.plugins), {**listening, **words.primary_options}),
+            _with_options(_with_plugins(follower, words.plugins), options),
         )
 
     def pair(self, primary: Session, replica: Session) -> MysqlPair:
@@ -191,6 +196,14 @@ class MysqlPair:
                 return before + int(position)
             before += int(row[1] or 0)
         return 0  # of a file that is gone, or of none yet
+
+
+def _with_plugins(recipe: Recipe, plugins: Sequence[str]) -> Recipe:
+    """The recipe with links to these beside the first that it has."""
+    links = dict(recipe.links)
+    for link, target in [*recipe.links.items()][: 1 if plugins else 0]:
+        links |= {link.with_name(name): target.with_name(name) for name in plugins}
+    return dataclasses.replace(recipe, links=links)
 
 
 def _with_options(recipe: Recipe, options: Options) -> Recipe:
