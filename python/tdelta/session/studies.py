@@ -291,6 +291,7 @@ _STUDIES = (
             "max_rounds": 3,
             "max_seconds": 840.0,
         },
+        topic=Topic.REPLICATION,
     ),
     Study(
         "response-times",
