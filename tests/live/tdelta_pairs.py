@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 import pytest
@@ -13,8 +13,10 @@ from tdelta_runs import place_of, processes_at
 
 from tdelta.design.factors import REPLICATIONS
 from tdelta.driver import TrialJob, TwinFolder
+from tdelta.engines.servers import DATABASE
 from tdelta.engines.shared.private.driver import PrivateDriver
 from tdelta.engines.shared.private.instances import ServerTwin
+from tdelta.engines.shared.sessions import Asking
 from tdelta.errors import ServerLost
 from tdelta.records import Measurement
 from tdelta.records.replication import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
@@ -31,10 +33,16 @@ Levels = Mapping[str, ServerTwin]
 
 
 class Pairs:
-    """The tests. ``counts`` says whether the engine counts commits that waited."""
+    """The tests.
+
+    ``counts`` says whether the engine counts commits that waited, ``held_back`` has a replica apply each two seconds
+    after it was made, by the primary's clock of whole seconds, and ``let_go`` at once again.
+    """
 
     engine: ClassVar[str]
     counts: ClassVar[bool] = True
+    held_back: ClassVar[str] = ""
+    let_go: ClassVar[str] = ""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -80,6 +88,28 @@ class Pairs:
         of_primary = pair["none"].checksums(OF_TABLES)
         assert of_primary == pair["none"].replica_checksums(OF_TABLES)
         assert of_primary["sbtest1"][0] > len(REPLICATIONS) * OPERATIONS
+
+    def test_the_lag_of_a_replica_that_is_held_back_is_found(self, pair: Levels) -> None:
+        """Seconds are whole there, so that two of them may be little more than one."""
+        if not self.held_back:
+            pytest.skip("what has this engine's replica apply later is how it is made to receive only")
+        with self.replica(pair) as session:
+            session.run(self.held_back)
+        held_back = self.trial(pair, "async", 7).engine_counters
+        with self.replica(pair) as session:
+            session.run(self.let_go)
+        assert held_back[LAG_NS] > 0.9e9
+        assert held_back[LAG_BYTES] > 0
+
+    @contextmanager
+    def replica(self, pair: Levels) -> Iterator[Asking]:
+        """A session with the replica, which rests."""
+        instance = pair["none"].instance
+        assert instance.replica is not None
+        with instance.awake():
+            asking = Asking({**instance.replica.server.recipe.connect, "database": DATABASE})
+            yield asking
+            asking.close()
 
     def test_commits_that_wait_for_a_replica_that_dies_are_not_waited_for(self, pair: Levels) -> None:
         """The last test of its class: the replica is gone then."""
