@@ -5,21 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+import pytest
+
 from tdelta.design.actions import parse_action
 from tdelta.driver.acting import Halt, Outcome, prepared
 from tdelta.driver.servers import Server
 from tdelta.engines.servers import ServerSettings
-from tdelta.engines.shared.private.actions import Acts, Site
+from tdelta.engines.shared.private.actions import Acts, MakeRecipe, Site
 
 RESTARTS = ("restart", "recovery:mb=1", "storm:connections=5")
 
 
 @contextmanager
-def performed(engine: object, server: Server, settings: ServerSettings, level: str, table: str) -> Iterator[Outcome]:
+def performed(
+    engine: object,
+    server: Server,
+    settings: ServerSettings,
+    level: str,
+    table: str,
+    beside: MakeRecipe = lambda _: pytest.fail("no other server was to be made"),
+    halt: Halt | None = None,
+) -> Iterator[Outcome]:
     """Within the block an action has been done and is not undone yet."""
     assert isinstance(engine, Acts)
-    asked, halt = parse_action(level), Halt()
-    site = Site(server, server.recipe, settings, halt, lambda: None, (table,), asked.knobs)
+    asked, halt = parse_action(level), halt or Halt()
+    site = Site(server, server.recipe, settings, halt, lambda: None, (table,), beside, asked.knobs)
     act = engine.actions[asked.name].make(site)
     with prepared(act, halt):
         yield act.perform()

@@ -17,6 +17,9 @@ from tdelta.design.topics import Topic
 NOTHING = "nothing"
 """The level of ``during`` of every baseline."""
 
+ENCRYPT = "encrypt"
+"""The action by which plain twins become encrypted ones."""
+
 _KNOB = re.compile(r"([a-z]+(?:-[a-z]+)*)=([1-9][0-9]{0,8})")
 
 
@@ -25,8 +28,9 @@ class Action:
     """One action.
 
     ``words`` is what it is, for people; ``is_work`` whether it can be a trial by itself, ``is_during`` whether it can
-    go on beside a load; ``needs_plain`` whether beside a load it makes no sense on an encrypted twin; ``connects``
-    whether opening connections is what is measured. ``topic`` is what it is asked about.
+    go on beside a load; ``needs_plain`` whether beside a load it makes no sense on an encrypted twin,
+    ``needs_encrypted`` whether it makes none on a plain one; ``connects`` whether opening connections is what is
+    measured. ``topic`` is what it is asked about.
     """
 
     name: str
@@ -35,6 +39,7 @@ class Action:
     is_work: bool = False
     is_during: bool = False
     needs_plain: bool = False
+    needs_encrypted: bool = False
     connects: bool = False
 
 
@@ -51,11 +56,10 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             ),
             Action("recovery", "a start after a crash, until the first answer", Topic.RECOVERY, is_work=True),
             Action("storm", "all connections opened at once", Topic.RECOVERY, is_work=True, connects=True),
-            Action(
-                "encrypt", "the database is encrypted", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True
-            ),
+            Action(ENCRYPT, "the database is encrypted", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True),
             Action("rekey", "the database gets another key", Topic.CHANGE, is_work=True),
             Action("decrypt", "the database is decrypted", Topic.CHANGE, is_work=True),
+            Action("rotate", "the master key is changed", Topic.CHANGE, is_during=True, needs_encrypted=True),
         )
     }
 )
@@ -99,4 +103,7 @@ def connects(works: Iterable[object]) -> bool:
 
 def is_for(level: str, *, is_encrypted: bool) -> bool:
     """Whether a level of ``during`` is for plain twins, or for encrypted ones."""
-    return level == NOTHING or not (is_encrypted and ACTIONS[parse_action(level).name].needs_plain)
+    if level == NOTHING:
+        return True
+    action = ACTIONS[parse_action(level).name]
+    return not (action.needs_plain if is_encrypted else action.needs_encrypted)

@@ -38,10 +38,12 @@ class Outcome:
     Attributes:
         counters: what it counted, by name: whole numbers.
         seconds: how long it took, where that is not the whole of it; None: all of it.
+        programs: what was used by processes that are not the database's: they are part of what the action costs.
     """
 
     counters: Mapping[str, int] = field(default_factory=dict)
     seconds: float | None = None
+    programs: Usage = field(default_factory=Usage)
 
 
 class Act(Protocol):
@@ -146,7 +148,7 @@ def alone(
         outcome = act.perform()
         elapsed_ns = time.monotonic_ns() - began_ns
         pressure = meter.stop()
-        used = _difference(usage(), before)
+        used = difference(usage(), before)
     if outcome.seconds is not None:
         elapsed_ns = round(outcome.seconds * 1e9)
     return Measurement(
@@ -157,7 +159,7 @@ def alone(
         statements={},
         engine_counters=_counted(outcome, elapsed_ns),
         pressure=pressure,
-        usage=used,
+        usage=used + outcome.programs,
     )
 
 
@@ -208,7 +210,9 @@ class Beside:
         outcome = self._outcome
         elapsed_ns = self._elapsed_ns if outcome.seconds is None else round(outcome.seconds * 1e9)
         return dataclasses.replace(
-            measured, engine_counters={**measured.engine_counters, **_counted(outcome, elapsed_ns)}
+            measured,
+            engine_counters={**measured.engine_counters, **_counted(outcome, elapsed_ns)},
+            usage=measured.usage + outcome.programs,
         )
 
 
@@ -216,6 +220,7 @@ def _counted(outcome: Outcome, elapsed_ns: int) -> dict[str, int]:
     return {SECONDS: elapsed_ns, **{f"{COUNTED}{name}": value for name, value in outcome.counters.items()}}
 
 
-def _difference(later: Usage, earlier: Usage) -> Usage:
+def difference(later: Usage, earlier: Usage) -> Usage:
+    """What was used between two looks."""
     pairs = zip(dataclasses.astuple(later), dataclasses.astuple(earlier), strict=True)
     return Usage(*(max(type(a)(0), a - b) for a, b in pairs))

@@ -61,8 +61,8 @@ class ServerSettings:
     ``is_durable``: commits reach the disk. ``is_loading``: the server is started to load data, and nothing is measured
     on it. ``is_cold``: it is started anew for each trial, with the system's caches emptied. ``has_steps``: its trials
     are loads or rebuilds, which write rows whatever the workload does. ``becomes`` is the cipher that plain twins
-    of the run are encrypted with beside their load, empty where none are. ``replication`` is what the server's replica
-    does beside the condition's load (`tdelta.design.factors.REPLICATIONS`); empty where it has none.
+    of the run are encrypted with beside their load, on every twin; empty where none are. ``replication`` is what the
+    server's replica does beside the condition's load (`tdelta.design.factors.REPLICATIONS`); empty where it has none.
     """
 
     cipher: str

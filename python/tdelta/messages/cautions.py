@@ -114,6 +114,10 @@ CAUTIONS = {
     "software-aes": (
         "{library} is {product}'s software AES, which it calls unsafe to write with: a level to compare, not to use"
     ),
+    "read-committed": (
+        "transactions of all twins see what is committed (READ COMMITTED): at REPEATABLE READ {product} has one fail"
+        " that began before a table was converted and comes to it afterwards (error 1412); its client must repeat it"
+    ),
     "gocryptfs-fuse": (
         "the encrypted twin's files pass through gocryptfs, a process behind FUSE, and the plain twin's do not: what is"
         " measured is the cost of that file system, the cipher is a part of it"

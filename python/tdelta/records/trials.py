@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 from tdelta.records.conditions import Condition
@@ -52,6 +52,10 @@ class Usage:
     major_faults: int = 0
     voluntary_switches: int = 0
     involuntary_switches: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """What both used."""
+        return Usage(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

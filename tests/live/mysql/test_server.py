@@ -2,9 +2,66 @@
 
 from __future__ import annotations
 
-from tdelta_serving import PrivateServers
+import dataclasses
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tdelta_acting import performed
+from tdelta_serving import ROWS, Engine, PrivateServers, cipher_facts, count, recipe, settings, shows_marker, sql, until
+
+from tdelta.driver.acting import Halt
+from tdelta.driver.servers import Server, copy_data
+from tdelta.engines.servers import DATABASE
+from tdelta.engines.shared.sessions import Asking
+from tdelta.errors import EnvironmentFault
+
+_COPYING = "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'ALTER TABLE%'"
 
 
 class TestMysql(PrivateServers):
     kind = "mysql"
     wont_start = "unknown variable 'no_such_option=1'"
+
+    def test_a_plain_server_is_encrypted_and_a_key_changed_while_it_works(
+        self, engine: Engine, loaded: Server, scope: str, tmp_path: Path
+    ) -> None:
+        if scope != "none":
+            pytest.skip("it is encrypted")
+        wanted = dataclasses.replace(settings("none"), becomes="aes-256")
+        with Server(recipe(engine, tmp_path / "copy", wanted)) as server:
+            copy_data(loaded.recipe, server.recipe)
+            server.start()
+            with performed(engine, server, wanted, "encrypt", "t") as outcome:
+                assert outcome.counters["tables"] == 1
+                assert outcome.counters["encrypted_bytes"] > 1_000_000
+                assert engine.cipher_fault(settings("data"), self.data_facts(engine, server)) is None
+                sql(server.recipe, "FLUSH TABLES t FOR EXPORT", DATABASE)  # the copy's pages are written by then
+                assert not shows_marker(server)
+            assert engine.cipher_fault(wanted, cipher_facts(engine, server, wanted)) is None
+            until(lambda: shows_marker(server))
+            sql(server.recipe, "ALTER TABLE t ENCRYPTION = 'Y'", DATABASE)
+            with performed(engine, server, wanted, "rotate:times=2", "t") as rotated:
+                assert rotated.counters == {"rotations": 2, "tables": 1}
+            server.restart()
+            assert count(server) == str(ROWS), "by the new key"
+            self.check_halt(engine, server)
+
+    def data_facts(self, engine: Engine, server: Server) -> dict[str, str]:
+        """What the server says; new tables are plain, since nobody has asked for another default."""
+        return cipher_facts(engine, server, settings("data")) | {"default_table_encryption": "1"}
+
+    def check_halt(self, engine: Engine, server: Server) -> None:
+        """A table that is being copied when the action is to end is left as it is, and nobody waits for it."""
+        halt = Halt()
+        halt.ask()
+        with closing(Asking({**server.recipe.connect, "database": DATABASE})) as reader:
+            reader.run("START TRANSACTION")
+            reader.run("SELECT a FROM t LIMIT 1")  # the copy has to wait for it
+            with (
+                pytest.raises(EnvironmentFault, match="stopped while"),
+                performed(engine, server, settings("none"), "encrypt", "t", halt=halt),
+            ):
+                pass
+            until(lambda: sql(server.recipe, _COPYING) == "0")
+        sql(server.recipe, "SET lock_wait_timeout = 5; UPDATE t SET a = 'changed'", DATABASE)

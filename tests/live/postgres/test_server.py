@@ -17,18 +17,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tdelta_acting import check_restarts
+from tdelta_acting import check_restarts, performed
 
+from tdelta.driver.acting import Halt
 from tdelta.driver.mounts import is_mounted, mounts_below
 from tdelta.driver.servers import Server, greets, place_for
 from tdelta.driver.servers.copies import copy_data
+from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.tree_usage import usage
 from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.protections import protection_for
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerSettings, recipe_of
-from tdelta.errors import ServerFault, UsageError
+from tdelta.errors import EnvironmentFault, ServerFault, UsageError
 from tdelta.measure import hidden_environment
 from tdelta.measure.aes import CryptoKind, cannot_hide
 from tdelta.measure.encrypted_folders import encryption_of, require_encrypted
@@ -146,6 +148,49 @@ def test_a_server_is_started_anew_after_a_crash_and_stormed(
         assert rows(server) == "5000|12502500"
         asked, every = server.usage().asked_written_bytes, usage(server.supervisor_pid).asked_written_bytes
         assert (every > 1.4 * asked) == settings.is_encrypted, "what passes through a file system is counted once"
+
+
+def test_a_plain_server_is_copied_into_encrypted_storage_while_it_works(
+    engine: PostgresEngine, plain: Server, tmp_path: Path
+) -> None:
+    place = place_for(tmp_path / "beside", engine.socket_name)
+    asked: list[ServerSettings] = []
+
+    def beside(settings: ServerSettings) -> Recipe:
+        asked.append(settings)
+        return recipe_of(engine, place, settings, KEY)
+
+    settings = dataclasses.replace(PLAIN, becomes="aes-256")
+    with performed(engine, plain, settings, "encrypt:rate=500", "notes", beside) as outcome:
+        assert [(one.cipher, one.scope, one.becomes) for one in asked] == [("aes-256", "all", "")]
+        assert outcome.counters["backup_ns"] > 0 < outcome.counters["start_ns"]
+        assert outcome.counters["encrypted_bytes"] > 20 << 20
+        assert outcome.programs.cpu_user_seconds > 0
+        assert files_with(place.data, MARKER), "it is shown by the mount"
+        assert files_with(place.folder / "ciphertext", MARKER) == []
+        assert rows(plain) == "5000|12502500"
+    assert not place.folder.exists()
+
+
+def test_a_base_backup_ends_when_the_action_is_to_end(engine: PostgresEngine, plain: Server, tmp_path: Path) -> None:
+    halt = Halt()
+    halt.ask()
+    place = place_for(tmp_path / "beside", engine.socket_name)
+    settings = dataclasses.replace(PLAIN, becomes="aes-256")
+    with (
+        pytest.raises(EnvironmentFault, match="stopped while"),
+        performed(
+            engine,
+            plain,
+            settings,
+            "encrypt:rate=1",
+            "notes",
+            lambda other: recipe_of(engine, place, other, KEY),
+            halt,
+        ),
+    ):
+        pass
+    assert not place.folder.exists()
 
 
 def test_a_stopped_twin_is_not_mounted(encrypted: Server) -> None:

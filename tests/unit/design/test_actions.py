@@ -28,7 +28,7 @@ def test_a_level_is_a_name_with_knobs() -> None:
     ],
 )
 def test_what_is_no_knob_is_refused(level: str) -> None:
-    with pytest.raises(UsageError, match="expected one of nothing, encrypt"):
+    with pytest.raises(UsageError, match="expected one of nothing, encrypt, rotate"):
         parse_level("during", level)
 
 
@@ -61,6 +61,17 @@ def test_what_goes_on_beside_a_load_is_compared_with_a_plain_twin_beside_whose_l
         (Role.TREATMENT, "aes-128", "nothing"),
     ]
     assert {c.stratum for c in conditions} == {0}
+
+
+def test_a_key_is_changed_on_encrypted_twins_beside_one_whose_key_is_not() -> None:
+    assert not is_for("rotate", is_encrypted=False)
+    conditions = lay_out({"cipher": ("aes-256",), "during": ("rotate", "encrypt")}, aa_twin=False)
+    assert [(c.level("cipher"), c.level("during")) for c in conditions] == [
+        ("none", "nothing"),
+        ("none", "encrypt"),
+        ("aes-256", "nothing"),
+        ("aes-256", "rotate"),
+    ]
 
 
 def test_identical_twins_have_nothing_beside_their_load() -> None:

@@ -39,7 +39,7 @@ GOCRYPTFS = Gocryptfs(Path("/usr/bin/gocryptfs"))
     ("engine", "expected"),
     [
         (MariadbEngine(BINARY), {CallsPriced, Keyed, Proven, Restorable}),
-        (MysqlEngine(BINARY), {CallsPriced, Proven, Restorable}),
+        (MysqlEngine(BINARY), {CallsPriced, Cautioned, Proven, Restorable}),
         (
             PostgresEngine(BINARY, GOCRYPTFS),
             {Cautioned, Flushed, FolderEncrypted, Keyed, Prepared, Proven, Restorable},

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from tdelta.engines.shared.private.actions import ServerAction
+from tdelta.driver.acting import Outcome
+from tdelta.engines.servers import DATABASE
+from tdelta.engines.shared.private.actions import ServerAction, Site
 from tdelta.engines.shared.private.restarts import LogSql, restarts
+from tdelta.engines.shared.sessions import Asking
+from tdelta.errors import EnvironmentFault
 
 _STATUS = "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = "
 _CURRENT, _CHECKPOINT = (f"{_STATUS}'Innodb_redo_log_{name}_lsn'" for name in ("current", "checkpoint"))
@@ -20,4 +24,87 @@ _LOG = LogSql(
 )
 """An idle server checkpoints within seconds; only servers built for debugging can be asked to."""
 
-ACTIONS: Mapping[str, ServerAction] = restarts(_LOG)
+_OURS = f"FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE '{DATABASE}/%' AND ENCRYPTION = 'Y'"
+_ENCRYPTED, _BYTES = (f"SELECT {what} {_OURS}" for what in ("COUNT(*)", "SUM(FILE_SIZE)"))
+
+
+class _Connected:
+    """An action by statements, on a connection that is there before it begins."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self._session: Asking | None = None
+
+    @property
+    def session(self) -> Asking:
+        """The connection."""
+        assert self._session is not None  # noqa: S101 - prepared
+        return self._session
+
+    def prepare(self) -> None:
+        """Connect."""
+        self._session = self.site.connect()
+
+    def undo(self) -> None:
+        """Close the connection."""
+        if self._session is not None:
+            self._session.close()
+
+    def number(self, query: str) -> int:
+        """The first value of a query's first row."""
+        return int(self.session.rows(query)[1][0][0] or 0)
+
+
+class Encrypt(_Connected):
+    """The run's tables, encrypted one after another by ``ALTER TABLE``, and decrypted again.
+
+    MySQL refuses to do so in place: it copies each table, which can be read meanwhile; whoever changes it waits. The
+    redo log, undo tablespaces and what the server keeps of its own stay as they are.
+    """
+
+    def perform(self) -> Outcome:
+        """Encrypt every table."""
+        self._have_all("Y")
+        return Outcome({"tables": self.number(_ENCRYPTED), "encrypted_bytes": self.number(_BYTES)})
+
+    def undo(self) -> None:
+        """Decrypt every table, unless the twin is to end anyway."""
+        try:
+            if self._session is not None and not self.site.halt.is_asked:
+                self._have_all("N")
+        finally:
+            super().undo()
+
+    def _have_all(self, encryption: str) -> None:
+        connection = self.number("SELECT CONNECTION_ID()")
+        try:
+            for table in self.site.tables:
+                self._have(table, encryption)
+        except EnvironmentFault:
+            self.site.run(f"KILL {connection}")  # else who waits for the table would go on waiting
+            raise
+
+    def _have(self, table: str, encryption: str) -> None:
+        def wait(is_done: Callable[[], bool]) -> None:
+            self.site.halt.wait_until(is_done, f"{table} is copied")
+
+        self.session.run_while(f"ALTER TABLE `{table}` ENCRYPTION = '{encryption}'", wait)
+
+
+class Rotate(_Connected):
+    """A new master key, so often (knob ``times``): the keys of all tablespaces are encrypted with it, no page is."""
+
+    def perform(self) -> Outcome:
+        """Rotate, each time when the time before is done."""
+        times = 0
+        while times < self.site.knobs.get("times", 1) and not self.site.halt.is_asked:
+            self.session.run("ALTER INSTANCE ROTATE INNODB MASTER KEY")
+            times += 1
+        return Outcome({"rotations": times, "tables": self.number(_ENCRYPTED)})
+
+
+ACTIONS: Mapping[str, ServerAction] = {
+    **restarts(_LOG),
+    "encrypt": ServerAction(Encrypt, "ALTER TABLE ... ENCRYPTION = 'Y', table after table", is_during=True),
+    "rotate": ServerAction(Rotate, "ALTER INSTANCE ROTATE INNODB MASTER KEY", ("times",), is_during=True),
+}

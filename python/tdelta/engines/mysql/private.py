@@ -55,6 +55,7 @@ from tdelta.engines.shared.mysql_family import (
 )
 from tdelta.engines.shared.mysql_replication import MysqlReplication
 from tdelta.engines.shared.settling import Settling
+from tdelta.messages import Caution
 
 PERCONA = "Percona Server"
 
@@ -159,7 +160,7 @@ class MysqlEngine(MysqlFamily):
         files = {
             option_path: option_file(self._options(place, settings)),
             user_path: USER_SQL,
-            **(_keyring_files(place) if settings.is_encrypted else {}),
+            **(_keyring_files(place) if settings.keyed_cipher else {}),
         }
         command = (*self._program(place), f"--defaults-file={option_path}")
         return Recipe(
@@ -207,6 +208,10 @@ class MysqlEngine(MysqlFamily):
             or tablespaces_fault(settings, found)
             or (_system_fault(found) if settings.scope == "all" else None)
         )
+
+    def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
+        """How transactions of a run see rows whose tables are copied."""
+        return (Caution.of("read-committed", product=self.binary.product),) if settings.becomes else ()
 
     @property
     def counters(self) -> tuple[str, ...]:
@@ -266,6 +271,7 @@ class MysqlEngine(MysqlFamily):
             **shared_options(self.binary, place, settings),
             **_OWN_OPTIONS,
             **session_options(settings),
+            **_isolation(settings),
             **self._unpacked_options(),
             "plugin_dir": _plugins(place),
             **binary_log_options(settings),
@@ -288,8 +294,13 @@ class MysqlEngine(MysqlFamily):
     def _links(self, place: Place, settings: ServerSettings) -> Mapping[Path, Path]:
         base = base_folder(self.binary)
         folder = next((base / name for name in _PLUGIN_FOLDERS if (base / name).is_dir()), base / _PLUGIN_FOLDERS[0])
-        names = (_HELPER, _COMPONENT) if settings.is_encrypted else (_HELPER,)
+        names = (_HELPER, _COMPONENT) if settings.keyed_cipher else (_HELPER,)
         return {_plugins(place) / f"{name}.so": folder / f"{name}.so" for name in names}
+
+
+def _isolation(settings: ServerSettings) -> Options:
+    """A transaction that began before a table's copy took its place fails at it, unless it may see the newest rows."""
+    return {"transaction_isolation": "READ-COMMITTED"} if settings.becomes else {}
 
 
 def _keyring_fault(found: Mapping[str, str]) -> str | None:

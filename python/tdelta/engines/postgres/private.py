@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.driver.servers.recipes import Command, Greeting, Place, Recipe
-from tdelta.engines.postgres.actions import ACTIONS
+from tdelta.engines.postgres.actions import CONVERSIONS, RESTARTS
 from tdelta.engines.postgres.catalog import PostgresCatalog
 from tdelta.engines.postgres.evidence import EVIDENCE
 from tdelta.engines.postgres.profile import PROFILE
@@ -58,7 +58,7 @@ _FIXED = {
     "log_timezone": "'UTC'",
     "datestyle": "'ISO, MDY'",
     "wal_level": "replica",
-    "max_wal_senders": "0",
+    "max_wal_senders": "2",  # a base backup takes both, one of them for the log
     "full_page_writes": "on",
     # Each trial ends in a checkpoint; one that falls due by the clock would hit whichever twin happens to run.
     "checkpoint_timeout": "1d",
@@ -144,8 +144,9 @@ class PostgresEngine:
 
     @property
     def actions(self) -> Mapping[str, ServerAction]:
-        """What can be done to its servers."""
-        return ACTIONS
+        """What can be done to its servers. A base backup holds plain files: only what lies under it encrypts them."""
+        is_by_storage = isinstance(self.protection, (Mounts, Lodges))
+        return {**RESTARTS, **(CONVERSIONS if is_by_storage else {})}
 
     @property
     def replication(self) -> Replication:
@@ -174,7 +175,7 @@ class PostgresEngine:
             place=place,
             files={
                 configuration: "".join(f"{name} = {value}\n" for name, value in options.items()),
-                access: "local all all trust\n",
+                access: "local all all trust\nlocal replication all trust\n",
             },
             initialize=(self._initdb(place),),
             serve=Command((program, "-D", str(place.data), "-c", f"config_file={configuration}"), as_user=True),
@@ -185,7 +186,7 @@ class PostgresEngine:
 
     def keyed(self, recipe: Recipe, settings: ServerSettings, key: str) -> Recipe:
         """The key is that of a file system under the data directory, where there is one of tdelta's."""
-        if not isinstance(self.protection, Mounts):
+        if not settings.is_encrypted or not isinstance(self.protection, Mounts):
             return recipe
         return dataclasses.replace(recipe, mount=self.protection.mount(recipe.place, settings, key))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from tdelta.design.actions import ENCRYPT
 from tdelta.engines.capabilities import Engine
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key, instances_of
 from tdelta.engines.servers import Footprint, ServerSettings
@@ -119,11 +120,13 @@ def of_servers(engine: Engine, layout: RunLayout, footprint: Footprint, *, price
     started = data / _COPY_BYTES_PER_SECOND + footprint.start_seconds
     copies = 2 if layout.has_replicas else 1  # a replica is another server on the same data
     strata, servers = len(layout.strata), len({instance_key(c[0], factors) for c in layout.strata.values()})
+    converted = 1 if ENCRYPT in layout.acts else 0  # a copy of one twin's tables, or a server, at a time
     return ResourceEstimate(
-        disk_bytes=round((kinds + copies * len(instances)) * (data + footprint.disk_bytes)),
+        disk_bytes=round((kinds + copies * len(instances) + converted) * (data + footprint.disk_bytes)),
         memory_bytes=max(
             _LOADING_BYTES + footprint.memory_bytes,
             copies * sum(_server_bytes(one, footprint) for one in settings)
+            + converted * max(_server_bytes(one, footprint) for one in settings)
             + sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in layout.conditions),
         ),
         open_files=_OTHER_FILES + max(one.connections for one in settings),

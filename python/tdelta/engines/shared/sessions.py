@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from tdelta.driver.database_answers import Refused, answered
 from tdelta.driver.workers import PROGRAM, Worker
 from tdelta.errors import ServerLost, WorkerFault
+from tdelta.measure.children import ready
 from tdelta.messages import Refusal
 
 Row: TypeAlias = Mapping[str, "str | None"]
@@ -127,6 +128,17 @@ class Asking:
     def run(self, sql: str) -> None:
         """Run a statement and drop what it answers."""
         self._worker.ask("run", seconds=_PATIENCE_SECONDS, statements=[sql])
+
+    def run_while(self, sql: str, wait: Callable[[Callable[[], bool]], None]) -> None:
+        """Run a statement that may take long.
+
+        Args:
+            sql: the statement.
+            wait: waits until what it is given is so. If it raises, the statement goes on, and nothing else is answered.
+        """
+        self._worker.send("run", statements=[sql])
+        wait(lambda: bool(ready([self._worker], 0.0)))
+        self._worker.answer()
 
     def rows(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[str | None]]]:
         """The names of the columns, and the rows."""

@@ -45,7 +45,7 @@ def test_a_server_listens_on_its_private_socket_only() -> None:
     options = configuration(PLAIN)
     assert (options["listen_addresses"], options["unix_socket_permissions"]) == ("''", "0700")
     assert options["unix_socket_directories"] == "'/run/twin''s'"
-    assert recipe(PLAIN).files[PLACE.folder / "pg_hba.conf"] == "local all all trust\n"
+    assert recipe(PLAIN).files[PLACE.folder / "pg_hba.conf"] == "local all all trust\nlocal replication all trust\n"
     assert recipe(PLAIN).connect["socket"] == str(PLACE.folder / engine().socket_name)
 
 

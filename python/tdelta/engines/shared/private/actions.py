@@ -17,6 +17,8 @@ from tdelta.driver.servers.server import Server
 from tdelta.engines.servers import DATABASE, ServerSettings
 from tdelta.engines.shared.sessions import Asking
 
+MakeRecipe: TypeAlias = Callable[[ServerSettings], Recipe]
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -29,6 +31,7 @@ class Site:
         halt: says whether the action is to end.
         restarted: to be called by an action that started the server anew.
         tables: the run's tables.
+        beside: makes the recipe of another server of the run's beside it, with other settings.
         knobs: the values that were asked for, by name.
     """
 
@@ -38,12 +41,17 @@ class Site:
     halt: Halt
     restarted: Callable[[], None]
     tables: tuple[str, ...]
+    beside: MakeRecipe
     knobs: Mapping[str, int] = field(default_factory=dict)
+
+    def connect(self) -> Asking:
+        """A connection, in another process; the caller closes it."""
+        return Asking({**self.recipe.connect, "database": DATABASE})
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Asking]:
         """A connection, in another process."""
-        asking = Asking({**self.recipe.connect, "database": DATABASE})
+        asking = self.connect()
         try:
             yield asking
         finally:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from tdelta.design.actions import parse_action
+from tdelta.design.actions import ENCRYPT, parse_action
 from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.engines.capabilities import Cautioned, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
@@ -94,13 +94,13 @@ class PrivateDriver:
             has_binlog=bool(replication) or any(scope in ("+binlog", "all") for scope in self._scopes(layout)),
             is_cold=layout.is_cold(condition),
             has_steps=bool(layout.step(condition)),
-            becomes=self._becomes(layout) if cipher == "none" else "",
+            becomes=self._becomes(layout),
             replication=replication,
         )
 
     def _becomes(self, layout: RunLayout) -> str:
         """What plain twins are encrypted with beside their load: the first of the run's ciphers, or the engine's."""
-        if "encrypt" not in layout.acts:
+        if ENCRYPT not in layout.acts:
             return ""
         return next(cipher for cipher in (*layout.ciphers, *self.engine.ciphers) if cipher != "none")
 

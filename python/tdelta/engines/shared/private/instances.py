@@ -31,7 +31,7 @@ from tdelta.driver.servers.whole import work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import LOOK_SECONDS, Worker
 from tdelta.engines.servers import DATABASE, CallsPriced, Flushed, PriceSql, Proven, ServerEngine, ServerSettings
-from tdelta.engines.shared.private.actions import Acts, Site
+from tdelta.engines.shared.private.actions import Acts, MakeRecipe, Site
 from tdelta.engines.shared.private.exposure import Files, ServerExposure
 from tdelta.engines.shared.private.pricing import page_prices_of
 from tdelta.engines.shared.private.replicas import Replica
@@ -149,6 +149,7 @@ class ServerTwin:
         settings: ServerSettings,
         mix: Mix,
         tables: tuple[str, ...],
+        beside: MakeRecipe,
         *,
         owns_instance: bool,
     ) -> None:
@@ -159,6 +160,7 @@ class ServerTwin:
         self._is_stopped = False
         self._halt = acting.Halt()
         self._tables = tables
+        self._beside_it = beside
         self._worker = Worker()
         self._command: CommandLoad | None = None
         try:
@@ -340,6 +342,7 @@ class ServerTwin:
             halt=self._halt,
             restarted=instance.restarted,
             tables=self._tables,
+            beside=self._beside_it,
             knobs=asked.knobs,
         )
         return instance.engine.actions[asked.name].make(site)

@@ -43,7 +43,7 @@ class LogSql:
     hold: tuple[str, ...] = ()
 
 
-class _Started:
+class Started:
     """What a server that is started anew answers first. The process that asks is there before."""
 
     def __init__(self, site: Site) -> None:
@@ -71,11 +71,11 @@ class Restart:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._started: _Started | None = None
+        self._started: Started | None = None
 
     def prepare(self) -> None:
         """Start the process that will ask."""
-        self._started = _Started(self._site)
+        self._started = Started(self._site)
 
     def perform(self) -> Outcome:
         """Stop and start."""
@@ -98,13 +98,13 @@ class Recovery:
     def __init__(self, site: Site, log: LogSql) -> None:
         self._site = site
         self._log = log
-        self._started: _Started | None = None
+        self._started: Started | None = None
         self._behind = 0
         self._wanted_bytes = site.knobs.get("mb", _LOG_MB) * 1_000_000
 
     def prepare(self) -> None:
         """Checkpoint, fill the log, kill the server."""
-        self._started = _Started(self._site)
+        self._started = Started(self._site)
         with self._site.session() as session:
 
             def number(query: str) -> int:

@@ -175,7 +175,12 @@ class ServerTwins(WholeTrials):
 
     def _twin(self, instance: Instance, settings: ServerSettings, *, owns_instance: bool) -> ServerTwin:
         tables = tuple(name for name, _ in self._job.tables)
-        return ServerTwin(instance, settings, self._mix, tables, owns_instance=owns_instance)
+        name = f"{instance.recipe.place.folder.name}-beside"
+
+        def beside(other: ServerSettings) -> Recipe:
+            return self._recipe(self._place(other, name), other)
+
+        return ServerTwin(instance, settings, self._mix, tables, beside, owns_instance=owns_instance)
 
     def _recipe(self, place: Place, settings: ServerSettings) -> Recipe:
         return recipe_of(self._engine, place, settings, self._key(settings.keyed_cipher or "none"))

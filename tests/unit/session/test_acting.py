@@ -1,0 +1,64 @@
+"""Actions that a run asks of its engine: which are refused, and what they do not go with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdelta.engines.mysql.actions import ACTIONS as OF_MYSQL
+from tdelta.engines.postgres.private import PostgresEngine
+from tdelta.engines.postgres.protection import Protection
+from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
+from tdelta.engines.postgres.tde import PgTde
+from tdelta.engines.servers import ServerBinary
+from tdelta.engines.shared.private.actions import ServerAction
+from tdelta.errors import UsageError
+from tdelta.session import RunRequest
+from tdelta.session.work import check_actions
+
+_POSTGRES = ServerBinary("postgres", "PostgreSQL", Path("/no/bin/postgres"), "15", "postgres 15")
+_GOCRYPTFS = Gocryptfs(Path("/no/bin/gocryptfs"))
+_RESTARTS = {"restart", "recovery", "storm"}
+
+
+def of_postgres(protection: Protection) -> Mapping[str, ServerAction]:
+    return PostgresEngine(_POSTGRES, protection).actions
+
+
+def check(levels: Mapping[str, tuple[Any, ...]], actions: Mapping[str, ServerAction]) -> None:
+    known = {
+        factor: {name: one.knobs for name, one in actions.items() if one.is_during is (factor == "during")}
+        for factor in ("work", "during")
+    }
+    check_actions(RunRequest(), levels, known, "it")
+
+
+@pytest.mark.parametrize("protection", [_GOCRYPTFS, EncryptedFolder(Path("/safe"), "fscrypt")])
+def test_what_an_engine_has_is_taken(protection: Protection) -> None:
+    restarts = ("restart", "recovery:mb=1", "storm:connections=3", "warm")
+    for actions in (OF_MYSQL, of_postgres(protection)):
+        check({"work": restarts}, actions)
+        check({"during": ("nothing", "encrypt")}, actions)
+    check({"during": ("rotate:times=9",)}, OF_MYSQL)
+    check({"during": ("encrypt:rate=9",)}, of_postgres(protection))
+
+
+def test_all_that_an_engine_does_not_have_is_refused_at_once() -> None:
+    with pytest.raises(UsageError) as caught:
+        check({"work": ("recovery:iops=1",), "during": ("encrypt:threads=2", "rotate")}, of_postgres(_GOCRYPTFS))
+    refused = [(one.code, one.parameters.get("action")) for one in caught.value.refusals]
+    assert refused == [
+        ("unknown-knob", "recovery"),
+        ("unknown-knob", "encrypt"),
+        ("unknown-action", "rotate"),
+        ("not-beside", None),
+    ]
+
+
+def test_a_base_backup_encrypts_nothing_where_the_server_itself_encrypts() -> None:
+    assert of_postgres(PgTde()).keys() == _RESTARTS
+    with pytest.raises(UsageError, match="during=encrypt: it has none"):
+        check({"during": ("encrypt",)}, of_postgres(PgTde()))
