@@ -1,15 +1,16 @@
 """The files that users name: regular ones only, opened without waiting for anybody, and read up to a limit.
 
 A pipe would wait for its writer, a device has no end, and a file may be larger than memory. What reads a user's file
-opens it here.
+opens it here. What is written may go to a terminal or a pipe (`/dev/stdout`), but not to a disk.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from tdelta.messages import Refusal
 
@@ -23,9 +24,10 @@ _KINDS = (
 
 
 class NotRegular(OSError):
-    """What a path leads to is not a regular file; ``strerror`` says what it is."""
+    """What a path leads to is not a regular file; ``strerror`` says so, ``kind`` what it is."""
 
     def __init__(self, kind: str, path: Path) -> None:
+        self.kind = kind
         super().__init__(None, f"expected a regular file, found {kind}", str(path))
 
 
@@ -47,7 +49,7 @@ def opened(path: Path) -> BinaryIO:
         NotRegular: it is a folder, a pipe, a socket or a device.
         OSError: it cannot be opened.
     """
-    _require_regular(path.stat(), path)  # before it is opened, which alone can rewind a tape
+    require_regular(path)  # before it is opened, which alone can rewind a tape
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         _require_regular(os.fstat(descriptor), path)
@@ -55,6 +57,34 @@ def opened(path: Path) -> BinaryIO:
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def require_regular(path: Path) -> None:
+    """See that a path leads to a regular file.
+
+    Raises:
+        NotRegular: it does not.
+        OSError: there is nothing, or it cannot be looked at.
+    """
+    _require_regular(path.stat(), path)
+
+
+def written_to(path: Path) -> TextIO:
+    """A terminal, a pipe or the like that is there, opened for writing as UTF-8.
+
+    Raises:
+        OSError: it is a disk, nobody reads from it, or it cannot be opened.
+    """
+    if stat.S_ISBLK(path.stat().st_mode):
+        raise OSError(None, "expected a file, a pipe or a terminal, found a disk", str(path))
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise OSError(errno.ENXIO, "nobody reads from it", str(path)) from None
+        raise
+    os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "w", encoding="utf-8", newline="")
 
 
 def text_of(path: Path, most_bytes: int) -> str:

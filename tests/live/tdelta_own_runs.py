@@ -35,31 +35,14 @@ SHORT = (
 )
 
 
-class OwnRuns(OnTwoServers):
-    """The tests."""
+class RunsOnTwoServers(OnTwoServers):
+    """How they are asked for."""
 
-    engine: ClassVar[str]
-    product: ClassVar[str]
     scheme: ClassVar[str]
     """What the DSNs begin with."""
 
     vouching: ClassVar[tuple[str, ...]] = ()
     """The option by which the user vouches for what the server does not know."""
-
-    files_check: ClassVar[str]
-    """What is said of the tables of both servers."""
-
-    cipher_check: ClassVar[str]
-    """A part of what is said of the cipher in force."""
-
-    important: ClassVar[str]
-    """The difference between the two servers that matters most."""
-
-    refusal: ClassVar[str]
-    """The server's words against a wrong password."""
-
-    lacking: ClassVar[str]
-    """What is said of the first right that ``nobody`` lacks."""
 
     @pytest.fixture(scope="class", autouse=True)
     @classmethod
@@ -87,6 +70,28 @@ class OwnRuns(OnTwoServers):
     @classmethod
     def left_as_they_were(cls, servers: tuple[Any, Any]) -> list[list[object]]:
         return cls.objects(servers)
+
+
+class OwnRuns(RunsOnTwoServers):
+    """The tests."""
+
+    engine: ClassVar[str]
+    product: ClassVar[str]
+
+    files_check: ClassVar[str]
+    """What is said of the tables of both servers."""
+
+    cipher_check: ClassVar[str]
+    """A part of what is said of the cipher in force."""
+
+    important: ClassVar[str]
+    """The difference between the two servers that matters most."""
+
+    refusal: ClassVar[str]
+    """The server's words against a wrong password."""
+
+    lacking: ClassVar[str]
+    """What is said of the first right that ``nobody`` lacks."""
 
     @pytest.fixture(scope="class")
     @classmethod

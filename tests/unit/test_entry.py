@@ -114,3 +114,20 @@ def test_a_panic_of_the_native_module_is_an_internal_error_with_a_report_and_wit
     text = report.read_text(encoding="utf-8")
     assert "internal error at" in text
     assert "capacity overflow" in text
+
+
+MEMORY = """
+import resource
+from tdelta import _native
+from tdelta.measure.procfs import read_text
+pages = int(read_text("/proc/self/statm").split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + (64 << 20),) * 2)
+_native.page_copies_ns(4096, 1 << 34, 1)
+"""
+
+
+def test_memory_that_the_native_module_does_not_get_ends_the_process_with_a_sentence() -> None:
+    ended = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("error: expected more memory than is left here: allow more (ulimit -v")
+    assert len(ended.stderr.splitlines()) == 1

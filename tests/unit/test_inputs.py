@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
+import stat
 from pathlib import Path
 
 import pytest
 
-from tdelta.inputs import NotRegular, TextFault, opened, size_words, text_of
+from tdelta.inputs import NotRegular, TextFault, opened, require_regular, size_words, text_of, written_to
 
 
 def test_a_regular_file_is_read_through_links_and_with_any_line_ends(tmp_path: Path) -> None:
@@ -55,3 +57,31 @@ def test_a_file_of_the_system_that_has_nothing_to_read_does_not_make_its_reader_
     (tmp_path / "file").touch()
     with opened(tmp_path / "file") as file:
         assert not os.get_blocking(file.fileno())
+
+
+def test_what_must_be_a_regular_file_is_looked_at_and_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    require_regular(tmp_path / "file")
+    with pytest.raises(NotRegular, match="found a named pipe"):
+        require_regular(tmp_path / "pipe")
+
+
+def test_a_pipe_that_is_read_is_written_to_and_one_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="nobody reads from it") as refused:
+        written_to(tmp_path / "pipe")
+    assert refused.value.errno == errno.ENXIO
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with written_to(tmp_path / "pipe") as out:
+        assert os.get_blocking(out.fileno())
+        out.write("é\n")
+    assert os.read(reading, 9) == "é\n".encode()
+    os.close(reading)
+
+
+def test_a_disk_is_never_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = os.stat_result((stat.S_IFBLK | 0o660, *Path("/dev/null").stat()[1:]))
+    monkeypatch.setattr(Path, "stat", lambda _path: seen)
+    with pytest.raises(OSError, match="found a disk"):
+        written_to(Path("/dev/null"))

@@ -1,5 +1,6 @@
 //! What the load loop asks of a database connection, and a client that does nothing.
 
+use crate::breaker::Breaker;
 use crate::script::{Kind, Program, Statement};
 use crate::value::Value;
 use std::collections::BTreeMap;
@@ -61,6 +62,11 @@ pub trait Client: Send {
     /// clocks around each, and where one connection is at work their CPU time is the process's.
     fn is_spread(&self) -> bool {
         false
+    }
+
+    /// Has this connection's statements fail that do not end by themselves; nothing where that cannot be done.
+    fn breaker(&self) -> Option<Breaker> {
+        None
     }
 
     /// Does a connection's part of a trial on a thread that the loop made for it and that ends with it.

@@ -3,6 +3,7 @@
 //! The load loop stays as it is. Reading meters around every statement takes far longer than some statements do, so a
 //! traced trial says nothing of throughput; but what a meter counts for one call is that call's.
 
+use crate::breaker::Breaker;
 use crate::client::{Client, ClientError};
 use crate::process::monotonic_ns;
 use crate::script::{Program, Statement};
@@ -119,6 +120,10 @@ impl<C: Client, M: Meter<C>> Client for Traced<'_, C, M> {
 
     fn is_spread(&self) -> bool {
         self.client.is_spread()
+    }
+
+    fn breaker(&self) -> Option<Breaker> {
+        self.client.breaker()
     }
 
     fn take_counters(&mut self) -> BTreeMap<String, i64> {

@@ -7,6 +7,7 @@
 mod dbapi;
 mod exposure;
 mod floor;
+mod memory;
 mod panics;
 mod quantiles;
 mod rows;
@@ -226,6 +227,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(histogram_merge, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_of, module)?)?;
     panics::register(module)?;
+    module.add_function(wrap_pyfunction!(memory::without_memory, module)?)?;
     quantiles::register(module)?;
     module.add_function(wrap_pyfunction!(request_stop, module)?)?;
     module.add_function(wrap_pyfunction!(clear_stop, module)?)?;

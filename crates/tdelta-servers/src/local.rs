@@ -1,10 +1,11 @@
 //! A Unix socket, read at once where there is something, and else waited for in the way that wakes its thread once.
 
-use crate::remote::{late, left};
+use crate::remote::{late, left, shut_by};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
+use tdelta_core::breaker::{Armed, Breaker};
 
 /// A connected Unix socket.
 ///
@@ -13,6 +14,8 @@ use std::time::Instant;
 /// statement (1.75 of them a point select instead of 1.0, on a busy machine). `poll` does say it. But where threads
 /// outnumber CPUs, the answer is often there before its thread gets to run again: so the first try does not wait.
 pub struct Local {
+    /// Dropped ahead of the stream, whose number it uses.
+    armed: Option<Armed>,
     stream: UnixStream,
     /// When reads and writes give up.
     until: Option<Instant>,
@@ -22,7 +25,12 @@ impl Local {
     /// Over a connected socket, without a time limit.
     #[must_use]
     pub fn new(stream: UnixStream) -> Self {
-        Self { stream, until: None }
+        Self { armed: None, stream, until: None }
+    }
+
+    /// From now on `breaker` can shut it, whatever it waits for.
+    pub fn guard_by(&mut self, breaker: &Breaker) {
+        self.armed = Some(shut_by(breaker, self.stream.as_raw_fd()));
     }
 
     /// Gives up on reads and writes at a moment, however much arrives until then; none: never.
@@ -123,6 +131,20 @@ mod tests {
         let mut local = Local::new(here);
         local.set_deadline(Some(Instant::now() + Duration::from_millis(5))).unwrap();
         assert_eq!(local.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn what_waits_for_a_silent_peer_is_broken_off() {
+        let (here, there) = UnixStream::pair().unwrap();
+        let (mut local, breaker) = (Local::new(here), Breaker::default());
+        local.guard_by(&breaker);
+        let breaking = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            breaker.break_off();
+        });
+        assert_eq!(local.read(&mut [0; 8]).unwrap(), 0);
+        breaking.join().unwrap();
+        drop(there);
     }
 
     #[test]

@@ -2,11 +2,15 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
+use tdelta_core::breaker::{Armed, Breaker};
 
 /// A connected TCP stream. Its own time limits are those of one call: a server that sends a byte now and then would never
 /// run into them.
 pub struct Remote {
+    /// Dropped ahead of the stream, whose number it uses.
+    armed: Option<Armed>,
     stream: TcpStream,
     until: Option<Instant>,
 }
@@ -15,7 +19,12 @@ impl Remote {
     /// Over a connected stream, without a time limit.
     #[must_use]
     pub fn new(stream: TcpStream) -> Self {
-        Self { stream, until: None }
+        Self { armed: None, stream, until: None }
+    }
+
+    /// From now on `breaker` can shut it, whatever it waits for.
+    pub fn guard_by(&mut self, breaker: &Breaker) {
+        self.armed = Some(shut_by(breaker, self.stream.as_raw_fd()));
     }
 
     /// Gives up on reads and writes at a moment, however much arrives until then; none: never.
@@ -48,6 +57,14 @@ impl Write for Remote {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Has `breaker` shut a socket, which stays open for as long as the answer lives. Whoever waits for it reads its end.
+pub fn shut_by(breaker: &Breaker, socket: RawFd) -> Armed {
+    // SAFETY: no preconditions; the number is the socket's until it is closed, which is after this is let go of.
+    breaker.arm(move || unsafe {
+        libc::shutdown(socket, libc::SHUT_RDWR);
+    })
 }
 
 /// The time to a deadline.
@@ -96,6 +113,20 @@ mod tests {
         remote.set_deadline(None).unwrap();
         there.write_all(b"abc").unwrap();
         assert_eq!(remote.read(&mut [0; 8]).unwrap(), 3);
+    }
+
+    #[test]
+    fn what_waits_for_a_silent_peer_is_broken_off() {
+        let (mut remote, there) = pair();
+        let breaker = Breaker::default();
+        remote.guard_by(&breaker);
+        let breaking = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            breaker.break_off();
+        });
+        assert_eq!(remote.read(&mut [0]).unwrap(), 0);
+        breaking.join().unwrap();
+        drop(there);
     }
 
     #[test]

@@ -10,8 +10,10 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+use tdelta_core::breaker::Breaker;
 use tdelta_core::client::ClientError;
 
 /// A connected stream.
@@ -70,6 +72,15 @@ impl Stream {
         !matches!(self, Self::Tcp(_))
     }
 
+    /// From now on `breaker` can shut it.
+    pub fn guard_by(&mut self, breaker: &Breaker) {
+        match self {
+            Self::Unix(unix) => unix.guard_by(breaker),
+            Self::Tcp(tcp) => tcp.guard_by(breaker),
+            Self::Tls(tls) => tls.sock.guard_by(breaker),
+        }
+    }
+
     /// Limits how long all that follows may take, to its last byte; `None`: as long as a statement takes.
     ///
     /// # Errors
@@ -93,11 +104,36 @@ fn tcp(options: &Options) -> io::Result<TcpStream> {
     for address in (host, options.tcp_port()).to_socket_addrs()? {
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         match TcpStream::connect_timeout(&address, left) {
-            Ok(stream) => return stream.set_nodelay(true).map(|()| stream),
+            Ok(stream) => return prepared(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+/// After so many seconds without a byte the peer's machine is asked whether it is there, so often, and so many times.
+const KEEPALIVE: [(libc::c_int, libc::c_int); 3] =
+    [(libc::TCP_KEEPIDLE, 30), (libc::TCP_KEEPINTVL, 10), (libc::TCP_KEEPCNT, 3)];
+/// What the peer's machine has not taken note of after so long, it never will.
+const UNHEARD_MS: libc::c_int = 60_000;
+
+/// The socket as the protocols want it: each write sent at once, and an error where the peer's machine, or the way to it, has
+/// gone. A server that takes its time answers by its kernel, so none of this limits a statement.
+fn prepared(stream: TcpStream) -> io::Result<TcpStream> {
+    stream.set_nodelay(true)?;
+    set(&stream, libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1)?;
+    KEEPALIVE.iter().try_for_each(|(name, value)| set(&stream, libc::IPPROTO_TCP, *name, *value))?;
+    set(&stream, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, UNHEARD_MS)?;
+    Ok(stream)
+}
+
+fn set(stream: &TcpStream, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    let length = size_of_val(&value) as libc::socklen_t;
+    // SAFETY: an int of the caller's, and its length.
+    match unsafe { libc::setsockopt(stream.as_raw_fd(), level, name, (&raw const value).cast(), length) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 impl Read for Stream {

@@ -334,10 +334,11 @@ impl<S: Session> Twin for ServerTwin<S> {
         let (counters, usage) = (self.counters()?, self.server.usage());
         let mut outcome = self.connections.run(trial, turns, stop)?;
         let client = (outcome.cpu_user_seconds, outcome.cpu_system_seconds);
-        let after = match self.afterwards(&counters, settle, stop) {
-            // A server that died under the trial cannot be asked: the trial's own errors tell.
-            Err(_) if !outcome.errors.is_empty() => Afterwards::default(),
-            after => after?,
+        // A server that died under the trial, or does not answer, cannot be asked: the trial's own end tells.
+        let after = match (!outcome.is_broken).then(|| self.afterwards(&counters, settle, stop)) {
+            None => Afterwards::default(),
+            Some(Err(_)) if !outcome.errors.is_empty() => Afterwards::default(),
+            Some(after) => after?,
         };
         // What the server still had to do is this trial's cost: the recorded operations' share of it.
         let share = outcome.operations as f64 / outcome.executed_operations.max(1) as f64;

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::{c_void, CString};
 use std::os::raw::c_int;
 use std::sync::Arc;
+use tdelta_core::breaker::{Armed, Breaker};
 use tdelta_core::client::{Client, ClientError};
 use tdelta_core::process::thread_cpu_ns;
 use tdelta_core::script::{Kind, Program, Statement};
@@ -83,39 +84,58 @@ pub struct Connection {
     options: Arc<Options>,
     /// What was counted on connections that `\connect` has closed, until it is taken.
     counted: BTreeMap<String, i64>,
+    breaker: Breaker,
     /// Declared last of what it must outlive: statements are finalized before the connection closes.
     db: Handle,
 }
 
-/// A connection of SQLite's, or null once it is closed.
-struct Handle(*mut ffi::sqlite3);
+/// A connection of SQLite's, or null once it is closed; while it is open, what it is at can be broken off.
+struct Handle(Raw, Option<Armed>);
 
-// SAFETY: SQLite is built for threads, and a connection belongs to one thread at a time.
-unsafe impl Send for Handle {}
+#[derive(Clone, Copy)]
+struct Raw(*mut ffi::sqlite3);
+
+// SAFETY: SQLite is built for threads, and a connection belongs to one thread at a time; only its interruption does not.
+unsafe impl Send for Raw {}
+
+impl Raw {
+    /// Ends what the connection is at.
+    ///
+    /// # Safety
+    /// It must be open. Whichever thread it belongs to, another may call this.
+    unsafe fn interrupt(self) {
+        // SAFETY: as above.
+        unsafe { ffi::sqlite3_interrupt(self.0) };
+    }
+}
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: closed once, after its statements; to close null does nothing.
-        unsafe { ffi::sqlite3_close(self.0) };
+        self.1 = None;
+        // SAFETY: closed once, after its statements, and nobody can interrupt it any more; to close null does nothing.
+        unsafe { ffi::sqlite3_close(self.0 .0) };
     }
 }
 
 impl Handle {
-    const CLOSED: Self = Self(std::ptr::null_mut());
+    const CLOSED: Self = Self(Raw(std::ptr::null_mut()), None);
 
-    fn open(options: &Options) -> Result<Self, ClientError> {
+    fn open(options: &Options, breaker: &Breaker) -> Result<Self, ClientError> {
         let path = CString::new(options.path.as_str()).map_err(|_| failure("path", "NUL in a path".into()))?;
         let create = if options.create { ffi::SQLITE_OPEN_CREATE } else { 0 };
         let flags = ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_NOMUTEX | create;
         let mut raw = std::ptr::null_mut();
         // SAFETY: `path` ends in NUL; `raw` is written even on failure, and must be closed then too.
         let code = unsafe { ffi::sqlite3_open_v2(path.as_ptr(), &mut raw, flags, std::ptr::null()) };
-        let handle = Self(raw);
+        let mut handle = Self(Raw(raw), None);
         if code != ffi::SQLITE_OK {
             let mut error = error_of(raw, code);
             error.message = format!("{}: {}", options.path, error.message);
             return Err(error);
         }
+        let open = handle.0;
+        // SAFETY: it is open until the handle is dropped, which lets go of this first.
+        handle.1 = Some(breaker.arm(move || unsafe { open.interrupt() }));
         Ok(handle)
     }
 }
@@ -126,22 +146,27 @@ impl Connection {
     /// # Errors
     /// What SQLite says; the message never contains the key.
     pub fn open(options: Arc<Options>, queue: Arc<WriteQueue>) -> Result<Self, ClientError> {
-        let db = Handle::open(&options)?;
+        let breaker = Breaker::default();
+        let db = Handle::open(&options, &breaker)?;
         let statements = Vec::new();
-        let connection = Self { statements, queue, holds_queue: false, options, counted: BTreeMap::new(), db };
+        let connection = Self { statements, queue, holds_queue: false, options, counted: BTreeMap::new(), breaker, db };
         connection.configure()?;
         Ok(connection)
     }
 
+    fn db(&self) -> *mut ffi::sqlite3 {
+        self.db.0 .0
+    }
+
     /// Whether it is open: a `\connect` that failed leaves it closed.
     pub(crate) fn is_open(&self) -> bool {
-        !self.db.0.is_null()
+        !self.db().is_null()
     }
 
     fn configure(&self) -> Result<(), ClientError> {
         let options = &*self.options;
         // SAFETY: the connection is open.
-        unsafe { ffi::sqlite3_busy_timeout(self.db.0, options.busy_timeout_ms) };
+        unsafe { ffi::sqlite3_busy_timeout(self.db(), options.busy_timeout_ms) };
         options.cipher_pragmas.iter().try_for_each(|pragma| self.run(pragma))?;
         if let Some(key) = &options.key {
             self.run(&format!("PRAGMA key={}", literal(key)))
@@ -166,7 +191,7 @@ impl Connection {
         // SAFETY: this file control reads and writes one int; the name ends in NUL.
         let code = unsafe {
             ffi::sqlite3_file_control(
-                self.db.0,
+                self.db(),
                 schema.as_ptr(),
                 ffi::SQLITE_FCNTL_RESERVE_BYTES,
                 argument.cast::<c_void>(),
@@ -175,7 +200,7 @@ impl Connection {
         if code == ffi::SQLITE_OK {
             Ok(())
         } else {
-            Err(error_of(self.db.0, code))
+            Err(error_of(self.db(), code))
         }
     }
 
@@ -240,7 +265,7 @@ impl Connection {
     }
 
     pub(crate) fn prepare_one(&self, sql: &str) -> Result<Prepared, ClientError> {
-        Prepared::new(self.db.0, sql)
+        Prepared::new(self.db(), sql)
     }
 
     fn enter(&mut self) {
@@ -369,7 +394,7 @@ impl Client for Connection {
         self.counted = self.take_counters();
         self.statements.clear();
         self.db = Handle::CLOSED; // closes the old one, as an application does before it opens the next
-        self.db = Handle::open(&self.options)?;
+        self.db = Handle::open(&self.options, &self.breaker)?;
         self.configure().and_then(|()| self.prepare(programs)).inspect_err(|_| {
             // Half opened is of no use to any statement.
             self.statements.clear();
@@ -379,11 +404,15 @@ impl Client for Connection {
 
     fn abandon(&mut self) {
         // SAFETY: the connection is open.
-        if self.is_open() && unsafe { ffi::sqlite3_get_autocommit(self.db.0) } == 0 {
+        if self.is_open() && unsafe { ffi::sqlite3_get_autocommit(self.db()) } == 0 {
             // A rollback fails only where SQLite has rolled back by itself.
             let _ = self.run("ROLLBACK");
         }
         self.leave();
+    }
+
+    fn breaker(&self) -> Option<Breaker> {
+        Some(self.breaker.clone())
     }
 
     fn take_counters(&mut self) -> BTreeMap<String, i64> {
@@ -409,7 +438,7 @@ impl Connection {
     fn status(&self, counter: c_int, reset: bool) -> i64 {
         let (mut current, mut highest) = (0, 0);
         // SAFETY: the connection is open and both targets are ints.
-        unsafe { ffi::sqlite3_db_status(self.db.0, counter, &mut current, &mut highest, c_int::from(reset)) };
+        unsafe { ffi::sqlite3_db_status(self.db(), counter, &mut current, &mut highest, c_int::from(reset)) };
         i64::from(current)
     }
 
@@ -421,7 +450,7 @@ impl Connection {
         let mut found: BTreeMap<_, _> =
             COUNTERS.iter().map(|(name, counter)| ((*name).to_owned(), self.status(*counter, false))).collect();
         // SAFETY: the connection is open.
-        let changed = unsafe { ffi::sqlite3_total_changes(self.db.0) };
+        let changed = unsafe { ffi::sqlite3_total_changes(self.db()) };
         found.insert("rows_changed".to_owned(), i64::from(changed));
         found
     }

@@ -12,7 +12,7 @@ from io import TextIOWrapper
 
 import click
 
-from tdelta import __version__
+from tdelta import __version__, _native
 from tdelta.cli.analyze import analyze
 from tdelta.cli.calibrate import calibrate
 from tdelta.cli.engines import engines
@@ -64,6 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     A program that gives arguments keeps its own signal handlers until a run installs some.
     """
     signals.take()
+    _native.without_memory(f"error: {Refusal.of('no-memory')}\n")
     as_json = _JSON in (sys.argv[1:] if arguments is None else arguments)
     if arguments is not None:
         sys.exit(guarded(lambda: _run(arguments), as_json=as_json))

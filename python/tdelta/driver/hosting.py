@@ -24,6 +24,8 @@ class TwinHost:
         try:
             handler: Callable[[Order], Order] = getattr(self, f"do_{order['do']}")
             return {"ok": handler(order)}
+        except MemoryError:
+            return {"error": ["out_of_memory", "there is no memory left"]}
         except Exception as error:
             if (said := self.refused(error)) is None:
                 raise

@@ -122,6 +122,7 @@ class TrialJob:
     ``stream`` names the set of operations, the same for every twin in a block. ``first_op`` is ``:op`` of the first.
     ``slices`` is into how many turns the operations are cut, ``discard`` how many at the head of each are not recorded.
     ``rate`` is operations a second over all threads, None for a closed loop. ``planted`` is a share (0.05).
+    ``patience_seconds`` is how long after its deadline an operation is broken off that is still under way.
     ``trial_seconds`` is how long it is to take about, for commands that are told a time. ``step`` names what is done in
     place of transactions (`tdelta.driver.steps`, or an action of `tdelta.design.actions`), or `TRACE`; empty where
     they run as they are. ``during`` is the level of that factor: what goes on beside the transactions; empty where it
@@ -138,6 +139,7 @@ class TrialJob:
     rate: float | None = None
     arrivals: str = "poisson"
     planted: float = 0.0
+    patience_seconds: float = 30.0
     trial_seconds: float = 0.0
     step: str = ""
     during: str = ""
@@ -153,6 +155,7 @@ class TrialJob:
             "discard": self.discard,
             "first_op": self.first_op,
             "deadline_ns": round(self.deadline_seconds * _SECOND_NS),
+            "patience_ns": round(self.patience_seconds * _SECOND_NS),
             "pace": {"kind": "closed"} if self.rate is None else open_loop,
             "planted": self.planted,
         }

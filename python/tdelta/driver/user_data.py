@@ -169,9 +169,14 @@ class Trier:
         )
         said: str | None = answer["said"]
         if self._most_bytes is not None and answer.get("is_full"):
-            return f"{said}: it writes more than tdelta's copy may grow by (to {self._most_bytes / 1e6:,.0f} MB)"
+            return f"{said}: {too_much(self._most_bytes)}"
         return said
 
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table, as the transactions have left them."""
         return checksums(self._worker, tables)
+
+
+def too_much(most_bytes: int) -> str:
+    """What is said against a transaction past the bound of what it is tried on."""
+    return f"it writes more than tdelta's copy may grow by (to {most_bytes / 1e6:,.0f} MB)"

@@ -36,6 +36,9 @@ LOOK_SECONDS = 1.0
 _PATIENCE_SECONDS = 10.0
 """How long a worker, or its server, may stand stopped before it is given up."""
 
+_HURRIED_SECONDS = 3.0
+"""How long after a Ctrl-C, or the end of the run's time, a worker may go on with what it was asked."""
+
 _hurried = threading.Event()
 
 
@@ -64,7 +67,11 @@ class Worker(Child):
         self.server: int | None = None
         """The process of the server that its answers depend on, on this machine."""
 
+        self.is_patient = False
+        """Whether what it is asked is done to its end, also after a Ctrl-C."""
+
         self._stood_seconds = 0.0
+        self._hurried_seconds = 0.0
         self._is_to_stop = False
         self._loss: ServerLost | None = None
 
@@ -102,20 +109,29 @@ class Worker(Child):
     def send(self, do: str, **order: object) -> None:
         """Send one order and do not wait; raises as `Child.send` does."""
         self._is_to_stop = do == "stop"
+        self._hurried_seconds = 0.0
         super().send(do, **order)
 
     def look(self) -> None:
         """See whether it or its server stands stopped; called every `LOOK_SECONDS` by whoever waits for it.
 
         After ten such seconds, or one where it was to stop anyway (`hurry`), it is ended, and its answer is
-        ``ServerLost``.
+        ``ServerLost``; so it is where it was to stop and goes on.
         """
         who = next((name for name, pid in self._needed() if is_stopped(pid)), None)
         self._stood_seconds = 0.0 if who is None else self._stood_seconds + LOOK_SECONDS
         is_hurried = self._is_to_stop or _hurried.is_set()
         if who is not None and self._stood_seconds >= (LOOK_SECONDS if is_hurried else _PATIENCE_SECONDS):
-            self._loss = ServerLost(Refusal.of("stopped-by-signal", process=who, seconds=self._stood_seconds))
-            self.kill()
+            self.lose(Refusal.of("stopped-by-signal", process=who, seconds=self._stood_seconds))
+        if _hurried.is_set() and not self.is_patient:
+            self._hurried_seconds += LOOK_SECONDS
+            if self._hurried_seconds >= _HURRIED_SECONDS and self._loss is None:
+                self.lose(Refusal.of("still-at-work", process=self.called, seconds=self._hurried_seconds))
+
+    def lose(self, said: Refusal) -> None:
+        """End it; its answer is ``ServerLost``."""
+        self._loss = ServerLost(said)
+        self.kill()
 
     def _needed(self) -> Iterator[tuple[str, int]]:
         yield self.called, self.pid
@@ -145,7 +161,7 @@ class Worker(Child):
             self.look()
         return self._loss is not None
 
-    def _died(self) -> WorkerFault:
+    def _died(self) -> TdeltaError:
         if self._loss is not None:
             raise self._loss
         return super()._died()
@@ -191,6 +207,6 @@ def failure(kind: str, said: str) -> TdeltaError:
         return EnvironmentFault(Refusal.of("threads-refused", said=said))
     if kind == "library":
         return EngineUnavailable(Refusal.of("library-fails", said=said))
-    if kind in ("sql", "constraint", "no_row", "script", "busy", "locked", "conflict"):
+    if kind in ("sql", "constraint", "no_row", "script", "busy", "locked", "conflict", "endless"):
         return StatementFault(Refusal.of("statement-fails", said=said))
     return Defect(said)

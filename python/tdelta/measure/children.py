@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
-from tdelta.errors import WorkerFault
+from tdelta.errors import EnvironmentFault, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
 
 _PR_SET_PDEATHSIG = 1
@@ -24,6 +24,8 @@ _PR_SET_TIMERSLACK = 29
 _ANSWER_SECONDS = 60.0
 _END_SECONDS = 5.0
 _LAST_WORDS = 2000
+_NO_MEMORY = 2
+"""The status with which the native module ends a process that gets no more memory."""
 
 
 def dying_with(parent: int) -> Callable[[], None]:
@@ -139,6 +141,7 @@ class Child:
 
         Raises:
             WorkerFault: the process is gone.
+            EnvironmentFault: it is, and has said what it lacks.
         """
         line = json.dumps({"do": do, **order}).encode() + b"\n"
         try:
@@ -152,6 +155,7 @@ class Child:
         Raises:
             Declined: it could not do what it was asked.
             WorkerFault: the process died, or did not answer within ``seconds``.
+            EnvironmentFault: it died, and has said what it lacks.
         """
         answer = json.loads(self._line(seconds))
         if "error" in answer:
@@ -187,12 +191,14 @@ class Child:
     def _silent(self, seconds: float) -> WorkerFault:
         return WorkerFault(Refusal.of("process-silent", process=self.called, seconds=seconds))
 
-    def _died(self) -> WorkerFault:
+    def _died(self) -> TdeltaError:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)  # so that the status is its own
         self.kill()
         self._errors.seek(0)
         words = self._errors.read()[-_LAST_WORDS:].decode(errors="replace").strip()
+        if self._process.returncode == _NO_MEMORY:
+            return EnvironmentFault(Refusal.of("no-memory").at(self.called))
         return WorkerFault(
             Refusal.of(
                 "process-died",

@@ -9,9 +9,8 @@ from rich.text import Text
 
 from tdelta.records import Counted, MachineCalibration, Metric, MetricNoise, PlantedTally, Visible
 from tdelta.report.calibrated import visible_values
-from tdelta.report.drawing import draw, paragraph, plain_table
+from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
-from tdelta.report.terminal import NARROWEST
 from tdelta.report.values import record_values, values_of
 from tdelta.session.calibrated import MOST_DAYS
 
@@ -38,7 +37,7 @@ def calibration_text(found: MachineCalibration, width: int, *, color: bool = Fal
 
     Args:
         found: what was found.
-        width: columns; at least 80 are used.
+        width: columns; at least 40 are used.
         color: whether to add ANSI colours.
     """
     width = max(NARROWEST, width)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from tdelta.report.quantities import wrap
+
+NARROWEST = 40
+"""Columns that text is laid out for at least."""
+
+_ROOM_FOR_TABLES = 80
+"""Below so many columns a table that does not fit is listed; from there on its texts fold within their columns."""
+
+_UNBOUNDED = 1000
 
 
 def draw(parts: Iterable[Text | Table], width: int, *, color: bool) -> str:
@@ -27,9 +35,36 @@ def draw(parts: Iterable[Text | Table], width: int, *, color: bool) -> str:
         legacy_windows=False,
         _environ={},
     )
-    for part in parts:
+    for part in _fitting(parts, width):
         console.print(part, soft_wrap=isinstance(part, Text))
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+def measured(table: Table) -> int:
+    """The columns that a table takes if nothing of it is folded."""
+    return Console(width=_UNBOUNDED, force_jupyter=False).measure(table).maximum
+
+
+def _fitting(parts: Iterable[Text | Table], width: int) -> Iterator[Text | Table]:
+    """The parts; in a narrow terminal, lists instead of tables that are wider than it."""
+    for part in parts:
+        if isinstance(part, Table) and width < _ROOM_FOR_TABLES and measured(part) > width:
+            yield from _listed(part, width)
+        else:
+            yield part
+
+
+def _listed(table: Table, width: int) -> Iterator[Text]:
+    """A table row by row: its first cell, and below it the others, each after its heading."""
+    headings = [str(column.header) for column in table.columns]
+    for row, cells in zip(table.rows, zip(*(column.cells for column in table.columns), strict=True), strict=True):
+        style = str(row.style or "")
+        if first := str(cells[0]):
+            yield from paragraph(first, width, style, indent="  ")
+        for heading, cell in zip(headings[1:], cells[1:], strict=True):
+            if text := str(cell).strip():
+                own = str(cell.style or style) if isinstance(cell, Text) else style
+                yield from paragraph(f"  {heading}  {text}" if heading else f"  {text}", width, own, indent="    ")
 
 
 def plain_table(headings: Iterable[tuple[str, bool]]) -> Table:

@@ -11,9 +11,8 @@ from rich.text import Text
 
 from tdelta.measure.floor import Floor, FloorCell
 from tdelta.measure.page_tasks import LEVELS
-from tdelta.report.drawing import draw, paragraph
+from tdelta.report.drawing import NARROWEST, draw, paragraph
 from tdelta.report.quantities import MISSING, duration, small_share
-from tdelta.report.terminal import NARROWEST
 from tdelta.report.values import record_values, values_of
 
 FLOOR_SCHEMA = "tdelta.floor/1"
@@ -36,7 +35,7 @@ def floor_text(floor: Floor, width: int, *, color: bool = False) -> str:
 
     Args:
         floor: what was measured.
-        width: columns; at least 80 are used. More page sizes than fit go into a table below.
+        width: columns; at least 40 are used. More page sizes than fit go into a table below.
         color: whether to add ANSI colours.
     """
     width = max(NARROWEST, width)

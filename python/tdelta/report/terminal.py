@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from itertools import groupby
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -25,7 +24,7 @@ from tdelta.records import (
 from tdelta.report.calibrated import used_text
 from tdelta.report.checks import MARKS, STYLES, summed_up
 from tdelta.report.command import next_command, repeat_command
-from tdelta.report.drawing import draw, paragraph, plain_table
+from tdelta.report.drawing import NARROWEST, draw, measured, paragraph, plain_table
 from tdelta.report.estimand import TYPICAL, estimand, parting
 from tdelta.report.findings.registry import SHOWN
 from tdelta.report.findings.servers import differing_lines
@@ -54,8 +53,6 @@ from tdelta.report.sentence import answer, floor, limits
 from tdelta.report.simulated import held_text
 
 DEFAULT_WIDTH = 100
-NARROWEST = 80
-_UNBOUNDED = 1000
 _TYPICAL = "  typical operation"
 _ALL = "all"
 _METRIC_ORDER = tuple(Metric)
@@ -85,7 +82,7 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
 
     Args:
         result: the finished (or interrupted) run.
-        width: columns; at least 80 are used.
+        width: columns; at least 40 are used.
         color: whether to add ANSI colours.
     """
     width = max(NARROWEST, width)
@@ -130,7 +127,7 @@ def _table(result: RunResult, width: int) -> list[Text | Table]:
     for title, rows in _grouped(result):
         _add_group(table, title, rows, result, is_single=is_single, has_truth=has_truth)
     note = values_note(result)
-    if Console(width=_UNBOUNDED, force_jupyter=False).measure(table).maximum > width:
+    if measured(table) > width:
         table.padding = (0, 1, 0, 0)
     if len(result.verdicts) > len(result.primary):
         metric = metric_name(result.settings.metric, result.settings)

@@ -27,6 +27,7 @@ from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
 from tdelta.session.trying import (
     MOMENT_SECONDS,
+    Names,
     choose,
     left_by_writes,
     moment_cautions,
@@ -111,8 +112,9 @@ class _Staging:
         done = self._copy.complete(found.database, tables, additions, self._observe)
         constants = {**done.database.variables(), **key_variables(wanted.keys, done.database)}
         with self._copy.scratch(constants) as trier:
-            named, title = self._data.named, self._data.title
-            chosen = choose(wanted, self._request.work.workload, named, title, trier, self._observe)
+            named = Names(self._request.work.workload, self._data.named, self._data.title)
+            max_seconds = self._request.decision.max_seconds
+            chosen = choose(wanted, named, trier, self._observe, max_seconds)
         unrepeatable = self._unrepeatable(chosen.workload, constants, tables) if done.may_vary else ()
         proposed = (Caution.of("proposed-workload"),) if isinstance(wanted, Proposal) else ()
         return Source(

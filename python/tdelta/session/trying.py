@@ -27,6 +27,9 @@ MOMENT_SECONDS = 1.1
 
 _REPEATED = 100
 _TRY_SECONDS = 60.0
+_SHARE_OF_TIME = 0.25
+"""How much of the run's time one transaction of the user's may take at the most, tried once."""
+
 _TRY_SEED = 20261122
 _TRY_STREAM = 1 << 42
 _PLACE = re.compile(r"^(\w+), line (\d+): ")
@@ -41,24 +44,33 @@ class Chosen:
     cautions: tuple[Caution, ...] = ()
 
 
-def choose(wanted: Workload | Proposal, folder: object, named: object, title: str, on: Tries, tell: Observer) -> Chosen:
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a user's things are called in messages: the workload, the database, and that in short."""
+
+    workload: object
+    database: object
+    title: str
+
+
+def choose(wanted: Workload | Proposal, named: Names, on: Tries, tell: Observer, max_seconds: float) -> Chosen:
     """Try every transaction.
 
     Args:
         wanted: the user's workload, or what is proposed.
-        folder: the user's workload as it was named.
-        named: the database as the user named it.
-        title: its name in short.
+        named: what it is for.
         on: what to try on.
         tell: told how far it is.
+        max_seconds: the run's time.
 
     Raises:
         WorkloadError: statements of the user's that the database does not take, all of them.
         DatabaseFault: nothing that was proposed works.
     """
     if isinstance(wanted, Proposal):
-        return _proposed(wanted, named, title, on, tell)
-    return _given(wanted, folder, on, tell)
+        return _proposed(wanted, named, on, tell)
+    once = _trial(1, min(_TRY_SECONDS, _SHARE_OF_TIME * max_seconds))
+    return _given(wanted, named, on, tell, once)
 
 
 def left_by_writes(workload: Workload, tables: Tables, on: Tries) -> Checksums:
@@ -95,14 +107,16 @@ def _sampled_columns(table: DatabaseTable | None) -> tuple[str, ...]:
     return ("n",) if key is None else ("n", *key_columns(key))
 
 
-def _given(workload: Workload, folder: object, on: Tries, tell: Observer) -> Chosen:
+def _given(workload: Workload, named: Names, on: Tries, tell: Observer, once: TrialJob) -> Chosen:
+    """Every statement has to be one that the database takes, and every transaction has to come to its end."""
     faults = []
     for done, (name, script) in enumerate(workload.scripts().items()):
         tell(Phase("prepare", "each transaction on a scratch copy", done, len(workload.transactions)))
-        if said := on.said({"name": name, "weight": 1.0, "text": script["text"]}, None):
+        transaction = {"name": name, "weight": 1.0, "text": script["text"]}
+        if said := on.said(transaction, None) or on.said(transaction, once):
             faults.append(_placed(said))
     if faults:
-        raise WorkloadError(str(folder), faults)
+        raise WorkloadError(str(named.workload), faults)
     return Chosen(workload)
 
 
@@ -114,7 +128,7 @@ def _placed(said: str) -> Refusal:
     return Refusal.of("transaction-fails", said=said[place.end() :]).at(place.expand(r"\1.sql:\2"))
 
 
-def _proposed(proposal: Proposal, named: object, title: str, on: Tries, tell: Observer) -> Chosen:
+def _proposed(proposal: Proposal, named: Names, on: Tries, tell: Observer) -> Chosen:
     works: dict[str, str] = {}
     cautions = []
     for done, choice in enumerate(proposal.choices):
@@ -126,13 +140,13 @@ def _proposed(proposal: Proposal, named: object, title: str, on: Tries, tell: Ob
             cautions.append(Caution.of("transaction-left-out", transaction=choice.name, fault=said or ""))
     if not works:
         raise DatabaseFault(
-            named,
+            named.database,
             Refusal.of(
                 "nothing-proposed",
                 why="; ".join((*map(str, cautions), *proposal.notes) or ("no table has rows and a key",)),
             ),
         )
-    return Chosen(settle(proposal, works, title), (*proposal.notes, *map(str, cautions)), tuple(cautions))
+    return Chosen(settle(proposal, works, named.title), (*proposal.notes, *map(str, cautions)), tuple(cautions))
 
 
 def _first_that_works(choice: Choice, on: Tries) -> tuple[str | None, str | None]:
@@ -146,5 +160,5 @@ def _first_that_works(choice: Choice, on: Tries) -> tuple[str | None, str | None
     return None, said[0]
 
 
-def _trial(operations: int) -> TrialJob:
-    return TrialJob(_TRY_SEED, _TRY_STREAM, operations, first_op=1, deadline_seconds=_TRY_SECONDS)
+def _trial(operations: int, seconds: float = _TRY_SECONDS) -> TrialJob:
+    return TrialJob(_TRY_SEED, _TRY_STREAM, operations, first_op=1, deadline_seconds=seconds, patience_seconds=0.0)

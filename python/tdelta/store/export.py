@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TextIO, TypeAlias
 
 from tdelta.errors import StorageFault, UnknownName
+from tdelta.inputs import written_to
 from tdelta.messages import Refusal
 from tdelta.records import FINDINGS, Measurement, RunResult, SpanTotals, TailMeasure, Trial
 from tdelta.records.parts import flat, flat_hints
@@ -201,7 +202,7 @@ def _opened(destination: Destination) -> Iterator[TextIO]:
     try:
         # A device or a pipe (/dev/stdout) is written to, never replaced; a symbolic link keeps pointing.
         if destination.exists() and not destination.is_file():
-            with destination.open("w", encoding="utf-8", newline="") as out:
+            with written_to(destination) as out:
                 yield out
         else:
             with replacing(destination.resolve()) as out:

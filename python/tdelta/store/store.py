@@ -27,6 +27,7 @@ from types import TracebackType
 from typing import Any
 
 from tdelta.errors import StoreError, UnknownName, UsageError
+from tdelta.inputs import require_regular
 from tdelta.messages import Refusal
 from tdelta.records import Decision, RunResult, RunSettings, Trial
 from tdelta.store.codec import dumps, loads
@@ -118,6 +119,7 @@ class Store:
             raise UsageError(Refusal.of("no-store", store=str(where)))
         with told(where):
             _make_private(where)
+            require_regular(where)
             db = sqlite3.connect(where, timeout=BUSY_SECONDS, isolation_level=None)
         store = cls(where, db)
         try:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import time
 from typing import Any
 
 import pytest
-from sqlite.running import Answered, Place, end, read_until, schema_keepers_of, waited_for, workers_left
+from sqlite.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
+from tdelta_disturbed_runs import DisturbedRuns, SilencedRuns
 from tdelta_own_runs import OwnRuns
-
-from tdelta.driver.database_answers import Refused
 
 from . import own
 
 
-class TestMariadbOwnRuns(OwnRuns):
+class TestMariadbOwnRuns(OwnRuns, DisturbedRuns, SilencedRuns):
     own = own
+    sessions_sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'bench'"
+    kill_sql = "KILL {}"
+    read_only_sql = ("SET GLOBAL read_only = 1",)
+    writable_sql = ("SET GLOBAL read_only = 0",)
     engine = "mariadb"
     product = "MariaDB"
     scheme = "mysql"
@@ -94,39 +96,6 @@ class TestMariadbOwnRuns(OwnRuns):
         for server in servers:
             with contextlib.closing(own.root(server)) as asked:
                 asked.run(left[0].split("remove it: ")[1])
-        assert self.objects(servers) == left_as_they_were
-
-    def test_sessions_that_a_dba_kills_void_a_trial_and_leave_nothing(
-        self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
-    ) -> None:
-        process = place.start("run", "--json", "--no-aa-twin", *self.on(servers), "--blocks", "8")
-        read_until(process, "round 1:")
-        for server in servers:
-            with contextlib.closing(own.root(server)) as asked:
-                for (session,) in asked.rows("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'bench'")[1]:
-                    with contextlib.suppress(Refused):  # one that has gone by itself
-                        asked.run(f"KILL {session}")
-        ran = waited_for(process, 180.0)
-        assert ran.code in (0, 3), ran.err
-        assert any("void" in caution for caution in ran.document["cautions"])
-        assert self.objects(servers) == left_as_they_were
-
-    def test_a_server_that_becomes_read_only_is_named_as_such_and_every_schema_that_stays(
-        self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
-    ) -> None:
-        process = place.start("run", "--no-aa-twin", *self.on(servers), "--workload", "order-entry", "--blocks", "8")
-        read_until(process, "round 1:")
-        with contextlib.closing(own.root(servers[1])) as asked:
-            asked.run("SET GLOBAL read_only = 1")
-            try:
-                ran = waited_for(process, 180.0)
-            finally:
-                asked.run("SET GLOBAL read_only = 0")
-            assert ran.code == 2, ran.err
-            assert "it takes no writes (any more)" in ran.err
-            assert "--dir" not in ran.err
-            (left,) = re.findall(r"remove it: (DROP SCHEMA `tdelta_\w+`)", ran.err)
-            asked.run(left)
         assert self.objects(servers) == left_as_they_were
 
     def told_left(self, place: Place, servers: tuple[Any, Any]) -> list[str]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from sqlite.running import Answered, Place
+from tdelta_disturbed_runs import DisturbedRuns, SilencedRuns
 from tdelta_own_runs import OwnRuns
 
 from . import own
 
 
-class TestPostgresOwnRuns(OwnRuns):
+class TestPostgresOwnRuns(OwnRuns, DisturbedRuns, SilencedRuns):
     own = own
+    sessions_sql = "SELECT pid FROM pg_stat_activity WHERE usename = 'bench'"
+    kill_sql = "SELECT pg_terminate_backend({})"
+    read_only_sql = ("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+    writable_sql = ("ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
     engine = "postgres"
     product = "PostgreSQL"
     scheme = "postgresql"

@@ -24,6 +24,7 @@ class ToyServer:
 
     identity = Identity("toyserver", "Toy server", "1", "me")
     session_sql = ()
+    waiting_sql = ()
     rule = SettingsRule(re.compile(r"nothing\Z"))
     counters = ()
 

@@ -146,6 +146,33 @@ def test_after_a_ctrl_c_none_is_waited_for_that_stands_stopped(monkeypatch: pyte
             workers.hurry(hurried=False)
 
 
+def test_one_that_goes_on_after_a_ctrl_c_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(workers, "_HURRIED_SECONDS", 0.05)
+    with Worker() as worker:
+        worker.ask("hello")
+        workers.hurry()
+        try:
+            with pytest.raises(ServerLost, match="was still at work 0 s after it was to stop"):
+                worker.answer()  # nothing was asked, so nothing comes
+        finally:
+            workers.hurry(hurried=False)
+    assert not is_running(worker.pid)
+
+
+def test_one_that_does_what_must_be_done_is_not_hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(workers, "_HURRIED_SECONDS", 0.05)
+    with Worker() as worker:
+        worker.is_patient = True
+        workers.hurry()
+        try:
+            with pytest.raises(WorkerFault, match="did not answer within"):
+                worker.answer(0.2)
+        finally:
+            workers.hurry(hurried=False)
+
+
 def test_one_that_stands_stopped_is_not_waited_for_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_END_SECONDS", 3600.0)
     with Worker() as worker:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.errors import WorkerFault
+from tdelta.errors import EnvironmentFault, WorkerFault
 from tdelta.measure.children import Child, Declined, ready
 
 MODULE = "tdelta.measure.floor_worker"
@@ -148,3 +148,12 @@ def test_a_descriptor_beyond_what_select_takes_is_heard() -> None:
     finally:
         os.close(reading)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_child_that_says_what_it_lacks_is_an_environments_fault(tmp_path: Path) -> None:
+    said = "import sys\nsys.stdin.readline()\nsys.stderr.write('noise\\nerror: expected more room\\n')\nsys.exit(2)\n"
+    (tmp_path / "lacking.py").write_text(said)
+    with Child("lacking", {**os.environ, "PYTHONPATH": str(tmp_path)}) as process:
+        process.send("work")
+        with pytest.raises(EnvironmentFault, match=r"^a process of tdelta's own: expected more room$"):
+            process.answer()

@@ -2,18 +2,20 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 import tdelta_samples as s
 
+from tdelta.records import RunResult
 from tdelta.report.terminal import render
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)
-@pytest.mark.parametrize("width", [80, 100, 120])
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
 def test_no_line_but_a_command_is_wider_than_asked_for(name: str, width: int) -> None:
     lines = [line for line in render(s.SAMPLES[name](), width).splitlines() if " tdelta " not in line]
     assert [line for line in lines if len(line) > width] == []
@@ -66,8 +68,15 @@ def test_a_reason_to_stop_that_is_new_here_is_still_named() -> None:
     assert "ended by moonlight" in " ".join(render(replace(s.costly(), stopped_by="moonlight")).split())
 
 
-def test_a_terminal_narrower_than_the_table_gets_the_narrowest_layout() -> None:
-    assert render(s.sweep(), 40) == render(s.sweep(), 80)
+@pytest.mark.parametrize("result", [s.sweep, s.costly, s.unsound, s.stalling])
+def test_a_narrow_terminal_gets_lists_in_place_of_tables(result: Callable[[], RunResult]) -> None:
+    text, wide = render(result(), 40), render(result(), 200)
+    figures = re.compile(r"[+−-][\d.]+ %")
+    assert sorted(figures.findall(text)) == sorted(figures.findall(wide)), "nothing is left out"
+
+
+def test_below_forty_columns_text_is_laid_out_for_forty() -> None:
+    assert render(s.sweep(), 10) == render(s.sweep(), 40)
 
 
 def test_checks_that_are_ok_stand_in_one_item_and_others_keep_their_detail() -> None:

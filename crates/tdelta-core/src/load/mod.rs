@@ -5,6 +5,7 @@
 //! end of its last; a statement's, from its start to its last row. Draws ahead of the first statement are the loop's
 //! own and stand outside.
 
+mod guard;
 mod mix;
 mod orders;
 mod outcome;
@@ -20,6 +21,7 @@ use crate::client::{Client, ClientError};
 use crate::latency::Histograms;
 use crate::process::{cpu_seconds, monotonic_ns, Stalls, Tree, Waits, Watch};
 use crate::trace::{Cost, Meter, Traced};
+use guard::{guarded, until_ns, Limit};
 use plant::{Clock, Plant};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -58,6 +60,7 @@ struct Run<'a> {
     histograms: &'a Histograms,
     trial: &'a Trial,
     stop: &'a AtomicBool,
+    limit: &'a Limit,
 }
 
 impl<C: Client> Loop<C> {
@@ -114,11 +117,14 @@ impl<C: Client> Loop<C> {
         }
         let prepared = self.take()?;
         prepared.histograms.reset();
-        let run = Run { mix: &prepared.mix, histograms: &prepared.histograms, trial, stop };
+        let limit = Limit::new();
+        let run = Run { mix: &prepared.mix, histograms: &prepared.histograms, trial, stop, limit: &limit };
         let watch = Watch::begin(self.watched.as_ref());
-        let ran = self.turns(run, turns);
+        let breakers: Vec<_> = self.connections.iter().filter_map(|(client, _)| client.breaker()).collect();
+        let ran = guarded(&breakers, &limit, stop, || self.turns(run, turns));
         self.prepared = Some(prepared);
         let mut outcome = ran?;
+        outcome.is_broken = limit.broken().is_some();
         outcome.standstill = watch.end();
         outcome.pressure = outcome.stalls.shares();
         Ok(outcome)
@@ -224,6 +230,7 @@ impl<C: Client> Loop<C> {
     fn range(&mut self, run: Run<'_>, range: Range<u64>, recording: bool) -> Outcome {
         let part = Part { range, recording, deadline_ns: run.trial.deadline_ns.saturating_sub(self.used_ns) };
         let wanted = self.connections.len();
+        run.limit.begin(until_ns(run.trial, part.deadline_ns));
         let shared = Shared::new(wanted, run, part);
         let mut unspawned = None;
         let workers: Vec<Worker<'_>> = match self.connections.as_mut_slice() {
@@ -246,6 +253,7 @@ impl<C: Client> Loop<C> {
                 threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
             }),
         };
+        run.limit.rest();
         let mut outcome = shared.outcome(&workers, monotonic_ns() - shared.started_ns);
         if let Some(error) = unspawned {
             outcome.errors = BTreeMap::from([("threads".to_owned(), 1)]);
@@ -271,11 +279,13 @@ fn builder(stack_bytes: Option<usize>) -> Builder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breaker::{Armed, Breaker};
     use crate::client::Noop;
     use crate::pace::Pace;
     use crate::process::{cores, thread_cpu_ns};
     use crate::script::{Program, Statement};
     use crate::value::Value;
+    use std::sync::mpsc;
 
     fn mix(scripts: &[(&str, f64, &str)]) -> Mix {
         let transactions: Vec<_> = scripts
@@ -447,7 +457,7 @@ mod tests {
         let mix = mix(&[("a", 1.0, "SELECT 1;")]);
         let (outcome, _) = go([Probe { fail_hard: true, ..Probe::default() }], &mix, &trial(5));
         assert_eq!(outcome.stopped_by, Stop::Error);
-        assert_eq!(outcome.first_error.as_deref(), Some("a: disk"));
+        assert_eq!(outcome.first_error.as_deref(), Some("a, line 1: disk"));
         assert_eq!(outcome.errors["full"], 1);
     }
 
@@ -586,6 +596,83 @@ mod tests {
         let (threads, _) =
             go([0, 1].map(|_| Probe { sleep_ns: 100_000, spread: true, ..Probe::default() }), &mix, &orders);
         assert!(threads.planted_cpu_ns < 1_000_000, "of several, their own threads': {}", threads.planted_cpu_ns);
+    }
+
+    /// Its statement ends when it is broken off, and not before.
+    #[derive(Default)]
+    struct Endless {
+        breaker: Breaker,
+        armed: Option<(Armed, mpsc::Receiver<()>)>,
+    }
+
+    impl Client for Endless {
+        fn prepare(&mut self, _: &[crate::script::Program]) -> Result<(), ClientError> {
+            Ok(())
+        }
+        fn execute(&mut self, _: (usize, usize), _: &Statement, _: bool, _: &mut [Value]) -> Result<u64, ClientError> {
+            let (broken, seen) = mpsc::channel();
+            let armed = self.breaker.arm(move || broken.send(()).unwrap_or(()));
+            let (_, seen) = self.armed.insert((armed, seen));
+            seen.recv().unwrap();
+            Err(refused("sql", "interrupted".into()))
+        }
+        fn connect(&mut self, _: &[crate::script::Program]) -> Result<(), ClientError> {
+            Ok(())
+        }
+        fn abandon(&mut self) {}
+        fn take_counters(&mut self) -> BTreeMap<String, i64> {
+            BTreeMap::new()
+        }
+        fn breaker(&self) -> Option<Breaker> {
+            Some(self.breaker.clone())
+        }
+    }
+
+    #[test]
+    fn a_statement_without_an_end_is_broken_off_after_the_trials_time_and_named() {
+        let mut orders = trial(9);
+        (orders.deadline_ns, orders.patience_ns) = (1_000_000, 1_000_000);
+        let mut all = Loop::new([0, 1].map(|_| Endless::default()));
+        all.keep(mix(&[("a", 1.0, "\\set n 1\nSELECT :n;")]));
+        let outcome = all.run(&orders, None, &AtomicBool::new(false)).unwrap();
+        assert_eq!((outcome.stopped_by, outcome.operations, outcome.is_broken), (Stop::Error, 0, true));
+        assert_eq!(outcome.errors, BTreeMap::from([("endless".to_owned(), 2)]));
+        assert_eq!(outcome.first_error.unwrap(), "a, line 2: expected it to end within 0 s, and broke it off");
+    }
+
+    #[test]
+    fn a_word_to_stop_breaks_off_what_goes_on_without_an_error() {
+        let stop = AtomicBool::new(false);
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            });
+            let mut all = Loop::new([Endless::default()]);
+            all.keep(mix(&[("a", 1.0, "SELECT 1;")]));
+            all.run(&trial(9), None, &stop).unwrap()
+        });
+        assert_eq!((outcome.stopped_by, outcome.operations, outcome.is_broken), (Stop::Signal, 0, true));
+        assert_eq!((outcome.errors, outcome.first_error), (BTreeMap::new(), None));
+    }
+
+    #[test]
+    fn a_loop_without_an_end_and_without_statements_is_broken_off_too() {
+        let mut orders = trial(1);
+        (orders.deadline_ns, orders.patience_ns) = (1_000_000, 1_000_000);
+        let text = "\\repeat 9223372036854775807\n\\set n 1\n\\endrepeat\nSELECT 1;";
+        let mut all = Loop::new([Endless::default()]);
+        all.keep(mix(&[("a", 1.0, text)]));
+        let outcome = all.run(&orders, None, &AtomicBool::new(false)).unwrap();
+        assert_eq!(outcome.first_error.unwrap(), "a: expected it to end within 0 s, and broke it off");
+    }
+
+    #[test]
+    fn what_is_done_in_time_is_not_broken_off() {
+        let mut all = Loop::new([Endless::default()]);
+        all.keep(mix(&[("a", 1.0, "\\if 1 = 2\nSELECT 1;\n\\endif")]));
+        let outcome = all.run(&trial(1000), None, &AtomicBool::new(false)).unwrap();
+        assert_eq!((outcome.stopped_by, outcome.operations, outcome.is_broken), (Stop::Count, 1000, false));
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct Trial {
     pub pace: Pace,
     /// The trial is cut off after this long, ns.
     pub deadline_ns: u64,
+    /// How long after that an operation that is under way is broken off, ns.
+    #[serde(default = "half_a_minute")]
+    pub patience_ns: u64,
     /// Share of each statement's own thread-CPU time to spin away on top (0: none).
     #[serde(default)]
     pub planted: f64,
@@ -42,6 +45,10 @@ pub struct Trial {
 
 fn one() -> u64 {
     1
+}
+
+fn half_a_minute() -> u64 {
+    30_000_000_000
 }
 
 fn ten() -> u32 {

@@ -55,6 +55,9 @@ pub struct Outcome {
     pub planted_elapsed_ns: u64,
     /// What ended it.
     pub stopped_by: Stop,
+    /// Whether operations that were under way had to be broken off: connections to servers are then closed.
+    #[serde(skip)]
+    pub is_broken: bool,
     /// What making caches cold took ahead of operations, recorded or not. Its time and CPU time are in no other figure.
     #[serde(skip)]
     pub apart: Apart,
@@ -103,6 +106,7 @@ impl Outcome {
             planted_cpu_ns: 0,
             planted_elapsed_ns: 0,
             stopped_by: Stop::Count,
+            is_broken: false,
             apart: Apart::default(),
         }
     }

@@ -1,5 +1,6 @@
 //! One connection's part of a stretch of operations, and what the connections share meanwhile.
 
+use super::guard::Limit;
 use super::mix::Mix;
 use super::orders::{Stop, Trial};
 use super::outcome::{Apart, Outcome};
@@ -31,6 +32,7 @@ pub(super) struct Shared<'a> {
     part: Part,
     histograms: &'a Histograms,
     stop: &'a AtomicBool,
+    limit: &'a Limit,
     halted: AtomicU8,
     next: AtomicU64,
     arrivals: Option<Mutex<Arrivals>>,
@@ -40,7 +42,7 @@ pub(super) struct Shared<'a> {
 
 impl<'a> Shared<'a> {
     pub fn new(connections: usize, run: Run<'a>, part: Part) -> Self {
-        let Run { mix, histograms, trial, stop } = run;
+        let Run { mix, histograms, trial, stop, limit } = run;
         let arrivals = (trial.pace != Pace::Closed).then(|| {
             Mutex::new(Arrivals::new(trial.pace, trial.seed, trial.stream, part.range.end - part.range.start))
         });
@@ -51,6 +53,7 @@ impl<'a> Shared<'a> {
             part,
             histograms,
             stop,
+            limit,
             halted: AtomicU8::new(Stop::Count as u8),
             arrivals,
             spin: connections < cores(),
@@ -202,7 +205,7 @@ impl<'a> Worker<'a> {
             let Some((index, due_ns)) = shared.take(&mut self) else { break };
             if shared.trial.cold {
                 if let Err(error) = self.cool(client) {
-                    self.fail("a cold start", error);
+                    self.fail(located("a cold start", error));
                     shared.halt(Stop::Error);
                     break;
                 }
@@ -224,7 +227,9 @@ impl<'a> Worker<'a> {
         let (start_ns, usage, waits) = (monotonic_ns(), Usage::now(), Waits::now(client.is_spread()));
         let cooled = client.cool();
         let (usage, run_delay_ns) = (Usage::now().since(&usage), waits.since().unwrap_or(0));
-        self.apart.add(&Apart { elapsed_ns: monotonic_ns() - start_ns, usage, run_delay_ns });
+        let elapsed_ns = monotonic_ns() - start_ns;
+        self.shared.limit.extend(elapsed_ns);
+        self.apart.add(&Apart { elapsed_ns, usage, run_delay_ns });
         cooled
     }
 
@@ -250,11 +255,15 @@ impl<'a> Worker<'a> {
                 Err(error) => {
                     client.abandon();
                     times.stale = true;
+                    if let Some(why) = self.shared.limit.broken() {
+                        self.break_off(why, error);
+                        break;
+                    }
                     if error.retryable && attempt < trial.max_tries && !self.shared.stop.load(Ordering::Relaxed) {
                         *self.retries.entry(error.kind).or_insert(0) += 1;
                         continue;
                     }
-                    self.fail(&self.shared.mix.programs[which].name, error);
+                    self.fail(error);
                     break;
                 }
             }
@@ -262,8 +271,24 @@ impl<'a> Worker<'a> {
         monotonic_ns()
     }
 
-    fn fail(&mut self, name: &str, error: ClientError) {
-        self.first_error.get_or_insert_with(|| format!("{name}: {}", error.message));
+    /// What is said of an operation that was broken off: nothing where a word to stop did that.
+    #[cold]
+    fn break_off(&mut self, why: Stop, mut error: ClientError) {
+        let trial = self.shared.trial;
+        if why == Stop::Deadline {
+            let seconds = trial.deadline_ns.saturating_add(trial.patience_ns) as f64 * 1e-9;
+            let place = error.message.split_once(": ").map_or("", |(place, _)| place);
+            error.message = format!("{place}: expected it to end within {seconds:.0} s, and broke it off");
+            if error.kind != "connection" {
+                error.kind = "endless".into();
+            }
+            self.fail(error);
+        }
+        self.shared.halt(why);
+    }
+
+    fn fail(&mut self, error: ClientError) {
+        self.first_error.get_or_insert(error.message);
         *self.errors.entry(error.kind).or_insert(0) += 1;
         if self.shared.trial.stop_on_error {
             self.shared.halt(Stop::Error);
@@ -283,11 +308,16 @@ impl<'a> Worker<'a> {
         while let Some(step) = program.steps.get(at) {
             at += 1;
             if let Step::Run(statement) = step {
-                self.statement(client, (which, *statement), times)?;
+                let done = self.statement(client, (which, *statement), times);
+                done.map_err(|error| {
+                    let line = program.statements[*statement].line;
+                    located(&format!("{}, line {line}", program.name), error)
+                })?;
                 continue;
             }
             times.stale = true;
             let slots = &mut self.slots[which];
+            let script_error = |message| located(&program.name, refused("script", message));
             match step {
                 Step::Run(_) => unreachable!("handled above"),
                 Step::Set(slot, expression) => {
@@ -303,6 +333,7 @@ impl<'a> Worker<'a> {
                     slots[*slot] = Value::Int(count.integer(slots, rng).map_err(script_error)?);
                 }
                 Step::LoopTest(slot, target) => match &mut slots[*slot] {
+                    _ if self.shared.limit.broken().is_some() => return Err(script_error("\\repeat".into())),
                     Value::Int(left) if *left > 0 => *left -= 1,
                     _ => at = *target,
                 },
@@ -345,6 +376,9 @@ impl<'a> Worker<'a> {
     }
 }
 
-fn script_error(message: String) -> ClientError {
-    refused("script", message)
+/// The error with where it was met.
+#[cold]
+fn located(place: &str, mut error: ClientError) -> ClientError {
+    error.message = format!("{place}: {}", error.message);
+    error
 }

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+use tdelta_core::breaker::Breaker;
 use tdelta_core::client::{Client, ClientError};
 use tdelta_core::data::{Table, TableChecksum};
 use tdelta_core::script::{Kind, Program, Statement};
@@ -25,6 +26,7 @@ pub struct Connection {
     link: Link,
     /// By program and statement; none for `\connect`, which has no SQL.
     statements: Vec<Vec<Option<Prepared>>>,
+    breaker: Breaker,
 }
 
 /// The way to the server.
@@ -37,8 +39,9 @@ struct Link {
 }
 
 impl Link {
-    fn open(options: &Options) -> Result<Self, ClientError> {
-        let (wire, dialect) = handshake::connect(options)?;
+    fn open(options: &Options, breaker: &Breaker) -> Result<Self, ClientError> {
+        let (mut wire, dialect) = handshake::connect(options)?;
+        wire.stream().guard_by(breaker);
         Ok(Self { wire: Some(wire), dialect, is_in_transaction: false })
     }
 
@@ -84,7 +87,7 @@ impl Drop for Link {
 
 impl Connection {
     fn reopen(&mut self) -> Result<(), ClientError> {
-        self.link = Link::open(&self.options)?;
+        self.link = Link::open(&self.options, &self.breaker)?;
         let options = self.options.clone();
         options.setup.iter().try_for_each(|sql| self.run(sql))?;
         self.link.limit(None)
@@ -112,7 +115,8 @@ impl Connection {
 
 impl Session for Connection {
     fn open(options: Arc<Options>) -> Result<Self, ClientError> {
-        let mut connection = Self { options, link: Link::default(), statements: Vec::new() };
+        let breaker = Breaker::default();
+        let mut connection = Self { options, link: Link::default(), statements: Vec::new(), breaker };
         connection.reopen()?;
         Ok(connection)
     }
@@ -213,6 +217,10 @@ impl Client for Connection {
         if self.link.is_in_transaction {
             let _ = self.run("ROLLBACK");
         }
+    }
+
+    fn breaker(&self) -> Option<Breaker> {
+        Some(self.breaker.clone())
     }
 
     /// The engine's counters are asked for beside the load.

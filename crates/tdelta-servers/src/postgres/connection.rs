@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+use tdelta_core::breaker::Breaker;
 use tdelta_core::client::{Client, ClientError};
 use tdelta_core::data::{Table, TableChecksum};
 use tdelta_core::script::{Program, Statement};
@@ -28,12 +29,16 @@ pub struct Connection {
     has_named: bool,
     /// By program and statement; none for `\connect`, which has no SQL.
     statements: Vec<Vec<Option<Prepared>>>,
+    breaker: Breaker,
 }
 
 impl Connection {
-    fn connected(options: Arc<Options>) -> Result<Self, ClientError> {
-        let exchange = Exchange { wire: Some(open(&options)?), in_transaction: false };
-        let mut connection = Self { options: options.clone(), exchange, has_named: false, statements: Vec::new() };
+    fn connected(options: Arc<Options>, breaker: Breaker) -> Result<Self, ClientError> {
+        let mut wire = open(&options)?;
+        wire.guard_by(&breaker);
+        let exchange = Exchange { wire: Some(wire), in_transaction: false };
+        let statements = Vec::new();
+        let mut connection = Self { options: options.clone(), exchange, has_named: false, statements, breaker };
         options.setup.iter().try_for_each(|sql| connection.run(sql))?;
         connection.limit(None)?;
         Ok(connection)
@@ -146,7 +151,7 @@ impl Client for Connection {
 
     fn connect(&mut self, programs: &[Program]) -> Result<(), ClientError> {
         self.close();
-        let mut anew = Self::connected(self.options.clone())?;
+        let mut anew = Self::connected(self.options.clone(), self.breaker.clone())?;
         anew.prepare(programs)?;
         *self = anew;
         Ok(())
@@ -159,6 +164,10 @@ impl Client for Connection {
         }
     }
 
+    fn breaker(&self) -> Option<Breaker> {
+        Some(self.breaker.clone())
+    }
+
     fn take_counters(&mut self) -> BTreeMap<String, i64> {
         BTreeMap::new()
     }
@@ -166,7 +175,7 @@ impl Client for Connection {
 
 impl Session for Connection {
     fn open(options: Arc<Options>) -> Result<Self, ClientError> {
-        Self::connected(options)
+        Self::connected(options, Breaker::default())
     }
 
     fn run(&mut self, sql: &str) -> Result<(), ClientError> {

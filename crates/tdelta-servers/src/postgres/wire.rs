@@ -5,6 +5,7 @@ use bytes::BytesMut;
 use postgres_protocol::message::backend::Message;
 use std::io::{self, Read, Write};
 use std::time::Duration;
+use tdelta_core::breaker::Breaker;
 use tdelta_core::client::ClientError;
 
 /// What a connection's input buffer starts with; it grows to the longest message that arrives.
@@ -37,6 +38,11 @@ impl Wire {
     /// How long what follows may take.
     pub(super) fn limit(&mut self, time: Option<Duration>) -> Result<(), ClientError> {
         self.stream.limit(time)
+    }
+
+    /// From now on `breaker` can shut it.
+    pub(super) fn guard_by(&mut self, breaker: &Breaker) {
+        self.stream.guard_by(breaker);
     }
 
     /// Whether a password may be sent over it as it is.

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from tdelta.driver import tree
-from tdelta.driver.files import is_of_a_run, remove_abandoned
+from tdelta.driver.files import is_of_a_run
 from tdelta.driver.mounts import is_mounted, unmount
 from tdelta.driver.servers.ground import Ground, waits_for_room
 from tdelta.driver.servers.recipes import Command, Mount, Recipe, from_json
@@ -146,12 +146,12 @@ class ServerHost(Host):
         return self._pulse_seconds if self._is_frozen else None
 
     def end(self) -> None:
-        """Leave nothing behind; and if the run itself is gone, nothing of the run either."""
+        """Leave nothing of the server behind. The run's folder is its keeper's; one that was made again goes."""
         tree.kill(os.getpid(), _KILL_SECONDS)
         if self._ground is not None:
             self._ground.clear()
-        if self._run_folder is not None and not remove_abandoned(self._run_folder):
-            with contextlib.suppress(OSError):  # it is not empty: the run goes on, or another server of it does
+        if self._run_folder is not None:
+            with contextlib.suppress(OSError):  # it is not empty: the run goes on, or its keeper is at it
                 self._run_folder.rmdir()
 
     def _adopted(self) -> Recipe:

@@ -13,6 +13,7 @@ from tdelta.engines.postgres.private import counters_of, flushing_of
 from tdelta.engines.postgres.profile import PROFILE
 from tdelta.engines.shared.external.kind import (
     DATA,
+    LOCK_SECONDS,
     MARK,
     Encryption,
     Found,
@@ -62,6 +63,8 @@ class PostgresServers:
         "SELECT set_config(name, '0', false) FROM pg_settings"
         f" WHERE name IN ({', '.join(literal(name) for name in _WAITS)})",
     )
+
+    waiting_sql: tuple[str, ...] = (f"SET lock_timeout = '{LOCK_SECONDS}s'",)
 
     def __init__(self, identity: Identity) -> None:
         self.identity = identity

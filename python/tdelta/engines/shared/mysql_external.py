@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tdelta.driver.database_answers import Refused
 from tdelta.engines.shared.external.kind import (
+    LOCK_SECONDS,
     MARK,
     PREFIX,
     Found,
@@ -79,6 +80,8 @@ class MySqlFamily:
         f"SET SESSION wait_timeout = {_DAY_SECONDS}",
         f"SET SESSION net_write_timeout = {_DAY_SECONDS}",
     )
+
+    waiting_sql: tuple[str, ...] = (f"SET SESSION lock_wait_timeout = {LOCK_SECONDS}",)
 
     def __init__(self, identity: Identity) -> None:
         self.identity = identity

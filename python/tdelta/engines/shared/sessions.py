@@ -82,6 +82,7 @@ class WorkerSession:
     def __init__(self, options: Mapping[str, object], program: str = PROGRAM, *, is_external: bool = False) -> None:
         self._is_external = is_external
         self._worker = Worker(program=program)
+        self._worker.is_patient = True
         try:
             answered(self._worker.ask("enter", options=options, connections=1))
         except BaseException:

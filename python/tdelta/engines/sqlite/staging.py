@@ -13,7 +13,6 @@ Limits: a writer that leaves size and time as they were is not seen. ``-shm`` is
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.errors import DatabaseFault, StorageFault
+from tdelta.inputs import NotRegular, require_regular
 from tdelta.measure.private import private
 
 Told = Callable[[int, int], None]
@@ -104,8 +104,10 @@ def find_original(named: Path) -> Original:
     try:
         path = named.resolve(strict=True)
         found = Original(named, path, _look(path))
-        _require_regular(named, path)
+        require_regular(path)
         header = _read_header(path)
+    except NotRegular as error:
+        raise DatabaseFault(named, SqliteRefusal.of("not-a-database-file", found=error.kind)) from error
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "its symbolic links go round in circles"
         raise DatabaseFault(named, SqliteRefusal.of("database-not-readable", why=why)) from error
@@ -243,13 +245,6 @@ def _open(path: Path) -> int:
 def _remove(target: Path) -> None:
     for suffix in SUFFIXES:
         Path(f"{target}{suffix}").unlink(missing_ok=True)
-
-
-def _require_regular(named: Path, path: Path) -> None:
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        found = "a folder" if stat.S_ISDIR(mode) else "no regular file"
-        raise DatabaseFault(named, SqliteRefusal.of("not-a-database-file", found=found))
 
 
 def _read_header(path: Path) -> bytes:

@@ -24,9 +24,9 @@ from tdelta.report.analysis.words import (
     overhead_text,
     side_titles,
 )
-from tdelta.report.drawing import draw, paragraph, plain_table
+from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, hdi_text, printable
-from tdelta.report.terminal import DEFAULT_WIDTH, NARROWEST, decision_style
+from tdelta.report.terminal import DEFAULT_WIDTH, decision_style
 
 PICTURES_SHOWN = 2
 """More pictures than these are a page's work."""
@@ -51,7 +51,7 @@ def analysis_text(
     Args:
         result: what was compared.
         pictures: the curves of those comparisons that have a posterior, in the order of the result.
-        width: columns; at least 80 are used.
+        width: columns; at least 40 are used.
         color: whether to add ANSI colours.
         page: the HTML page that was written, if one was.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tdelta.errors import StorageFault, UsageError
+from tdelta.inputs import written_to
 from tdelta.messages import Refusal
 from tdelta.report.page.compose import MARKER
 from tdelta.store.export import replacing
@@ -28,7 +29,8 @@ def write_page(text: str, path: Path, *, force: bool = False) -> None:
     """
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
+            with written_to(path) as out:
+                out.write(text)
             return
         if path.exists() and not force and not is_report(path):
             raise UsageError(Refusal.of("report-elsewhere", path=str(path)))

@@ -10,11 +10,10 @@ from rich.text import Text
 from tdelta.records import Decision
 from tdelta.records.prospects import Aim, Prospect, Reach, Width
 from tdelta.report.command import plan_command, run_command
-from tdelta.report.drawing import draw, paragraph, plain_table
+from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
 from tdelta.report.plan.curves import curves, effect_words
 from tdelta.report.plan.grounds import grounds
 from tdelta.report.quantities import counted, duration, share
-from tdelta.report.terminal import NARROWEST
 
 _INDENT = "  "
 _MOST_WIDTHS = 7
@@ -25,7 +24,7 @@ def plan_text(found: Prospect, width: int, *, color: bool = False) -> str:
 
     Args:
         found: the plan.
-        width: columns; at least 80 are used.
+        width: columns; at least 40 are used.
         color: whether to add ANSI colours.
     """
     width = max(NARROWEST, width)

@@ -225,8 +225,8 @@ def test_a_file_that_is_not_there_or_no_file_is_refused(tmp_path: Path) -> None:
         (tmp_path / "missing.db", "No such file or directory"),
         (tmp_path, "a folder"),
         (circle, "circles"),
-        (fifo, "no regular file"),
-        (Path("/dev/null"), "no regular file"),
+        (fifo, "a named pipe"),
+        (Path("/dev/null"), "a device"),
     ):
         with pytest.raises(DatabaseFault, match=told):
             find_original(path)

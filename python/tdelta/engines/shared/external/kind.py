@@ -21,6 +21,12 @@ DATA = "data"
 MARK = "tdelta run "
 """What the comment begins with by which tdelta knows a schema of its own; the run's name follows."""
 
+ANSWER_SECONDS = 60.0
+"""Settings, catalogues, rights and counters are asked for: a server that answers no sooner does not answer."""
+
+LOCK_SECONDS = 60
+"""How long the session that drops schemas waits for whoever holds a table of them."""
+
 PREFIX = "tdelta_"
 """What the name of a schema begins with, unless the user names it."""
 
@@ -180,6 +186,10 @@ class HoldsSchemas(Protocol):
 
     def sessions(self, schema: NewSchema) -> SchemaSessions:
         """How sessions work in it."""
+
+    @property
+    def waiting_sql(self) -> tuple[str, ...]:
+        """What the session that drops schemas runs first, so that it does not wait for ever for their tables."""
 
     def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
         """The schemas that tdelta made, of any run."""

@@ -15,7 +15,7 @@ from typing import Any
 from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import Dsn, address_of, parse_dsn
 from tdelta.engines.shared.external.keeping import SchemaKeeper
-from tdelta.engines.shared.external.kind import SCHEMA_NAME
+from tdelta.engines.shared.external.kind import ANSWER_SECONDS, SCHEMA_NAME
 from tdelta.engines.shared.external.nearby import server_process
 from tdelta.engines.shared.external.pairs import Difference, Pair, own_schemas, pair
 from tdelta.engines.shared.external.schemas import RunSchema, leftovers
@@ -28,9 +28,6 @@ from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
 
 OPTIONS = (BASELINE, ENCRYPTED)
-ANSWER_SECONDS = 60.0
-"""Settings, catalogues and rights are asked for: a server that answers no sooner does not answer."""
-
 _MOST_SAID = 10
 """So many differences are said in cautions; all are in the JSON document."""
 

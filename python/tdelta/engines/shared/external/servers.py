@@ -102,7 +102,7 @@ def examine(option: str, dsn: Dsn, connection: Connection) -> FoundServer:
     ask = asking(connection, _told)
     with refusals_of(server_name(option, dsn)):
         kind = _kind(dsn, ask)
-        for statement in kind.session_sql:
+        for statement in (*kind.session_sql, *kind.waiting_sql):
             kept(connection, statement)
         return FoundServer(option, dsn, connection, kind, kind.encryption(ask), dict(kind.settings(ask)))
 

@@ -24,7 +24,7 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import Flushed
 from tdelta.engines.shared.external.dsn import address_of
-from tdelta.engines.shared.external.kind import PREFIX
+from tdelta.engines.shared.external.kind import ANSWER_SECONDS, PREFIX
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.errors import OwnServerFault, StatementFault
@@ -272,7 +272,8 @@ def connect(worker: Worker, schema: RunSchema, access: Access, connections: int)
         ServerLost: it does not answer.
     """
     seconds = _CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
-    worker.ask("connect", seconds=seconds, options=access.options(schema), connections=connections)
+    options = {**access.options(schema), "answer_seconds": ANSWER_SECONDS}
+    worker.ask("connect", seconds=seconds, options=options, connections=connections)
 
 
 def _run(worker: Worker, schema: RunSchema, statements: Sequence[str]) -> None:

@@ -14,20 +14,21 @@ from types import TracebackType
 from tdelta.driver.answers import checksums
 from tdelta.driver.database_answers import Refused
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import RestoreJob
+from tdelta.driver.jobs import RestoreJob, TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.places import place_for
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.server import Server
-from tdelta.driver.user_data import Additions, Completed, Inventory, Observer, Trier
+from tdelta.driver.user_data import Additions, Completed, Inventory, Observer, Trier, Tries, too_much
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, RestorableEngine, ServerSettings
 from tdelta.engines.shared.describing import describe
 from tdelta.engines.shared.private.filling import loading, make_database, restore_dump, settle_rows
+from tdelta.engines.shared.private.instances import allocated_bytes
 from tdelta.engines.shared.private.restore import is_strict
 from tdelta.engines.shared.sessions import WorkerSession, asking
-from tdelta.errors import DatabaseFault
+from tdelta.errors import DatabaseFault, ServerLost
 from tdelta.messages import Caution, Refusal
 from tdelta.records import DatabaseFacts, Phase
 from tdelta.workloads.database import Database
@@ -35,6 +36,8 @@ from tdelta.workloads.database import Database
 _TITLE = "restored dump"
 
 _START_SECONDS = 120.0
+_LEAST_GROWTH_BYTES = 512_000_000
+"""What the server that is tried on may grow by at least, its logs included; more only as far as it is large itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +176,10 @@ class RestoredServer:
             return int(data_bytes), int(session.text(self._engine.page_size_sql))
 
     @contextmanager
-    def scratch(self, constants: Mapping[str, int]) -> Iterator[Trier]:
+    def scratch(self, constants: Mapping[str, int]) -> Iterator[Tries]:
         """A server on a copy of the data, to try on; gone at the end."""
-        recipe = self._recipe_for("scratch")
-        with Server(recipe) as server:
-            copy_data(self._recipe, recipe)
-            server.start(seconds=_START_SECONDS)
-            with Worker() as worker:
-                worker.ask("connect", options={**recipe.connect, "database": DATABASE}, connections=1)
-                yield Trier(worker, constants)
+        with ExitStack() as stack:
+            yield Scratch(self._recipe, self._recipe_for("scratch"), constants, stack)
 
     def _recipe_for(self, name: str) -> Recipe:
         place = place_for(self._folder.path / name, self._engine.socket_name)
@@ -200,3 +198,72 @@ class RestoredServer:
         with Worker() as worker:
             worker.ask("connect", options={**self._recipe.connect, "database": DATABASE}, connections=1)
             yield worker
+
+
+class Scratch:
+    """See `tdelta.driver.user_data.Tries`. Its server does not grow beyond a bound; past it, the next is made anew.
+
+    Args:
+        source: the stopped server whose data is copied.
+        recipe: how the server on the copy is made.
+        constants: the variables of scripts.
+        stack: ends what is made.
+    """
+
+    def __init__(self, source: Recipe, recipe: Recipe, constants: Mapping[str, int], stack: ExitStack) -> None:
+        self._source = source
+        self._recipe = recipe
+        self._constants = constants
+        self._stack = stack
+        self._most_bytes = 0
+        self._trier: Trier | None = None
+
+    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
+        """What is said against a transaction, if anything."""
+        trier = self._made()
+        try:
+            said = trier.said(transaction, trial)
+        except ServerLost:
+            if not self._is_over():
+                raise
+            said = None
+        if not self._is_over():
+            return said
+        self._stack.close()
+        self._trier = None
+        return f"{transaction['name']}: {too_much(self._most_bytes)}"
+
+    def checksums(self, tables: Tables) -> Checksums:
+        """Rows and checksum of each table, as the transactions have left them."""
+        return self._made().checksums(tables)
+
+    def _made(self) -> Trier:
+        if self._trier is None:
+            server = self._stack.enter_context(Server(self._recipe))
+            copy_data(self._source, self._recipe)
+            server.start(seconds=_START_SECONDS)
+            self._most_bytes = self._size() + max(self._size(), _LEAST_GROWTH_BYTES)
+            worker = self._stack.enter_context(_Bounded(self._is_over))
+            worker.ask("connect", options={**self._recipe.connect, "database": DATABASE}, connections=1)
+            self._trier = Trier(worker, self._constants)
+        return self._trier
+
+    def _is_over(self) -> bool:
+        return self._size() > self._most_bytes
+
+    def _size(self) -> int:
+        return allocated_bytes(self._recipe.place.folder)
+
+
+class _Bounded(Worker):
+    """A worker that is ended when its server is over its bound."""
+
+    def __init__(self, is_over: Callable[[], bool]) -> None:
+        super().__init__()
+        self._is_over = is_over
+
+    def look(self) -> None:
+        """As any worker's."""
+        super().look()
+        if self._is_over():
+            self.lose(Refusal.of("connection-lost", said="its server has written more than it may"))

@@ -1,0 +1,94 @@
+"""Pipes, devices, folders and sockets where a file is expected: refused with a sentence, and never waited for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .calling import call
+
+PATIENCE_SECONDS = 20
+
+
+@pytest.fixture(autouse=True)
+def _patience() -> Iterator[None]:
+    """Whatever waits for a pipe is ended."""
+    signal.alarm(PATIENCE_SECONDS)
+    yield
+    signal.alarm(0)
+
+
+@pytest.fixture(params=["pipe", "socket", "folder", "/dev/zero", "/dev/null"])
+def special(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / request.param
+    with socket.socket(socket.AF_UNIX) as listener:
+        match request.param:
+            case "pipe":
+                os.mkfifo(path)
+            case "socket":
+                listener.bind("socket")
+            case "folder":
+                path.mkdir()
+        yield path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--store", "FILE"),
+        ("show", "--store", "FILE"),
+        ("report", "--store", "FILE"),
+        ("export", "--format", "csv", "--store", "FILE"),
+        ("verify", "last", "--store", "FILE"),
+        ("run", "--database", "FILE"),
+        ("run", "--dry-run", "--workload", "FILE"),
+        ("analyze", "FILE", "FILE"),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_it_is_refused_where_a_file_is_to_be_read(special: Path, words: tuple[str, ...]) -> None:
+    ended = call(*(str(special) if word == "FILE" else word for word in words))
+    assert ended.code == 2, ended.err
+    assert str(special) in ended.err
+    assert "defect" not in ended.err
+    assert ended.out == ""
+
+
+def test_files_to_verify_are_regular_and_a_folder_is_all_that_is_below_it(special: Path) -> None:
+    ended = call("verify", str(special))
+    assert ended.code == (0 if special.is_dir() else 2), ended.err
+    assert "defect" not in ended.err
+
+
+@pytest.mark.parametrize("words", [("analyze", "published:response-times", "--output", "FILE")])
+def test_what_is_written_goes_to_no_folder_no_socket_and_no_pipe_that_nobody_reads(
+    special: Path, words: tuple[str, ...]
+) -> None:
+    ended = call(*(str(special) if word == "FILE" else word for word in words))
+    if special.is_char_device():
+        assert ended.code in (0, 3), ended.err
+        return
+    assert ended.code == 2
+    assert str(special) in ended.err
+    assert "defect" not in ended.err
+
+
+def test_a_page_goes_into_a_pipe_that_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", str(tmp_path / "pipe")], stdout=subprocess.PIPE) as reading:
+        command = [sys.executable, "-m", "tdelta", "analyze", "published:response-times"]
+        give_up = PATIENCE_SECONDS
+        ended = subprocess.run(
+            [*command, "--output", str(tmp_path / "pipe")], capture_output=True, check=False, timeout=give_up
+        )
+        page, _ = reading.communicate(timeout=give_up)
+    assert ended.returncode in (0, 3), ended.stderr
+    assert page.startswith(b"<!DOCTYPE html>")
