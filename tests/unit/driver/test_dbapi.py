@@ -123,7 +123,7 @@ def test_transactions_are_statements_and_left_by_one() -> None:
     cursor.does = does
     found = outcome("BEGIN;\nUPDATE t SET x = 1;\nCOMMIT;", cursor)
     assert [sql for sql, *_ in cursor.calls] == ["BEGIN", "UPDATE t SET x = 1", "ROLLBACK"]
-    assert (found["errors"], found["first_error"]) == ({"full": 1}, "t: the disk is full")
+    assert (found["errors"], found["first_error"]) == ({"full": 1}, "t, line 2: the disk is full")
 
 
 def test_transactions_end_by_methods_where_the_driver_begins_them_itself() -> None:

@@ -14,6 +14,7 @@ def test_a_trial_is_told_to_the_loop_in_its_own_words() -> None:
         "operations": 100,
         "first_op": 7,
         "deadline_ns": 1_500_000_000,
+        "patience_ns": 30_000_000_000,
         "pace": {"kind": "closed"},
         "planted": 0.0,
         "slices": 1,
