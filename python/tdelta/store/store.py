@@ -119,7 +119,8 @@ class Store:
             raise UsageError(Refusal.of("no-store", store=str(where)))
         with told(where):
             _make_private(where)
-            require_regular(where)
+            with contextlib.suppress(FileNotFoundError):  # it could not be made: SQLite says what is wrong
+                require_regular(where)
             db = sqlite3.connect(where, timeout=BUSY_SECONDS, isolation_level=None)
         store = cls(where, db)
         try:

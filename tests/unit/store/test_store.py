@@ -481,7 +481,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path):
 
 
 def test_a_store_that_is_a_folder_is_told(tmp_path):
-    with pytest.raises(StorageFault, match=r"unable to open database file.*--store FILE or TDELTA_STORE"):
+    with pytest.raises(StorageFault, match=r"found a folder; name another store with --store FILE or TDELTA_STORE"):
         Store.open(tmp_path)
 
 

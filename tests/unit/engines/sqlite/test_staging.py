@@ -105,13 +105,13 @@ def test_nothing_here_can_open_a_database() -> None:
     assert imported <= {
         "__future__",
         "os",
-        "stat",
         "time",
         "collections.abc",
         "dataclasses",
         "pathlib",
         "tdelta.engines.sqlite.messages",
         "tdelta.errors",
+        "tdelta.inputs",
         "tdelta.measure.private",
         "tdelta.messages",
     }
