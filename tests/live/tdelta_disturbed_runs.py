@@ -76,7 +76,7 @@ class DisturbedRuns(RunsOnTwoServers):
 
 
 class SilencedRuns(RunsOnTwoServers):
-    """The same of servers that are reached by TCP."""
+    """The same of a server that is reached by TCP; one engine is enough, since all have that stream."""
 
     def test_a_server_that_falls_silent_ends_the_run_with_its_time_and_every_schema_that_stays_is_named(
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
@@ -84,7 +84,7 @@ class SilencedRuns(RunsOnTwoServers):
         plain, other = servers
         with Between.to(other.port) as between:
             options = self.on((plain, Reached(between.port)))
-            words = ("run", "--no-aa-twin", *options, "--blocks", "50", "--max-time", "40s")
+            words = ("run", "--no-aa-twin", *options, "--blocks", "50", "--max-time", "60s")
             process = place.start(*words, program=IMPATIENT)
             read_until(process, "round 1:")
             between.is_silent.set()
@@ -130,14 +130,19 @@ class Between:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self.listener.accept()
-                server = socket.create_connection(("127.0.0.1", self.server_port))
-                for source, target in ((client, server), (server, client)):
-                    threading.Thread(target=self.pass_on, args=(source, target), daemon=True).start()
+                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client: socket.socket) -> None:
+        with client, socket.create_connection(("127.0.0.1", self.server_port)) as server:
+            answering = threading.Thread(target=self.pass_on, args=(server, client), daemon=True)
+            answering.start()
+            self.pass_on(client, server)
+            answering.join()
 
     def pass_on(self, source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while said := source.recv(1 << 16):
                 if not self.is_silent.is_set():
                     target.sendall(said)
-            if not self.is_silent.is_set():
-                target.shutdown(socket.SHUT_WR)
+            # Also to a server that hears no more: whoever has gone does not keep it waiting, nor this thread.
+            target.shutdown(socket.SHUT_RDWR)

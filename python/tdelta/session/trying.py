@@ -27,8 +27,8 @@ MOMENT_SECONDS = 1.1
 
 _REPEATED = 100
 _TRY_SECONDS = 60.0
-_SHARE_OF_TIME = 0.25
-"""How much of the run's time one transaction of the user's may take at the most, tried once."""
+_SHARE_OF_TIME = 0.1
+"""How much of the run's time trying one transaction may take at the most: longer ones could not be measured in it."""
 
 _TRY_SEED = 20261122
 _TRY_STREAM = 1 << 42
@@ -67,10 +67,10 @@ def choose(wanted: Workload | Proposal, named: Names, on: Tries, tell: Observer,
         WorkloadError: statements of the user's that the database does not take, all of them.
         DatabaseFault: nothing that was proposed works.
     """
+    seconds = min(_TRY_SECONDS, _SHARE_OF_TIME * max_seconds)
     if isinstance(wanted, Proposal):
-        return _proposed(wanted, named, on, tell)
-    once = _trial(1, min(_TRY_SECONDS, _SHARE_OF_TIME * max_seconds))
-    return _given(wanted, named, on, tell, once)
+        return _proposed(wanted, named, on, tell, seconds)
+    return _given(wanted, named, on, tell, _trial(1, seconds))
 
 
 def left_by_writes(workload: Workload, tables: Tables, on: Tries) -> Checksums:
@@ -128,12 +128,12 @@ def _placed(said: str) -> Refusal:
     return Refusal.of("transaction-fails", said=said[place.end() :]).at(place.expand(r"\1.sql:\2"))
 
 
-def _proposed(proposal: Proposal, named: Names, on: Tries, tell: Observer) -> Chosen:
+def _proposed(proposal: Proposal, named: Names, on: Tries, tell: Observer, seconds: float) -> Chosen:
     works: dict[str, str] = {}
     cautions = []
     for done, choice in enumerate(proposal.choices):
         tell(Phase("propose", "trying each transaction on a scratch copy", done, len(proposal.choices)))
-        script, said = _first_that_works(choice, on)
+        script, said = _first_that_works(choice, on, seconds)
         if script is not None:
             works[choice.name] = script
         else:
@@ -149,11 +149,11 @@ def _proposed(proposal: Proposal, named: Names, on: Tries, tell: Observer) -> Ch
     return Chosen(settle(proposal, works, named.title), (*proposal.notes, *map(str, cautions)), tuple(cautions))
 
 
-def _first_that_works(choice: Choice, on: Tries) -> tuple[str | None, str | None]:
+def _first_that_works(choice: Choice, on: Tries, seconds: float) -> tuple[str | None, str | None]:
     """The first script of a choice that works; else None and what was said against the first."""
     said: list[str] = []
     for text in choice.scripts:
-        found = on.said({"name": choice.name, "weight": 1.0, "text": text}, _trial(TRIES[choice.kind]))
+        found = on.said({"name": choice.name, "weight": 1.0, "text": text}, _trial(TRIES[choice.kind], seconds))
         if found is None:
             return text, None
         said.append(found)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tdelta.driver import TrialJob
+from tdelta.driver.protocol import Checksums, Tables
+from tdelta.errors import WorkloadError
+from tdelta.session.trying import Names, choose
+from tdelta.workloads import load
+from tdelta.workloads.proposal import Choice, Kind, Proposal
+
+NAMED = Names("mine", "app.db", "app.db")
+
+
+class Endless:
+    """Only what reads ``v`` comes to an end on it."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
+        if trial is None:
+            return None
+        self.seconds.append(trial.deadline_seconds + trial.patience_seconds)
+        ends = str(transaction["text"]).startswith("SELECT v ")
+        return None if ends else f"{transaction['name']}, line 1: expected it to end within 30 s, and broke it off"
+
+    def checksums(self, tables: Tables) -> Checksums:
+        raise NotImplementedError
+
+
+def test_what_is_proposed_takes_a_tenth_of_the_runs_time_each_and_is_left_out_where_that_is_not_enough() -> None:
+    on = Endless()
+    scripts = {"update_t": "UPDATE t SET v = 1", "read_u": "SELECT v FROM u "}
+    choices = tuple(Choice(name, name, Kind.READ, name[-1], (text,)) for name, text in scripts.items())
+    chosen = choose(Proposal(choices, (), ()), NAMED, on, lambda _event: None, 300.0)
+    assert [transaction.name for transaction in chosen.workload.transactions] == ["read_u"]
+    assert [caution.code for caution in chosen.cautions] == ["transaction-left-out"]
+    assert on.seconds == [30.0, 30.0]
+
+
+def test_a_transaction_of_the_users_that_does_not_end_is_refused_with_its_file_and_line() -> None:
+    workload = load("point-select", {})
+    on = Endless()
+    with pytest.raises(WorkloadError, match=r"point_select\.sql:1: .*expected it to end"):
+        choose(workload, NAMED, on, lambda _event: None, 1e6)
+    assert on.seconds == [60.0]
