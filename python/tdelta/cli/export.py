@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
+
+from tdelta.cli.output import write_by
 
 
 @click.command(short_help="Write the trials of a run as CSV or JSON.")
@@ -28,5 +29,8 @@ def export(run: str, file_format: str, output: Path | None, store: Path | None) 
     from tdelta.store.export import write
 
     with Store.open(store, must_exist=True) as opened:
-        write(opened, opened.resolve(run), file_format, sys.stdout if output is None else output)
-    sys.stdout.flush()
+        run_id = opened.resolve(run)
+        if output is None:
+            write_by(lambda out: write(opened, run_id, file_format, out))
+        else:
+            write(opened, run_id, file_format, output)

@@ -56,6 +56,12 @@ def write(text: str) -> None:
         silence(sys.stdout)
 
 
+def write_by(writing: Callable[[TextIO], object]) -> None:
+    """Have something that is not at hand as one text written to standard output."""
+    writing(sys.stdout)
+    sys.stdout.flush()
+
+
 def require_streams() -> None:
     """See that there is a standard output and a standard error; standard input may be missing.
 
@@ -92,7 +98,7 @@ class BadValue(click.BadParameter):
 
 def is_of_output(error: OSError) -> bool:
     """Whether it arose while something was written to a standard stream: a full disk, a terminal that is gone."""
-    writers = (click.echo.__code__, write.__code__)
+    writers = (click.echo.__code__, write.__code__, write_by.__code__)
     return any(frame.f_code in writers for frame, _line in traceback.walk_tb(error.__traceback__))
 
 

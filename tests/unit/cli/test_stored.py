@@ -3,11 +3,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
 import tdelta_samples as s
 
+from tdelta.cli.main import cli, guarded
+from tdelta.cli.output import silence
 from tdelta.records import Measurement, Trial
 from tdelta.store import Store
 
@@ -57,6 +60,20 @@ def test_export_writes_json_to_a_file(store: Path, tmp_path: Path) -> None:
     done = call("export", "last", "--format", "json", "--output", str(target), "--store", str(store))
     assert (done.code, done.out) == (0, "")
     assert len(json.loads(target.read_text(encoding="utf-8"))["trials"]) == 2
+
+
+@pytest.mark.parametrize("file_format", ["csv", "json"])
+def test_an_export_that_standard_output_does_not_take_is_told(
+    store: Path, file_format: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        code = guarded(
+            lambda: cli.main(["export", "--format", file_format, "--store", str(store)], standalone_mode=False)
+        )
+        silence(full)
+    assert code == 2
+    assert capsys.readouterr().err == "error: standard output cannot be written: [Errno 28] No space left on device\n"
 
 
 def test_export_asks_for_a_format(store: Path) -> None:

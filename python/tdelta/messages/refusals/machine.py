@@ -15,7 +15,8 @@ MACHINE = {
         "expected more memory than is left here: allow more (ulimit -v, a container's limit), or ask for less data"
     ),
     "no-processes": (
-        "expected to start another process or thread, and may not: allow more (ulimit -u, a container's limit)"
+        "expected to start another process or thread, and may not: allow more (ulimit -u, ulimit -v, "
+        "a container's limit)"
     ),
     "no-files": "expected to open another file, and may not: allow more (ulimit -n)",
     # what a database says

@@ -10,7 +10,7 @@ from types import TracebackType
 from tdelta.engines.shared.external.dsn import address_of
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
-from tdelta.errors import WorkerFault
+from tdelta.errors import EnvironmentFault, WorkerFault
 from tdelta.measure.children import Child
 
 _PROGRAM = "tdelta.engines.shared.external.keeper"
@@ -57,5 +57,5 @@ class SchemaKeeper:
         self._tell("begin", server=schema.server.option, schema=schema.name, sessions=schema.sessions)
 
     def _tell(self, do: str, **order: object) -> None:
-        with contextlib.suppress(WorkerFault):
+        with contextlib.suppress(EnvironmentFault, WorkerFault):
             self._child.send(do, **order)
