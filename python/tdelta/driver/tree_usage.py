@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tdelta.driver.tree import below, entries, io_bytes
 from tdelta.measure.procfs import read_text
-
-if TYPE_CHECKING:
-    from tdelta.records import Usage
+from tdelta.records import Usage
 
 _USER, _CHILDREN_SYSTEM = 11, 15
 """Behind the name and its bracket in ``/proc/PID/stat`` (proc(5): utime is field 14, cstime field 17)."""
@@ -25,8 +22,6 @@ def usage(root: int) -> Usage:
     Whoever collects a dead child takes over its CPU time and its bytes (``wait_task_zombie`` in kernel/exit.c), so
     nothing of a server that was started anew below its supervisor is lost.
     """
-    from tdelta.records import Usage  # of whoever asks; a supervisor, which imports this, has no use for records
-
     pids = (root, *(process.pid for process in below(root)))
     cpu = [_cpu_seconds(pid) for pid in pids]
     total: Counter[str] = Counter()

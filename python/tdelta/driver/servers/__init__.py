@@ -1,7 +1,14 @@
 """Private servers of tdelta's own: made, supervised, frozen while idle, removed."""
 
-from tdelta.driver.servers.copies import copy_data
-from tdelta.driver.servers.places import place_for
-from tdelta.driver.servers.server import Server, greets
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tdelta.driver.servers.copies import copy_data
+    from tdelta.driver.servers.places import place_for
+    from tdelta.driver.servers.server import Server, greets
+else:
+    from tdelta.lazily import found_in
+
+    __getattr__ = found_in(__name__, copies=("copy_data",), places=("place_for",), server=("Server", "greets"))
 
 __all__ = ["Server", "copy_data", "greets", "place_for"]
