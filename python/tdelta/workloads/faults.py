@@ -10,7 +10,9 @@ from tdelta.messages import Refusal
 from tdelta.workloads.limits import MOST_FAULTS
 
 _LONGEST_SHOWN = 80
-_LONGEST_FAULT = 1_000
+_LONGEST_PARAMETER = 500
+"""A template names one twice."""
+
 _MOST_KNOWN = 200
 
 
@@ -72,5 +74,5 @@ def shown(value: object) -> str:
 
 def _printable(text: str) -> str:
     """The beginning of a text, without what would move a terminal's cursor."""
-    short = text if len(text) <= _LONGEST_FAULT else f"{text[:_LONGEST_FAULT]}…"
+    short = text if len(text) <= _LONGEST_PARAMETER else f"{text[:_LONGEST_PARAMETER]}…"
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in short)

@@ -111,3 +111,11 @@ def test_a_fault_moves_no_cursor_and_is_of_a_length_that_can_be_read(folder: Pat
     (folder / "look.sql").write_text("\\set a random(\x1b[2J" * 9000 + "\nSELECT :a;\n", encoding="utf-8")
     found = faults(folder)
     assert all(said.isprintable() and len(said) < 2_000 for said in found)
+
+
+def test_a_long_name_that_a_fault_gives_twice_is_shortened(folder: Path) -> None:
+    schema = (folder / "schema.sql").read_text(encoding="utf-8")
+    (folder / "schema.sql").write_text(f"{schema}CREATE TABLE t{'9' * 5_000} (id INT);\n", encoding="utf-8")
+    found = [said for said in faults(folder) if "t999" in said]
+    assert found
+    assert all(len(said) < 2_000 for said in found)
