@@ -336,7 +336,10 @@ class Store:
         return fitting[0]
 
     def _run_ids(self) -> list[str]:
-        return [run_id for (run_id,) in self._query("SELECT run_id FROM runs ORDER BY number DESC")]
+        found = [run_id for (run_id,) in self._query("SELECT run_id FROM runs ORDER BY number DESC")]
+        if wrong := [run_id for run_id in found if not isinstance(run_id, str)]:  # what a damaged page makes of ids
+            raise changed(self.path, f"{RUN} {wrong[0]}")
+        return found
 
     def _last(self, newest_first: list[str]) -> str:
         """The newest run that was asked for by itself; of calibrations' runs only where there is no other."""

@@ -529,3 +529,11 @@ def test_a_store_that_is_there_keeps_the_rights_that_its_owner_gave_it(tmp_path)
     path.chmod(0o660)
     Store.open(path).close()
     assert path.stat().st_mode & 0o777 == 0o660
+
+
+def test_an_id_that_damage_made_no_text_of_is_told(store, path):
+    store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("UPDATE runs SET run_id = x'07'")
+    with Store.open(path) as damaged, pytest.raises(StoreError, match="is not what tdelta wrote"):
+        damaged.resolve("last")
