@@ -139,60 +139,6 @@ def test_rows_survive_a_restart_and_a_crash(server: Server) -> None:
     assert psql(server, "DELETE FROM notes WHERE id = 5001 RETURNING note") == "late"
 
 
-def test_a_server_is_started_anew_after_a_crash_and_stormed(
-    engine: PostgresEngine, request: pytest.FixtureRequest
-) -> None:
-    for name, settings in (("plain", PLAIN), ("encrypted", ENCRYPTED)):
-        server: Server = request.getfixturevalue(name)
-        check_restarts(engine, server, settings, "notes")
-        assert rows(server) == "5000|12502500"
-        asked, every = server.usage().asked_written_bytes, usage(server.supervisor_pid).asked_written_bytes
-        assert (every > 1.4 * asked) == settings.is_encrypted, "what passes through a file system is counted once"
-
-
-def test_a_plain_server_is_copied_into_encrypted_storage_while_it_works(
-    engine: PostgresEngine, plain: Server, tmp_path: Path
-) -> None:
-    place = place_for(tmp_path / "beside", engine.socket_name)
-    asked: list[ServerSettings] = []
-
-    def beside(settings: ServerSettings) -> Recipe:
-        asked.append(settings)
-        return recipe_of(engine, place, settings, KEY)
-
-    settings = dataclasses.replace(PLAIN, becomes="aes-256")
-    with performed(engine, plain, settings, "encrypt:rate=500", "notes", beside) as outcome:
-        assert [(one.cipher, one.scope, one.becomes) for one in asked] == [("aes-256", "all", "")]
-        assert outcome.counters["backup_ns"] > 0 < outcome.counters["start_ns"]
-        assert outcome.counters["encrypted_bytes"] > 20 << 20
-        assert outcome.programs.cpu_user_seconds > 0
-        assert files_with(place.data, MARKER), "it is shown by the mount"
-        assert files_with(place.folder / "ciphertext", MARKER) == []
-        assert rows(plain) == "5000|12502500"
-    assert not place.folder.exists()
-
-
-def test_a_base_backup_ends_when_the_action_is_to_end(engine: PostgresEngine, plain: Server, tmp_path: Path) -> None:
-    halt = Halt()
-    halt.ask()
-    place = place_for(tmp_path / "beside", engine.socket_name)
-    settings = dataclasses.replace(PLAIN, becomes="aes-256")
-    with (
-        pytest.raises(EnvironmentFault, match="stopped while"),
-        performed(
-            engine,
-            plain,
-            settings,
-            "encrypt:rate=1",
-            "notes",
-            lambda other: recipe_of(engine, place, other, KEY),
-            halt,
-        ),
-    ):
-        pass
-    assert not place.folder.exists()
-
-
 def test_a_stopped_twin_is_not_mounted(encrypted: Server) -> None:
     data = encrypted.recipe.place.data
     assert is_mounted(data)
@@ -467,3 +413,60 @@ def test_a_folder_of_the_users_is_used_if_it_is_encrypted(fscrypt: Path, tmp_pat
         ctypes.CDLL(None).sync()
         image = (tmp_path / "image").read_bytes()
     assert MARKER not in image
+
+
+# What follows writes and recycles the log, in which the tests above look for markers.
+
+
+def test_a_server_is_started_anew_after_a_crash_and_stormed(
+    engine: PostgresEngine, request: pytest.FixtureRequest
+) -> None:
+    for name, settings in (("plain", PLAIN), ("encrypted", ENCRYPTED)):
+        server: Server = request.getfixturevalue(name)
+        check_restarts(engine, server, settings, "notes")
+        assert rows(server) == "5000|12502500"
+        asked, every = server.usage().asked_written_bytes, usage(server.supervisor_pid).asked_written_bytes
+        assert (every > 1.4 * asked) == settings.is_encrypted, "what passes through a file system is counted once"
+
+
+def test_a_plain_server_is_copied_into_encrypted_storage_while_it_works(
+    engine: PostgresEngine, plain: Server, tmp_path: Path
+) -> None:
+    place = place_for(tmp_path / "beside", engine.socket_name)
+    asked: list[ServerSettings] = []
+
+    def beside(settings: ServerSettings) -> Recipe:
+        asked.append(settings)
+        return recipe_of(engine, place, settings, KEY)
+
+    settings = dataclasses.replace(PLAIN, becomes="aes-256")
+    with performed(engine, plain, settings, "encrypt:rate=500", "notes", beside) as outcome:
+        assert [(one.cipher, one.scope, one.becomes) for one in asked] == [("aes-256", "all", "")]
+        assert outcome.counters["backup_ns"] > 0 < outcome.counters["start_ns"]
+        assert outcome.counters["encrypted_bytes"] > 20 << 20
+        assert outcome.programs.cpu_user_seconds > 0
+        assert files_with(place.data, MARKER), "it is shown by the mount"
+        assert files_with(place.folder / "ciphertext", MARKER) == []
+        assert rows(plain) == "5000|12502500"
+    assert not place.folder.exists()
+
+
+def test_a_base_backup_ends_when_the_action_is_to_end(engine: PostgresEngine, plain: Server, tmp_path: Path) -> None:
+    halt = Halt()
+    halt.ask()
+    place = place_for(tmp_path / "beside", engine.socket_name)
+    settings = dataclasses.replace(PLAIN, becomes="aes-256")
+    with (
+        pytest.raises(EnvironmentFault, match="stopped while"),
+        performed(
+            engine,
+            plain,
+            settings,
+            "encrypt:rate=1",
+            "notes",
+            lambda other: recipe_of(engine, place, other, KEY),
+            halt,
+        ),
+    ):
+        pass
+    assert not place.folder.exists()

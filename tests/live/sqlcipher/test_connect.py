@@ -105,7 +105,7 @@ def test_a_file_that_goes_away_between_connections_ends_the_run_with_what_the_da
         file.unlink()
     _, err = process.communicate(timeout=60.0)
     assert process.returncode == 2
-    assert "a statement failed during a trial: connect: " in err
+    assert "a statement failed during a trial: connect, line 3: " in err
     assert "Traceback" not in err
     assert list(place.twins.iterdir()) == []
 

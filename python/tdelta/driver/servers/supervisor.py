@@ -228,7 +228,8 @@ class ServerHost(Host):
     def _kill(self) -> None:
         while tree.living(os.getpid(), self._mount_pids()):
             for pid in tree.living(os.getpid(), self._mount_pids()):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it went with its parent
+                    os.kill(pid, signal.SIGKILL)
             self._orders.wait(self._is_quiet, _LOOK_AGAIN_SECONDS)
         self._is_frozen = False
 
