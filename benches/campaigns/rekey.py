@@ -366,7 +366,7 @@ def _holding(path: Path) -> Iterator[str]:
 
 
 def _opened(case: Case, cipher: str, path: Path, name: str) -> str:
-    """What comes of opening it with one of the keys, in a process of its own, as after a crash."""
+    """The result of opening it with one of the keys, in a separate process, as after a crash."""
     key = dict(zip(NAMES, KEYS[case.kind], strict=True))[name]
     return _in_a_child(lambda: _state(case.library, path, cipher, key))
 

@@ -15,7 +15,7 @@ const NO_WORDS: &str = "error: there is no memory left\n";
 /// The exit code: the environment's fault. A process that started this one knows it by that.
 const ENVIRONMENT: libc::c_int = 2;
 
-/// Says what this process writes to standard error, as it stands, before it ends for want of memory; once.
+/// Sets the text that this process writes to standard error before it ends because memory ran out. Only the first call counts.
 #[pyfunction]
 pub fn without_memory(words: String) {
     let _ = WORDS.set(words);

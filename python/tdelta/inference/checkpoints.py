@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from tdelta.inference.cautions import FEWEST_BLOCKS
-from tdelta.inference.costs import panels
-from tdelta.inference.fits import fit_named
+from tdelta.inference.described import described_ratios
 from tdelta.inference.serving import typical
-from tdelta.records import CheckpointMeasure, Estimate, Measurement, RunSettings, Trial
+from tdelta.records import CheckpointMeasure, Measurement, RunSettings, Trial
 from tdelta.records.trials import by_condition
 
 _TIME, _WRITTEN = "time", "written"
@@ -30,7 +28,7 @@ def checkpoint_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple
     had = {key: [m for m in measured if m.checkpoint.ns > 0] for key, measured in by_key.items()}
     if not any(had.values()):
         return ()
-    ratios = _ratios(found, settings)
+    ratios = described_ratios(found, settings, _COSTS)
     return tuple(
         CheckpointMeasure(
             condition=condition,
@@ -48,13 +46,3 @@ def checkpoint_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple
 
 def _counted(measured: Sequence[Measurement]) -> list[Measurement]:
     return [m for m in measured if m.checkpoint.written_bytes is not None]
-
-
-def _ratios(trials: Sequence[Trial], settings: RunSettings) -> dict[tuple[str, str], Estimate]:
-    """By cost and the condition's key, of judged conditions in strata with enough blocks."""
-    return {
-        (name, answer.condition.key): answer.posterior.estimate(settings.rope)
-        for name, fit in fit_named(panels(trials, settings), _COSTS).items()
-        for answer in fit.answers()
-        if answer.condition.role.is_judged and int(answer.fitted.blocks.sum()) >= FEWEST_BLOCKS
-    }

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from tdelta.inference.cautions import FEWEST_BLOCKS
-from tdelta.inference.costs import panels
-from tdelta.inference.fits import fit_named
+from tdelta.inference.described import described_ratios
 from tdelta.inference.serving import typical
-from tdelta.records import Estimate, Measurement, ReplicationMeasure, RunSettings, Trial
+from tdelta.records import Measurement, ReplicationMeasure, RunSettings, Trial
 from tdelta.records.replication import APPLY_NS, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
 from tdelta.records.trials import by_condition
 
@@ -34,7 +32,7 @@ def replication_measures(trials: Iterable[Trial], settings: RunSettings) -> tupl
     if not found:
         return ()
     by_key = by_condition(found)
-    ratios = _ratios(found, settings)
+    ratios = described_ratios(found, settings, _COSTS)
     measures = []
     for condition in settings.conditions:
         if measured := by_key.get(condition.key):
@@ -70,13 +68,3 @@ def _applied_a_second(measured: Measurement) -> float:
 
 def _per_operation(counter: str) -> Callable[[Measurement], float]:
     return lambda m: m.engine_counters.get(counter, 0) / max(1, m.counted_operations)
-
-
-def _ratios(trials: Sequence[Trial], settings: RunSettings) -> dict[tuple[str, str], Estimate]:
-    """By cost and the condition's key, of judged conditions in strata with enough blocks."""
-    return {
-        (name, answer.condition.key): answer.posterior.estimate(settings.rope)
-        for name, fit in fit_named(panels(trials, settings), _COSTS).items()
-        for answer in fit.answers()
-        if answer.condition.role.is_judged and int(answer.fitted.blocks.sum()) >= FEWEST_BLOCKS
-    }

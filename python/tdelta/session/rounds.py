@@ -221,11 +221,18 @@ class RoundRunner:
             return dict(zip(twins, sums, strict=True))
 
     def _warm_up(self, condition: Condition, twin: Twin, stream: int) -> Measurement | None:
-        """One trial that is not recorded; None if there was a Ctrl-C."""
+        """One trial that is not recorded; None if there was a Ctrl-C.
+
+        Raises:
+            ServerLost: it stood still until its deadline, so that this twin is no longer as the others are.
+        """
         if self._interruption.requested:
             return None
         with self._interruption.watching(twin):
-            return twin.trial(self._jobs.next(condition, stream))
+            measured = twin.trial(self._jobs.next(condition, stream))
+        if measured.standstill and measured.stopped_by != "count" and not self._interruption.requested:
+            raise ServerLost(Refusal.of("stood-still", said=measured.standstill))
+        return measured
 
     def _block(self, number: int, place: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Run and store the block that is the ``place``-th of its round, of these twins."""

@@ -15,7 +15,7 @@ from tdelta.records import Phase
 from tdelta_fake_twins import FakeTwin
 
 from .conducting import Sitting
-from .served import is_block
+from .served import is_block, is_warm_up
 
 PAUSE = "a worker process stood still for 3 s"
 
@@ -70,6 +70,21 @@ def test_twins_that_did_not_do_the_same_are_made_anew(sitting: Sitting) -> None:
 
     result = sitting.scripted(standstill=stands(1), before_trial=cut_off).conduct()
     assert f"round 1: block 2 is void and the twins were made anew, since {PAUSE}" in [*map(str, result.cautions)]
+
+
+def test_a_warm_up_that_stood_still_until_its_deadline_costs_the_round_and_is_named(sitting: Sitting) -> None:
+    cut: list[Any] = []
+
+    def cut_off(twin: FakeTwin, job: Any) -> None:
+        if is_warm_up(job) and not cut:
+            cut.append(job)
+            twin.stop()
+
+    result = sitting.scripted(
+        standstill=lambda _twin, job: PAUSE if any(job is one for one in cut) else "", before_trial=cut_off
+    ).conduct()
+    lost = f"round 1: what came before the first trial is void and the twins were made anew, since {PAUSE}"
+    assert lost in [*map(str, result.cautions)]
 
 
 def test_a_block_that_stands_still_again_and_again_costs_the_round_and_at_last_the_run(sitting: Sitting) -> None:

@@ -1,6 +1,6 @@
-//! Ends statements that do not end by themselves: some time after the trial's is up, or after a word to stop.
+//! Ends statements that do not finish: some time after the trial's time is up, or after a request to stop.
 //!
-//! A thread of its own looks now and then, and does nothing else, so that no statement is slower for it.
+//! A separate thread checks four times a second, so that no statement pays for it.
 
 use super::orders::{Stop, Trial};
 use crate::breaker::Breaker;
