@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tdelta.design.actions import ACTIONS, NOTHING, parse_action
 from tdelta.design.layout import PLAIN
 from tdelta.design.topics import Topic
+from tdelta.engines.registry import profile
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
 from tdelta.records import (
@@ -116,10 +117,10 @@ class ClearLine:
 
 @dataclass(frozen=True, slots=True)
 class Unmeasured:
-    """A topic of which no run says anything, and the command that would."""
+    """A topic of which no run says anything, and the command that would; None where this version has none."""
 
     topic: Topic
-    command: str
+    command: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,13 +330,17 @@ def _rank(state: EvidenceState) -> int:
 
 
 def _unmeasured(known: set[Topic], engine: str) -> Iterator[Unmeasured]:
-    """Topics without a line, of those that a study or a plain run measures."""
-    by_topic: dict[Topic, str] = {Topic.DAILY: ""}
-    by_topic |= {one.topic: one.name for one in studies() if one.runs and one.topic is not Topic.DAILY}
+    """Topics without a line: measured by a plain run, by an action as a level, or by a study."""
+    is_beside = profile(engine).is_server  # servers are changed beside a load, files by themselves
+    by_topic: dict[Topic, str] = {}
+    for action in ACTIONS.values():
+        factor = "during" if action.is_during and (is_beside or not action.is_work) else "work"
+        by_topic.setdefault(action.topic, f"--vary {factor}={action.name}")
+    by_topic |= {one.topic: one.name for one in studies() if one.runs} | {Topic.DAILY: ""}
     for topic in Topic:
-        if topic in by_topic and topic not in known:
-            words = ("tdelta run", by_topic[topic], f"--engine {engine}")
-            yield Unmeasured(topic, " ".join(filter(None, words)))
+        if topic not in known:
+            words = ("tdelta run", by_topic.get(topic), f"--engine {engine}")
+            yield Unmeasured(topic, " ".join(filter(None, words)) if topic in by_topic else None)
 
 
 def _used(run: StoredRun) -> UsedRun:

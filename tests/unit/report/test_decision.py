@@ -106,7 +106,21 @@ def test_what_nobody_measured_is_named_with_the_command_that_would() -> None:
     named = {one.topic: one.command for one in decide([SPILLING]).unmeasured}
     assert named[Topic.DAILY] == "tdelta run --engine sqlite"
     assert named[Topic.CAPACITY] == "tdelta run capacity --engine sqlite"
-    assert Topic.TEMPORARY not in named
+    assert named[Topic.CHANGE] == "tdelta run --vary work=encrypt --engine sqlite"
+    assert named[Topic.RECOVERY] == "tdelta run --vary work=restart --engine sqlite"
+    assert named[Topic.BACKUP] is None
+    assert set(named) == set(Topic) - {Topic.TEMPORARY}
+    on_server = {
+        one.topic: one.command for one in decide([as_run(s.spilling(), "20261121-ssss", study="spill")]).unmeasured
+    }
+    assert on_server[Topic.CHANGE] == "tdelta run --vary during=encrypt --engine mariadb"
+
+
+def test_a_sentence_has_figures_of_what_was_decided_only() -> None:
+    undecided = at_load()
+    verdicts = tuple(replace(v, decision=Decision.UNDECIDED) for v in undecided.verdicts)
+    (said, *_) = sentences(decide([as_run(replace(undecided, verdicts=verdicts), "20261121-llll")]))
+    assert said == f"{TITLES[Topic.CAPACITY]}: undecided for 1 of 1 condition."
 
 
 def test_an_unsound_run_has_no_sentence_and_its_lines_say_so() -> None:

@@ -142,9 +142,14 @@ mod tests {
 
     #[test]
     fn nothing_is_seen_where_nothing_happens() {
-        let watch = Watch::begin(Some(&Tree::new(&[std::process::id()])));
+        // Not this process: the tree below it has the child that another test stops meanwhile.
+        let mut child = Command::new("sleep").arg("30").stdin(Stdio::null()).spawn().unwrap();
+        let watch = Watch::begin(Some(&Tree::new(&[child.id()])));
         std::thread::sleep(Duration::from_millis(30));
-        assert_eq!(watch.end(), Standstill::default());
+        let seen = watch.end();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(seen, Standstill::default());
     }
 
     #[test]

@@ -14,7 +14,7 @@ from tdelta.report.page.compare import UNPAIRED
 from tdelta.report.page.compose import MARKER
 from tdelta.report.page.figures.forest import Limits, Look, Row, forest
 from tdelta.report.page.wording import date_text, listed, mark, overhead
-from tdelta.report.quantities import MISSING, amounts, duration, hdi_text, interval, percent, rate
+from tdelta.report.quantities import MISSING, amounts, counted, duration, hdi_text, interval, percent, rate
 
 TITLES = {
     Topic.DAILY: "Afterwards, in daily work",
@@ -28,6 +28,18 @@ TITLES = {
 }
 """What each topic is called."""
 
+_NAMES = {
+    Topic.DAILY: "daily work afterwards",
+    Topic.CAPACITY: "response time at a given load",
+    Topic.CHANGE: "the change itself",
+    Topic.RECOVERY: "starts and recovery",
+    Topic.BACKUP: "backups and restores",
+    Topic.TEMPORARY: "temporary files",
+    Topic.REPLICATION: "replicas",
+    Topic.AGE: "change with age",
+}
+"""The same within a sentence."""
+
 _STATES = {
     EvidenceState.LEAK: Cell("plain text found, though this class is to be encrypted", "bad"),
     EvidenceState.UNCOVERED: Cell("plain text found: this class is not encrypted", "bad"),
@@ -36,6 +48,7 @@ _STATES = {
     EvidenceState.ENCRYPTED: Cell("none found", "good"),
 }
 _UNSOUND = "No figure of this run is to be relied on: one of its checks failed."
+_NO_COMMAND = "nothing in this version measures it"
 _ORDINARY = 0.02
 
 
@@ -62,15 +75,21 @@ def _when(basis: DecisionBasis) -> str:
 
 
 def sentences(basis: DecisionBasis) -> Iterator[str]:
-    """One sentence for each topic that was measured, by its primary figures, and one for what was not."""
+    """One sentence for each topic that was measured, by its primary figures, and one for what was not.
+
+    It has figures of what was decided only.
+    """
     for topic in Topic:
-        heads = [line for line in basis.about(topic) if line.decision is not Decision.UNSOUND]
+        lines = [line for line in basis.about(topic) if line.decision is not Decision.UNSOUND]
+        heads = [line for line in lines if line.metric == lines[0].metric]
+        decided = [line for line in heads if line.decision is not Decision.UNDECIDED]
         if topic is not Topic.DAILY and heads:
-            first = [line for line in heads if line.metric == heads[0].metric]
-            yield f"{TITLES[topic]}: {_span(first)}."
+            said = [_span(decided)] if decided else []
+            open_ones = len(heads) - len(decided)
+            said += [f"undecided for {open_ones} of {counted(len(heads), 'condition')}"] if open_ones else []
+            yield f"{TITLES[topic]}: {'; '.join(said)}."
     if basis.unmeasured:
-        named = listed([_lowered(TITLES[one.topic]) for one in basis.unmeasured])
-        yield f"Not measured: {named}."
+        yield f"Not measured: {listed([_NAMES[one.topic] for one in basis.unmeasured])}."
 
 
 def _span(lines: Sequence[DecisionLine]) -> str:
@@ -80,10 +99,6 @@ def _span(lines: Sequence[DecisionLine]) -> str:
         return f"{overhead(least.ratio)} {least.metric} ({least.what}; 95 % HDI {within})"
     ends = " to ".join(f"{overhead(line.ratio)} ({line.what})" for line in (least, most))
     return f"{least.metric} {ends}"
-
-
-def _lowered(text: str) -> str:
-    return text[0].lower() + text[1:]
 
 
 def _answer(basis: DecisionBasis) -> Section:
@@ -160,7 +175,7 @@ def _table(lines: Sequence[DecisionLine], caption: str) -> Table:
                 encrypted,
                 overhead(line.ratio),
                 hdi_text(line.ratio, line.ratio.hdi95),
-                f"{mark(line.decision)} {line.decision.value}",
+                f"{mark(line.decision)}\u00a0{line.decision.value}",
             )
         )
     return Table(caption, columns, rows)
@@ -214,7 +229,7 @@ def _unmeasured(basis: DecisionBasis) -> Section:
     if not basis.unmeasured:
         return Section("unmeasured", "What was not measured", [Paragraph("Every question above has a run.")])
     intro = Paragraph("These have no figure here; the command beside each measures it, where the engine can do it.")
-    items = [(MISSING, f"{TITLES[one.topic]}: {one.command}") for one in basis.unmeasured]
+    items = [(MISSING, f"{TITLES[one.topic]}: {one.command or _NO_COMMAND}") for one in basis.unmeasured]
     return Section("unmeasured", "What was not measured", [intro, Listing(items)])
 
 
