@@ -47,6 +47,8 @@ class Asked:
     seed: int
     first: int
     count: int
+    chosen: Sequence[str] = ()
+    """The kinds of tries that were asked for; all, if empty."""
 
     @property
     def numbers(self) -> range:
@@ -54,16 +56,25 @@ class Asked:
         return range(self.first, self.first + self.count)
 
 
-def asked(description: str, tries: int, arguments: Sequence[str] | None = None) -> Asked:
-    """Which tries, by a seed that is printed. Ranges of one seed add up, in whatever order they are run."""
+def asked(description: str, tries: int, arguments: Sequence[str] | None = None, *, kinds: str = "") -> Asked:
+    """Which tries, by a seed that is printed. Ranges of one seed add up, in whatever order they are run.
+
+    Args:
+        description: of the campaign.
+        tries: how many, where nobody says.
+        arguments: the command line's, or others.
+        kinds: what the campaign's kinds of tries are called, if they can be chosen.
+    """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--from", dest="first", type=int, default=0, help="number of the first try")
     parser.add_argument("--count", "--tries", type=int, default=tries, help="how many tries")
     parser.add_argument("--seed", type=int, default=None)
+    if kinds:
+        parser.add_argument(f"--{kinds}", dest="chosen", type=lambda words: words.split(","), default=())
     found = parser.parse_args(arguments)
     seed = random.SystemRandom().randrange(10**9) if found.seed is None else found.seed
     print(f"seed {seed}, tries {found.first} to {found.first + found.count - 1}", flush=True)
-    return Asked(seed, found.first, found.count)
+    return Asked(seed, found.first, found.count, tuple(found.chosen) if kinds else ())
 
 
 def count_in_children(

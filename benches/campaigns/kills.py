@@ -5,11 +5,12 @@ From the root of the repository::
     python benches/campaigns/kills.py --count 300
 
 Each try takes a shape of run (generated rows, a database of the user's, a private server of each engine that is here,
-two servers of the user's), begins it, kills it with SIGKILL, and looks at what is there afterwards: processes, mounts,
-folders, the run's schemas on servers of the user's, and the store. Half of the kills fall at a moment drawn from the
-whole course of a run, half within 50 ms after a trial was promised. A trial is promised once `Store.add_trial` has
-returned, which it does after its syncs: the run then appends a line to a file, by one write and with the time, so that
-what was promised up to the kill is known. Nothing else on servers of the user's may have changed.
+two servers of the user's of each; ``--shapes mysql,dsn-mysql`` takes only those), begins it, kills it with SIGKILL, and
+looks at what is there afterwards: processes, mounts, folders, the run's schemas on servers of the user's, and the
+store. Half of the kills fall at a moment drawn from the whole course of a run, half within 50 ms after a trial was
+promised. A trial is promised once `Store.add_trial` has returned, which it does after its syncs: the run then appends a
+line to a file, by one write and with the time, so that what was promised up to the kill is known. Nothing else on
+servers of the user's may have changed.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +37,17 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "live"))
 
 from counting import MOST_FAILURES, Tally, asked
-from mariadb import own
+from mariadb import own as mariadb
+from mysql import own as mysql
 from own_engines import PASSWORD
+from postgres import own as postgres
 from sqlite.running import BRIEFLY, Place
 from tdelta_runs import ServerPlace, processes_at
 
 from tdelta.driver.mounts import mounts_below
-from tdelta.engines.registry import profiles
+from tdelta.engines.registry import external, profiles
 from tdelta.engines.shared.private.binaries import find_servers
+from tdelta.engines.shared.sessions import asking
 from tdelta.errors import EngineUnavailable
 
 LONGEST_SECONDS = {"embedded": 12.0, "database": 12.0}
@@ -79,6 +84,12 @@ main()
 
 BRIEF = ("--workload", "order-entry", "--size", "2MB", "--trial-seconds", "0.1", "--blocks", "2", "--rounds", "3..3")
 ROWS = 2000
+SERVERS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "mariadb": (mariadb, ()),
+    "mysql": (mysql, ()),
+    "postgres": (postgres, ("--assume-encrypted",)),
+}
+"""What stands for servers of the user's, and what he says of them."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +100,8 @@ class Shape:
     options: tuple[str, ...]
     engine: str = ""
     program: Path = Path()
-    schemas: Callable[[], list[Path]] = list
-    """The folders of schemas of runs that are on servers of the user's."""
+    schemas: Callable[[], list[str]] = list
+    """The schemas of runs that are on servers of the user's."""
 
     others: Callable[[], object] = lambda: None
     """What else is there. Schemas of runs that were left are dropped, so that the next try finds none."""
@@ -146,17 +157,20 @@ class Seen:
 
 def main() -> int:
     """Kill, look, count."""
-    ask = asked(__doc__ or "", 300)
+    ask = asked(__doc__ or "", 300, kinds="shapes")
     tally, seen = Tally(), Seen()
     tried: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        shapes = list(own_shapes(Path(folder)))
-        if own.programs():
-            shapes.append(_external(Path(folder) / "own", stack))
-        print("shapes:", ", ".join(shape.name for shape in shapes), flush=True)
+        shapes = {shape.name: partial(lambda found: found, shape) for shape in own_shapes(Path(folder))}
+        for engine in (engine for engine, (module, _) in SERVERS.items() if module.programs()):
+            shapes[f"dsn-{engine}"] = cache(partial(_external, engine, Path(folder) / f"own-{engine}", stack))
+        if unknown := set(ask.chosen) - shapes.keys():
+            sys.exit(f"expected shapes of {', '.join(shapes)}, found {', '.join(sorted(unknown))}")
+        names = [name for name in shapes if name in (ask.chosen or shapes)]
+        print("shapes:", ", ".join(names), flush=True)
         with contextlib.suppress(KeyboardInterrupt):  # what was tried by then is printed
             for number in ask.numbers:
-                shape = shapes[number % len(shapes)]
+                shape = shapes[names[number % len(names)]]()
                 place = shape.place(Path(folder) / f"try-{number}")
                 try:
                     outcome = _try(shape, place, random.Random(f"{ask.seed}/{number}"), tally, seen)
@@ -248,7 +262,7 @@ def _watch_the_end(shape: Shape, place: Place, killed_ns: int, tally: Tally, see
     had_folders, had_schemas, in_time = None, None, True
     late: list[str] = []
     while True:
-        folders, others, schemas = _folders(place), _others_left(place), [*map(str, shape.schemas())]
+        folders, others, schemas = _folders(place), _others_left(place), shape.schemas()
         seconds = (time.monotonic_ns() - killed_ns) / 1e9
         if folders:
             had_folders = seconds
@@ -332,28 +346,36 @@ def _database(path: Path) -> Path:
     return path
 
 
-def _external(folder: Path, stack: contextlib.ExitStack) -> Shape:
+def _external(engine: str, folder: Path, stack: contextlib.ExitStack) -> Shape:
     """Two servers that stand for the user's."""
+    own, said = SERVERS[engine]
     folder.mkdir()
     servers = stack.enter_context(own.two(folder))
     os.environ[VARIABLE] = PASSWORD
     dsns = [own.address(server.port, query=f"?password-env={VARIABLE}") for server in servers]
 
-    def schemas() -> list[Path]:
-        return [path for server in servers for path in (server.folder / "data").glob("tdelta_*")]
+    def schemas() -> list[str]:
+        return [f"schema {name} on {server.port}" for server in servers for name in _schemas_on(own.root(server))]
 
     def others() -> object:
-        return [_others_on(server) for server in servers]
+        return [_others_on(engine, own, server) for server in servers]
 
-    return Shape("dsn", (*BRIEF, "--baseline", dsns[0], "--encrypted", dsns[1]), schemas=schemas, others=others)
+    options = (*BRIEF, *said, "--baseline", dsns[0], "--encrypted", dsns[1])
+    return Shape(f"dsn-{engine}", options, schemas=schemas, others=others)
 
 
-def _others_on(server: own.Server) -> list[object]:
+def _schemas_on(session: Any) -> list[str]:
+    with contextlib.closing(session):
+        names = (str(name) for (name,) in session.rows("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA")[1])
+        return [name for name in names if name.startswith("tdelta_")]
+
+
+def _others_on(engine: str, own: Any, server: Any) -> list[object]:
     """All that is on a server beside schemas of killed runs, which are dropped here."""
+    left = _schemas_on(own.root(server))
     with contextlib.closing(own.root(server)) as session:
-        for (name,) in session.rows("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA")[1]:
-            if str(name).startswith("tdelta_"):
-                session.run(f"DROP SCHEMA `{name}`")
+        for name in left:
+            session.run(external(engine).kind(asking(session)).drop_sql(name))
         return [session.rows(query)[1] for query in own.OBJECTS]
 
 

@@ -72,10 +72,42 @@ class RunsOnTwoServers(OnTwoServers):
         return cls.objects(servers)
 
 
-class OwnRuns(RunsOnTwoServers):
-    """The tests."""
+class KilledRuns(RunsOnTwoServers):
+    """The run's schemas go with a run that is killed."""
 
     engine: ClassVar[str]
+
+    def test_a_killed_tdelta_leaves_no_schema_and_those_of_others(
+        self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
+    ) -> None:
+        with contextlib.closing(self.own.root(servers[0])) as asked:
+            kind = external(self.engine).kind(asking(asked))
+            for statement in kind.make_sql(NewSchema("tdelta_theirs", "another")):
+                asked.run(statement)
+        before = self.objects(servers)
+        process = place.start("run", "--no-aa-twin", *self.on(servers), "--size", "200MB")
+        read_until(process, "load: the baseline")
+        (keeper,) = schema_keepers_of(process.pid)
+        for file in ("cmdline", "environ"):
+            assert PASSWORD.encode() not in Path(f"/proc/{keeper}/{file}").read_bytes()
+        assert os.getsid(keeper) == keeper  # a terminal's Ctrl-C is not for it
+        until(lambda: self.has_rows(servers[0]))
+        end(process, signal.SIGKILL)
+        until(lambda: schema_keepers_of(process.pid) == [])
+        assert self.objects(servers) == before
+        with contextlib.closing(self.own.root(servers[0])) as asked:
+            asked.run(kind.drop_sql("tdelta_theirs"))
+        assert self.objects(servers) == left_as_they_were
+
+    def has_rows(self, server: Any) -> bool:
+        """Whether the tables of a run are there."""
+        with contextlib.closing(self.own.root(server)) as asked:
+            return "sbtest" in str(asked.rows(self.own.OBJECTS[0]))
+
+
+class OwnRuns(KilledRuns):
+    """The tests."""
+
     product: ClassVar[str]
 
     files_check: ClassVar[str]
@@ -207,33 +239,6 @@ class OwnRuns(RunsOnTwoServers):
         assert self.objects(servers) == left_as_they_were
         self.check_interrupted(place)
         assert self.objects(servers) == left_as_they_were
-
-    def test_a_killed_tdelta_leaves_no_schema_and_those_of_others(
-        self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
-    ) -> None:
-        with contextlib.closing(self.own.root(servers[0])) as asked:
-            kind = external(self.engine).kind(asking(asked))
-            for statement in kind.make_sql(NewSchema("tdelta_theirs", "another")):
-                asked.run(statement)
-        before = self.objects(servers)
-        process = place.start("run", "--no-aa-twin", *self.on(servers), "--size", "200MB")
-        read_until(process, "load: the baseline")
-        (keeper,) = schema_keepers_of(process.pid)
-        for file in ("cmdline", "environ"):
-            assert PASSWORD.encode() not in Path(f"/proc/{keeper}/{file}").read_bytes()
-        assert os.getsid(keeper) == keeper  # a terminal's Ctrl-C is not for it
-        until(lambda: self.has_rows(servers[0]))
-        end(process, signal.SIGKILL)
-        until(lambda: schema_keepers_of(process.pid) == [])
-        assert self.objects(servers) == before
-        with contextlib.closing(self.own.root(servers[0])) as asked:
-            asked.run(kind.drop_sql("tdelta_theirs"))
-        assert self.objects(servers) == left_as_they_were
-
-    def has_rows(self, server: Any) -> bool:
-        """Whether the tables of a run are there."""
-        with contextlib.closing(self.own.root(server)) as asked:
-            return "sbtest" in str(asked.rows(self.own.OBJECTS[0]))
 
     def check_interrupted(self, place: Place) -> None:
         """What else is seen of the run that was interrupted."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tdelta.driver import TrialJob
@@ -30,6 +31,9 @@ _TRY_SECONDS = 60.0
 _SHARE_OF_TIME = 0.1
 """How much of the run's time trying one transaction may take at the most: longer ones could not be measured in it."""
 
+_SHARE_OF_ALL = 0.25
+"""How much of it trying all that is proposed may take: what remains has to do for loads and rounds."""
+
 _TRY_SEED = 20261122
 _TRY_STREAM = 1 << 42
 _PLACE = re.compile(r"^(\w+), line (\d+): ")
@@ -53,8 +57,29 @@ class Names:
     title: str
 
 
-def choose(wanted: Workload | Proposal, named: Names, on: Tries, tell: Observer, max_seconds: float) -> Chosen:
-    """Try every transaction.
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """How long what is proposed may be tried: each transaction, and all of them."""
+
+    each_seconds: float
+    all_seconds: float
+    end: float
+    now: Callable[[], float]
+
+    def left(self) -> float:
+        """For the next try; 0 once all have had their time."""
+        return max(0.0, min(self.each_seconds, self.end - self.now()))
+
+
+def choose(
+    wanted: Workload | Proposal,
+    named: Names,
+    on: Tries,
+    tell: Observer,
+    max_seconds: float,
+    now: Callable[[], float] = time.monotonic,
+) -> Chosen:
+    """Try every transaction, for at most a tenth of the run's time each, and for a quarter all that is proposed.
 
     Args:
         wanted: the user's workload, or what is proposed.
@@ -62,6 +87,7 @@ def choose(wanted: Workload | Proposal, named: Names, on: Tries, tell: Observer,
         on: what to try on.
         tell: told how far it is.
         max_seconds: the run's time.
+        now: the clock, seconds.
 
     Raises:
         WorkloadError: statements of the user's that the database does not take, all of them.
@@ -69,7 +95,8 @@ def choose(wanted: Workload | Proposal, named: Names, on: Tries, tell: Observer,
     """
     seconds = min(_TRY_SECONDS, _SHARE_OF_TIME * max_seconds)
     if isinstance(wanted, Proposal):
-        return _proposed(wanted, named, on, tell, seconds)
+        all_seconds = _SHARE_OF_ALL * max_seconds
+        return _proposed(wanted, named, on, tell, _Limit(seconds, all_seconds, now() + all_seconds, now))
     return _given(wanted, named, on, tell, _trial(1, seconds))
 
 
@@ -128,12 +155,12 @@ def _placed(said: str) -> Refusal:
     return Refusal.of("transaction-fails", said=said[place.end() :]).at(place.expand(r"\1.sql:\2"))
 
 
-def _proposed(proposal: Proposal, named: Names, on: Tries, tell: Observer, seconds: float) -> Chosen:
+def _proposed(proposal: Proposal, named: Names, on: Tries, tell: Observer, limit: _Limit) -> Chosen:
     works: dict[str, str] = {}
     cautions = []
     for done, choice in enumerate(proposal.choices):
         tell(Phase("propose", "trying each transaction on a scratch copy", done, len(proposal.choices)))
-        script, said = _first_that_works(choice, on, seconds)
+        script, said = _first_that_works(choice, on, limit)
         if script is not None:
             works[choice.name] = script
         else:
@@ -149,10 +176,13 @@ def _proposed(proposal: Proposal, named: Names, on: Tries, tell: Observer, secon
     return Chosen(settle(proposal, works, named.title), (*proposal.notes, *map(str, cautions)), tuple(cautions))
 
 
-def _first_that_works(choice: Choice, on: Tries, seconds: float) -> tuple[str | None, str | None]:
+def _first_that_works(choice: Choice, on: Tries, limit: _Limit) -> tuple[str | None, str | None]:
     """The first script of a choice that works; else None and what was said against the first."""
     said: list[str] = []
     for text in choice.scripts:
+        if not (seconds := limit.left()):
+            said.append(f"no time is left to try it: all that is proposed gets {limit.all_seconds:.0f} s")
+            break
         found = on.said({"name": choice.name, "weight": 1.0, "text": text}, _trial(TRIES[choice.kind], seconds))
         if found is None:
             return text, None

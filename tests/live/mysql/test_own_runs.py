@@ -1,21 +1,29 @@
-"""``tdelta run --baseline DSN --encrypted DSN`` on two private MySQL servers, one of them encrypted, disturbed."""
+"""``tdelta run --baseline DSN --encrypted DSN`` on two private MySQL servers, one encrypted, disturbed and killed."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tdelta_disturbed_runs import DisturbedRuns
+from tdelta_own_runs import KilledRuns
 
 from . import own
 
 
-class TestMysqlOwnRuns(DisturbedRuns):
+class TestMysqlOwnRuns(DisturbedRuns, KilledRuns):
     own = own  # type: ignore[assignment]
+    engine = "mysql"
     scheme = "mysql"
     sessions_sql = "SELECT ID FROM performance_schema.processlist WHERE ID <> CONNECTION_ID() AND USER = 'tdelta'"
     kill_sql = "KILL {}"
     read_only_sql = ("SET GLOBAL super_read_only = 1",)
     writable_sql = ("SET GLOBAL super_read_only = 0", "SET GLOBAL read_only = 0")
+
+    @pytest.fixture(scope="class", autouse=True)
+    @classmethod
+    def passwords(cls) -> None:
+        """None: these servers ask for no password."""
 
     @classmethod
     def dsn(cls, port: Any, user: str = "tdelta", variable: str = "") -> str:

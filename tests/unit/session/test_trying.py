@@ -15,16 +15,21 @@ NAMED = Names("mine", "app.db", "app.db")
 
 
 class Endless:
-    """Only what reads ``v`` comes to an end on it."""
+    """Only what reads ``v`` comes to an end on it; whatever does not takes all the time that it is given."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
+        self.clock = 1000.0
+
+    def now(self) -> float:
+        return self.clock
 
     def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
         if trial is None:
             return None
         self.seconds.append(trial.deadline_seconds + trial.patience_seconds)
         ends = str(transaction["text"]).startswith("SELECT v ")
+        self.clock += 0.5 if ends else self.seconds[-1]
         return None if ends else f"{transaction['name']}, line 1: expected it to end within 30 s, and broke it off"
 
     def checksums(self, tables: Tables) -> Checksums:
@@ -35,10 +40,22 @@ def test_what_is_proposed_takes_a_tenth_of_the_runs_time_each_and_is_left_out_wh
     on = Endless()
     scripts = {"update_t": "UPDATE t SET v = 1", "read_u": "SELECT v FROM u "}
     choices = tuple(Choice(name, name, Kind.READ, name[-1], (text,)) for name, text in scripts.items())
-    chosen = choose(Proposal(choices, (), ()), NAMED, on, lambda _event: None, 300.0)
+    chosen = choose(Proposal(choices, (), ()), NAMED, on, lambda _event: None, 300.0, on.now)
     assert [transaction.name for transaction in chosen.workload.transactions] == ["read_u"]
     assert [caution.code for caution in chosen.cautions] == ["transaction-left-out"]
     assert on.seconds == [30.0, 30.0]
+
+
+def test_all_that_is_proposed_takes_a_quarter_of_the_runs_time_however_much_of_it_does_not_end() -> None:
+    on = Endless()
+    reads = [Choice(f"read_{n}", "", Kind.READ, "t", (f"SELECT v FROM t{n} ",)) for n in range(3)]
+    updates = [Choice(f"update_{n}", "", Kind.UPDATE, "t", ("UPDATE a", "UPDATE b")) for n in range(15)]
+    chosen = choose(Proposal((*reads, *updates), (), ()), NAMED, on, lambda _event: None, 100.0, on.now)
+    assert [transaction.name for transaction in chosen.workload.transactions] == ["read_0", "read_1", "read_2"]
+    assert on.clock == 1000.0 + 25.0
+    assert on.seconds == [10.0, 10.0, 10.0, 10.0, 10.0, 3.5]
+    assert len(chosen.cautions) == len(updates)
+    assert "no time is left to try it: all that is proposed gets 25 s" in str(chosen.cautions[-1])
 
 
 def test_a_transaction_of_the_users_that_does_not_end_is_refused_with_its_file_and_line() -> None:
