@@ -28,14 +28,14 @@ class Action:
     """One action.
 
     ``words`` is what it is, for people; ``is_work`` whether it can be a trial by itself, ``is_during`` whether it can
-    go on beside a load; ``needs_plain`` whether beside a load it makes no sense on an encrypted twin,
-    ``needs_encrypted`` whether it makes none on a plain one; ``connects`` whether opening connections is what is
-    measured. ``topic`` is what it is asked about.
+    go on beside a load; ``needs_plain`` whether beside a load it is done to plain twins only, ``needs_encrypted``
+    whether to encrypted ones only; ``connects`` whether opening connections is what is measured. ``topic`` is what it
+    is asked about; None: a planted harm, which says nothing about encryption.
     """
 
     name: str
     words: str
-    topic: Topic
+    topic: Topic | None
     is_work: bool = False
     is_during: bool = False
     needs_plain: bool = False
@@ -60,6 +60,7 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             Action("rekey", "the database gets another key", Topic.CHANGE, is_work=True),
             Action("decrypt", "the database is decrypted", Topic.CHANGE, is_work=True),
             Action("rotate", "the master key is changed", Topic.CHANGE, is_during=True, needs_encrypted=True),
+            Action("throttle", "the server is stopped at times, as planted", None, is_during=True, needs_plain=True),
         )
     }
 )

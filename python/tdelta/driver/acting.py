@@ -30,6 +30,11 @@ COUNTED = "action_"
 SECONDS = f"{COUNTED}ns"
 """The counter of a trial that has an action: how long that took, ns."""
 
+WHILE_NS, WHILE_WORK = "while_ns", "while_statements"
+"""Counters of a trial beside whose load something may go on: of the stretch in which it does, and the load as well, how
+long that was, ns, and how many statements of the load the database executed in it. Of a trial with nothing beside its
+load it is the stretch from when that would begin: after the head of the trial that is not recorded."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -39,11 +44,13 @@ class Outcome:
         counters: what it counted, by name: whole numbers.
         seconds: how long it took, where that is not the whole of it; None: all of it.
         programs: what was used by processes that are not the database's: they are part of what the action costs.
+        stops: whether it stopped the database's processes now and then, which is then no standstill of theirs.
     """
 
     counters: Mapping[str, int] = field(default_factory=dict)
     seconds: float | None = None
     programs: Usage = field(default_factory=Usage)
+    stops: bool = False
 
 
 class Act(Protocol):
@@ -95,6 +102,10 @@ class Halt:
     def is_asked(self) -> bool:
         """Whether the action is to end."""
         return self._asked.is_set()
+
+    def pause(self, seconds: float) -> None:
+        """Wait so long; less where the action is to end."""
+        self._asked.wait(seconds)
 
     def wait_until(self, is_so: Callable[[], bool], what: str, seconds: float = ACTION_SECONDS) -> None:
         """Look again and again until something is so.
@@ -163,32 +174,63 @@ def alone(
     )
 
 
-class Beside:
-    """An action that goes on in a thread of its own while a load runs; it is prepared before, and undone after."""
+def of_recorded(measured: Measurement) -> Measurement:
+    """The share of the CPU time that falls to the recorded operations, out of that of all executed ones."""
+    share = measured.operations / max(1, measured.counted_operations)
+    used = measured.usage
+    cpu = {name: share * getattr(used, name) for name in ("cpu_user_seconds", "cpu_system_seconds")}
+    return dataclasses.replace(measured, usage=dataclasses.replace(used, **cpu))
 
-    def __init__(self, act: Act) -> None:
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """How many statements of a load were executed so far, and when that was so."""
+
+    ns: int
+    work: int
+
+
+class Beside:
+    """An action that goes on in a thread of its own while a load runs; it is prepared before, and undone after.
+
+    Args:
+        act: the action; `IDLE` where there is none.
+        executed: how many statements of loads the database has executed so far, where it counts them.
+        head_seconds: how long after the load the action begins.
+    """
+
+    def __init__(self, act: Act, executed: Callable[[], int] | None = None, head_seconds: float = 0.0) -> None:
         self._act = act
+        self._executed = executed
+        self._head_seconds = head_seconds
+        self._began: _Mark | None = None
+        self._ended: _Mark | None = None
+        self._load_ended_ns = 0
         self._outcome: Outcome | None = None
         self._error: BaseException | None = None
         self._elapsed_ns = 0
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread: threading.Thread | None = None
 
-    def _run(self) -> None:
-        began_ns = time.monotonic_ns()
+    def _run(self, halt: Halt) -> None:
         try:
+            halt.pause(self._head_seconds)
+            self._began = self._mark()
+            began_ns = time.monotonic_ns()
             self._outcome = self._act.perform()
+            self._elapsed_ns = time.monotonic_ns() - began_ns
+            self._ended = None if self._act is IDLE else self._mark()
         except BaseException as error:
             self._error = error
-        self._elapsed_ns = time.monotonic_ns() - began_ns
 
     @contextlib.contextmanager
     def going_on(self, halt: Halt) -> Iterator[None]:
-        """Within the block the action goes on; after it, it has ended, by itself or because it was to.
+        """Within the block, which is the load, the action goes on; after it, it has ended: by itself, or when halted.
 
         Raises:
             EnvironmentFault: it does not end.
             TdeltaError: it failed.
         """
+        self._thread = threading.Thread(target=self._run, args=(halt,), daemon=True)
         self._thread.start()
         try:
             yield
@@ -196,6 +238,7 @@ class Beside:
             halt.ask()
             self._thread.join(ACTION_SECONDS)
             raise
+        self._load_ended_ns = time.monotonic_ns()
         self._thread.join(ACTION_SECONDS)
         if self._thread.is_alive():
             halt.ask()
@@ -205,15 +248,33 @@ class Beside:
 
     def added(self, measured: Measurement) -> Measurement:
         """The load's measurement with what the action took and counted; as it is where none came to its end."""
-        if self._act is IDLE or self._outcome is None:
+        if self._outcome is None:
             return measured
-        outcome = self._outcome
-        elapsed_ns = self._elapsed_ns if outcome.seconds is None else round(outcome.seconds * 1e9)
+        counters, outcome = {**measured.engine_counters, **self._while()}, self._outcome
+        if self._act is not IDLE:
+            elapsed_ns = self._elapsed_ns if outcome.seconds is None else round(outcome.seconds * 1e9)
+            counters |= _counted(outcome, elapsed_ns)
         return dataclasses.replace(
             measured,
-            engine_counters={**measured.engine_counters, **_counted(outcome, elapsed_ns)},
+            engine_counters=counters,
             usage=measured.usage + outcome.programs,
+            standstill="" if outcome.stops else measured.standstill,
         )
+
+    def _mark(self) -> _Mark | None:
+        if self._executed is None:
+            return None
+        work = self._executed()
+        return _Mark(time.monotonic_ns(), work)
+
+    def _while(self) -> dict[str, int]:
+        """The stretch from the action's beginning to its end or the load's, whichever came first."""
+        if self._began is None or (last := self._mark()) is None:
+            return {}
+        end = _Mark(self._load_ended_ns, last.work)
+        if self._ended is not None and self._ended.ns < end.ns:
+            end = self._ended
+        return {WHILE_NS: max(0, end.ns - self._began.ns), WHILE_WORK: end.work - self._began.work}
 
 
 def _counted(outcome: Outcome, elapsed_ns: int) -> dict[str, int]:

@@ -144,6 +144,11 @@ class TrialJob:
     step: str = ""
     during: str = ""
 
+    @property
+    def head_seconds(self) -> float:
+        """About how long the operations at the head of each turn take that are not recorded."""
+        return self.trial_seconds * self.discard / max(1, self.operations)
+
     def as_json(self) -> dict[str, object]:
         """As the load loop reads it."""
         open_loop = {"kind": self.arrivals, "rate": self.rate}

@@ -1,19 +1,32 @@
-"""What actions took, condition by condition: medians between quartiles."""
+"""What actions took, condition by condition: medians between quartiles; and what they cost a load while they go on.
+
+An action that ends before its trial's load is diluted in that trial's response time. So the load's statements are
+counted where an action begins and where it ends, or the load does (`tdelta.driver.acting`): the time for a statement in
+that stretch, over that of the plain twins after the same head, which ran the same statements in the same blocks, is
+what it costs while it goes on. The ratios are fitted as the verdicts' costs are, and decide nothing.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from tdelta.driver.acting import COUNTED, SECONDS
+from tdelta.driver.acting import COUNTED, SECONDS, WHILE_NS, WHILE_WORK
+from tdelta.inference.costs import panels
+from tdelta.inference.fits import fit_named
 from tdelta.inference.serving import typical
-from tdelta.records import ActionMeasure, RunSettings, Trial
+from tdelta.records import ActionMeasure, Estimate, Measurement, RunSettings, Trial
 from tdelta.records.trials import by_condition
+
+_WHILE = "while"
+_FEWEST_BLOCKS = 2
 
 
 def action_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple[ActionMeasure, ...]:
     """The measures of every condition whose trials are actions, or have one beside them, in the design's order."""
-    by_key = by_condition(t for t in trials if SECONDS in t.measurement.engine_counters)
+    found_trials = tuple(trials)
+    by_key = by_condition(t for t in found_trials if SECONDS in t.measurement.engine_counters)
+    ratios = while_ratios(found_trials, settings) if by_key else {}
     found = []
     for condition in settings.conditions:
         if measured := by_key.get(condition.key):
@@ -27,7 +40,8 @@ def action_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple[Act
                     trials=len(measured),
                     seconds=typical(measured, lambda m: m.engine_counters[SECONDS] / 1e9),
                     load_seconds=None if during is None else typical(measured, lambda m: m.elapsed_ns / 1e9),
-                    cpu_seconds=typical(measured, lambda m: m.cpu_seconds),
+                    while_ratio=ratios.get(condition.key),
+                    cpu_seconds=typical(measured, _cpu_seconds),
                     written_bytes=typical(measured, lambda m: float(m.usage.asked_written_bytes)),
                     counted={
                         name.removeprefix(COUNTED): float(
@@ -38,3 +52,28 @@ def action_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple[Act
                 )
             )
     return tuple(found)
+
+
+def while_ratios(trials: Sequence[Trial], settings: RunSettings) -> dict[str, Estimate]:
+    """What each action costs the load while it goes on, over plain twins, by the key of its condition.
+
+    Nothing of runs whose database does not count what loads have it do, or with fewer than two blocks that tell.
+    """
+    fit = fit_named(panels(trials, settings), {_WHILE: while_cost})[_WHILE]
+    return {
+        answer.condition.key: answer.posterior.estimate(settings.rope)
+        for answer in fit.answers()
+        if answer.condition.role.is_judged and int(answer.fitted.blocks.sum()) >= _FEWEST_BLOCKS
+    }
+
+
+def while_cost(measured: Measurement) -> float:
+    """Time for a statement of the load while an action goes on beside it, ns; 0 where no statement was counted."""
+    counters = measured.engine_counters
+    work = counters.get(WHILE_WORK, 0)
+    return counters.get(WHILE_NS, 0) / work if work > 0 else 0.0
+
+
+def _cpu_seconds(measured: Measurement) -> float:
+    """Of the whole trial, its head included."""
+    return measured.cpu_seconds * measured.counted_operations / max(1, measured.operations)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tdelta.records.conditions import Condition
+from tdelta.records.estimates import Estimate
 from tdelta.records.findings import Finding
 from tdelta.records.serving import Typical
 
@@ -15,8 +16,10 @@ class ActionMeasure(Finding):
     """The actions of one condition, each a trial, or each beside the load of one.
 
     ``action`` is the level that asked for it, knobs included. ``seconds`` is how long it took. Of an action beside a
-    load, ``load_seconds`` is how long that took; None where the action is the trial. ``cpu_seconds`` and
-    ``written_bytes`` are the database's, for the whole trial. ``counted`` is what the action counted, by its names:
+    load, ``load_seconds`` is how long that took; None where the action is the trial. ``while_ratio`` is what it costs
+    the load while it goes on: the time for a statement over the plain twins'; None where the action is the trial, and
+    where too little was counted (`tdelta.inference.actions`). ``cpu_seconds`` and ``written_bytes`` are the database's,
+    for the whole trial. ``counted`` is what the action counted, by its names:
     medians over the trials.
     """
 
@@ -27,6 +30,7 @@ class ActionMeasure(Finding):
     trials: int
     seconds: Typical
     load_seconds: Typical | None
+    while_ratio: Estimate | None
     cpu_seconds: Typical
     written_bytes: Typical
     counted: Mapping[str, float]

@@ -226,23 +226,22 @@ def decision_document(basis: DecisionBasis) -> dict[str, object]:
 
 
 def _is_about_encryption(condition: Condition) -> bool:
-    return condition.role is Role.TREATMENT and (_action(condition) is not None or condition.level("cipher") != PLAIN)
+    return condition.role is Role.TREATMENT and (_acted_on(condition) is not None or condition.level("cipher") != PLAIN)
 
 
-def _action(condition: Condition) -> str | None:
-    """The name of the action that a trial of this condition was, or had beside it."""
+def _acted_on(condition: Condition) -> Topic | None:
+    """What the action is asked about that a trial of this condition was, or had beside it."""
     levels = dict(condition.levels)
     for factor in ("during", "work"):
         name = parse_action(str(levels.get(factor, NOTHING))).name
         if name in ACTIONS:
-            return name
+            return ACTIONS[name].topic
     return None
 
 
 def _topic(condition: Condition, result: RunResult) -> Topic:
-    action = _action(condition)
-    if action is not None:
-        return ACTIONS[action].topic
+    if (topic := _acted_on(condition)) is not None:
+        return topic
     if _share_of_capacity(condition, result) is not None:
         return Topic.CAPACITY
     topic = next((one.topic for one in studies() if one.name == result.settings.study), Topic.DAILY)

@@ -155,13 +155,12 @@ class Jobs:
     def in_block(self, condition: Condition, block: int) -> TrialJob:
         """The next as a block has it: a step, or transactions, maybe with something beside them.
 
-        Of the latter nothing at the head is left out, since what goes on beside them begins there; nor where a
-        replica applies all of it.
+        Nothing at the head is left out where a replica applies all of it.
         """
         layout = self._plan.layout
         during = layout.during(condition)
         job = dataclasses.replace(self.next(condition, block), step=self._plan.step(condition), during=during)
-        return dataclasses.replace(job, discard=0) if during or layout.replication(condition) else job
+        return dataclasses.replace(job, discard=0) if layout.replication(condition) else job
 
     def in_one_piece(self, condition: Condition, stream: int, times: int = 1) -> TrialJob:
         """The next, not cut, with nothing left out; where transactions are its work as long as so many trials."""

@@ -127,6 +127,35 @@ PUBLISHED: Mapping[str, tuple[PublishedFigure, ...]] = {
             "Scaleway docs, Encryption at rest performance benchmark, 2024",
         ),
     ),
+    "restart": (
+        PublishedFigure(
+            "PostgreSQL with pg_tde, crash recovery with an encrypted log",
+            "not measured; it matters when something has gone wrong",
+            "Percona, TDE performance in PostgreSQL, 2026",
+        ),
+        PublishedFigure(
+            "SQLCipher, opening a connection",
+            "3.8 ms with a raw key, 66 ms with a passphrase to derive it from",
+            "marmot-protocol/mdk, issue 1791, 2026",
+        ),
+    ),
+    "convert": (
+        PublishedFigure(
+            "SQL Server, the first scan",
+            "about 30 s for just under 1 GB; the log cannot be truncated meanwhile",
+            "techfura blog, Encrypting an existing database with TDE; McGiffen, 2023",
+        ),
+        PublishedFigure(
+            "Oracle 12.2, online encryption of a tablespace",
+            "while it goes on the database writer cannot keep up, and sessions wait for free buffers",
+            "dbi services blog, Oracle 12cR2 online tablespace encryption",
+        ),
+        PublishedFigure(
+            "MariaDB, background encryption threads",
+            "as much as 200 % CPU of two cores for more than 20 minutes",
+            "MariaDB, MDEV-11581",
+        ),
+    ),
     "response-times": (
         PublishedFigure(
             "difference of mean response times, Customer Registration, gamma model",

@@ -60,6 +60,15 @@ PUBLISHED_SCALE = "published"
 
 _ALL_WORK = ("load", "rebuild", "warm", "cold")
 
+_CONVERSIONS = (
+    "encrypt:threads=1:iops=100",
+    "encrypt:threads=1:iops=10000",
+    "encrypt:threads=4:iops=100",
+    "encrypt:threads=4:iops=10000",
+    "encrypt:threads=16:iops=10000",
+)
+"""Every setting of the curve of ``convert``: threads and iops far apart, so that it shows which of them matters."""
+
 _STUDIES = (
     Study(
         "order-entry",
@@ -292,6 +301,45 @@ _STUDIES = (
             "max_seconds": 840.0,
         },
         topic=Topic.REPLICATION,
+    ),
+    Study(
+        "restart",
+        "a clean restart, starts after a crash, many connections at once: how long until the first answer",
+        "no figures: how long a crash takes to recover from with an encrypted log, Percona names as not measured",
+        True,
+        "MariaDB, or --engine mysql, postgres: stop and start, a start with 8 and 32 MB of log to be read, 64"
+        " connections; what opens the keys is part of each start",
+        {
+            "engine": "mariadb",
+            "vary": {"work": ("restart", "recovery:mb=8", "recovery:mb=32", "storm")},
+            "size_bytes": 30_000_000,
+            "blocks_per_round": 4,
+            "min_rounds": 2,
+            "max_rounds": 4,
+            "max_seconds": 840.0,
+        },
+        topic=Topic.RECOVERY,
+    ),
+    Study(
+        "convert",
+        "a database is encrypted while its load goes on: how long that takes against what it costs meanwhile",
+        "few figures: SQL Server about 30 s for just under 1 GB; MariaDB's threads took both CPUs for 20 minutes",
+        True,
+        "MariaDB: background encryption with five settings of threads and iops, beside order entry on data larger than"
+        " the buffer pool; each twin is decrypted again before its next trial",
+        {
+            "engine": "mariadb",
+            "vary": {"during": _CONVERSIONS},
+            "size_bytes": 100_000_000,
+            "cache": 0.2,
+            "trial_seconds": 3.0,
+            "discard_seconds": 0.6,
+            "blocks_per_round": 4,
+            "min_rounds": 2,
+            "max_rounds": 4,
+            "max_seconds": 870.0,
+        },
+        topic=Topic.CHANGE,
     ),
     Study(
         "response-times",

@@ -108,22 +108,32 @@ class TestMariadbRuns(ServerRuns):
     @pytest.fixture(scope="class")
     @classmethod
     def acted(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPlace, Any]]:
-        """A run in which plain twins are encrypted while their load goes on."""
+        """A run in which plain twins are encrypted while their load goes on, or throttled by as much as was planted."""
+        acts = "during=encrypt,throttle:percent=40:seconds=1,throttle:seconds=1"
         for place in occupied(cls.engine, tmp_path_factory.mktemp("acted")):
-            yield place, place.measured(*ALONE, "--size", "2MB", "--vary", "during=encrypt", "--vary", "cipher=aes-128")
+            yield place, place.measured(*ALONE, "--size", "2MB", "--vary", acts, "--vary", "cipher=aes-128")
 
     def test_a_twin_is_encrypted_beside_its_load_and_plain_again_before_the_next_trial(
         self, acted: tuple[ServerPlace, Any]
     ) -> None:
         place, document = acted
         assert failed_checks(document) == []
-        (measure,) = document["actions"]
+        measure = next(one for one in document["actions"] if one["action"] == "encrypt")
         assert measure["condition"] == {"cipher": "none", "during": "encrypt", "threads": 1}
         trials = [trial for trial in place.trials() if trial["during"] == "encrypt"]
         assert len(trials) == measure["trials"] > 1
         assert all(trial["engine_counters"]["action_tablespaces"] > 0 for trial in trials), "none was plain"
         others = [trial for trial in place.trials() if trial["during"] == "nothing"]
         assert not any("action_ns" in trial["engine_counters"] for trial in others)
+
+    def test_a_planted_harm_is_found_inside_its_interval_and_none_where_none_was_planted(
+        self, acted: tuple[ServerPlace, Any]
+    ) -> None:
+        found = {measure["action"]: measure for measure in acted[1]["actions"]}
+        for action in ("throttle:percent=40:seconds=1", "throttle:seconds=1"):
+            stopped = found[action]["counted"]["stopped_ns"] / 1e9 / found[action]["seconds"]["median"]
+            low, high = found[action]["while_ratio"]["hdi99"]
+            assert low <= 1 / (1 - stopped) <= high, action
 
     def test_a_server_that_is_started_anew_or_after_a_crash_answers_and_has_its_rows(self, place: ServerPlace) -> None:
         document = place.measured(*ALONE, "--size", "2MB", "--vary", "work=restart,recovery:mb=1,storm:connections=20")

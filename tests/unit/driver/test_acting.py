@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 
 import pytest
 
-from tdelta.driver.acting import IDLE, SECONDS, Act, Beside, Halt, Outcome, alone, prepared
+from tdelta.driver.acting import (
+    IDLE,
+    SECONDS,
+    WHILE_NS,
+    WHILE_WORK,
+    Act,
+    Beside,
+    Halt,
+    Outcome,
+    alone,
+    of_recorded,
+    prepared,
+)
 from tdelta.driver.tree_usage import usage
 from tdelta.errors import Defect, EnvironmentFault
 from tdelta.records import Measurement, Usage
@@ -62,6 +75,80 @@ def test_nothing_beside_a_load_adds_nothing() -> None:
     with beside.going_on(Halt()):
         pass
     assert beside.added(Measurement(10, 99, {}, {})) == Measurement(10, 99, {}, {})
+
+
+class Counter:
+    """Statements that a load had executed, each time that somebody asks."""
+
+    def __init__(self, *counts: int) -> None:
+        self._counts = iter(counts)
+        self._asked = 0
+
+    def __call__(self) -> int:
+        self._asked += 1
+        return next(self._counts)
+
+    def wait_for(self, times: int) -> None:
+        """A load that goes on until somebody has asked so often, and a moment more."""
+        while self._asked < times:
+            time.sleep(0.001)
+        time.sleep(0.01)
+
+
+def test_the_stretch_of_an_action_that_ends_first_is_counted_to_its_end() -> None:
+    counter = Counter(100, 130, 900)
+    beside = Beside(Toy(), counter)
+    with beside.going_on(Halt()):
+        counter.wait_for(2)
+    counters = beside.added(Measurement(10, 99, {}, {})).engine_counters
+    assert counters[WHILE_WORK] == 30
+    assert counters[SECONDS] == 2_500_000_000
+
+
+def test_the_stretch_of_an_action_that_outlasts_its_load_is_counted_to_the_loads_end() -> None:
+    load_ended = threading.Event()
+
+    class Slow(Toy):
+        def perform(self) -> Outcome:
+            load_ended.wait()
+            time.sleep(0.01)
+            return super().perform()
+
+    counter = Counter(100, 900, 900)
+    beside = Beside(Slow(), counter)
+    with beside.going_on(Halt()):
+        counter.wait_for(1)
+        load_ended.set()
+    counters = beside.added(Measurement(10, 99, {}, {})).engine_counters
+    assert counters[WHILE_WORK] == 800
+
+
+def test_with_nothing_beside_a_load_its_stretch_begins_after_the_head_and_ends_with_the_load() -> None:
+    counter = Counter(7, 57)
+    beside = Beside(IDLE, counter, head_seconds=0.02)
+    with beside.going_on(Halt()):
+        counter.wait_for(1)
+    counters = beside.added(Measurement(10, 99, {}, {})).engine_counters
+    assert set(counters) == {WHILE_NS, WHILE_WORK}
+    assert counters[WHILE_WORK] == 50
+    assert counters[WHILE_NS] > 0
+
+
+def test_an_action_that_stops_the_database_itself_is_no_standstill() -> None:
+    class Stops(Toy):
+        def perform(self) -> Outcome:
+            return Outcome({"stopped_ns": 5}, stops=True)
+
+    beside = Beside(Stops())
+    with beside.going_on(Halt()):
+        pass
+    assert beside.added(Measurement(10, 99, {}, {}, standstill="the server was stopped")).standstill == ""
+
+
+def test_recorded_operations_have_their_share_of_the_cpu_time() -> None:
+    used = Usage(cpu_user_seconds=3.0, cpu_system_seconds=1.0, asked_read_bytes=8)
+    measured = of_recorded(Measurement(75, 99, {}, {}, executed_operations=100, usage=used))
+    assert measured.usage == Usage(cpu_user_seconds=2.25, cpu_system_seconds=0.75, asked_read_bytes=8)
 
 
 def test_an_action_that_fails_fails_the_trial() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdelta.design.actions import parse_action
 from tdelta.design.factors import REPLICATIONS
 from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, UsageError
@@ -83,6 +84,22 @@ def test_a_replica_follows_in_every_way_at_most_fifteen_minutes(engine: str) -> 
     assert overridden(request) == ()
     assert request.design.vary["replication"] == REPLICATIONS
     assert request.decision.max_seconds <= 900
+
+
+def test_converting_has_five_settings_and_data_that_are_not_cached() -> None:
+    request = RunRequest(study="convert")
+    asked = [parse_action(str(level)) for level in request.design.vary["during"]]
+    assert len({tuple(sorted(one.knobs.items())) for one in asked}) >= 5
+    assert {one.name for one in asked} == {"encrypt"}
+    assert request.twins.cache < 1
+    assert request.decision.max_seconds <= 900, "the issue allows fifteen minutes"
+
+
+def test_restarts_are_clean_ones_and_those_after_a_crash_with_more_and_less_log() -> None:
+    request = RunRequest(study="restart")
+    names = [parse_action(str(level)).name for level in request.design.vary["work"]]
+    assert names == ["restart", "recovery", "recovery", "storm"]
+    assert request.decision.max_seconds <= 900, "the issue allows fifteen minutes"
 
 
 def test_an_option_that_is_typed_goes_before_the_study_and_is_told() -> None:

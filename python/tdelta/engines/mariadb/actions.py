@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tdelta.driver.acting import Outcome
 from tdelta.engines.shared.private.actions import ServerAction, Site
 from tdelta.engines.shared.private.restarts import LogSql, restarts
+from tdelta.engines.shared.sessions import Asking
 
 _STATUS = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "
 _LOG = LogSql(
@@ -36,38 +37,45 @@ class Encrypt:
 
     def __init__(self, site: Site) -> None:
         self._site = site
+        self._session: Asking | None = None
 
     def prepare(self) -> None:
-        """Say how fast."""
+        """Connect, and say how fast."""
+        self._session = self._site.connect()
         iops = self._site.knobs.get("iops", _IOPS)
-        self._site.run(f"SET GLOBAL innodb_encryption_rotation_iops = {iops}")
+        self._session.run(f"SET GLOBAL innodb_encryption_rotation_iops = {iops}")
 
     def perform(self) -> Outcome:
         """Switch encryption on, and wait until no tablespace is plain."""
-        with self._site.session() as session:
-
-            def number(query: str) -> int:
-                return int(float(session.rows(query)[1][0][0] or 0))
-
-            all_of_them, before, size = number(_ALL), number(_ENCRYPTED), number(_BYTES)
-            session.run(f"SET GLOBAL innodb_encryption_threads = {self._site.knobs.get('threads', _THREADS)}")
-            session.run("SET GLOBAL innodb_encrypt_tables = ON")
-            what = "every tablespace is encrypted"
-            self._site.halt.wait_until(lambda: number(_ENCRYPTED) >= all_of_them and number(_BUSY) == 0, what)
-            return Outcome({"tablespaces": all_of_them - before, "encrypted_bytes": size})
+        all_of_them, before, size = self._number(_ALL), self._number(_ENCRYPTED), self._number(_BYTES)
+        self._run(f"SET GLOBAL innodb_encryption_threads = {self._site.knobs.get('threads', _THREADS)}")
+        self._run("SET GLOBAL innodb_encrypt_tables = ON")
+        what = "every tablespace is encrypted"
+        self._site.halt.wait_until(lambda: self._number(_ENCRYPTED) >= all_of_them and self._number(_BUSY) == 0, what)
+        return Outcome({"tablespaces": all_of_them - before, "encrypted_bytes": size})
 
     def undo(self) -> None:
         """Decrypt, as fast as that goes."""
-        with self._site.session() as session:
-            session.run("SET GLOBAL innodb_encryption_rotation_iops = 100000")
-            session.run(f"SET GLOBAL innodb_encryption_threads = {_THREADS}")
-            session.run("SET GLOBAL innodb_encrypt_tables = OFF")
+        if self._session is None:
+            return
+        try:
+            self._run("SET GLOBAL innodb_encryption_rotation_iops = 100000")
+            self._run(f"SET GLOBAL innodb_encryption_threads = {_THREADS}")
+            self._run("SET GLOBAL innodb_encrypt_tables = OFF")
+            self._site.halt.wait_until(
+                lambda: self._number(_ENCRYPTED) == self._number(_BUSY) == 0, "no tablespace waits to be decrypted"
+            )
+            self._run("SET GLOBAL innodb_encryption_threads = 0")
+        finally:
+            self._session.close()
 
-            def is_plain() -> bool:
-                return all(session.rows(query)[1][0][0] == "0" for query in (_ENCRYPTED, _BUSY))
+    def _run(self, sql: str) -> None:
+        assert self._session is not None  # noqa: S101 - prepared
+        self._session.run(sql)
 
-            self._site.halt.wait_until(is_plain, "no tablespace waits to be decrypted")
-            session.run("SET GLOBAL innodb_encryption_threads = 0")
+    def _number(self, query: str) -> int:
+        assert self._session is not None  # noqa: S101 - prepared
+        return int(float(self._session.rows(query)[1][0][0] or 0))
 
 
 ACTIONS: Mapping[str, ServerAction] = {

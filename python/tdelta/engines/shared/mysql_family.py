@@ -88,6 +88,11 @@ class MysqlFamily:
         return (self.keys_setting, *(f"{name}={value}" for name, value in switches.items()))
 
     @property
+    def work_sql(self) -> str:
+        """How many prepared statements were executed: loads have nothing else, and nothing else has any."""
+        return "SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'"
+
+    @property
     def catalog(self) -> MySqlCatalog:
         """``information_schema``."""
         return MySqlCatalog()

@@ -14,12 +14,19 @@ from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import action_label, condition_label
 from tdelta.report.page.blocks import Block, Column, Paragraph
 from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.figures.actions import curves, figures
+from tdelta.report.page.figures.actions import table as curve_table
 from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts
+from tdelta.report.quantities import MISSING, amounts, duration, ratio_cells
+from tdelta.report.sentence import limits
 
 _NOTE = (
     "Medians over the trials. load is how long the load took that the action went on beside; CPU and written are the"
     " database's, for the whole trial."
+)
+_CURVE_NOTE = (
+    "Work takes: the time for a statement of the load while the action goes on, over the plain twins' with nothing"
+    " beside them. The verdict is of whole trials, in which an action that ends before its load is diluted."
 )
 _HEADINGS = ("seconds", "load, s", "CPU, s", "written")
 
@@ -35,7 +42,20 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
         for one in group:
             cells = (_number(one.seconds), _number(one.load_seconds), _number(one.cpu_seconds), _bytes(one))
             table.add_row(f"  {condition_label(one.condition, result.settings)}", *cells, ", ".join(_counted(one)))
-    return [table, Text(), *paragraph(_NOTE, width, "dim")]
+    return [table, Text(), *paragraph(_NOTE, width, "dim"), *_curves(result, width)]
+
+
+def _curves(result: RunResult, width: int) -> list[Text | Table]:
+    """What each setting of an action costs while it goes on, the quickest first; nothing where none is known."""
+    found = curves(result)
+    if not found:
+        return []
+    table = plain_table((("while it goes on", False), ("took", True), ("work takes", True), ("95 % HDI", True)))
+    for points in found.values():
+        for point in points:
+            name = condition_label(point.measure.condition, result.settings)
+            table.add_row(name, duration(point.seconds), *ratio_cells(point.ratio, limits(result.settings)))
+    return [Text(), table, Text(), *paragraph(_CURVE_NOTE, width, "dim")]
 
 
 def blocks(result: RunResult) -> list[Block]:
@@ -57,7 +77,16 @@ def blocks(result: RunResult) -> list[Block]:
         lead,
         PageTable("Actions, side by side", columns, rows),
         PageTable("What each counted", [Column(""), Column("medians")], counted),
+        *_curve_blocks(result),
     ]
+
+
+def _curve_blocks(result: RunResult) -> Iterator[Block]:
+    found = curves(result)
+    if found:
+        yield from figures(result)
+        yield from (curve_table(name, points, result) for name, points in found.items() if len(points) == 1)
+        yield Paragraph(_CURVE_NOTE, "note")
 
 
 def _title(action: str) -> str:

@@ -87,3 +87,12 @@ class Acts(Protocol):
     @property
     def actions(self) -> Mapping[str, ServerAction]:
         """Its actions, by the names of `tdelta.design.actions`."""
+
+
+@runtime_checkable
+class CountsWork(Protocol):
+    """A server that counts what loads have it do."""
+
+    @property
+    def work_sql(self) -> str:
+        """A query whose last column says how many statements of loads were executed so far: prepared ones."""

@@ -31,7 +31,7 @@ from tdelta.driver.servers.whole import work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import LOOK_SECONDS, Worker
 from tdelta.engines.servers import DATABASE, CallsPriced, Flushed, PriceSql, Proven, ServerEngine, ServerSettings
-from tdelta.engines.shared.private.actions import Acts, MakeRecipe, Site
+from tdelta.engines.shared.private.actions import Acts, CountsWork, MakeRecipe, Site
 from tdelta.engines.shared.private.exposure import Files, ServerExposure
 from tdelta.engines.shared.private.pricing import page_prices_of
 from tdelta.engines.shared.private.replicas import Replica
@@ -350,11 +350,12 @@ class ServerTwin:
     def _beside(self, job: TrialJob, ready: Callable[[], None] | None) -> Measurement:
         """A trial beside whose load something goes on, or nothing does: all that the server used until both ended.
 
-        CPU time and bytes are of all executed operations, and of what came after the load where the action took longer.
+        An action begins after the head of the trial that is not recorded. Bytes are of all executed operations, and of
+        what came after the load where the action took longer; of the CPU time the recorded ones have their share.
         """
         act = acting.IDLE if job.during == NOTHING else self._act(job.during)
-        beside = acting.Beside(act)
-        with acting.prepared(act, self._halt):
+        with self._counting() as executed, acting.prepared(act, self._halt):
+            beside = acting.Beside(act, executed, job.head_seconds)
             self._worker.ask("begin_outside")
             with beside.going_on(self._halt):
                 if ready is not None:
@@ -362,7 +363,20 @@ class ServerTwin:
                 seconds = job.deadline_seconds + _GRACE_SECONDS
                 answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json(), checkpoint=False)
             used = self._worker.ask("end_outside", seconds=_SETTLE_SECONDS)
-        return beside.added(with_server(measurement(answer), used))
+            return acting.of_recorded(beside.added(with_server(measurement(answer), used)))
+
+    @contextlib.contextmanager
+    def _counting(self) -> Iterator[Callable[[], int] | None]:
+        """How many statements of loads the server has executed so far, asked on a connection of its own."""
+        engine = self.instance.engine
+        if not isinstance(engine, CountsWork):
+            yield None
+            return
+        asking, query = Asking({**self.instance.recipe.connect, "database": DATABASE}), engine.work_sql
+        try:
+            yield lambda: int(asking.rows(query)[1][0][-1] or 0)
+        finally:
+            asking.close()
 
     def _replicated(self, replica: Replica, job: TrialJob, began: Callable[[], None] | None) -> Measurement:
         """A trial whose log a replica applies, beside it or after it: what the primary used until it was at rest."""

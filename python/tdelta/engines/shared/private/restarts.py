@@ -1,4 +1,4 @@
-"""Actions that any private server has: started anew, started after a crash, connected to by many at once."""
+"""Actions that any private server has: started anew, started after a crash, connected to by many at once, throttled."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ _REMOVE = f"DROP TABLE IF EXISTS {_TABLE}"
 _CHECKPOINT_SECONDS = 120.0
 _NEXT_TO_NOTHING_BYTES = 1 << 16
 """What a server may log of its own accord after a checkpoint."""
+_THROTTLED_SECONDS = 2
+_PERIOD_SECONDS = 0.1
+_MOST_STOPPED = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,44 @@ class Storm:
             self._worker.end()
 
 
+class Throttle:
+    """A planted harm: for ``seconds`` the server is stopped for so many ``percent`` of each tenth of a second.
+
+    In a closed loop a load beside it takes 1 / (1 - share) times as long meanwhile. Without ``percent`` nothing is done
+    to it: a planted harm of none.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def prepare(self) -> None:
+        """Nothing."""
+
+    def perform(self) -> Outcome:
+        """Stop and go on, and say for how long it was stopped."""
+        share = min(_MOST_STOPPED, self._site.knobs.get("percent", 0) / 100.0)
+        end = time.monotonic() + self._site.knobs.get("seconds", _THROTTLED_SECONDS)
+        stopped_ns = 0
+        while time.monotonic() < end and not self._site.halt.is_asked:
+            if share:
+                stopped_ns += self._stopped(share * _PERIOD_SECONDS)
+            self._site.halt.pause((1.0 - share) * _PERIOD_SECONDS)
+        return Outcome({"stopped_ns": stopped_ns}, stops=True)
+
+    def _stopped(self, seconds: float) -> int:
+        """Stop the server for so long; ns that it stood, counted from the middle of each order to do so."""
+        before, server = time.monotonic_ns(), self._site.server
+        server.freeze()
+        frozen = time.monotonic_ns()
+        time.sleep(seconds)
+        thawing = time.monotonic_ns()
+        server.thaw()
+        return (thawing + time.monotonic_ns() - before - frozen) // 2
+
+    def undo(self) -> None:
+        """Nothing."""
+
+
 def storm_connections(knobs: Mapping[str, int]) -> int:
     """How many connections a storm opens, beside one more."""
     return max(1, knobs.get("connections", _STORM))
@@ -179,4 +220,5 @@ def restarts(log: LogSql) -> dict[str, ServerAction]:
             lambda site: Recovery(site, log), "killed with its log full, started, asked for a row", ("mb",)
         ),
         "storm": ServerAction(Storm, "connections opened, a few at a time", ("connections",)),
+        "throttle": ServerAction(Throttle, "stopped and let go on by signals", ("percent", "seconds"), is_during=True),
     }

@@ -1,0 +1,119 @@
+"""How long an action took against what it cost the load meanwhile: a point for each setting of its knobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+
+from markupsafe import Markup
+
+from tdelta.design.actions import parse_action
+from tdelta.records import ActionMeasure, Estimate, RunResult
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
+from tdelta.report.page.plot import (
+    Frame,
+    Scale,
+    Tick,
+    bottom_axis,
+    circle,
+    drawing,
+    left_axis,
+    line,
+    log_steps,
+    overhead_ticks,
+    rect,
+    scale_over,
+    text,
+)
+from tdelta.report.page.wording import label
+from tdelta.report.quantities import duration, hdi_text, percent
+from tdelta.report.sentence import limits
+
+_LEFT, _RIGHT, _TOP, _HEIGHT, _FOOT = 62.0, 16.0, 12.0, 230.0, 48.0
+_LOG_FROM = 2.0
+_ASIDE = 9.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One setting of an action: how long it took, and what it cost meanwhile."""
+
+    measure: ActionMeasure
+    seconds: float
+    ratio: Estimate
+
+
+def curves(result: RunResult) -> dict[str, list[Point]]:
+    """The settings of each action that goes on beside a load, by its name, the quickest first."""
+    found: dict[str, list[Point]] = {}
+    for one in result.of(ActionMeasure):
+        if one.while_ratio is not None:
+            name = parse_action(one.action).name
+            found.setdefault(name, []).append(Point(one, one.seconds.median, one.while_ratio))
+    return {name: sorted(points, key=lambda point: point.seconds) for name, points in found.items()}
+
+
+def figures(result: RunResult) -> Iterator[Figure]:
+    """A figure for each action that has more than one setting."""
+    for name, points in curves(result).items():
+        if len(points) > 1:
+            yield _figure(name, points, result)
+
+
+def _figure(name: str, points: Sequence[Point], result: RunResult) -> Figure:
+    title = f"{name}: how long it takes, and what it costs meanwhile"
+    described = (f"{_name(p, result)}: {duration(p.seconds)}, {percent(p.ratio.median)}" for p in points)
+    caption = (
+        "Across: how long it took, median. Upwards: how much longer the load's work took while it went on; circle:"
+        " posterior median, thick bar: 95 % HDI, thin bar: 99 % HDI. "
+        + "; ".join(f"{letter}: {_name(p, result)}" for letter, p in zip(ascii_uppercase, points, strict=False))
+        + "."
+    )
+    drawn = drawing(
+        WIDTH, _TOP + _HEIGHT + _FOOT, title, "; ".join(described) + ".", _marks(points, result), name=f"curve-{name}"
+    )
+    return Figure(f"curve-{name}", title, drawn, caption, table(name, points, result))
+
+
+def table(name: str, points: Sequence[Point], result: RunResult) -> Table:
+    """The figure's numbers."""
+    rows = [
+        (
+            _name(p, result),
+            duration(p.seconds),
+            percent(p.ratio.median),
+            hdi_text(p.ratio, p.ratio.hdi95, limits(result.settings)),
+        )
+        for p in points
+    ]
+    titles = ("took", "while it went on", "95 % HDI")
+    return Table(f"Numbers: {name}", [Column(""), *(Column(t, is_number=True) for t in titles)], rows, folded=True)
+
+
+def _marks(points: Sequence[Point], result: RunResult) -> Iterator[Markup]:
+    frame = Frame(_LEFT, _TOP, WIDTH - _RIGHT, _TOP + _HEIGHT)
+    values = [1.0, *limits(result.settings), *(end for p in points for end in p.ratio.hdi99)]
+    is_log = max(values) >= _LOG_FROM
+    up = scale_over(values, frame.bottom, frame.top, is_log=is_log)
+    across = scale_over([p.seconds for p in points], frame.left, frame.right, is_log=True, margin=0.09)
+    rope = [up(limit) for limit in limits(result.settings)]
+    yield rect(frame.left, min(rope), frame.width, max(1.0, max(rope) - min(rope)), "rope")
+    yield from left_axis(frame, up, overhead_ticks(up.low, up.high, 6, in_multiples=is_log))
+    ticks = [Tick(seconds, duration(seconds)) for seconds in log_steps(across.low, across.high, 6)]
+    yield from bottom_axis(frame, across, ticks, "how long it took", width=WIDTH, has_grid=False)
+    yield line(frame.left, up(1.0), frame.right, up(1.0), "zero")
+    for letter, point in zip(ascii_uppercase, points, strict=False):
+        yield from _point(letter, point, across, up)
+
+
+def _point(letter: str, point: Point, across: Scale, up: Scale) -> Iterator[Markup]:
+    x, ratio = across(point.seconds), point.ratio
+    yield line(x, up(ratio.hdi99[0]), x, up(ratio.hdi99[1]), "hdi99")
+    yield line(x, up(ratio.hdi95[0]), x, up(ratio.hdi95[1]), "hdi95")
+    yield circle(x, up(ratio.median), 4.2, "dot")
+    yield text(x + _ASIDE, up(ratio.median) + 4, letter, "label")
+
+
+def _name(point: Point, result: RunResult) -> str:
+    return label(point.measure.condition, result.settings)
