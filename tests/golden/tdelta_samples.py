@@ -42,6 +42,7 @@ from tdelta.records import (
     LedgerItem,
     LedgerKind,
     LedgerLine,
+    LeftInClear,
     Level,
     LoopFacts,
     LuckPrior,
@@ -879,10 +880,14 @@ def acted() -> RunResult:
     )
     given = settings(*conditions, engine="mariadb", workload="order-entry", study="convert", options={})
 
+    clear = (LeftInClear("tables", 0, 31), LeftInClear("redo log", 32, 31), LeftInClear("undo", 0, 0))
+
     def action(of: Condition, seconds: float, ratio: Estimate, **counted: float) -> ActionMeasure:
         took = Typical(0.9 * seconds, seconds, 1.2 * seconds)
         load, cpu = Typical(9.8, 10.1, 10.9), Typical(1.1 * seconds, 1.3 * seconds, 1.4 * seconds)
-        return ActionMeasure(of, str(of.level("during")), 8, took, load, ratio, cpu, Typical(61e6, 64e6, 70e6), counted)
+        return ActionMeasure(
+            of, str(of.level("during")), 8, took, load, ratio, cpu, Typical(61e6, 64e6, 70e6), counted, clear
+        )
 
     actions = (
         action(conditions[2], 8.2, estimate(1.262, 0.03), encrypted_bytes=64e6, tablespaces=9.0),

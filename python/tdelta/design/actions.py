@@ -57,8 +57,13 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             Action("recovery", "a start after a crash, until the first answer", Topic.RECOVERY, is_work=True),
             Action("storm", "all connections opened at once", Topic.RECOVERY, is_work=True, connects=True),
             Action(ENCRYPT, "the database is encrypted", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True),
-            Action("rekey", "the database gets another key", Topic.CHANGE, is_work=True),
-            Action("decrypt", "the database is decrypted", Topic.CHANGE, is_work=True),
+            Action(
+                "rekey", "the database gets another key", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True
+            ),
+            Action(
+                "decrypt", "the database is decrypted", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True
+            ),
+            Action("alter", "its tables are encrypted by statements", Topic.CHANGE, is_during=True, needs_plain=True),
             Action("rotate", "the master key is changed", Topic.CHANGE, is_during=True, needs_encrypted=True),
             Action("throttle", "the server is stopped at times, as planted", None, is_during=True, needs_plain=True),
         )

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tdelta.errors import EnvironmentFault, TdeltaError
 from tdelta.measure.pressure import PressureMeter
@@ -70,6 +70,31 @@ class Act(Protocol):
         """Have the twin as it was, for the next trial; nothing of it is measured."""
 
 
+@runtime_checkable
+class Inspecting(Protocol):
+    """An action after which something is looked for."""
+
+    def inspect(self) -> Mapping[str, int]:
+        """What it has left, by name: asked when the load and it have ended; nothing of it is measured."""
+
+
+THERE, DELETED = "there", "deleted"
+"""Rows that an action leaves in the clear: those that are in the database, and those that were deleted before it."""
+
+_LEFT = "left"
+
+
+def left(rows: str, file_class: str) -> str:
+    """How `Inspecting` names the markers that it found in the clear in files of a class."""
+    return f"{_LEFT}:{rows}:{file_class}"
+
+
+def as_left(counter: str) -> tuple[str, str] | None:
+    """The rows and the class of files that a counter of a trial is of; None of others."""
+    name, *parts = counter.removeprefix(COUNTED).split(":")
+    return (parts[0], parts[1]) if name == _LEFT and len(parts) == 2 else None
+
+
 class _Idle:
     """Nothing goes on."""
 
@@ -107,7 +132,13 @@ class Halt:
         """Wait so long; less where the action is to end."""
         self._asked.wait(seconds)
 
-    def wait_until(self, is_so: Callable[[], bool], what: str, seconds: float = ACTION_SECONDS) -> None:
+    def wait_until(
+        self,
+        is_so: Callable[[], bool],
+        what: str,
+        seconds: float = ACTION_SECONDS,
+        look_again_seconds: float = _LOOK_AGAIN_SECONDS,
+    ) -> None:
         """Look again and again until something is so.
 
         Raises:
@@ -115,7 +146,7 @@ class Halt:
         """
         give_up = time.monotonic() + seconds
         while not is_so():
-            if self._asked.wait(_LOOK_AGAIN_SECONDS):
+            if self._asked.wait(look_again_seconds):
                 raise EnvironmentFault(Refusal.of("action-stopped", what=what))
             if time.monotonic() > give_up:
                 raise EnvironmentFault(Refusal.of("action-in-vain", what=what, seconds=seconds))
@@ -172,6 +203,14 @@ def alone(
         pressure=pressure,
         usage=used + outcome.programs,
     )
+
+
+def inspected(act: Act, measured: Measurement) -> Measurement:
+    """The measurement with what is found after its action, where that is looked for."""
+    if not isinstance(act, Inspecting):
+        return measured
+    found = {f"{COUNTED}{name}": value for name, value in act.inspect().items()}
+    return dataclasses.replace(measured, engine_counters={**measured.engine_counters, **found})
 
 
 def of_recorded(measured: Measurement) -> Measurement:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 
-from tdelta.driver.acting import COUNTED, SECONDS, WHILE_NS, WHILE_WORK
+from tdelta.driver.acting import COUNTED, DELETED, SECONDS, THERE, WHILE_NS, WHILE_WORK, as_left
 from tdelta.inference.costs import panels
 from tdelta.inference.fits import fit_named
 from tdelta.inference.serving import typical
-from tdelta.records import ActionMeasure, Estimate, Measurement, RunSettings, Trial
+from tdelta.records import ActionMeasure, Estimate, LeftInClear, Measurement, RunSettings, Trial
 from tdelta.records.trials import by_condition
 
 _WHILE = "while"
@@ -32,7 +32,8 @@ def action_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple[Act
         if measured := by_key.get(condition.key):
             levels = dict(condition.levels)
             during = levels.get("during")
-            names = [n for n in measured[0].engine_counters if n.startswith(COUNTED) and n != SECONDS]
+            counters = [n for n in measured[0].engine_counters if n.startswith(COUNTED) and n != SECONDS]
+            names = [n for n in counters if as_left(n) is None]
             found.append(
                 ActionMeasure(
                     condition=condition,
@@ -49,9 +50,22 @@ def action_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple[Act
                         )
                         for name in names
                     },
+                    left=_left(measured),
                 )
             )
     return tuple(found)
+
+
+def _left(measured: Sequence[Measurement]) -> tuple[LeftInClear, ...]:
+    """By class of file, in the order in which they were searched first."""
+    most: dict[str, dict[str, int]] = {}
+    for one in measured:
+        for name, count in one.engine_counters.items():
+            if (found := as_left(name)) is not None:
+                rows, file_class = found
+                of_class = most.setdefault(file_class, {THERE: 0, DELETED: 0})
+                of_class[rows] = max(of_class.get(rows, 0), count)
+    return tuple(LeftInClear(name, counts[THERE], counts[DELETED]) for name, counts in most.items())
 
 
 def while_ratios(trials: Sequence[Trial], settings: RunSettings) -> dict[str, Estimate]:

@@ -12,6 +12,18 @@ from tdelta.records.serving import Typical
 
 
 @dataclass(frozen=True, slots=True)
+class LeftInClear:
+    """What a search of a class of a database's files found in the clear after an action: markers, at most in any trial.
+
+    ``there`` are of rows that are in the database, ``deleted`` of rows that were deleted before.
+    """
+
+    file_class: str
+    there: int
+    deleted: int
+
+
+@dataclass(frozen=True, slots=True)
 class ActionMeasure(Finding):
     """The actions of one condition, each a trial, or each beside the load of one.
 
@@ -20,7 +32,8 @@ class ActionMeasure(Finding):
     the load while it goes on: the time for a statement over the plain twins'; None where the action is the trial, and
     where too little was counted (`tdelta.inference.actions`). ``cpu_seconds`` and ``written_bytes`` are the database's,
     for the whole trial. ``counted`` is what the action counted, by its names:
-    medians over the trials.
+    medians over the trials. ``left`` is what a search of the files found in
+    the clear after it, by class of file; empty where nothing is searched.
     """
 
     FINDING = "actions"
@@ -34,3 +47,4 @@ class ActionMeasure(Finding):
     cpu_seconds: Typical
     written_bytes: Typical
     counted: Mapping[str, float]
+    left: tuple[LeftInClear, ...] = ()

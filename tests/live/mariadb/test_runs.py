@@ -109,7 +109,7 @@ class TestMariadbRuns(ServerRuns):
     @classmethod
     def acted(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPlace, Any]]:
         """A run in which plain twins are encrypted while their load goes on, or throttled by as much as was planted."""
-        acts = "during=encrypt,throttle:percent=40:seconds=1,throttle:seconds=1"
+        acts = "during=encrypt,rekey,throttle:percent=40:seconds=1,throttle:seconds=1"
         for place in occupied(cls.engine, tmp_path_factory.mktemp("acted")):
             yield place, place.measured(*ALONE, "--size", "2MB", "--vary", acts, "--vary", "cipher=aes-128")
 
@@ -125,6 +125,16 @@ class TestMariadbRuns(ServerRuns):
         assert all(trial["engine_counters"]["action_tablespaces"] > 0 for trial in trials), "none was plain"
         others = [trial for trial in place.trials() if trial["during"] == "nothing"]
         assert not any("action_ns" in trial["engine_counters"] for trial in others)
+
+    def test_pages_that_were_free_stay_in_the_clear_after_background_encryption_and_not_after_a_rebuild(
+        self, acted: tuple[ServerPlace, Any]
+    ) -> None:
+        found = {
+            (measure["action"], one["file_class"]): one for measure in acted[1]["actions"] for one in measure["left"]
+        }
+        assert found["encrypt", "tables"]["there"] == 0 < found["encrypt", "tables"]["deleted"]
+        assert found["rekey", "tables"]["there"] == found["rekey", "tables"]["deleted"] == 0
+        assert found["encrypt", "redo log"]["deleted"] > 0, "the redo log is switched at a start only"
 
     def test_a_planted_harm_is_found_inside_its_interval_and_none_where_none_was_planted(
         self, acted: tuple[ServerPlace, Any]

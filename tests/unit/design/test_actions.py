@@ -28,7 +28,7 @@ def test_a_level_is_a_name_with_knobs() -> None:
     ],
 )
 def test_what_is_no_knob_is_refused(level: str) -> None:
-    with pytest.raises(UsageError, match="expected one of nothing, encrypt, rotate"):
+    with pytest.raises(UsageError, match="expected one of nothing, encrypt, rekey"):
         parse_level("during", level)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tdelta.driver.acting import SECONDS, WHILE_NS, WHILE_WORK
+from tdelta.driver.acting import DELETED, SECONDS, THERE, WHILE_NS, WHILE_WORK, left
 from tdelta.inference.actions import action_measures, while_ratios
-from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
+from tdelta.records import Condition, LeftInClear, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 
 def of(during: str, role: Role = Role.TREATMENT) -> Condition:
@@ -69,6 +69,17 @@ def test_the_measures_have_it_beside_how_long_it_took() -> None:
     found = action_measures(trials(5), SETTINGS)
     assert [one.condition for one in found] == list(CONDITIONS[2:])
     assert all(one.while_ratio is not None and one.seconds.median == pytest.approx(0.6) for one in found)
+
+
+def test_what_is_left_in_the_clear_is_the_most_of_any_trial_by_class_of_file() -> None:
+    found = trials(5, rounds=1, blocks=2)
+    acts = [t for t in found if t.condition == CONDITIONS[4]]
+    for trial, markers in zip(acts, (3, 0), strict=True):
+        counters = {left(DELETED, "tables"): markers, left(THERE, "tables"): 0, left(THERE, "redo log"): 2}
+        trial.measurement.engine_counters.update({f"action_{n}": c for n, c in counters.items()})  # type: ignore[attr-defined]
+    (measure,) = (one for one in action_measures(found, SETTINGS) if one.condition == CONDITIONS[4])
+    assert measure.left == (LeftInClear("tables", 0, 3), LeftInClear("redo log", 2, 0))
+    assert measure.counted == {}, "what is left is no count of the action's"
 
 
 def test_a_database_that_counts_no_statements_has_no_ratio() -> None:

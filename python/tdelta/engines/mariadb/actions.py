@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tdelta.driver.acting import Outcome
+from tdelta.engines.servers import DATABASE
+from tdelta.engines.shared.mysql_evidence import FILES
 from tdelta.engines.shared.private.actions import ServerAction, Site
+from tdelta.engines.shared.private.disk import DiskPeak
+from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
 from tdelta.engines.shared.private.restarts import LogSql, restarts
 from tdelta.engines.shared.sessions import Asking
 
@@ -19,7 +23,8 @@ _LOG = LogSql(
 
 _THREADS = 4
 _IOPS = 100
-"""Four threads, as encrypted twins have; MariaDB's own default of innodb_encryption_rotation_iops."""
+_FASTEST = 100_000
+"""Four threads, as encrypted twins have; MariaDB's own default of innodb_encryption_rotation_iops; no limit."""
 
 _ENCRYPTED = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE MIN_KEY_VERSION > 0"
 _ALL = "SELECT COUNT(*) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME <> 'innodb_temporary'"
@@ -27,58 +32,191 @@ _ALL = "SELECT COUNT(*) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAM
 
 _BUSY = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE ROTATING_OR_FLUSHING = 1"
 _BYTES = "SELECT SUM(FILE_SIZE) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME <> 'innodb_temporary'"
+_LOOK_AGAIN_SECONDS = 0.05
+"""Whoever looks oftener is a load."""
+
+NEW_KEY = 3
+"""The number of the key that `Rekey` changes to. The plugin file_key_management has one version of each key."""
+
+_REMAINS = RemainsSql(
+    rules=FILES,
+    hexadecimal="HEX({})",
+    literal="X'{}'",
+    bytes_type="VARBINARY({})",
+    settle=("SET GLOBAL innodb_max_purge_lag_wait = 0", "SET GLOBAL innodb_log_checkpoint_now = ON"),
+)
 
 
-class Encrypt:
-    """InnoDB's tablespaces, encrypted by background threads (knobs ``threads``, ``iops``), and decrypted again.
+class _Conversion:
+    """What conversions have in common: a connection, rows to look for afterwards, how much disk they take.
 
     The redo log and temporary files stay as they are: they are switched with a start of the server only.
     """
 
+    leaves = True
+    """Whether it is searched for what is left in the clear."""
+
     def __init__(self, site: Site) -> None:
         self._site = site
         self._session: Asking | None = None
+        self._remains: Remains | None = None
 
     def prepare(self) -> None:
-        """Connect, and say how fast."""
+        """Connect, have the twin as it is to be before, plant rows."""
         self._session = self._site.connect()
-        iops = self._site.knobs.get("iops", _IOPS)
-        self._session.run(f"SET GLOBAL innodb_encryption_rotation_iops = {iops}")
+        if self.leaves:
+            self._remains = Remains(self._site, _REMAINS, self._session)
+            self._remains.plant()
+        self._begin()
 
     def perform(self) -> Outcome:
-        """Switch encryption on, and wait until no tablespace is plain."""
-        all_of_them, before, size = self._number(_ALL), self._number(_ENCRYPTED), self._number(_BYTES)
-        self._run(f"SET GLOBAL innodb_encryption_threads = {self._site.knobs.get('threads', _THREADS)}")
-        self._run("SET GLOBAL innodb_encrypt_tables = ON")
-        what = "every tablespace is encrypted"
-        self._site.halt.wait_until(lambda: self._number(_ENCRYPTED) >= all_of_them and self._number(_BUSY) == 0, what)
-        return Outcome({"tablespaces": all_of_them - before, "encrypted_bytes": size})
+        """Do it, and say how much more than before the data took on the disk at most."""
+        peak = DiskPeak(self._site.recipe)
+        with peak.watched():
+            counted = self._convert()
+        return Outcome({**counted, "disk_more_bytes": peak.more_bytes})
+
+    def inspect(self) -> Mapping[str, int]:
+        """What is left in the clear."""
+        return {} if self._remains is None else self._remains.search()
 
     def undo(self) -> None:
-        """Decrypt, as fast as that goes."""
+        """Have the twin plain again, as fast as that goes, and without the rows."""
         if self._session is None:
             return
         try:
-            self._run("SET GLOBAL innodb_encryption_rotation_iops = 100000")
-            self._run(f"SET GLOBAL innodb_encryption_threads = {_THREADS}")
-            self._run("SET GLOBAL innodb_encrypt_tables = OFF")
-            self._site.halt.wait_until(
-                lambda: self._number(_ENCRYPTED) == self._number(_BUSY) == 0, "no tablespace waits to be decrypted"
-            )
-            self._run("SET GLOBAL innodb_encryption_threads = 0")
+            self._end()
+            if self._remains is not None:
+                self._remains.remove()
         finally:
             self._session.close()
 
-    def _run(self, sql: str) -> None:
+    def _begin(self) -> None:
+        """Have the twin as it is to be before."""
+
+    def _convert(self) -> Mapping[str, int]:
+        """Convert; what was counted."""
+        raise NotImplementedError
+
+    def _end(self) -> None:
+        """Have it plain."""
+        raise NotImplementedError
+
+    def _run(self, *statements: str) -> None:
         assert self._session is not None  # noqa: S101 - prepared
-        self._session.run(sql)
+        for statement in statements:
+            self._session.run(statement)
 
     def _number(self, query: str) -> int:
         assert self._session is not None  # noqa: S101 - prepared
         return int(float(self._session.rows(query)[1][0][0] or 0))
 
 
+class _Background(_Conversion):
+    """InnoDB's tablespaces, by background threads (knobs ``threads``, ``iops``)."""
+
+    def _encrypt(self, threads: int, iops: int) -> None:
+        """Until no tablespace is plain."""
+        all_of_them = self._number(_ALL)
+        self._switch("ON", threads, iops)
+        self._site.halt.wait_until(
+            lambda: self._number(_ENCRYPTED) >= all_of_them and self._number(_BUSY) == 0,
+            "every tablespace is encrypted",
+            look_again_seconds=_LOOK_AGAIN_SECONDS,
+        )
+
+    def _decrypt(self, threads: int, iops: int) -> None:
+        """Until every one is."""
+        self._switch("OFF", threads, iops)
+        self._site.halt.wait_until(
+            lambda: self._number(_ENCRYPTED) == self._number(_BUSY) == 0,
+            "no tablespace waits to be decrypted",
+            look_again_seconds=_LOOK_AGAIN_SECONDS,
+        )
+        self._run("SET GLOBAL innodb_encryption_threads = 0")
+
+    def _switch(self, to: str, threads: int, iops: int) -> None:
+        self._run(
+            f"SET GLOBAL innodb_encryption_rotation_iops = {iops}",
+            f"SET GLOBAL innodb_encryption_threads = {threads}",
+            f"SET GLOBAL innodb_encrypt_tables = {to}",
+        )
+
+    @property
+    def _asked(self) -> tuple[int, int]:
+        """Threads and iops, as the level says."""
+        return self._site.knobs.get("threads", _THREADS), self._site.knobs.get("iops", _IOPS)
+
+    def _end(self) -> None:
+        self._decrypt(_THREADS, _FASTEST)
+
+
+class Encrypt(_Background):
+    """They are encrypted."""
+
+    def _convert(self) -> Mapping[str, int]:
+        before, size = self._number(_ENCRYPTED), self._number(_BYTES)
+        self._encrypt(*self._asked)
+        return {"tablespaces": self._number(_ENCRYPTED) - before, "converted_bytes": size}
+
+
+class Decrypt(_Background):
+    """They are decrypted; before, they were encrypted as fast as that goes."""
+
+    leaves = False
+
+    def _begin(self) -> None:
+        self._encrypt(_THREADS, _FASTEST)
+
+    def _convert(self) -> Mapping[str, int]:
+        before, size = self._number(_ENCRYPTED), self._number(_BYTES)
+        self._decrypt(*self._asked)
+        return {"tablespaces": before, "converted_bytes": size}
+
+
+class _Altered(_Conversion):
+    """The run's tables, one after another, by statements that rebuild each."""
+
+    def _alter(self, what: str) -> None:
+        for table in (*self._site.tables, DELETED_TABLE):
+            if self._site.halt.is_asked:
+                break
+            self._run(f"ALTER TABLE `{table}` {what}")
+
+    def _converted(self) -> Mapping[str, int]:
+        names = ", ".join(f"'{DATABASE}/{table}'" for table in self._site.tables)
+        size = f"SELECT SUM(FILE_SIZE) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME IN ({names})"
+        return {"tablespaces": len(self._site.tables) + 1, "converted_bytes": self._number(size)}
+
+    def _end(self) -> None:
+        self._alter("ENCRYPTED = DEFAULT ENCRYPTION_KEY_ID = 1")
+
+
+class Alter(_Altered):
+    """They are encrypted."""
+
+    def _convert(self) -> Mapping[str, int]:
+        self._alter("ENCRYPTED = YES")
+        return self._converted()
+
+
+class Rekey(_Altered):
+    """They, encrypted before, get another key."""
+
+    def _begin(self) -> None:
+        self._alter("ENCRYPTED = YES")
+
+    def _convert(self) -> Mapping[str, int]:
+        self._alter(f"ENCRYPTION_KEY_ID = {NEW_KEY}")
+        return self._converted()
+
+
+_KNOBS = ("threads", "iops")
+
 ACTIONS: Mapping[str, ServerAction] = {
     **restarts(_LOG),
-    "encrypt": ServerAction(Encrypt, "innodb_encrypt_tables = ON", ("threads", "iops"), is_during=True),
+    "encrypt": ServerAction(Encrypt, "innodb_encrypt_tables = ON", _KNOBS, is_during=True),
+    "decrypt": ServerAction(Decrypt, "innodb_encrypt_tables = OFF", _KNOBS, is_during=True),
+    "alter": ServerAction(Alter, "ALTER TABLE ... ENCRYPTED = YES", is_during=True),
+    "rekey": ServerAction(Rekey, f"ALTER TABLE ... ENCRYPTION_KEY_ID = {NEW_KEY}", is_during=True),
 }

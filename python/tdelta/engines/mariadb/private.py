@@ -9,12 +9,13 @@ pages from any key (docs/engines/mariadb.md), so the cipher that is observed is 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.driver.servers.recipes import Command, Place, Recipe
-from tdelta.engines.mariadb.actions import ACTIONS
+from tdelta.engines.mariadb.actions import ACTIONS, NEW_KEY
 from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.mariadb.replication import REPLICATION
@@ -290,6 +291,9 @@ def _key_file(place: Place) -> Path:
 
 
 def _key_lines(cipher: MariadbCipher, key: str) -> str:
-    """Key 1 is for data and logs, key 2 for temporary files (mariadb.com/kb, "Encryption Key Management")."""
-    digits = key[: cipher.digits]
-    return f"1;{digits}\n2;{digits}\n"
+    """Key 1 is for data and logs, key 2 for temporary files (mariadb.com/kb, "Encryption Key Management").
+
+    One more is there for tables whose key is changed.
+    """
+    digits, others = key[: cipher.digits], hashlib.sha256(key.encode()).hexdigest()[: cipher.digits]
+    return f"1;{digits}\n2;{digits}\n{NEW_KEY};{others}\n"

@@ -12,7 +12,7 @@ from tdelta.driver.acting import ACTION_SECONDS, Outcome, difference
 from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.driver.servers.server import Server
 from tdelta.engines.shared.private.actions import ServerAction, Site
-from tdelta.engines.shared.private.instances import allocated_bytes, kept
+from tdelta.engines.shared.private.disk import allocated_bytes, kept
 from tdelta.engines.shared.private.restarts import LogSql, Started, restarts
 from tdelta.errors import EnvironmentFault
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tdelta.design.actions import ACTIONS, parse_action
-from tdelta.records import ActionMeasure, RunResult, Typical
+from tdelta.records import ActionMeasure, LeftInClear, RunResult, Typical
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import action_label, condition_label
 from tdelta.report.page.blocks import Block, Column, Paragraph
@@ -28,6 +28,10 @@ _CURVE_NOTE = (
     "Work takes: the time for a statement of the load while the action goes on, over the plain twins' with nothing"
     " beside them. The verdict is of whole trials, in which an action that ends before its load is diluted."
 )
+_LEFT_NOTE = (
+    "All files of the server, searched when the action had ended and everything was written: for rows that are there,"
+    " and for rows that were deleted before, of which whole pages were free."
+)
 _HEADINGS = ("seconds", "load, s", "CPU, s", "written")
 
 
@@ -42,7 +46,34 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
         for one in group:
             cells = (_number(one.seconds), _number(one.load_seconds), _number(one.cpu_seconds), _bytes(one))
             table.add_row(f"  {condition_label(one.condition, result.settings)}", *cells, ", ".join(_counted(one)))
-    return [table, Text(), *paragraph(_NOTE, width, "dim"), *_curves(result, width)]
+    return [table, Text(), *paragraph(_NOTE, width, "dim"), *_curves(result, width), *_remains(result, width)]
+
+
+def _remains(result: RunResult, width: int) -> list[Text | Table]:
+    """What lies in the clear after each kind of action; nothing where nothing was searched."""
+    found: list[Text | Table] = []
+    for action, left in _left(result).items():
+        table = plain_table(((f"after {action}", False), ("rows", False), ("deleted rows", False)))
+        for one in left:
+            table.add_row(one.file_class, _in_clear(one.there), _in_clear(one.deleted))
+        found += [Text(), table]
+    return [*found, Text(), *paragraph(_LEFT_NOTE, width, "dim")] if found else []
+
+
+def _left(result: RunResult) -> dict[str, list[LeftInClear]]:
+    """By action, whatever its knobs: each class of files, with the most that was found after any."""
+    found: dict[str, dict[str, LeftInClear]] = {}
+    for measure in result.of(ActionMeasure):
+        for one in measure.left:
+            of = found.setdefault(parse_action(measure.action).name, {})
+            known = of.get(one.file_class, one)
+            most = max(one.there, known.there), max(one.deleted, known.deleted)
+            of[one.file_class] = LeftInClear(one.file_class, *most)
+    return {action: list(of.values()) for action, of in found.items()}
+
+
+def _in_clear(markers: int) -> str:
+    return "in the clear" if markers else "not found"
 
 
 def _curves(result: RunResult, width: int) -> list[Text | Table]:
@@ -78,7 +109,17 @@ def blocks(result: RunResult) -> list[Block]:
         PageTable("Actions, side by side", columns, rows),
         PageTable("What each counted", [Column(""), Column("medians")], counted),
         *_curve_blocks(result),
+        *_left_blocks(result),
     ]
+
+
+def _left_blocks(result: RunResult) -> Iterator[Block]:
+    found = _left(result)
+    for action, left in found.items():
+        rows = [(one.file_class, _in_clear(one.there), _in_clear(one.deleted)) for one in left]
+        yield PageTable(f"What is in the clear after {action}", [*map(Column, ("files", "rows", "deleted rows"))], rows)
+    if found:
+        yield Paragraph(_LEFT_NOTE, "note")
 
 
 def _curve_blocks(result: RunResult) -> Iterator[Block]:

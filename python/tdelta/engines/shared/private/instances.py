@@ -13,7 +13,6 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from tdelta.design import stream
@@ -32,6 +31,7 @@ from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import LOOK_SECONDS, Worker
 from tdelta.engines.servers import DATABASE, CallsPriced, Flushed, PriceSql, Proven, ServerEngine, ServerSettings
 from tdelta.engines.shared.private.actions import Acts, CountsWork, MakeRecipe, Site
+from tdelta.engines.shared.private.disk import allocated_bytes, kept
 from tdelta.engines.shared.private.exposure import Files, ServerExposure
 from tdelta.engines.shared.private.pricing import page_prices_of
 from tdelta.engines.shared.private.replicas import Replica
@@ -57,8 +57,6 @@ _PROOF_CIPHER = "aes-128"
 _PROOF_PAGES = 2000
 _PRICE_RUNS = 5
 _PROOF_RUNS = 3
-_BLOCK_BYTES = 512
-"""The unit of `st_blocks`."""
 
 
 class Instance:
@@ -363,7 +361,8 @@ class ServerTwin:
                 seconds = job.deadline_seconds + _GRACE_SECONDS
                 answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json(), checkpoint=False)
             used = self._worker.ask("end_outside", seconds=_SETTLE_SECONDS)
-            return acting.of_recorded(beside.added(with_server(measurement(answer), used)))
+            measured = acting.of_recorded(beside.added(with_server(measurement(answer), used)))
+            return measured if self._halt.is_asked else acting.inspected(act, measured)
 
     @contextlib.contextmanager
     def _counting(self) -> Iterator[Callable[[], int] | None]:
@@ -512,18 +511,3 @@ def _cpu_seconds(used: Mapping[str, Any]) -> float:
 def _load_seed(job: TrialJob) -> int:
     """A command's seed: of the block, the same for all its twins."""
     return int(stream(job.seed, "load command", job.stream).integers(1 << 31))
-
-
-def allocated_bytes(folder: Path) -> int:
-    """What the files below a folder take on the disk: compressed pages leave holes."""
-    sizes = []
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):  # a server removes files as it goes
-            if path.is_file():
-                sizes.append(path.stat().st_blocks * _BLOCK_BYTES)
-    return sum(sizes)
-
-
-def kept(recipe: Recipe) -> Path:
-    """The folder in which the data of a stopped server lies: encrypted files where a file system encrypts."""
-    return recipe.place.data if recipe.mount is None else recipe.mount.ciphertext

@@ -24,8 +24,8 @@ from tdelta.driver.user_data import Additions, Completed, Inventory, Observer, T
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, RestorableEngine, ServerSettings
 from tdelta.engines.shared.describing import describe
+from tdelta.engines.shared.private.disk import allocated_bytes
 from tdelta.engines.shared.private.filling import loading, make_database, restore_dump, settle_rows
-from tdelta.engines.shared.private.instances import allocated_bytes
 from tdelta.engines.shared.private.restore import is_strict
 from tdelta.engines.shared.sessions import WorkerSession, asking
 from tdelta.errors import DatabaseFault, ServerLost
