@@ -59,6 +59,6 @@ def test_all_that_an_engine_does_not_have_is_refused_at_once() -> None:
 
 
 def test_a_base_backup_encrypts_nothing_where_the_server_itself_encrypts() -> None:
-    assert of_postgres(PgTde()).keys() == _RESTARTS
-    with pytest.raises(UsageError, match="during=encrypt: it has none"):
+    assert of_postgres(PgTde()).keys() == _RESTARTS | {"throttle"}
+    with pytest.raises(UsageError, match="during=encrypt: it has throttle"):
         check({"during": ("encrypt",)}, of_postgres(PgTde()))
