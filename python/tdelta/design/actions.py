@@ -17,9 +17,6 @@ from tdelta.design.topics import Topic
 NOTHING = "nothing"
 """The level of ``during`` of every baseline."""
 
-ENCRYPT = "encrypt"
-"""The action by which plain twins become encrypted ones."""
-
 _KNOB = re.compile(r"([a-z]+(?:-[a-z]+)*)=([1-9][0-9]{0,8})")
 
 
@@ -42,6 +39,11 @@ class Action:
     needs_encrypted: bool = False
     connects: bool = False
 
+    @property
+    def needs_keys(self) -> bool:
+        """Whether plain twins that it goes on beside must have keys."""
+        return self.needs_plain and self.topic is Topic.CHANGE
+
 
 ACTIONS: Mapping[str, Action] = MappingProxyType(
     {
@@ -56,7 +58,9 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             ),
             Action("recovery", "a start after a crash, until the first answer", Topic.RECOVERY, is_work=True),
             Action("storm", "all connections opened at once", Topic.RECOVERY, is_work=True, connects=True),
-            Action(ENCRYPT, "the database is encrypted", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True),
+            Action(
+                "encrypt", "the database is encrypted", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True
+            ),
             Action(
                 "rekey", "the database gets another key", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True
             ),

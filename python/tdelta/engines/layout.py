@@ -90,6 +90,11 @@ class RunLayout:
         return frozenset(parse_action(level).name for level in levels) & ACTIONS.keys()
 
     @property
+    def converts(self) -> bool:
+        """Whether plain twins of the run are encrypted, or have been."""
+        return any(ACTIONS[name].needs_keys for name in self.acts)
+
+    @property
     def connects(self) -> bool:
         """Whether opening connections is part of what is measured."""
         return self.workload.connects or connects(self.work(condition) for condition in self.conditions)

@@ -39,6 +39,24 @@ def test_an_embedded_run_takes_a_file_for_each_condition() -> None:
     assert one.open_files == 0
 
 
+@pytest.mark.parametrize("asked", ["encrypt", "rekey", "decrypt"])
+def test_a_rewrite_takes_its_copies_beside_the_files(asked: str) -> None:
+    of = {"scope": None, "size_bytes": 100_000_000}
+    opened, rewritten = (needs(engine="sqlite", vary={"work": (work,)}, **of) for work in ("restart", asked))
+    assert rewritten.disk_bytes == opened.disk_bytes + 300_000_000
+    opened, copied = (needs(engine="duckdb", vary={"work": (work,)}, **of) for work in ("restart", asked))
+    assert copied.disk_bytes == opened.disk_bytes + 130_000_000
+
+
+@pytest.mark.parametrize("asked", ["encrypt", "decrypt", "alter", "rekey"])
+def test_plain_twins_that_are_converted_have_keys_and_disk_for_a_copy(asked: str) -> None:
+    plain, converted = (made(vary={"during": (level,)}) for level in ("throttle", asked))
+    assert {plain.twin_settings(c, 0).becomes for c in plain.conditions} == {""}
+    assert {converted.twin_settings(c, 0).becomes for c in converted.conditions} == {"aes-256"}
+    few, many = (of.engine.estimate(of.layout) for of in (plain, converted))
+    assert many.disk_bytes > few.disk_bytes
+
+
 def test_conditions_that_share_a_server_share_its_disk_and_its_cache() -> None:
     alone, sharing = needs(vary={**SWEEP, "threads": (16,)}), needs(vary=SWEEP)
     assert sharing.disk_bytes == alone.disk_bytes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from tdelta.design.actions import ENCRYPT
 from tdelta.engines.capabilities import Engine
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key, instances_of
 from tdelta.engines.servers import Footprint, ServerSettings
@@ -25,6 +24,9 @@ _FILE_PRICE_SECONDS = 1.0
 _WORKER_BYTES = 60_000_000
 _FILE_GROWTH = 1.3
 """A twin's file with its write-ahead log and the rows its trials add, over the file as loaded."""
+
+_REWRITTEN_FILES = 3
+"""What one twin's rewrite has at once: a copy of the file, the new file or the pages that it takes, and the journal."""
 
 # Of DuckDB. Guesses on the safe side: its files are compressed, and smaller than SQLite's, whose size is what is known.
 _GENERATED_SIZES = 1.4
@@ -95,7 +97,7 @@ def of_files(engine: Engine, layout: RunLayout, *, times_calls: bool) -> Resourc
     is_own = layout.copy is not None
     read = size / _ROWS_BYTES_PER_SECOND
     return ResourceEstimate(
-        disk_bytes=round(size * (kinds + conditions * _FILE_GROWTH)),
+        disk_bytes=round(size * (kinds + conditions * _FILE_GROWTH + _REWRITTEN_FILES * layout.converts)),
         memory_bytes=sum(_WORKER_BYTES + engine.settings(layout, c, size).cache_bytes for c in layout.conditions),
         open_files=0,
         stage_seconds=size / _STAGED_BYTES_PER_SECOND if is_own else 0.0,
@@ -120,7 +122,7 @@ def of_servers(engine: Engine, layout: RunLayout, footprint: Footprint, *, price
     started = data / _COPY_BYTES_PER_SECOND + footprint.start_seconds
     copies = 2 if layout.has_replicas else 1  # a replica is another server on the same data
     strata, servers = len(layout.strata), len({instance_key(c[0], factors) for c in layout.strata.values()})
-    converted = 1 if ENCRYPT in layout.acts else 0  # a copy of one twin's tables, or a server, at a time
+    converted = 1 if layout.converts else 0  # a copy of one twin's tables, or a server, at a time
     return ResourceEstimate(
         disk_bytes=round((kinds + copies * len(instances) + converted) * (data + footprint.disk_bytes)),
         memory_bytes=max(
@@ -167,9 +169,10 @@ def of_analytic_files(engine: Engine, layout: RunLayout) -> ResourceEstimate:
     """The files of rows, a load for each kind, and a file and a process for each condition."""
     size, kinds, conditions = layout.size_bytes, len(templates(engine, layout)), len(layout.conditions)
     settings = [engine.settings(layout, condition, size) for condition in layout.conditions]
+    copies = conditions + layout.converts  # one twin's rows at a time are copied into a new file
     read, ciphers = size / _ROWS_BYTES_PER_SECOND, {(s.cipher, s.aes_instructions) for s in settings}
     return ResourceEstimate(
-        disk_bytes=round(size * (_GENERATED_SIZES + kinds + conditions * _FILE_GROWTH)) + _SPILL_BYTES,
+        disk_bytes=round(size * (_GENERATED_SIZES + kinds + copies * _FILE_GROWTH)) + _SPILL_BYTES,
         memory_bytes=max(
             _ANALYTIC_LOADING_BYTES,
             sum(_ANALYTIC_WORKER_BYTES + (one.memory_mib << 20) for one in settings) + _BLOCK_PRICE_BYTES,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from tdelta.design.actions import ENCRYPT, parse_action
+from tdelta.design.actions import parse_action
 from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.engines.capabilities import Cautioned, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
@@ -100,7 +100,7 @@ class PrivateDriver:
 
     def _becomes(self, layout: RunLayout) -> str:
         """What plain twins are encrypted with beside their load: the first of the run's ciphers, or the engine's."""
-        if ENCRYPT not in layout.acts:
+        if not layout.converts:
             return ""
         return next(cipher for cipher in (*layout.ciphers, *self.engine.ciphers) if cipher != "none")
 
