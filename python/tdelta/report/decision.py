@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from tdelta.design.actions import ACTIONS, NOTHING, parse_action
 from tdelta.design.layout import PLAIN
 from tdelta.design.topics import Topic
-from tdelta.engines.registry import profile
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
 from tdelta.records import (
@@ -329,13 +328,8 @@ def _rank(state: EvidenceState) -> int:
 
 
 def _unmeasured(known: set[Topic], engine: str) -> Iterator[Unmeasured]:
-    """Topics without a line: measured by a plain run, by an action as a level, or by a study."""
-    is_beside = profile(engine).is_server  # servers are changed beside a load, files by themselves
-    by_topic: dict[Topic, str] = {}
-    for action in ACTIONS.values():
-        factor = "during" if action.is_during and (is_beside or not action.is_work) else "work"
-        by_topic.setdefault(action.topic, f"--vary {factor}={action.name}")
-    by_topic |= {one.topic: one.name for one in studies() if one.runs} | {Topic.DAILY: ""}
+    """Topics without a line: measured by a plain run, or by a study."""
+    by_topic = {one.topic: one.name for one in studies() if one.runs_on(engine)} | {Topic.DAILY: ""}
     for topic in Topic:
         if topic not in known:
             words = ("tdelta run", by_topic.get(topic), f"--engine {engine}")

@@ -49,6 +49,11 @@ class Study:
         own = self.by_engine.get(engine or self.settings.get("engine", ""), {})
         return {**self.settings, **own, **(self.at_published_scale if scale == PUBLISHED_SCALE else {})}
 
+    def runs_on(self, engine: str) -> bool:
+        """Whether it runs on that engine: on its own and those that it has settings for, or on any."""
+        own = self.settings.get("engine")
+        return self.runs and (own is None or engine in (own, *self.by_engine))
+
     @property
     def figures(self) -> tuple[PublishedFigure, ...]:
         """What was published, figure by figure, with its source; empty where nothing comparable was."""
@@ -68,6 +73,12 @@ _CONVERSIONS = (
     "encrypt:threads=16:iops=10000",
 )
 """Every setting of the curve of ``convert``: threads and iops far apart, so that it shows which of them matters."""
+
+_REWRITES: Mapping[str, Any] = {
+    "vary": {"work": ("encrypt", "rekey", "decrypt")},
+    "trial_seconds": 0.5,
+    "discard_seconds": 0.0,
+}
 
 _STUDIES = (
     Study(
@@ -300,6 +311,7 @@ _STUDIES = (
             "max_rounds": 3,
             "max_seconds": 840.0,
         },
+        {"mysql": {}, "postgres": {}},
         topic=Topic.REPLICATION,
     ),
     Study(
@@ -308,7 +320,7 @@ _STUDIES = (
         "no figures: how long a crash takes to recover from with an encrypted log, Percona names as not measured",
         True,
         "MariaDB, or --engine mysql, postgres: stop and start, a start with 8 and 32 MB of log to be read, 64"
-        " connections; what opens the keys is part of each start",
+        " connections; what opens the keys is part of each start. Of sqlite and duckdb the file is opened anew",
         {
             "engine": "mariadb",
             "vary": {"work": ("restart", "recovery:mb=8", "recovery:mb=32", "storm")},
@@ -318,15 +330,22 @@ _STUDIES = (
             "max_rounds": 4,
             "max_seconds": 840.0,
         },
+        {
+            "mysql": {},
+            "postgres": {},
+            "sqlite": {"vary": {"work": ("restart", "storm")}},
+            "duckdb": {"vary": {"work": ("restart",)}},
+        },
         topic=Topic.RECOVERY,
     ),
     Study(
         "convert",
         "a database is encrypted while its load goes on: how long that takes against what it costs meanwhile",
-        "few figures: SQL Server about 30 s for just under 1 GB; MariaDB's threads took both CPUs for 20 minutes",
+        "few figures: SQL Server about 30 s for just under 1 GB; MariaDB's threads once took both CPUs to no end",
         True,
         "MariaDB: background encryption with five settings of threads and iops, beside order entry on data larger than"
-        " the buffer pool; each twin is decrypted again before its next trial",
+        " the buffer pool; each twin is decrypted again before its next trial. Or --engine mysql: tables one after"
+        " another, and the master key; postgres: a base backup at three rates; sqlite, duckdb: the file, by itself",
         {
             "engine": "mariadb",
             "vary": {"during": _CONVERSIONS},
@@ -338,6 +357,12 @@ _STUDIES = (
             "min_rounds": 2,
             "max_rounds": 4,
             "max_seconds": 870.0,
+        },
+        {
+            "mysql": {"vary": {"during": ("encrypt", "rotate")}},
+            "postgres": {"vary": {"during": ("encrypt:rate=25", "encrypt:rate=100", "encrypt")}},
+            "sqlite": _REWRITES,
+            "duckdb": _REWRITES,
         },
         topic=Topic.CHANGE,
     ),

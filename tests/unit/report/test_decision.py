@@ -106,14 +106,14 @@ def test_what_nobody_measured_is_named_with_the_command_that_would() -> None:
     named = {one.topic: one.command for one in decide([SPILLING]).unmeasured}
     assert named[Topic.DAILY] == "tdelta run --engine sqlite"
     assert named[Topic.CAPACITY] == "tdelta run capacity --engine sqlite"
-    assert named[Topic.CHANGE] == "tdelta run --vary work=encrypt --engine sqlite"
-    assert named[Topic.RECOVERY] == "tdelta run --vary work=restart --engine sqlite"
-    assert named[Topic.BACKUP] is None
+    assert named[Topic.CHANGE] == "tdelta run convert --engine sqlite"
+    assert named[Topic.RECOVERY] == "tdelta run restart --engine sqlite"
+    assert named[Topic.BACKUP] is named[Topic.REPLICATION] is None
     assert set(named) == set(Topic) - {Topic.TEMPORARY}
     on_server = {
         one.topic: one.command for one in decide([as_run(s.spilling(), "20261121-ssss", study="spill")]).unmeasured
     }
-    assert on_server[Topic.CHANGE] == "tdelta run --vary during=encrypt --engine mariadb"
+    assert on_server[Topic.CHANGE] == "tdelta run convert --engine mariadb"
 
 
 def test_a_sentence_has_figures_of_what_was_decided_only() -> None:

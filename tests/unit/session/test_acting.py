@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tdelta.engines.mariadb.actions import ACTIONS as OF_MARIADB
 from tdelta.engines.mysql.actions import ACTIONS as OF_MYSQL
 from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.protection import Protection
@@ -44,6 +45,13 @@ def test_what_an_engine_has_is_taken(protection: Protection) -> None:
         check({"during": ("nothing", "encrypt")}, actions)
     check({"during": ("rotate:times=9",)}, OF_MYSQL)
     check({"during": ("encrypt:rate=9",)}, of_postgres(protection))
+
+
+@pytest.mark.parametrize("study", ["convert", "restart"])
+def test_a_server_has_what_the_studies_do_to_it(study: str) -> None:
+    check(RunRequest(study=study).design.vary, OF_MARIADB)
+    check(RunRequest(study=study, engine="mysql").design.vary, OF_MYSQL)
+    check(RunRequest(study=study, engine="postgres").design.vary, of_postgres(_GOCRYPTFS))
 
 
 def test_all_that_an_engine_does_not_have_is_refused_at_once() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.errors import EnvironmentFault, StorageFault
 from tdelta.session import RunRequest, conduct, dry_run
 from tdelta.session.planning import Plan, plan
@@ -40,7 +41,8 @@ def test_an_embedded_run_takes_a_file_for_each_condition() -> None:
 
 
 @pytest.mark.parametrize("asked", ["encrypt", "rekey", "decrypt"])
-def test_a_rewrite_takes_its_copies_beside_the_files(asked: str) -> None:
+def test_a_rewrite_takes_its_copies_beside_the_files(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DuckdbEngine, "require", lambda _self: None)
     of = {"scope": None, "size_bytes": 100_000_000}
     opened, rewritten = (needs(engine="sqlite", vary={"work": (work,)}, **of) for work in ("restart", asked))
     assert rewritten.disk_bytes == opened.disk_bytes + 300_000_000

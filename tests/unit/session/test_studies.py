@@ -7,6 +7,7 @@ import pytest
 from tdelta.design.actions import parse_action
 from tdelta.design.factors import REPLICATIONS
 from tdelta.engines.registry import dialects
+from tdelta.engines.shared.rewriting import REWRITES
 from tdelta.errors import UnknownName, UsageError
 from tdelta.session.overridden import overridden
 from tdelta.session.request import RunRequest
@@ -93,6 +94,23 @@ def test_converting_has_five_settings_and_data_that_are_not_cached() -> None:
     assert {one.name for one in asked} == {"encrypt"}
     assert request.twins.cache < 1
     assert request.decision.max_seconds <= 900, "the issue allows fifteen minutes"
+
+
+@pytest.mark.parametrize("name", ["convert", "restart"])
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_files_of_embedded_engines_are_opened_and_rewritten_by_themselves(name: str, engine: str) -> None:
+    request = RunRequest(study=name, engine=engine)
+    assert set(request.design.vary) == {"work"}
+    assert set(request.design.vary["work"]) <= {"restart", "storm", *REWRITES}
+    assert request.decision.max_seconds <= 900, "the issue allows fifteen minutes"
+
+
+def test_a_study_runs_on_the_engines_that_it_has_settings_for_or_on_any() -> None:
+    by_name = {one.name: one for one in studies()}
+    assert by_name["capacity"].runs_on("oracle")
+    assert by_name["replicate"].runs_on("mysql")
+    assert not by_name["replicate"].runs_on("sqlite")
+    assert not by_name["response-times"].runs_on("sqlite"), "it runs nothing"
 
 
 def test_restarts_are_clean_ones_and_those_after_a_crash_with_more_and_less_log() -> None:

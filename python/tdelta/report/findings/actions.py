@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from rich.table import Table
@@ -41,9 +41,10 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
         return []
     table = plain_table((("", False), *((name, True) for name in (*_HEADINGS, "counted"))))
     table.padding = (0, 1, 0, 0)
-    for action, group in groupby(result.of(ActionMeasure), key=lambda one: one.action):
-        table.add_row(Text(_title(action), style="bold"))
-        for one in group:
+    for _, group in groupby(result.of(ActionMeasure), key=_name):
+        measures = list(group)
+        table.add_row(Text(_title(measures), style="bold"))
+        for one in measures:
             cells = (_number(one.seconds), _number(one.load_seconds), _number(one.cpu_seconds), _bytes(one))
             table.add_row(f"  {condition_label(one.condition, result.settings)}", *cells, ", ".join(_counted(one)))
     return [table, Text(), *paragraph(_NOTE, width, "dim"), *_curves(result, width), *_remains(result, width)]
@@ -65,7 +66,7 @@ def _left(result: RunResult) -> dict[str, list[LeftInClear]]:
     found: dict[str, dict[str, LeftInClear]] = {}
     for measure in result.of(ActionMeasure):
         for one in measure.left:
-            of = found.setdefault(parse_action(measure.action).name, {})
+            of = found.setdefault(_name(measure), {})
             known = of.get(one.file_class, one)
             most = max(one.there, known.there), max(one.deleted, known.deleted)
             of[one.file_class] = LeftInClear(one.file_class, *most)
@@ -130,8 +131,15 @@ def _curve_blocks(result: RunResult) -> Iterator[Block]:
         yield Paragraph(_CURVE_NOTE, "note")
 
 
-def _title(action: str) -> str:
-    return f"{action_label(action)}: {ACTIONS[parse_action(action).name].words}"
+def _name(one: ActionMeasure) -> str:
+    return parse_action(one.action).name
+
+
+def _title(measures: Sequence[ActionMeasure]) -> str:
+    """What the action is; with its knobs where there is one setting of them, else the lines below have those."""
+    settings = {action_label(one.action) for one in measures}
+    name = _name(measures[0])
+    return f"{settings.pop() if len(settings) == 1 else name}: {ACTIONS[name].words}"
 
 
 def _counted(one: ActionMeasure) -> Iterator[str]:
