@@ -40,6 +40,7 @@ from tdelta.records import (
     Verdict,
     Visible,
 )
+from tdelta.records.contracts import Contract, ContractStep
 from tdelta.records.parts import prefix_of
 from tdelta.session.outlook import DryRun
 
@@ -126,6 +127,7 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
         MachineCalibration,
         {"faults": _TEXTS, "fault_codes": tuple[Reason, ...], **_CAUTIONS},
     ),
+    "tdelta.contract/1": ({"schema": str, "exit_code": int, "is_held": bool}, Contract),
     "tdelta.error/1": ({"schema": str, "exit_code": int, "text": str, "refusals": tuple[Refusal, ...]},),
 }
 
@@ -137,6 +139,7 @@ _BESIDE: Mapping[type, Hints] = {
     },
     NoiseFloor: {"twins": str, "baseline": Condition | None},
     EngineInfo: {"aes_instructions": _TEXTS},
+    ContractStep: {"said": [{"code": str, "text": str}]},
     MachineCalibration: {"key": Mapping[str, object]},
     Comparison: {
         "levels": Mapping[str, object],

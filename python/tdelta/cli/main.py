@@ -15,6 +15,7 @@ import click
 from tdelta import __version__, _native
 from tdelta.cli.analyze import analyze
 from tdelta.cli.calibrate import calibrate
+from tdelta.cli.contract import contract
 from tdelta.cli.engines import engines
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.export import export
@@ -54,7 +55,7 @@ def cli() -> None:
         click.echo(f"removed {folder}, which a run left that was killed", err=True)
 
 
-for _command in (run, analyze, plan, calibrate, engines, studies, floor, show, report, export, verify):
+for _command in (run, analyze, plan, calibrate, engines, studies, floor, show, report, export, verify, contract):
     cli.add_command(_command)
 
 

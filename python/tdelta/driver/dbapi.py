@@ -6,9 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import sqlglot
-from sqlglot import exp
-
 from tdelta import _native
 
 _COLUMNS = 64
@@ -45,6 +42,9 @@ class NoDatabase:
     @property
     def description(self) -> list[tuple[str]] | None:
         """The columns of the last statement, None where it is no query; asked once a statement, and not fast."""
+        import sqlglot  # a worker that never asks does without the time it takes
+        from sqlglot import exp
+
         tree = sqlglot.parse_one(self._sql, read=self._dialect)
         return [(column.alias_or_name,) for column in tree.selects] if isinstance(tree, exp.Query) else None
 

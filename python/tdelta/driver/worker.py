@@ -19,6 +19,10 @@ _ROOM = frozenset({"full", "io"})
 class Host(TwinHost):
     """The state of one worker. As it is, it connects to servers."""
 
+    def do_client(self, _order: Order) -> Order:
+        """Which client this is."""
+        return {"client": "tdelta's own"}
+
     def do_connect(self, order: Order) -> Order:
         """Connect to a server, on so many connections for the load and one beside them; what was open is closed."""
         self.do_close({})

@@ -47,6 +47,7 @@ class ServerAddress:
             a DSN names the file.
         has_databases: whether a DSN names a database, in which tdelta makes its schema.
         worker: the program of the workers that connect to them.
+        driven: the same by a driver of Python's (``client=dbapi``); empty where there is none.
     """
 
     schemes: tuple[str, ...]
@@ -55,6 +56,7 @@ class ServerAddress:
     socket_name: str = ""
     has_databases: bool = False
     worker: str = "tdelta.driver.worker"
+    driven: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 from sqlite.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
+from tdelta_contracts import HoldsContract
 from tdelta_disturbed_runs import DisturbedRuns, SilencedRuns
 from tdelta_own_runs import OwnRuns
 
 from . import own
 
 
-class TestMariadbOwnRuns(OwnRuns, DisturbedRuns, SilencedRuns):
+class TestMariadbOwnRuns(OwnRuns, DisturbedRuns, SilencedRuns, HoldsContract):
+    driver = "PyMySQL"
     own = own
     sessions_sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'bench'"
     kill_sql = "KILL {}"

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tdelta_contracts import HoldsContract
 from tdelta_disturbed_runs import DisturbedRuns
 from tdelta_own_runs import KilledRuns
 
 from . import own
 
 
-class TestMysqlOwnRuns(DisturbedRuns, KilledRuns):
+class TestMysqlOwnRuns(DisturbedRuns, KilledRuns, HoldsContract):
+    driver = "PyMySQL"
     own = own  # type: ignore[assignment]
     engine = "mysql"
     scheme = "mysql"

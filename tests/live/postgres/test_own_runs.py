@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from sqlite.running import Answered, Place
+from tdelta_contracts import HoldsContract
 from tdelta_disturbed_runs import DisturbedRuns
 from tdelta_own_runs import OwnRuns
 
 from . import own
 
 
-class TestPostgresOwnRuns(OwnRuns, DisturbedRuns):
+class TestPostgresOwnRuns(OwnRuns, DisturbedRuns, HoldsContract):
+    driver = "psycopg"
     own = own
     sessions_sql = "SELECT pid FROM pg_stat_activity WHERE usename = 'bench'"
     kill_sql = "SELECT pg_terminate_backend({})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
 from tdelta.engines.shared.mysql_dialect import mysql_dialect
-from tdelta.engines.shared.mysql_family import FUNCTIONS, NEAREST, PROCESSES
+from tdelta.engines.shared.mysql_family import DRIVEN, FUNCTIONS, NEAREST, PROCESSES
 from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES
 
 PROFILE = Profile(
@@ -29,5 +29,5 @@ PROFILE = Profile(
         remedy="scripts/mysql-server unpacks Debian's, or install MySQL or Percona Server from their makers",
         cache_setting="innodb_buffer_pool_size",
     ),
-    address=ServerAddress(schemes=("mysql",), port=3306, processes=PROCESSES),
+    address=ServerAddress(schemes=("mysql",), port=3306, processes=PROCESSES, driven=DRIVEN),
 )

@@ -49,5 +49,6 @@ PROFILE = Profile(
         processes=frozenset({"postgres", "postmaster"}),
         socket_name=".s.PGSQL.{port}",
         has_databases=True,
+        driven="tdelta.engines.postgres.driven",
     ),
 )

@@ -311,6 +311,7 @@ FUNCTIONS = Names(
 )
 
 
+DRIVEN = "tdelta.engines.shared.mysql_driven"
 PROCESSES = frozenset({"mysqld", "mariadbd"})
 """What servers are called: Debian links one name to the other's program."""
 

@@ -5,6 +5,7 @@ What names an engine stands in that engine's own package (``engines/NAME/message
 
 from __future__ import annotations
 
+from tdelta.messages.refusals.contracts import CONTRACTS
 from tdelta.messages.refusals.databases import DATABASES
 from tdelta.messages.refusals.loads import LOADS
 from tdelta.messages.refusals.machine import MACHINE
@@ -14,4 +15,4 @@ from tdelta.messages.refusals.servers import SERVERS
 from tdelta.messages.refusals.stores import STORES
 from tdelta.messages.refusals.workloads import WORKLOADS
 
-REFUSALS = REQUESTS | MACHINE | STORES | SERVERS | DATABASES | WORKLOADS | LOADS | RESULTS
+REFUSALS = REQUESTS | MACHINE | STORES | SERVERS | DATABASES | WORKLOADS | LOADS | RESULTS | CONTRACTS

@@ -53,6 +53,8 @@ SERVERS = {
     "dsn-tls-on-socket": "a Unix socket has none; take it out",
     "dsn-without-authority": "tls={tls}: expected tls-ca=PATH beside it, the certificates to trust (PEM)",
     "dsn-authority-unused": "is not looked at with tls={tls}; use verify-ca or verify-full",
+    "dsn-unknown-client": "expected {known} (a driver of Python's), or leave it out for tdelta's own",
+    "dsn-one-client": "{engine} has one client here: leave it out",
     "dsn-two-passwords": "expected one of password-env and password-file, found both",
     "dsn-not-a-variable": "expected the name of an environment variable",
     "nobody-to-ask": f"expected a password for {{server}}, found nobody to ask: {_THREE_WAYS}",

@@ -38,7 +38,10 @@ _SHAPE = re.compile(
     re.DOTALL,
 )
 _HOST = re.compile(r"(?:\[(?P<six>[^\]]*)\]|(?P<host>[^:\[\]]*))(?::(?P<port>[^:]*))?\Z", re.DOTALL)
-_PARAMETERS = ("socket", "tls", "tls-ca", "password-env", "password-file")
+DBAPI = "dbapi"
+"""The client that is a driver of Python's (PEP 249), where tdelta's own is the usual one."""
+
+_PARAMETERS = ("socket", "tls", "tls-ca", "password-env", "password-file", "client")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BROKEN_CODE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -53,6 +56,7 @@ _OTHER_WORDS = {
     "unix_socket": "socket",
     "host": "socket",
     "passfile": "password-file",
+    "driver": "client",
 }
 
 
@@ -73,7 +77,7 @@ class Dsn:
     """A server of the user's, without the password.
 
     ``database`` is PostgreSQL's only: the database in which tdelta makes its schema. ``socket`` is the socket's file,
-    and host and port then say nothing.
+    and host and port then say nothing. ``client`` is `DBAPI`, or None for the engine's usual one.
     """
 
     engine: str
@@ -86,6 +90,13 @@ class Dsn:
     tls_ca: str | None = None
     password_env: str | None = None
     password_file: str | None = None
+    client: str | None = None
+
+    @property
+    def program(self) -> str:
+        """The program of the workers that connect to it."""
+        address = address_of(self.engine)
+        return address.worker if self.client is None else address.driven
 
     @property
     def where(self) -> str:
@@ -152,6 +163,7 @@ class Dsn:
             "tls-ca": self.tls_ca,
             "password-env": self.password_env,
             "password-file": self.password_file,
+            "client": self.client,
         }
         query = "&".join(f"{name}={quote(value, safe='/')}" for name, value in given.items() if value is not None)
         return f"{self.engine}://{authority}/{quote(self.database or '', safe='')}?{query}"
@@ -206,6 +218,7 @@ class _Reader:
         database = self._database(user)
         tls = self._tls(host, socket, given)
         self._password(given)
+        self._client(given.get("client"))
         if self.faults:
             raise DsnFault(self.option, self.faults)
         return Dsn(
@@ -219,6 +232,7 @@ class _Reader:
             tls_ca=given.get("tls-ca"),
             password_env=given.get("password-env"),
             password_file=given.get("password-file"),
+            client=given.get("client"),
         )
 
     def _decoded(self, what: str, text: str) -> str:
@@ -334,6 +348,12 @@ class _Reader:
             self.faults.append(Refusal.of("dsn-two-passwords"))
         if not _NAME.match(given.get("password-env", "x")):
             self.faults.append(Refusal.of("dsn-not-a-variable").at("password-env"))
+
+    def _client(self, given: str | None) -> None:
+        if given is not None and not self.known.driven:
+            self.faults.append(Refusal.of("dsn-one-client", engine=self.engine).at("client"))
+        elif given not in (None, DBAPI):
+            self.faults.append(Refusal.of("dsn-unknown-client", known=DBAPI).at("client"))
 
 
 def _usual_tls(host: str, socket: str | None, authority: str | None) -> str:

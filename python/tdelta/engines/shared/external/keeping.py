@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
-from tdelta.engines.shared.external.dsn import address_of
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.errors import EnvironmentFault, WorkerFault
@@ -39,7 +38,7 @@ class SchemaKeeper:
                 server=server.option,
                 run_id=run_id,
                 engine=server.identity.engine,
-                program=address_of(server.dsn.engine).worker,
+                program=server.dsn.program,
                 options=server.dsn.options(password(server), setup=server.kind.session_sql),
             )
 

@@ -240,3 +240,12 @@ class GrantsBySchema(Protocol):
 
     def missing_schema_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:
         """The statements that would give the rights on a schema that are missing."""
+
+
+@runtime_checkable
+class EmptiesCaches(Protocol):
+    """A server whose caches SQL can empty, for all who use it."""
+
+    @property
+    def cooling_sql(self) -> tuple[str, ...]:
+        """What empties them."""

@@ -246,6 +246,7 @@ def _facts(server: FoundServer) -> dict[str, str]:
     """What lies between the load and the server, beside settings."""
     return {
         "connection": server.dsn.transport,
+        "client": server.dsn.client or "the usual one",
         "on this machine": "yes" if server.dsn.is_here else "no",
         "version": server.identity.version,
     }

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from tdelta.engines.shared.external.connection import connect
-from tdelta.engines.shared.external.dsn import Dsn, address_of, parse_dsn
+from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
 from tdelta.engines.shared.external.keeping import SchemaKeeper
 from tdelta.engines.shared.external.kind import ANSWER_SECONDS, SCHEMA_NAME
 from tdelta.engines.shared.external.nearby import server_process
@@ -225,7 +225,7 @@ def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> 
     found, faults = [], []
     for option, dsn in zip(OPTIONS, dsns, strict=True):
         try:
-            connection = connect(option, dsn, passwords, partial(_lasting, address_of(dsn.engine).worker))
+            connection = connect(option, dsn, passwords, partial(_lasting, dsn.program))
             stack.callback(connection.close)
             found.append(examine(option, dsn, connection))
         except OwnServerFault as fault:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.answers import checksums, measurement, raise_failed
+from tdelta.driver.answers import checksums, measurement, raise_failed, traced
 from tdelta.driver.jobs import LoadJob, Mix, TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.rows import LOAD_SECONDS, generated_checksums, load_rows
@@ -23,7 +23,6 @@ from tdelta.driver.tree import living
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import Flushed
-from tdelta.engines.shared.external.dsn import address_of
 from tdelta.engines.shared.external.kind import ANSWER_SECONDS, PREFIX
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
@@ -245,6 +244,21 @@ class ExternalTwin:
         raise_failed(answer, self.schema.server.failed)
         return measurement(answer)
 
+    @property
+    def is_metered(self) -> bool:
+        """Whether statements can be metered one by one: tdelta's own clients do that for servers of its own."""
+        return self.schema.server.dsn.client is not None
+
+    def traced(self, job: TrialJob) -> Measurement:
+        """Run one trial with every statement metered by itself; raises as `trial` does."""
+        self._used()
+        seconds = job.deadline_seconds + _GRACE_SECONDS
+        return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json()))
+
+    def client(self) -> str:
+        """By which client the server is reached."""
+        return str(self._worker.ask("client")["client"])
+
     def processes(self) -> tuple[int, ...]:
         """The server's whole tree, where its first process was found on this machine."""
         watched = self._access.watched(self.schema)
@@ -261,7 +275,7 @@ class ExternalTwin:
 
 def _worker_of(schema: RunSchema) -> Worker:
     """A worker that can connect to a schema's server."""
-    return Worker(program=address_of(schema.server.dsn.engine).worker, failed=schema.server.failed)
+    return Worker(program=schema.server.dsn.program, failed=schema.server.failed)
 
 
 def connect(worker: Worker, schema: RunSchema, access: Access, connections: int) -> None:

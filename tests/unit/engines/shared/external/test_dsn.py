@@ -36,6 +36,10 @@ def faults(text: str) -> tuple[str, ...]:
             Dsn("mysql", "app", "db1", 3306, tls="verify-full", tls_ca="/etc/ca.pem", password_env="DB_PASSWORD"),  # noqa: S106
         ),
         (
+            "postgres://app@[::1]/b?client=dbapi",
+            Dsn("postgres", "app", "::1", 5432, database="b", client="dbapi"),
+        ),
+        (
             "mysql://app@db1?tls=verify-ca&tls-ca=ca.pem&password-file=pass%26word",
             Dsn("mysql", "app", "db1", 3306, tls="verify-ca", tls_ca="ca.pem", password_file="pass&word"),  # noqa: S106
         ),
@@ -68,6 +72,7 @@ def test_a_dsn_says_where_who_and_how_and_reads_the_same_when_written_out(text: 
         (f"mysql://app@/?socket=/{'x' * 107}", ["socket: expected at most 107 bytes"]),
         ("mysql://app@db1?sslmode=require", ["unknown parameter 'sslmode': did you mean tls?"]),
         ("mysql://app@db1?pasword-file=x", ["unknown parameter 'pasword-file': did you mean password-file?"]),
+        ("mysql://app@db1?client=odbc", ["client: expected dbapi (a driver of Python's)"]),
         ("mysql://app@db1?zzz=1", ["unknown parameter 'zzz': expected one of socket"]),
         ("mysql://app@db1?tls=require&tls=require", ["tls: expected once"]),
         ("mysql://app@db1?tls", ["tls: expected a value"]),
@@ -115,6 +120,11 @@ def test_a_password_in_a_dsn_is_refused_and_not_repeated(text: str) -> None:
         assert "?password-env=NAME" in said
         assert "?password-file=PATH" in said
         assert "type it when asked" in said
+
+
+def test_the_client_decides_which_program_connects() -> None:
+    programs = [parse_dsn(f"mysql://app@db1/{query}").program for query in ("", "?client=dbapi")]
+    assert programs == ["tdelta.driver.worker", "tdelta.engines.shared.mysql_driven"]
 
 
 _PASSWORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_size=12).filter(

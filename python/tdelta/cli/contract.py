@@ -1,0 +1,37 @@
+"""``tdelta contract``: does tdelta's adapter do all that it is to do on these two servers?"""
+
+from __future__ import annotations
+
+import click
+
+from tdelta.cli.exit_codes import ExitCode
+from tdelta.cli.output import color, drawn_progress, width, write
+from tdelta.cli.run import request_of
+from tdelta.cli.units import click_options
+from tdelta.report.contract import contract_document, contract_text
+from tdelta.report.document import to_json
+from tdelta.session.request import OPTIONS
+
+_TAKEN = ("engine", "baseline", "encrypted", "schema", "assume_encrypted")
+
+
+@click.command(
+    short_help="Try every ability of an adapter on two servers of yours.",
+    params=click_options(OPTIONS[name] for name in _TAKEN),
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON (docs/json.md).")
+def contract(as_json: bool, **given: object) -> int:
+    """Try every ability that tdelta needs of an engine on a plain server and an encrypted one, within ten minutes.
+
+    Makes a schema of its own on both, works in it, and removes it. The report has no data and no secrets in it: it can
+    be sent to whoever maintains tdelta, above all for an engine that was never run there.
+
+    Example: tdelta contract --baseline mysql://me@db1/ --encrypted mysql://me@db2/ --json
+    """
+    from tdelta.session.contracts.conducting import conduct_contract
+
+    with drawn_progress() as observer:
+        found = conduct_contract(request_of(given), observer)
+    code = ExitCode.ANSWERED if found.is_held else ExitCode.UNSOUND
+    write(to_json(contract_document(found, code)) if as_json else contract_text(found, width(), color=color()))
+    return code

@@ -1,0 +1,66 @@
+"""What an engine says of the driver of Python's that reaches its servers."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from tdelta.driver.dbapi import ClientError, explained
+
+Said: TypeAlias = tuple[str, str, bool]
+"""A failure as the load loop counts it: its kind, the server's words, and whether to try the transaction again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """One driver.
+
+    Attributes:
+        module: what is imported.
+        distribution: what is installed.
+        style: how it is spoken to, see the crate's ``dbapi::Style``.
+        connect: opens a connection that commits each statement by itself: given the module and the options of
+            `tdelta.engines.shared.external.dsn.Dsn.options`.
+        said: what an exception of the driver's says; given the module and the exception.
+        dialect: whose SQL it takes, as sqlglot calls it.
+        named: the text of a load's or a checksum's statement as the server takes it.
+    """
+
+    module: str
+    distribution: str
+    style: Mapping[str, Any]
+    connect: Callable[[ModuleType, Mapping[str, Any]], Any]
+    said: Callable[[ModuleType, BaseException], Said | None]
+    dialect: str
+    named: Callable[[str], str] | None = None
+
+    def load(self) -> ModuleType:
+        """The driver.
+
+        Raises:
+            ClientError: it is not installed.
+        """
+        try:
+            return importlib.import_module(self.module)
+        except ImportError as error:
+            said = f"the driver {self.distribution} cannot be imported ({error}): pip install '{self.distribution}'"
+            raise ClientError("library", said) from error
+
+    @property
+    def described(self) -> str:
+        """The driver and its version, for people."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return f"{self.distribution} {version(self.distribution)}"
+        except PackageNotFoundError:
+            return self.distribution
+
+    def explained(self, error: BaseException) -> Said:
+        """An exception as the load loop counts it; one that is not the driver's is a defect."""
+        if not isinstance(error, ClientError) and (said := self.said(self.load(), error)) is not None:
+            return said
+        return explained(error)

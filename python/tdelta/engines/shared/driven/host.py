@@ -1,0 +1,230 @@
+"""What runs in a worker process that reaches a server by a driver of Python's.
+
+It takes the orders of `tdelta.driver.worker`. One connection more than the load's is for what is asked beside it, as in
+tdelta's own client. Where the server's processes are on this machine, their CPU time and bytes are read around a whole
+trial; what this process itself used is the client's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from tdelta import _native
+from tdelta.driver.dbapi import loop_cost
+from tdelta.driver.orders import Order
+from tdelta.driver.worker import Host
+from tdelta.engines.shared.driven.driver import Driver
+
+
+class DrivenHost(Host):
+    """The state of one worker.
+
+    Args:
+        driver: what reaches the server.
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        super().__init__()
+        self.driver = driver
+        self._options: Mapping[str, Any] = {}
+        self._asking: Any = None
+        self._observed: Mapping[str, Any] = {}
+
+    def refused(self, error: Exception) -> list[str] | None:
+        """What the driver said, as well."""
+        if (said := super().refused(error)) is not None:
+            return said
+        kind, message, _ = self.driver.explained(error)
+        return None if kind == "defect" else [kind, message]
+
+    def do_client(self, _order: Order) -> Order:
+        """Which client this is."""
+        return {"client": f"{self.driver.described}, by the DB-API client"}
+
+    def do_connect(self, order: Order) -> Order:
+        """Connect to a server, on so many connections for the load and one beside them; what was open is closed."""
+        self.do_close({})
+        self._options = order["options"]
+        self._asking = self._cursor(None)
+        self.twin = self._load_twin(order["connections"])
+        return {}
+
+    def do_enter(self, order: Order) -> Order:
+        """As ``connect``, to a server of the user's: a refusal is an answer."""
+        return self._or_refused(lambda: self.do_connect(order))
+
+    def do_put(self, order: Order) -> Order:
+        """As ``rows``, put to a server of the user's: a refusal is an answer."""
+        return self._or_refused(lambda: self.do_rows(order))
+
+    def do_perform(self, order: Order) -> Order:
+        """As ``run``, put to a server of the user's: a refusal is an answer."""
+        return self._or_refused(lambda: self.do_run(order))
+
+    def do_observe(self, order: Order) -> Order:
+        """Say what counts as the server's processes, and which counters to read."""
+        self._observed = order["observed"]
+        return {}
+
+    def do_run(self, order: Order) -> Order:
+        """Run statements one after another; what they answer is dropped."""
+        for statement in order["statements"]:
+            self._run(statement)
+        return {}
+
+    def do_rows(self, order: Order) -> Order:
+        """All that one statement answers: the names of the columns, and rows of texts."""
+        self._open().execute(order["sql"])
+        described = self._open().description
+        if described is None:
+            return {"columns": [], "rows": []}
+        rows = [[as_text(cell) for cell in row] for row in self._open().fetchall()]
+        return {"columns": [str(column[0]) for column in described], "rows": rows}
+
+    def do_load(self, order: Order) -> Order:
+        """Make the tables, fill them, build the indexes; with names as this server has them."""
+        with self._renamed():
+            return super().do_load(order)
+
+    def do_checksums(self, order: Order) -> Order:
+        """Row counts and checksums of tables; with names as this server has them."""
+        with self._renamed():
+            return super().do_checksums(order)
+
+    def do_trial(self, order: Order) -> Order:
+        """Run one trial, and say what the server used meanwhile."""
+        watched = self._observed.get("watch", [])
+        counters, used = self._counters(), _used(watched)
+        answer = super().do_trial(order)
+        grown = {name: now - used[name] for name, now in _used(watched).items()}
+        outcome = answer["outcome"]
+        client = {f"client_{name}": outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")}
+        share = outcome["operations"] / max(1, outcome["executed_operations"])
+        outcome |= {name: grown.pop(name) * share for name in ("cpu_user_seconds", "cpu_system_seconds")}
+        now = self._counters()
+        answer["extra"] = {
+            **client,
+            "usage": {name: round(amount) for name, amount in grown.items()},
+            "counters": {name: now[name] - before for name, before in counters.items() if name in now},
+        }
+        return answer
+
+    def do_loop_cost(self, order: Order) -> Order:
+        """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
+        return loop_cost(self.driver.style, self.driver.dialect, order)
+
+    def do_close(self, order: Order) -> Order:
+        """Close all connections."""
+        super().do_close(order)
+        if self._asking is not None:
+            with contextlib.suppress(Exception):  # a driver may say that the server has gone already
+                self._asking.connection.close()
+            self._asking = None
+        return {}
+
+    def _or_refused(self, does: Callable[[], Order]) -> Order:
+        try:
+            return does()
+        except Exception as error:
+            if (said := self.refused(error)) is None:
+                raise
+            return {"refused": said}
+
+    def _load_twin(self, connections: int, wrapped: Callable[[Any], Any] = lambda cursor: cursor) -> Any:
+        return _native.DbApiTwin(
+            json.dumps(self.driver.style),
+            lambda old: wrapped(self._cursor(old)),
+            max(1, connections),
+            self.driver.explained,
+        )
+
+    @contextlib.contextmanager
+    def _renamed(self) -> Any:
+        """Meanwhile the twin is one whose statements are written as the server takes names."""
+        if self.driver.named is None:
+            yield
+            return
+        named, kept = self.driver.named, self.twin
+        self.twin = self._load_twin(1, lambda cursor: RenamingCursor(cursor, named))
+        try:
+            yield
+        finally:
+            self.twin.close()
+            self.twin = kept
+
+    def _cursor(self, old: Any) -> Any:
+        """A cursor of a new connection that is ready for use; ``old`` is one whose connection is to end."""
+        if old is not None:
+            old.connection.close()
+        cursor = self.driver.connect(self.driver.load(), self._options).cursor()
+        for statement in self._options.get("setup", ()):
+            cursor.execute(statement)
+        return cursor
+
+    def _open(self) -> Any:
+        if self._asking is None:
+            raise ValueError("no server is connected")
+        return self._asking
+
+    def _run(self, sql: str) -> None:
+        cursor = self._open()
+        cursor.execute(sql)
+        if cursor.description is not None:
+            cursor.fetchall()
+
+    def _counters(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for query in self._observed.get("counters", []):
+            for name, value in self.do_rows({"sql": query})["rows"]:
+                with contextlib.suppress(TypeError, ValueError):  # one that is not there, or no number
+                    found[name] = int(float(value))
+        return found
+
+
+def _used(roots: Iterable[int]) -> dict[str, float]:
+    """What the trees under these processes used so far, under the names of `tdelta.records.Usage`."""
+    from tdelta.driver.tree_usage import usage  # most workers run no trial, and records take long to import
+    from tdelta.records import Usage
+
+    return dataclasses.asdict(sum(map(usage, roots), Usage()))
+
+
+class RenamingCursor:
+    """A cursor whose statements are written anew before the driver has them."""
+
+    def __init__(self, cursor: Any, named: Callable[[str], str]) -> None:
+        self._cursor = cursor
+        self._named = named
+
+    def execute(self, sql: str, *parameters: object) -> Any:
+        """Run a statement."""
+        return self._cursor.execute(self._named(sql), *parameters)
+
+    def executemany(self, sql: str, rows: object) -> Any:
+        """Run a statement with each of these rows."""
+        return self._cursor.executemany(self._named(sql), rows)
+
+    def __getattr__(self, name: str) -> Any:
+        """All else is the driver's."""
+        return getattr(self._cursor, name)
+
+
+def as_text(cell: object) -> str | None:
+    """A value as tdelta's own clients tell it."""
+    match cell:
+        case None | str():
+            return cell
+        case bool():
+            return "t" if cell else "f"
+        case bytes() | bytearray():
+            return bytes(cell).decode(errors="replace")
+        case datetime.datetime():
+            return cell.isoformat(" ")
+        case dict() | list():  # a driver that reads JSON
+            return json.dumps(cell)
+    return str(cell)

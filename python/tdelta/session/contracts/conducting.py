@@ -1,0 +1,114 @@
+"""A contract from its first session to its report: each step tried and timed, all redacted, and all removed at the end.
+
+Whatever fails, the schemas are dropped, and what is found of them afterwards is the last step. No step begins, and none
+goes on, after `LIMIT_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from tdelta import __version__
+from tdelta.driver.database_answers import Refused
+from tdelta.engines.shared.external.reached import external_dsns
+from tdelta.errors import TdeltaError, UsageError
+from tdelta.messages import Refusal
+from tdelta.records import Event, Phase
+from tdelta.records.contracts import Contract, ContractStep, Outcome
+from tdelta.session.clock import Clock, Interruption, interruptible
+from tdelta.session.contracts.bench import Bench, NotOffered
+from tdelta.session.contracts.redacting import redacted
+from tdelta.session.contracts.steps import STEPS, Step, lacking
+from tdelta.session.planning import check
+from tdelta.session.request import RunRequest
+
+LIMIT_SECONDS = 600.0
+_WORK = {"workload": "order-entry", "size_bytes": 200_000, "aa_twin": False, "bb_twin": False, "seed": 24}
+
+
+def conduct_contract(request: RunRequest, observe: Callable[[Event], None]) -> Contract:
+    """Try every ability of an adapter on two servers of the user's.
+
+    Args:
+        request: ``--baseline`` and ``--encrypted``, and what goes with them; the work is the contract's.
+        observe: told which ability is tried.
+
+    Raises:
+        UsageError: no two servers are named, or a DSN has faults.
+        KeyboardInterrupt: Ctrl-C; the schemas are dropped all the same.
+    """
+    request = request.replace(**_WORK)
+    dsns = external_dsns(request.values)
+    if dsns is None:
+        raise UsageError(Refusal.of("contract-without-servers"))
+    check(request)
+    clock, interruption = Clock(LIMIT_SECONDS), Interruption()
+    with (
+        interruptible(interruption, clock, clock.fault),
+        Bench(request, dsns, f"contract-{int(time.time()):x}") as bench,
+    ):
+        steps = tried(bench, interruption, observe)
+        return _report(bench, dsns[0].engine, steps, clock.elapsed())
+
+
+def tried(
+    bench: Bench, interruption: Interruption, observe: Callable[[Event], None], steps: Iterable[Step] = STEPS
+) -> tuple[ContractStep, ...]:
+    """Try steps one after another, those that can be tried.
+
+    Args:
+        bench: what they work on.
+        interruption: says whether the time is up.
+        observe: told which is tried.
+        steps: which.
+    """
+    done: list[ContractStep] = []
+    for number, step in enumerate(listed := tuple(steps)):
+        observe(Phase("contract", step.ability, number, len(listed)))
+        passed = [one.ability for one in done if one.outcome is Outcome.PASSED]
+        if interruption.is_late and not step.is_last:
+            done.append(_not_tried(step, Refusal.of("contract-time-up", seconds=LIMIT_SECONDS)))
+        elif missing := lacking(step, passed):
+            done.append(_not_tried(step, Refusal.of("contract-not-tried", needs=", ".join(missing))))
+        else:
+            done.append(_attempted(step, bench, interruption))
+    return tuple(done)
+
+
+def _not_tried(step: Step, why: Refusal) -> ContractStep:
+    return ContractStep(step.ability, Outcome.NOT_TRIED, refusals=(why,))
+
+
+def _attempted(step: Step, bench: Bench, interruption: Interruption) -> ContractStep:
+    began = time.monotonic()
+    try:
+        made = ContractStep(step.ability, Outcome.PASSED, found=step.does(bench))
+    except NotOffered as absent:
+        made = ContractStep(step.ability, Outcome.NOT_OFFERED, refusals=(absent.refusal,))
+    except Refused as refused:
+        made = ContractStep(step.ability, Outcome.FAILED, refusals=(refused.refusal,))
+    except TdeltaError as fault:
+        made = ContractStep(step.ability, Outcome.FAILED, refusals=fault.refusals)
+    except KeyboardInterrupt:
+        if not interruption.is_late:
+            raise
+        said = Refusal.of("contract-time-up", seconds=LIMIT_SECONDS)
+        made = ContractStep(step.ability, Outcome.FAILED, refusals=(said,))
+    return replace(made, seconds=time.monotonic() - began)
+
+
+def _report(bench: Bench, engine: str, steps: Iterable[ContractStep], seconds: float) -> Contract:
+    identity = None if bench.servers is None else bench.both[0].identity
+    secrets = bench.secrets
+    return Contract(
+        engine=engine if identity is None else identity.engine,
+        product="" if identity is None else identity.product,
+        versions=() if identity is None else tuple(server.identity.version for server in bench.both),
+        client=bench.client,
+        system={"tdelta": __version__, "python": platform.python_version(), "machine": platform.machine()},
+        seconds=seconds,
+        steps=tuple(redacted(step, secrets) for step in steps),
+    )

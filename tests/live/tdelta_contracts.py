@@ -1,0 +1,30 @@
+"""``tdelta contract`` on two servers of one engine, by the driver of Python's that its DSNs ask for."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from own_engines import PASSWORD
+from sqlite.running import Place
+from tdelta_own_runs import RunsOnTwoServers
+
+
+class HoldsContract(RunsOnTwoServers):
+    """The test."""
+
+    driver: ClassVar[str]
+    """What the client is called."""
+
+    def test_the_contract_is_held_by_the_db_api_client_and_leaves_nothing(
+        self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
+    ) -> None:
+        dsns = [self.dsn(server.port) + "&client=dbapi" for server in servers]
+        ran = place.tdelta("contract", "--baseline", dsns[0], "--encrypted", dsns[1], *self.vouching, "--json")
+        assert ran.code == 0, ran.out + ran.err
+        document = ran.document
+        outcomes = {step["ability"]: step["outcome"] for step in document["steps"]}
+        assert {ability for ability, outcome in outcomes.items() if outcome != "passed"} == {"caches emptied"}
+        assert outcomes["caches emptied"] == "not offered"
+        assert document["client"].startswith(self.driver)
+        assert all(name not in ran.out for name in (PASSWORD, "127.0.0.1", str(servers[0].port), str(place.base)))
+        assert self.objects(servers) == left_as_they_were

@@ -1,0 +1,168 @@
+"""Every ability of a contract, with an adapter that has it and with one that fails in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tdelta.messages import Refusal
+from tdelta.records import Event
+from tdelta.records.contracts import ContractStep, Outcome
+from tdelta.session.clock import Interruption
+from tdelta.session.contracts.conducting import tried
+from tdelta.session.contracts.redacting import redacted
+from tdelta.session.contracts.steps import STEPS, Step
+
+from .fakes import FakeBench
+
+
+def steps_of(bench: FakeBench, interruption: Interruption | None = None) -> dict[str, ContractStep]:
+    seen: list[Event] = []
+    made = tried(bench, interruption or Interruption(), seen.append)
+    assert len(seen) == len(STEPS)
+    return {step.ability: step for step in made}
+
+
+def test_an_adapter_that_has_all_but_what_it_does_not_offer_passes() -> None:
+    made = steps_of(FakeBench())
+    assert [step.ability for step in made.values() if step.outcome is not Outcome.PASSED] == ["caches emptied"]
+    assert made["caches emptied"].outcome is Outcome.NOT_OFFERED
+    assert [said.code for said in made["caches emptied"].refusals] == ["contract-not-cold"]
+    assert made["rows loaded"].found == {"tables": 2, "rows": 5}
+    assert made["state read"].found["encrypted: data"] == "encrypted=True"
+
+
+FAILURES = [
+    ("servers reached", "reach", "right-missing", "a right is missing: GRANT PROCESS"),
+    ("state read", "settings", "contract-no-settings", "expected the settings in force"),
+    ("state read", "version", "contract-no-version", "expected the server's version"),
+    ("state read", "scope", "contract-scope-unsaid", "found none for data"),
+    ("state read", "state", "contract-state-changes", "found two answers"),
+    ("schema made", "schema unseen", "contract-schema-unseen", "another session to see the schema"),
+    ("schema made", "mark", "contract-mark-unseen", "the mark of this run, found it without"),
+    ("schema made", "lock", "contract-lock-unseen", "to see the lock"),
+    ("rows loaded", "rows", "contract-rows-differ", "by checksum: orders"),
+    ("tables seen", "tables unseen", "contract-tables-unseen", "found none of that name: orders"),
+    ("tables seen", "otherwise", "contract-tables-otherwise", "expected every table encrypted"),
+    ("tables seen", "size", "contract-no-size", "the size of the loaded tables"),
+    ("work done", "work", "contract-work-cut", "expected 10 operations, found 9; errors: 1 conflict"),
+    ("work done", "times", "contract-no-times", "found none of buy"),
+    ("rows alike", "rows apart", "contract-rows-apart", "found others: orders"),
+    ("plans read", "plans", "contract-plans-apart", "one alone of buy 2"),
+    ("statements traced", "trace", "contract-trace-empty", "found one without a call"),
+    ("counters read", "counters", "contract-counters-still", "found all 1 still"),
+    ("evidence kept", "evidence", "contract-evidence-changed", "said of data before the work"),
+    ("evidence kept", "alike", "contract-evidence-alike", "found both: plain"),
+    ("refusals told apart", "kind", "contract-kind", "as 'sql', found 'denied'"),
+    ("refusals told apart", "no refusal", "contract-kind", "as 'sql', found 'no refusal'"),
+    ("sessions ended", "session unseen", "contract-session-unseen", "by its mark, found none"),
+    ("sessions ended", "immortal", "contract-session-lives", "found that it answers"),
+    ("sessions ended", "lost as sql", "contract-kind", "as 'connection', found 'sql'"),
+    ("everything removed", "left", "contract-schema-left", "expected the schema to be gone"),
+    ("everything removed", "mark left", "contract-mark-left", "with the mark of this run, found one"),
+]
+
+
+@pytest.mark.parametrize(("ability", "broken", "code", "told"), FAILURES)
+def test_an_ability_that_fails_is_told_with_what_was_expected_and_found(
+    ability: str, broken: str, code: str, told: str
+) -> None:
+    step = steps_of(FakeBench(broken))[ability]
+    assert (step.outcome, [said.code for said in step.refusals]) == (Outcome.FAILED, [code])
+    assert told in str(step.refusals[0])
+    assert "encrypted" in str(step.refusals[0]) or ability in ("rows alike", "plans read", "evidence kept")
+
+
+def test_every_ability_has_a_case_in_which_it_fails() -> None:
+    known = {ability for ability, *_ in FAILURES} | {"caches emptied"}
+    assert known == {step.ability for step in STEPS}
+
+
+def test_sessions_that_stay_are_told() -> None:
+    bench = FakeBench("session left", "immortal")
+    assert steps_of(bench)["everything removed"].refusals[0].code == "contract-session-left"
+
+
+def test_caches_are_emptied_where_the_adapter_says_how_and_a_refusal_of_it_is_a_failure() -> None:
+    bench = FakeBench()
+    for kind in bench.kinds:
+        kind.cooling_sql = ("CHECKPOINT",)  # type: ignore[attr-defined]
+    assert steps_of(bench)["caches emptied"].outcome is Outcome.PASSED
+    assert all("CHECKPOINT" in kind.ran for kind in bench.kinds)
+    bench = FakeBench("kind")
+    for kind in bench.kinds:
+        kind.cooling_sql = ("flush no_such_table",)  # type: ignore[attr-defined]
+    failed = steps_of(bench)["caches emptied"]
+    assert (failed.outcome, str(failed.refusals[0])) == (Outcome.FAILED, "no such table")
+
+
+@pytest.mark.parametrize(
+    ("absent", "ability", "code"),
+    [
+        ("plans not offered", "plans read", "contract-no-plans"),
+        ("counters not offered", "counters read", "contract-no-counters"),
+    ],
+)
+def test_what_an_adapter_does_not_offer_is_no_failure(absent: str, ability: str, code: str) -> None:
+    step = steps_of(FakeBench(absent, baseline=(absent,)))[ability]
+    assert (step.outcome, step.refusals[0].code) == (Outcome.NOT_OFFERED, code)
+
+
+def test_what_needs_an_ability_that_failed_is_not_tried_and_all_is_removed_all_the_same() -> None:
+    made = steps_of(FakeBench("rows"))
+    assert made["work done"].outcome is Outcome.NOT_TRIED
+    assert str(made["work done"].refusals[0]) == "needs what did not pass: rows loaded"
+    assert made["sessions ended"].outcome is Outcome.PASSED
+    assert made["everything removed"].outcome is Outcome.PASSED
+    nothing = steps_of(FakeBench("reach"))
+    assert {step.outcome for step in nothing.values()} == {Outcome.FAILED, Outcome.NOT_TRIED}
+
+
+def test_when_the_time_is_up_only_the_removal_is_tried() -> None:
+    interruption, bench = Interruption(), FakeBench()
+
+    def ring(_bench: Any) -> Any:
+        interruption.is_late = True
+        return {}
+
+    at = [step.ability for step in STEPS].index("rows loaded")
+    listed = (*STEPS[:at], Step("slow", ring), *STEPS[at:])
+    made = {step.ability: step for step in tried(bench, interruption, lambda _event: None, listed)}
+    late = [step for step in made.values() if [said.code for said in step.refusals] == ["contract-time-up"]]
+    assert [step.ability for step in late] == [step.ability for step in STEPS[at:-1]]
+    assert made["everything removed"].outcome is Outcome.PASSED
+    assert not any(kind.schema for kind in bench.kinds)
+
+
+def test_a_step_that_the_end_of_the_time_cuts_has_failed_and_a_ctrl_c_ends_the_contract() -> None:
+    interruption = Interruption()
+
+    def rung(_bench: Any) -> Any:
+        interruption.is_late = True
+        raise KeyboardInterrupt
+
+    (step,) = tried(FakeBench(), interruption, lambda _event: None, [Step("slow", rung)])
+    assert (step.outcome, step.refusals[0].code) == (Outcome.FAILED, "contract-time-up")
+
+    def interrupted(_bench: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tried(FakeBench(), Interruption(), lambda _event: None, [Step("typed", interrupted)])
+
+
+def test_names_addresses_paths_and_passwords_are_taken_out() -> None:
+    said = "Access denied for user 'bench'@'db9' to db1 from 10.1.2.3:3306 and fe80::1:2:3 with s3cret in /etc/my/x.cnf"
+    step = ContractStep("a", Outcome.FAILED, found={"data": "keys of s3cret", "n": 2})
+    step = replace(step, refusals=(Refusal.of("database-says", said=said),))
+    hidden = redacted(step, {"s3cret": "PASSWORD", "db1": "HOST", "bench": "USER", "": "NOTHING"})
+    told = str(hidden.refusals[0])
+    assert told == "Access denied for user <USER> to <HOST> from <ADDRESS> and <ADDRESS> with <PASSWORD> in <PATH>"
+    assert hidden.found == {"data": "keys of <PASSWORD>", "n": 2}
+
+
+def test_what_is_hidden_is_all_that_the_dsns_say_and_what_the_servers_are_called() -> None:
+    bench = FakeBench()
+    assert {"bench", "db1", "db2"} <= set(bench.secrets)
