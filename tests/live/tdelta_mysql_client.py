@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import pytest
 from ports import free_port
-from tdelta_serving import until
+from tdelta_serving import ENGINES, until
 from temporaries import temporary_files_in
 
 from tdelta import _native
@@ -532,6 +532,22 @@ class MysqlClient:
             assert extra["counters"]["Com_insert"] == 25
             assert extra["counters"]["Uptime"] < 60
             assert extra["files"] == {}
+
+    def test_what_counts_a_loads_statements_counts_those_and_nothing_else(
+        self, program: Program, server: Server
+    ) -> None:
+        query = ENGINES[self.kind](program.binary).work_sql
+
+        def executed() -> int:
+            return int(str(twin.rows(query)[1][0][-1]))
+
+        with server.twin() as twin:
+            renewed(twin, "CREATE TABLE t (id INT PRIMARY KEY)")
+            before = executed()
+            twin.run("INSERT INTO t VALUES (1), (2)")
+            assert executed() == before
+            run(twin, "SELECT id FROM t WHERE id = 1;\nUPDATE t SET id = 2 WHERE id = 2;", 25)
+            assert executed() == before + 50
 
     def test_the_servers_cpu_is_counted_and_the_clients_beside_it(self, server: Server) -> None:
         with server.twin() as twin:

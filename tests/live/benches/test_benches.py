@@ -31,6 +31,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         ("--experiments", "2", "--rows", "^gate"),
         ("--grid", "--processes", "1", "--experiments", "2", "--rows", "^normal, log ratio 1.5"),
     ],
+    "campaigns/conversions": [("--kind", "mariadb alter", "--tries", "1", "--seed", "1")],
     "campaigns/disk_faults": [("--tries", "40", "--seed", "2")],
     "campaigns/frozen": [("--from", "5", "--count", "2", "--seed", "0")],
     "campaigns/kills": [("--tries", "6", "--seed", "7")],

@@ -12,6 +12,8 @@ from tdelta.errors import UsageError
 from tdelta.session import RunRequest
 from tdelta.session.planning import plan
 
+from .running import Place
+
 REWRITES = ("encrypt", "rekey", "decrypt")
 
 
@@ -46,3 +48,10 @@ def test_what_cannot_be_done_to_a_file_is_refused_with_the_reason(
     with pytest.raises(UsageError) as refused:
         plan(RunRequest(engine="sqlite", vary=vary), "r1")
     assert {refusal.code for refusal in refused.value.refusals} == codes
+
+
+def test_of_identical_twins_nothing_is_called_whatever_is_done_to_their_files(place: Place) -> None:
+    options = ("--size", "1MB", "--blocks", "3", "--rounds", "1..1", "--trial-seconds", "0.02")
+    document = place.answer("--aa", "--vary", "work=restart,encrypt", *options)
+    assert {measure["action"] for measure in document["actions"]} == {"restart", "encrypt"}
+    assert {verdict["decision"] for verdict in document["verdicts"]} <= {"undecided", "negligible"}
