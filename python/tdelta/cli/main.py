@@ -20,7 +20,16 @@ from tdelta.cli.engines import engines
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.export import export
 from tdelta.cli.floor import floor
-from tdelta.cli.output import BadValue, Mistyped, close_streams, is_of_output, require_streams, silence, write
+from tdelta.cli.output import (
+    BadValue,
+    Mistyped,
+    close_streams,
+    is_of_gone_terminal,
+    is_of_output,
+    require_streams,
+    silence,
+    write,
+)
 from tdelta.cli.plan import plan
 from tdelta.cli.report import report
 from tdelta.cli.run import run
@@ -42,6 +51,8 @@ _BY_ERRNO = {
     errno.ENFILE: _NO_FILES,
     errno.ENOMEM: Refusal.of("no-memory"),
 }
+_OF_PATHS = frozenset({errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP, errno.ENOTDIR})
+"""What is wrong with a path that a user named, wherever it is first looked at."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -119,8 +130,12 @@ def _failure(error: BaseException) -> TdeltaError | None:
             return Interrupted(Refusal.of("interrupted"))
         case click.ClickException():
             return UsageError(_said(error), text=_click_message(error))
+        case OSError() if is_of_output(error) and is_of_gone_terminal(error):
+            return Interrupted(Refusal.of("interrupted"))
         case OSError() if is_of_output(error):
             return EnvironmentFault(Refusal.of("output-not-writable", fault=error))
+        case OSError() if error.errno in _OF_PATHS and error.filename is not None:
+            return UsageError(Refusal.of("path-unusable", path=str(error.filename), fault=error.strerror))
         case Exception() if (lacking := _lacking(error)) is not None:
             return EnvironmentFault(lacking)
         case Exception():  # the last line of defence: a defect of tdelta is a message too

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable
@@ -100,6 +102,16 @@ def is_of_output(error: OSError) -> bool:
     """Whether it arose while something was written to a standard stream: a full disk, a terminal that is gone."""
     writers = (click.echo.__code__, write.__code__, write_by.__code__)
     return any(frame.f_code in writers for frame, _line in traceback.walk_tb(error.__traceback__))
+
+
+def is_of_gone_terminal(error: OSError) -> bool:
+    """Whether the terminal that standard output was has been closed: as good as its hang-up, whichever comes first."""
+    if error.errno != errno.EIO or sys.stdout is None:
+        return False
+    try:
+        return stat.S_ISCHR(os.fstat(sys.stdout.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def silence(stream: TextIO) -> None:

@@ -22,6 +22,7 @@ from tdelta.errors import (
 )
 from tdelta.measure.aes import OPENSSL_VARIABLE
 from tdelta.measure.children import Child, Declined, ready
+from tdelta.measure.space import disk_refusal
 from tdelta.measure.standstill import is_stopped
 from tdelta.messages import Refusal
 
@@ -192,7 +193,7 @@ def _environment(added: Mapping[str, str]) -> dict[str, str]:
 def failure(kind: str, said: str) -> TdeltaError:
     """What a database answered, as an exception: about the disk, a library, a statement, or a defect of tdelta."""
     if kind in ("full", "io", "read_only"):
-        return StorageFault(Refusal.of("disk-refuses", said=said))
+        return StorageFault(disk_refusal(said))
     if kind == "cannot_open":
         return StorageFault(Refusal.of("file-does-not-open", said=said))
     if kind == "connection":

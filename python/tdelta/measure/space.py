@@ -70,6 +70,14 @@ def require_space(
         )
 
 
+def disk_refusal(said: object) -> Refusal:
+    """What to do about a write that failed: the disk is full, or files may not grow so far (``ulimit -f``)."""
+    most = _limit(resource.getrlimit(resource.RLIMIT_FSIZE)[0])
+    if most is None:
+        return Refusal.of("disk-refuses", said=said)
+    return Refusal.of("file-size-limited", said=said, most=_size(most))
+
+
 def require_memory(
     needed_bytes: int,
     root: Path = Path("/"),

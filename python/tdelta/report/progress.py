@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import TextIO, cast
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -54,9 +54,31 @@ def progress(stream: TextIO, *, live: bool, color: bool = False) -> Iterator[Cal
         yield PlainProgress(stream)
         return
     # Without colour also without bold and dim, which `no_color` alone would leave.
-    console = Console(file=stream, force_terminal=True, color_system="auto" if color else None)
+    lenient = cast("TextIO", _Lenient(stream))
+    console = Console(file=lenient, force_terminal=True, color_system="auto" if color else None)
     with Live(console=console, auto_refresh=False, transient=True) as screen:
         yield LiveProgress(screen)
+
+
+class _Lenient:
+    """A stream whose writes may fail: a terminal that has been closed takes none of rich's last ones, either."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write, if that is still possible."""
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, if that is still possible."""
+        with suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 class PlainProgress:
@@ -135,8 +157,7 @@ class LiveProgress:
         now = self.clock()
         if is_news or now - self._drawn_at >= _REDRAW_SECONDS:
             self._drawn_at = now
-            with suppress(OSError, ValueError):
-                self.screen.update(Group(*picture_lines(self._picture)), refresh=True)
+            self.screen.update(Group(*picture_lines(self._picture)), refresh=True)
 
     def _is_news(self, event: Event) -> bool:
         """Whether the event begins something, as opposed to a step of what is going on."""

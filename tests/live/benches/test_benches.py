@@ -34,6 +34,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "campaigns/conversions": [("--kind", "mariadb alter", "--tries", "1", "--seed", "1")],
     "campaigns/disk_faults": [("--tries", "40", "--seed", "2")],
     "campaigns/frozen": [("--from", "5", "--count", "2", "--seed", "0")],
+    "campaigns/hostile": [("--areas", "streams", "--count", "2"), ("--areas", "dsns", "--count", "2")],
     "campaigns/kills": [("--tries", "6", "--seed", "7")],
     "campaigns/power_loss": [("--tries", "150", "--seed", "4")],
     "campaigns/rekey": [
@@ -81,7 +82,9 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
 }
 """How each is run here; where there are several ways, one after the other in one folder."""
 
-IMPORTED = {"grid_tables", "campaigns/counting", "campaigns/peers"}
+IMPORTED = {"grid_tables", "campaigns/counting", "campaigns/peers"} | {
+    f"campaigns/hostile_{part}" for part in ("cases", "kit", "servers")
+}
 """No bench: a part of one."""
 
 CODES = {"calibrated_truth": (0, 1)}

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import io
+import os
 
 import pytest
 
 from tdelta.cli import output
+from tdelta.cli.main import guarded
 
 
 class Terminal(io.StringIO):
@@ -47,3 +49,15 @@ def test_progress_is_live_on_a_terminal_that_can_be_redrawn(monkeypatch: pytest.
     assert output.is_live()
     monkeypatch.setenv("TERM", "dumb")
     assert not output.is_live()
+
+
+def test_an_answer_to_a_terminal_that_has_been_closed_is_an_interruption(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours, theirs = os.openpty()
+    with os.fdopen(theirs, "w", buffering=1) as terminal:
+        os.close(ours)
+        monkeypatch.setattr("sys.stdout", terminal)
+        code = guarded(lambda: output.write("the answer"))
+        output.silence(terminal)
+    assert (code, capsys.readouterr().err) == (130, "error: interrupted\n")

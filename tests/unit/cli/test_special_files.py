@@ -92,3 +92,21 @@ def test_a_page_goes_into_a_pipe_that_is_read(tmp_path: Path) -> None:
         page, _ = reading.communicate(timeout=give_up)
     assert ended.returncode in (0, 3), ended.stderr
     assert page.startswith(b"<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--dry-run", "--dir", "PATH"),
+        ("run", "--dry-run", "--workload", "PATH"),
+        ("run", "--dry-run", "--library", "PATH"),
+        ("show", "--store", "PATH"),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_a_path_that_no_system_takes_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = str(tmp_path / ("x" * 300))
+    ended = call(*(path if word == "PATH" else word for word in words))
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: {path}: ")
+    assert "File name too long" in ended.err

@@ -16,6 +16,7 @@ from tdelta.measure import (
     require_writable,
 )
 from tdelta.measure.procfs import parse_cgroup_cache, parse_meminfo
+from tdelta.measure.space import disk_refusal
 
 from .machines import MEMINFO, machine
 
@@ -136,3 +137,13 @@ def test_threads_whose_stacks_do_not_fit_into_the_address_space_are_refused(
     require_threads(300, tmp_path)
     with pytest.raises(EnvironmentFault, match="ulimit -v"):
         require_threads(400, tmp_path)
+
+
+def test_a_write_that_fails_where_files_may_not_grow_names_that_limit(monkeypatch):
+    limits = {resource.RLIMIT_FSIZE: 5_000_000}
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (limits[which], limits[which]))
+    refusal = disk_refusal("disk I/O error")
+    assert refusal.code == "file-size-limited"
+    assert "5.0 MB at most (ulimit -f)" in str(refusal)
+    limits[resource.RLIMIT_FSIZE] = resource.RLIM_INFINITY
+    assert disk_refusal("disk I/O error").code == "disk-refuses"

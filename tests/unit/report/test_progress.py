@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import io
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -66,6 +68,29 @@ def test_a_reader_that_went_away_does_not_stop_the_run() -> None:
     observe = PlainProgress(Gone())
     for event in EVENTS:
         observe(event)
+
+
+def test_a_terminal_that_is_closed_takes_no_interruptions_place() -> None:
+    class Closed(io.StringIO):
+        is_open = True
+
+        def write(self, text: str) -> int:
+            if not self.is_open:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return super().write(text)
+
+    terminal = Closed()
+
+    def watched() -> None:
+        with progress(terminal, live=True) as observe:
+            observe(PLANNED)
+            terminal.is_open = False
+            observe(WIDE)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        watched()
+    assert s.RUN_ID in terminal.getvalue()
 
 
 def test_a_stream_that_is_no_terminal_gets_the_plain_lines() -> None:

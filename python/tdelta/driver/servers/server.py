@@ -19,6 +19,7 @@ from tdelta.driver.servers.ground import has_no_room, waits_for_room
 from tdelta.driver.servers.recipes import Greeting, Recipe, as_json
 from tdelta.errors import EnvironmentFault, ServerFault, ServerLost, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.children import Child, Declined
+from tdelta.measure.space import disk_refusal
 from tdelta.messages import Refusal
 from tdelta.records import Usage
 
@@ -273,7 +274,7 @@ class Server:
 
     def _refused(self, error: Declined) -> TdeltaError:
         if error.kind == "storage":
-            return StorageFault(Refusal.of("disk-refuses", said=error))
+            return StorageFault(disk_refusal(error))
         return self._fault(Refusal.of("supervisor-refuses", said=error))
 
     def _fault(self, said: Refusal) -> TdeltaError:

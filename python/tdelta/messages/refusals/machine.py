@@ -11,6 +11,7 @@ MACHINE = {
     "interrupted": "interrupted",
     "command-line": "{said}",
     "output-not-writable": "standard output cannot be written: {fault}",
+    "path-unusable": "{path}: {fault}; name another file or folder",
     "no-memory": (
         "expected more memory than is left here: allow more (ulimit -v, a container's limit), or ask for less data"
     ),
@@ -21,6 +22,10 @@ MACHINE = {
     "no-files": "expected to open another file, and may not: allow more (ulimit -n)",
     # what a database says
     "disk-refuses": "{said}: free some space, or choose another folder with --dir",
+    "file-size-limited": (
+        "{said}: a file may have {most} at most (ulimit -f): allow more, or free some space, "
+        "or choose another folder with --dir"
+    ),
     "file-does-not-open": "{said}: choose another folder with --dir, or allow more open files (ulimit -n)",
     "connection-lost": "{said}",
     "server-does-not-admit": "{said}",
