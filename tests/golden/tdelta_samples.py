@@ -65,6 +65,7 @@ from tdelta.records import (
     StallMeasure,
     StatementTrace,
     StepMeasure,
+    StorageFound,
     TailMeasure,
     TailRatio,
     TailUnit,
@@ -80,6 +81,7 @@ from tdelta.records import (
     WhatIfPoint,
 )
 from tdelta.records.carryover import CarryOver, ShareEffect
+from tdelta.session.housing import storage_layers
 
 RUN_ID = "20261121-2112-k3vq"
 ROPE = 0.02
@@ -944,6 +946,47 @@ def replicated() -> RunResult:
     return result(Decision.COSTLY, heads, given, replication=measures)
 
 
+def stored() -> RunResult:
+    """The engine's cipher, storage that encrypts, and both."""
+
+    def of(cipher: str, storage: str, role: Role = Role.TREATMENT) -> Condition:
+        return Condition((("cipher", cipher), ("storage", storage), ("threads", 1)), role)
+
+    plain = of("none", "plain", Role.BASELINE)
+    layers = {of("aes-256", "plain"): 1.09, of("none", "fscrypt"): 1.31, of("aes-256", "gocryptfs"): 4.2}
+    heads = tuple(
+        verdict(estimate(ratio, 0.021), Decision.COSTLY, primary=True, of=condition, baseline=plain)
+        for condition, ratio in layers.items()
+    )
+    found = {
+        "plain": StorageFound("", is_image=True, is_direct=True),
+        "fscrypt": StorageFound(
+            "fscrypt (AES-256-XTS) under ext4", is_image=True, is_direct=True, driver="xts-aes-aesni"
+        ),
+        "gocryptfs": StorageFound("gocryptfs", is_image=True, is_direct=True, driver="xts-aes-aesni"),
+    }
+
+    def searched(condition: Condition, file_class: str, state: EvidenceState, markers: int) -> FileEvidence:
+        name = "t0.db" if file_class == "database" else "disk-t0.img (image)"
+        leaking = (name,) if markers and condition is not plain else ()
+        return FileEvidence(condition, file_class, state, (name,), leaking, 9_000_000, markers)
+
+    cipher, disk, both = layers
+    evidence = (
+        searched(plain, "database", EvidenceState.PLAIN, 32),
+        searched(plain, "storage", EvidenceState.PLAIN, 64),
+        searched(cipher, "database", EvidenceState.ENCRYPTED, 0),
+        searched(cipher, "storage", EvidenceState.ENCRYPTED, 0),
+        searched(disk, "database", EvidenceState.MOUNTED, 32),
+        searched(disk, "storage", EvidenceState.ENCRYPTED, 0),
+        searched(both, "database", EvidenceState.ENCRYPTED, 0),
+        searched(both, "storage", EvidenceState.ENCRYPTED, 0),
+    )
+    given = settings(plain, *layers, engine="sqlite", workload="order-entry", options={})
+    stored = tuple(storage_layers(found, tuple(layers)))
+    return result(Decision.COSTLY, heads, given, storage=stored, evidence=evidence)
+
+
 def spilling() -> RunResult:
     """Temporary files that one scope leaves in the clear, and one trial that kept all in memory."""
 
@@ -1071,6 +1114,7 @@ SAMPLES = {
         aged,
         bulk,
         replicated,
+        stored,
         spilling,
         traced,
         profiled,

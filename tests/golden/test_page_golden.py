@@ -56,6 +56,7 @@ NAMES = (
     "acted",
     "bulk",
     "replicated",
+    "stored",
     "spilling",
     "traced",
 )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tdelta.design.actions import DURING, WORK_ACTIONS, parse_action
+from tdelta.design.storages import STORAGES, parse_storage
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
 from tdelta.records import Level
@@ -233,6 +234,7 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("cipher", "a cipher's name, such as none or aes-256 (`tdelta engines` lists them)", _cipher),
             Factor("aes_instructions", f"one of {', '.join(AES_INSTRUCTIONS)}", _instructions),
             Factor("scope", f"one of {', '.join(SCOPES)}", _scope),
+            Factor("storage", f"one of {', '.join(STORAGES)}, or a folder's path with a slash in it", parse_storage),
             Factor("threads", "a whole number of threads, at least 1", _threads),
             Factor("cache", "a share of the data size above 0, such as 10% or 0.1 (with % above 200 %)", _share),
             Factor("work", f"one of {', '.join(WORKS)}", _work),

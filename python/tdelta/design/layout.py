@@ -1,10 +1,10 @@
 """From the levels that were asked for to the conditions that will run: a full factorial with its controls.
 
-The cipher, what it is applied to (a server's scope), what goes on beside the load and the CPU's AES instructions are
-what is compared; every combination of the other factors is a *stratum*. It has a plain baseline of its own (with the
-instructions, where both levels run, and with nothing beside its load), so that no comparison crosses threads, cache or
-page size, and by default an A/A twin of it, so that every comparison has a noise floor. Beside each encrypted condition
-there can be a B/B twin of it: the noise floor of what is encrypted, of which a round has one
+The cipher, what it is applied to (a server's scope), what the twin lies on, what goes on beside the load and the CPU's
+AES instructions are what is compared; every combination of the other factors is a *stratum*. It has a plain baseline of
+its own (with the instructions, where both levels run, and with nothing beside its load), so that no comparison crosses
+threads, cache or page size, and by default an A/A twin of it, so that every comparison has a noise floor. Beside each
+encrypted condition there can be a B/B twin of it: the noise floor of what is encrypted, of which a round has one
 (`tdelta.design.drawn_twin`).
 """
 
@@ -20,7 +20,7 @@ from tdelta.design.actions import NOTHING, is_for
 from tdelta.design.factors import AES_INSTRUCTIONS
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
-from tdelta.records import Condition, Level, Role
+from tdelta.records import PLAIN_STORAGE, Condition, Level, Role
 
 Levels: TypeAlias = tuple[tuple[str, Level], ...]
 
@@ -33,7 +33,7 @@ PLANTED_SHARE_MAX = 5.0
 UNSCOPED = "none"
 """The scope level of every plain twin: nothing is encrypted."""
 
-COMPARED = ("cipher", "scope", "during", "aes_instructions")
+COMPARED = ("cipher", "scope", "storage", "during", "aes_instructions")
 """The factors whose levels are compared within a stratum; all others make strata."""
 
 
@@ -49,7 +49,8 @@ def lay_out(
     """Lay out the conditions of a run.
 
     Args:
-        vary: the levels of each varied factor. ``cipher`` gains the level ``none`` in front where it lacks it.
+        vary: the levels of each varied factor. ``cipher`` gains the level ``none`` in front where it lacks it,
+            ``storage`` the level ``plain``.
         threads: the level of ``threads`` where it is not varied.
         aa: run identical plain twins: what is compared is set aside, and a second plain twin is judged.
         aa_twin: give every stratum an A/A twin of its baseline (a twin that is not judged).
@@ -58,8 +59,8 @@ def lay_out(
 
     Returns:
         The conditions, stratum by stratum: the baseline, its A/A twin, then what is judged, each encrypted condition
-        with its B/B twin behind it. Their levels are ``cipher``, ``scope`` and ``aes_instructions`` where they are
-        varied (``during`` before the last), ``threads``, then the other varied factors in the order of ``vary``.
+        with its B/B twin behind it. Their levels are ``cipher``, ``scope``, ``storage``, ``during`` and
+        ``aes_instructions`` where they are varied, ``threads``, then the other varied factors in the order of ``vary``.
 
     Raises:
         UsageError: a planted share outside (0, 5] or given twice (all such at once), or nothing to judge.
@@ -84,7 +85,7 @@ def with_bb_twins(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     found: list[Condition] = []
     for condition in conditions:
         found.append(condition)
-        if condition.is_encrypted:
+        if condition.is_protected:
             found.append(replace(condition, role=Role.BB))
     return tuple(found)
 
@@ -95,12 +96,15 @@ def _compared(vary: Mapping[str, tuple[Level, ...]], *, aa: bool) -> list[Levels
     plain: Levels = (("cipher", PLAIN), *((("scope", UNSCOPED),) if "scope" in vary else ()))
     scopes = [(("scope", scope),) for scope in vary["scope"]] if "scope" in vary else [()]
     encrypted: list[Levels] = [(("cipher", cipher), *scope) for cipher in ciphers for scope in scopes]
+    if "storage" in vary:
+        asked = [PLAIN_STORAGE, *(level for level in vary["storage"] if level != PLAIN_STORAGE and not aa)]
+        plain, *encrypted = [(*levels, ("storage", on)) for on in asked for levels in (plain, *encrypted)]
     if "during" in vary:
-        asked = [NOTHING, *(str(level) for level in vary["during"] if level != NOTHING and not aa)]
+        beside = [NOTHING, *(str(level) for level in vary["during"] if level != NOTHING and not aa)]
         plain, *encrypted = [
             (*levels, ("during", level))
             for levels in (plain, *encrypted)
-            for level in asked
+            for level in beside
             if is_for(level, is_encrypted=levels is not plain)
         ]
     if "aes_instructions" not in vary:

@@ -79,6 +79,12 @@ class RunLayout:
         return str(dict(condition.levels).get("replication", ""))
 
     @property
+    def storages(self) -> tuple[str, ...]:
+        """What twins lie on: every level of the factor ``storage``; none where it is not varied."""
+        levels = (dict(condition.levels).get("storage") for condition in self.conditions)
+        return tuple(dict.fromkeys(str(level) for level in levels if level is not None))
+
+    @property
     def has_replicas(self) -> bool:
         """Whether every server of the run has a replica."""
         return any(self.replication(condition) for condition in self.conditions)

@@ -63,6 +63,8 @@ class ServerSettings:
     are loads or rebuilds, which write rows whatever the workload does. ``becomes`` is the cipher that plain twins
     of the run are encrypted with beside their load, on every twin; empty where none are. ``replication`` is what the
     server's replica does beside the condition's load (`tdelta.design.factors.REPLICATIONS`); empty where it has none.
+    ``is_buffered``: files are read and written through the system's cache, on every twin of a run that varies storage,
+    since some storage takes no other way.
     """
 
     cipher: str
@@ -79,6 +81,7 @@ class ServerSettings:
     has_steps: bool = False
     becomes: str = ""
     replication: str = ""
+    is_buffered: bool = False
 
     @property
     def is_encrypted(self) -> bool:

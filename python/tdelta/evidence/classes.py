@@ -11,7 +11,8 @@ class FileClass(StrEnum):
     ``database``, ``wal`` and ``journal`` are what SQLite has. On a server rows lie in ``tables``; ``system tablespace``
     is InnoDB's ``ibdata1`` with all that no other file was made for (MariaDB keeps undo and doublewrite in it),
     ``temp tables`` those that users make, ``on-disk temp tables`` those that queries make, ``temp`` the files of sorts
-    and of transactions larger than their buffers. ``other`` holds no rows by design: shared memory, an error stream.
+    and of transactions larger than their buffers. ``storage`` is what lies below the twin's file system where a run
+    varies that: an image, or encrypted files. ``other`` holds no rows by design: shared memory, an error stream.
     """
 
     DATABASE = "database"
@@ -29,6 +30,7 @@ class FileClass(StrEnum):
     TEMP = "temp"
     DICTIONARY = "dictionary"
     LOGS = "server logs"
+    STORAGE = "storage"
     OTHER = "other"
 
 

@@ -44,6 +44,7 @@ _READ_FIRST = (
     FileClass.DICTIONARY,
     FileClass.TABLES,
     FileClass.DATABASE,
+    FileClass.STORAGE,
 )
 """What is soonest gone is read first."""
 

@@ -3,7 +3,8 @@
 Finding nothing says something only where there was something to find: in each class the plain twins are the positive
 control. An encrypted twin's class is ``encrypted`` only if a plain twin's files of that class did show markers; else it
 is ``not tested``. Markers in an encrypted twin are a ``leak``, unless its scope does not cover the class: then they are
-``uncovered``, which is what the user asked for and has to know.
+``uncovered``, which is what the user asked for and has to know; or they were read through the mount of encrypted
+storage, which shows them to whoever may read files there: ``mounted``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import CheckState, Condition, EvidenceState, FileEvidence, Validity
 
 _NAMED = 3
-_HOMES = {FileClass.DATABASE: "database file", FileClass.TABLES: "tables"}
+_HOMES = {FileClass.DATABASE: "database file", FileClass.TABLES: "tables", FileClass.STORAGE: "storage"}
 """Where rows lie at rest: a plain twin must show markers there."""
 
 
@@ -33,7 +34,7 @@ class Searched:
     @property
     def is_plain(self) -> bool:
         """Whether this twin's rows are there to be found."""
-        return self.condition.level("cipher") == "none"
+        return self.condition.is_plain
 
     def covers(self, file_class: FileClass) -> bool:
         """Whether nothing of this class may be found in the clear."""
@@ -78,7 +79,9 @@ def _state(one: Searched, file_class: FileClass, searched: Sequence[Searched]) -
 def _state_where_found(one: Searched, file_class: FileClass) -> EvidenceState:
     if one.is_plain:
         return EvidenceState.PLAIN
-    return EvidenceState.LEAK if one.covers(file_class) else EvidenceState.UNCOVERED
+    if one.covers(file_class):
+        return EvidenceState.LEAK
+    return EvidenceState.MOUNTED if one.condition.is_on_encrypted_storage else EvidenceState.UNCOVERED
 
 
 def _controls(one: Searched, searched: Sequence[Searched]) -> list[Searched]:
@@ -122,7 +125,7 @@ def _leak(one: FileEvidence) -> Detail:
 
 def _uncovered(evidence: Sequence[FileEvidence]) -> Iterator[Detail]:
     """What each scope leaves in the clear, as it says."""
-    found = [one for one in evidence if one.state is EvidenceState.UNCOVERED]
+    found = [one for one in evidence if one.state in (EvidenceState.UNCOVERED, EvidenceState.MOUNTED)]
     for condition in dict.fromkeys(one.condition for one in found):
         classes = _classes(one for one in found if one.condition == condition)
         yield Detail.of("left-in-the-clear", condition=condition.key, classes=", ".join(classes))
@@ -146,9 +149,7 @@ def _left_open(evidence: Sequence[FileEvidence]) -> Iterator[Detail]:
     is_open = [
         one
         for one in evidence
-        if one.state is EvidenceState.NOT_TESTED
-        and one.condition.level("cipher") != "none"
-        and one.file_class != FileClass.OTHER
+        if one.state is EvidenceState.NOT_TESTED and not one.condition.is_plain and one.file_class != FileClass.OTHER
     ]
     names = _classes(is_open)
     if names:

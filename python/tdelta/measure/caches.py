@@ -10,8 +10,12 @@ import contextlib
 import os
 from pathlib import Path
 
+from tdelta.measure.machine import mount_of, parse_mountinfo
+from tdelta.measure.procfs import read_text
+
 _DROP = Path("/proc/sys/vm/drop_caches")
 _CLEAN_PAGES = "1"
+_GOCRYPTFS = "fuse.gocryptfs"
 
 
 def empty_page_cache(folder: Path) -> bool:
@@ -23,7 +27,7 @@ def empty_page_cache(folder: Path) -> bool:
     for path in folder.rglob("*"):
         with contextlib.suppress(OSError):  # a file that is gone, or cannot be read, holds no cache of ours
             if path.is_file():
-                forget(path)
+                _forget(path)
     try:
         _DROP.write_text(_CLEAN_PAGES, encoding="ascii")
     except OSError:
@@ -32,7 +36,20 @@ def empty_page_cache(folder: Path) -> bool:
 
 
 def forget(path: Path) -> None:
-    """Have the kernel write one file's pages and forget them. Raises ``OSError`` where it cannot be read."""
+    """Have the kernel write one file's pages and forget them; on gocryptfs those of all its encrypted files, too.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    _forget(path)
+    mount = mount_of(path, parse_mountinfo(read_text(Path("/proc/self/mountinfo")) or ""))
+    if mount is not None and mount.file_system == _GOCRYPTFS:  # its source is the folder of the encrypted files
+        for kept in Path(mount.source).rglob("*"):
+            if kept.is_file():
+                _forget(kept)
+
+
+def _forget(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         os.fsync(descriptor)

@@ -180,6 +180,35 @@ CAUTIONS = {
     "tables-plain-on-both": "tables are plain on both servers; encrypted is only: {encrypted}",
     "baseline-encrypted-too": "{scope} is encrypted on the baseline, too: what that costs is not in the answer",
     "scope-not-encrypted": "not encrypted on the encrypted server: {scope} ({said})",
+    # storage
+    "storage-mounted": (
+        "encrypted storage hides nothing from whoever is logged in and may read files there as long as it is mounted:"
+        " it is for disks and copies that are lost"
+    ),
+    "storage-cached": (
+        "the kernel keeps what storage decrypted in its page cache, where reads cost no decryption: what fits into"
+        " memory shows little of what reading from the disk would cost (--vary work=cold, or more data, shows that)"
+    ),
+    "storage-kernel-threads": (
+        "threads of the kernel, which decrypt for fscrypt and LUKS and serve loop devices, are nobody's: what they"
+        " take is in response times, and not in CPU per operation"
+    ),
+    "storage-fuse": (
+        "gocryptfs is a process that the kernel asks through FUSE for every read and write that its cache does not"
+        " meet: its figures are of that way and of its cipher together"
+    ),
+    "storage-own-folder": (
+        "{folder} is on a disk and a file system of its own, and not on an image as other twins of the run may be: what"
+        " differs there beside encryption is in its figures"
+    ),
+    "storage-folders": (
+        "twins lie in folders and not on images of their own, which takes root and loop devices: they share a file"
+        " system"
+    ),
+    "storage-alone": "{product} has no cipher of its own in this run: what is compared is storage alone",
+    "storage-on-encrypted-disk": (
+        "{folder}, where all of it lies, is on {found} itself: that is in every figure, the baseline's included"
+    ),
     # costs and profiles
     "no-floor": "no floor beside the cost of a page: {fault}",
     "prices-unknown": "ledger: prices could not be measured, at one moment or more: {fault}",

@@ -31,7 +31,7 @@ from tdelta.records.calibration import (
 )
 from tdelta.records.carryover import CarryOver
 from tdelta.records.checkpoints import CheckpointMeasure
-from tdelta.records.conditions import Condition, Level, Role
+from tdelta.records.conditions import PLAIN_STORAGE, Condition, Level, Role
 from tdelta.records.estimates import Estimate
 from tdelta.records.events import (
     BlockDone,
@@ -102,6 +102,7 @@ from tdelta.records.serving import (
 )
 from tdelta.records.sizes import DataSize
 from tdelta.records.steps import StepMeasure
+from tdelta.records.storage import StorageFound, StorageLayer
 from tdelta.records.tails import (
     BadTrials,
     Exceedance,
@@ -133,6 +134,7 @@ __all__ = [
     "ALL",
     "DEFAULT_ROPE",
     "FINDINGS",
+    "PLAIN_STORAGE",
     "RESPONSE_TIME",
     "THROUGHPUT",
     "ActionMeasure",
@@ -232,6 +234,8 @@ __all__ = [
     "StatementCost",
     "StatementTrace",
     "StepMeasure",
+    "StorageFound",
+    "StorageLayer",
     "Summary",
     "TailMeasure",
     "TailRatio",

@@ -8,6 +8,9 @@ from typing import TypeAlias
 
 Level: TypeAlias = str | int | float
 
+PLAIN_STORAGE = "plain"
+"""The storage level of every baseline."""
+
 
 class Role(StrEnum):
     """The part a condition plays. ``identical`` is a plain twin that is *judged*, as in ``tdelta run --aa``.
@@ -33,9 +36,10 @@ class Condition:
     """One combination of levels.
 
     ``levels`` holds every factor of the run, in the design's order, e.g. ``(("cipher", "aes-256"), ("threads", 1))``.
-    ``stratum`` numbers the combinations of all factors but ``cipher``, ``scope``, ``during`` and ``aes_instructions``:
-    a condition is compared with the baseline (cipher ``none``, nothing beside its load, instructions on) of its own
-    stratum only. ``planted`` is the share of CPU time added on purpose (0.05 for 5 %).
+    ``stratum`` numbers the combinations of all factors but ``cipher``, ``scope``, ``storage``, ``during`` and
+    ``aes_instructions``: a condition is compared with the baseline (cipher ``none``, plain storage, nothing beside its
+    load, instructions on) of its own stratum only. ``planted`` is the share of CPU time added on purpose (0.05 for 5
+    %).
     """
 
     levels: tuple[tuple[str, Level], ...]
@@ -57,8 +61,23 @@ class Condition:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether this is a condition that is judged for what its encryption costs."""
-        return self.role is Role.TREATMENT and self.level("cipher") != "none"
+        """Whether this is a condition that is judged for what its cipher costs, on storage as the baseline's."""
+        return self.is_protected and self.level("cipher") != "none" and not self.is_on_encrypted_storage
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether this is judged for what its encryption costs: the engine's, that of its storage, or both."""
+        return self.role is Role.TREATMENT and not self.is_plain
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing encrypts this condition's twins, whatever their role."""
+        return self.level("cipher") == "none" and not self.is_on_encrypted_storage
+
+    @property
+    def is_on_encrypted_storage(self) -> bool:
+        """Whether what lies below the database encrypts."""
+        return dict(self.levels).get("storage", PLAIN_STORAGE) != PLAIN_STORAGE
 
     def level(self, factor: str) -> Level:
         """The level of one factor. Raises ``KeyError`` if the run has no such factor."""

@@ -170,14 +170,16 @@ class EvidenceState(StrEnum):
 
     ``plain``: found in a plain twin, as it must be. ``encrypted``: found nowhere, and the plain twin of the same run
     shows them in this class. ``leak``: found in an encrypted twin. ``uncovered``: found there, too, but in a class that
-    the twin's scope does not cover. ``missing``: not found in a plain twin whose rows hold them. ``not tested``: no
-    plain twin showed them in this class, so their absence says nothing.
+    the twin's scope does not cover. ``mounted``: in a class that encrypted storage hides from below
+    and shows to whoever reads it mounted. ``missing``: not found in a plain twin whose rows hold them. ``not tested``:
+    no plain twin showed them in this class, so their absence says nothing.
     """
 
     PLAIN = "plain"
     ENCRYPTED = "encrypted"
     LEAK = "leak"
     UNCOVERED = "uncovered"
+    MOUNTED = "mounted"
     MISSING = "missing"
     NOT_TESTED = "not tested"
 

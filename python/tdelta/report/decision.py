@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tdelta.design.actions import ACTIONS, NOTHING, parse_action
-from tdelta.design.layout import PLAIN
 from tdelta.design.topics import Topic
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
@@ -225,7 +224,7 @@ def decision_document(basis: DecisionBasis) -> dict[str, object]:
 
 
 def _is_about_encryption(condition: Condition) -> bool:
-    return condition.role is Role.TREATMENT and (_acted_on(condition) is not None or condition.level("cipher") != PLAIN)
+    return condition.role is Role.TREATMENT and (_acted_on(condition) is not None or not condition.is_plain)
 
 
 def _acted_on(condition: Condition) -> Topic | None:

@@ -8,7 +8,18 @@ from __future__ import annotations
 from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.engines.registry import servers
-from tdelta.records import Condition, Contrast, DatabaseFacts, Decision, Level, Metric, Role, RunSettings, ServersFacts
+from tdelta.records import (
+    PLAIN_STORAGE,
+    Condition,
+    Contrast,
+    DatabaseFacts,
+    Decision,
+    Level,
+    Metric,
+    Role,
+    RunSettings,
+    ServersFacts,
+)
 from tdelta.report.quantities import amounts, counted, share
 
 _WITHOUT = "without AES instructions"
@@ -107,12 +118,20 @@ def compared_label(condition: Condition) -> str:
     levels = dict(condition.levels)
     cipher = str(levels.get("cipher", condition.key))
     is_without = levels.get("aes_instructions") == "off"
+    if condition.is_on_encrypted_storage:
+        on = storage_words(levels["storage"])
+        cipher = on if cipher == PLAIN else f"{cipher} on {on}"
     name = "plain" if cipher == PLAIN and is_without else cipher
-    scope = f", {scope_words(levels['scope'])}" if "scope" in levels and cipher != PLAIN else ""
+    scope = f", {scope_words(levels['scope'])}" if "scope" in levels and levels.get("cipher") != PLAIN else ""
     during = str(levels.get("during", NOTHING))
     if during != NOTHING:
         name = f"{'plain' if cipher == PLAIN else cipher}, during {action_label(during)}"
     return f"{name}{scope}{f' {_WITHOUT}' if is_without else ''}"
+
+
+def storage_words(storage: Level) -> str:
+    """What a twin lies on: ``fscrypt``, a folder of the user's by its path."""
+    return "plain storage" if storage == PLAIN_STORAGE else str(storage)
 
 
 def action_label(level: str) -> str:
@@ -157,6 +176,8 @@ def _shared_of_what_is_compared(contrast: Contrast) -> list[str]:
     shared = [] if contrast.factor == "cipher" else ["plain" if cipher == PLAIN else cipher]
     if contrast.factor != "scope" and "scope" in levels:
         shared.append(scope_words(levels["scope"]))
+    if contrast.factor != "storage" and "storage" in levels:
+        shared.append(storage_words(levels["storage"]))
     if contrast.factor != "aes_instructions" and levels.get("aes_instructions") == "off":
         shared.append(_WITHOUT)
     return shared
@@ -165,6 +186,8 @@ def _shared_of_what_is_compared(contrast: Contrast) -> list[str]:
 def _level_name(factor: str, level: Level) -> str:
     if factor == "during":
         return action_label(str(level))
+    if factor == "storage":
+        return storage_words(level)
     return scope_words(level) if factor == "scope" else str(level)
 
 
@@ -174,6 +197,8 @@ def contrast_title(factor: str) -> str:
         return "what the AES instructions save"
     if factor == "scope":
         return "what the scope changes by itself"
+    if factor == "storage":
+        return "one storage over another"
     if factor == "during":
         return "one action beside the load over another"
     return f"what {_factor_name(factor)} changes by itself"

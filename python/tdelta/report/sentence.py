@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tdelta.design.actions import ACTIONS, NOTHING, parse_action
-from tdelta.design.layout import PLAIN
 from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
 from tdelta.records import Condition, Decision, Estimate, Metric, NoiseFloor, Role, RunResult, RunSettings, Verdict
 from tdelta.report.estimand import earlier_version, partings
@@ -105,7 +104,7 @@ def _idle(result: RunResult) -> Iterator[str]:
 
 def _is_encrypted(condition: Condition) -> bool:
     """Not so: a twin that is identical or planted, and a plain one whose AES instructions are off."""
-    return condition.role not in _NOT_ENCRYPTION and condition.level("cipher") != PLAIN
+    return condition.role not in _NOT_ENCRYPTION and not condition.is_plain
 
 
 def _failed_checks(result: RunResult) -> str:

@@ -35,6 +35,7 @@ from tdelta.records import (
     LoopFacts,
     Role,
     RunResult,
+    StorageFound,
     TemporaryData,
     Trial,
     Validity,
@@ -42,6 +43,7 @@ from tdelta.records import (
 )
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import Ready, RunContext
+from tdelta.session.housing import storage_cautions, storage_layers
 from tdelta.session.overridden import overridden
 from tdelta.session.planning import Plan
 from tdelta.session.pressed import pressure_cautions
@@ -123,7 +125,7 @@ def assemble(
             capacities=_by_baseline(plan, size.capacities),
         ),
         machine=machine,
-        versions={**versions, "library under test": ready.twins.library},
+        versions={**versions, "library under test": ready.twins.library, **_kernel_crypto(state.storages)},
         stopped_by=ending.stopped_by,
         interrupted=ending.interrupted,
         overridden=overridden(plan.request),
@@ -133,6 +135,7 @@ def assemble(
             *judgement.stalls,
             *_known(judgement.order_effect),
             *judgement.contrasts,
+            *storage_layers(state.storages, plan.conditions),
             *ageing(trials, plan.settings),
             *checkpoint_measures(trials, plan.settings),
             *(DataSize(c, state.data_bytes[c.key]) for c in plan.conditions if c.key in state.data_bytes),
@@ -161,6 +164,13 @@ def _temporary(context: RunContext, evidence: Sequence[FileEvidence]) -> tuple[T
         return ()
     trials = [trial for trial in context.trials if not plan.step(trial.condition)]
     return temporary_data(trials, plan.settings, evidence, writes=plan.layout.writes)
+
+
+def _kernel_crypto(storages: Mapping[str, StorageFound]) -> dict[str, str]:
+    """Which driver the kernel takes for AES-XTS, whatever used it."""
+    if not storages:
+        return {}
+    return {"kernel's AES-XTS": next((one.driver for one in storages.values() if one.driver), "not listed")}
 
 
 def _known(finding: Finding | None) -> tuple[Finding, ...]:
@@ -225,6 +235,7 @@ def _cautions(plan: Plan, ending: Ending) -> Iterator[Caution]:
     if plan.command is not None:
         yield Caution.of("load-command", command=plan.command.text)
         yield from plan.command.cautions
+    yield from storage_cautions(plan)
     engine = plan.engine
     if isinstance(engine, Cautioned):
         kinds = (plan.twin_settings(condition, 0) for condition in plan.load_kinds().values())

@@ -13,6 +13,7 @@ from tdelta.driver import TrialJob, Twin, Twins
 from tdelta.engines.capabilities import Configured, Scoped
 from tdelta.records import Condition, Event, Role, Trial
 from tdelta.session.clock import Clock, Interruption
+from tdelta.session.housing import Housing
 from tdelta.session.pace import Pace
 from tdelta.session.planning import Plan
 from tdelta.session.state import RunState, TrialSize
@@ -100,12 +101,13 @@ def lasting(conditions: Iterable[Condition]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What rounds begin with: the maker of twins, the size of the plain data, of a trial, and the run's folder."""
+    """What rounds begin with: the maker of twins, sizes of the plain data and a trial, the run's folder, its rooms."""
 
     twins: Twins[Any]
     data_bytes: int
     size: TrialSize
     folder: Path
+    housing: Housing = field(default_factory=Housing)
 
 
 @dataclass(frozen=True, slots=True)

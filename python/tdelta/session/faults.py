@@ -9,6 +9,7 @@ from pathlib import Path
 from tdelta.design import parse_level
 from tdelta.design.layout import PLAIN
 from tdelta.driver.jobs import REBUILD
+from tdelta.driver.storage.available import require_storage
 from tdelta.engines.capabilities import Acting, ChecksCiphers, ChecksOptions, RunEngine
 from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
@@ -16,14 +17,22 @@ from tdelta.messages import Refusal
 from tdelta.records import Level
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import study
-from tdelta.session.work import check_actions, check_discard, check_load, check_replication, check_trace, check_work
+from tdelta.session.work import (
+    check_actions,
+    check_discard,
+    check_load,
+    check_replication,
+    check_storage,
+    check_trace,
+    check_work,
+)
 from tdelta.workloads import BUILT_IN, Workload
 
 _LONGEST_SLO_SECONDS = 3600.0  # histograms of response times end there
 _ACTED = ("work", "during")
 """Factors whose levels may be actions."""
 
-_FACTORS_ALONE = {"aes_instructions": Takes.INSTANCES, "replication": Takes.SERVER}
+_FACTORS_ALONE = {"aes_instructions": Takes.INSTANCES, "replication": Takes.SERVER, "storage": Takes.INSTANCES}
 """Factors that no option sets, and whose they are."""
 
 
@@ -49,6 +58,8 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
     checks: list[Callable[[], object]] = [
         *(partial(_check_level, factor, level) for factor in levels for level in levels[factor]),
         *(partial(_check_cipher, request, chosen, str(cipher)) for cipher in vary.get("cipher", ())),
+        *(partial(require_storage, str(level)) for level in vary.get("storage", ())),
+        partial(check_storage, request, vary),
         partial(_check_given_once, request, vary),
         partial(_check_taken, request, vary, chosen),
         partial(_check_pace, request, vary),

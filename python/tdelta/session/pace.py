@@ -20,6 +20,7 @@ from enum import StrEnum
 from tdelta.engines.layout import ResourceEstimate
 from tdelta.errors import TimeFault
 from tdelta.records import Condition
+from tdelta.session.housing import needs_of
 from tdelta.session.planning import Plan
 from tdelta.session.trial_size import LONGEST_TRIALS
 from tdelta.session.warming import LOOKED_AT
@@ -115,7 +116,7 @@ class Pace:
     def __init__(self, plan: Plan, elapsed: Callable[[], float] = lambda: 0.0) -> None:
         self._plan = plan.of_one_round()
         self._elapsed = elapsed
-        self.needs = self._plan.engine.estimate(self._plan.layout)
+        self.needs = needs_of(self._plan)
         self._counts = {Stage.LOAD: len(self._plan.load_kinds()), Stage.OBSERVE: 1, Stage.CALIBRATE: 1}
         self._timed = len(timed_conditions(self._plan)) if self.needs.times_calls else 0
         self._estimates = _estimates(self._plan, self.needs)

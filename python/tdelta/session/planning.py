@@ -12,6 +12,7 @@ from typing import Any
 
 from tdelta.design import drawn_twin, fresh_seed, lay_out, with_bb_twins
 from tdelta.design.actions import connects
+from tdelta.design.layout import PLAIN
 from tdelta.driver import AnyJob, LoadJob, Mix, default_base
 from tdelta.driver.jobs import Steps
 from tdelta.driver.load_command.command import LoadCommand
@@ -309,8 +310,9 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
         own_servers=None if servers is None else servers.facts(),
     )
     scale = workload.scale_for(request.tested.size_bytes) if source is None else 1.0
+    base = request.where.directory or default_base()
     cautions = (*left_out, *(() if servers is None else servers.cautions))
-    made = Plan(request, chosen, workload, scale, settings, request.where.directory or default_base(), cautions, source)
+    made = Plan(request, chosen, workload, scale, settings, base, cautions, source)
     if isinstance(chosen, ChecksLayout):
         chosen.check_layout(made.layout)
     return made
@@ -348,6 +350,8 @@ def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ..
     has_default = _default_cipher(chosen) in chosen.ciphers
     if not (request.design.aa or request.design.plant) or (not vary and has_default):
         vary.setdefault("cipher", (_default_cipher(chosen),))
+    if "storage" in vary and set(chosen.ciphers) <= {PLAIN}:
+        vary["cipher"] = (PLAIN,)  # of a study, or the default: its files can be encrypted by their storage alone
     return vary
 
 

@@ -22,6 +22,7 @@ from tdelta.measure import (
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Event
 from tdelta.session.ground import Ground, grounded
+from tdelta.session.housing import needs_of, own_folders
 from tdelta.session.outlook import DryRun, TableLine, TransactionLine
 from tdelta.session.pace import Pace, about
 from tdelta.session.planning import Plan, plan
@@ -49,7 +50,8 @@ def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
 def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...]:
     """What has to fit, each raising where it does not."""
     one_round = plan.of_one_round()
-    needs = one_round.engine.estimate(one_round.layout)
+    needs = needs_of(one_round)
+    of_instance = needs.disk_bytes // max(1, len(one_round.instances()))
     space, memory = partial(require_space, plan.base, needs.disk_bytes), partial(require_memory, needs.memory_bytes)
     if plan.source is not None:
         space = partial(space, remedy="or name another folder (--dir)")
@@ -61,6 +63,7 @@ def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...
         partial(require_threads, max(int(condition.level("threads")) for condition in plan.conditions)),
         space,
         memory,
+        *(partial(require_space, folder, of_instance) for folder in own_folders(plan.layout)),
     )
 
 

@@ -14,12 +14,13 @@ from tdelta.records import Phase
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.collectors.floors import measure_floors
 from tdelta.session.context import Ready, RunContext
+from tdelta.session.housing import Housing
 from tdelta.session.pace import Stage
 from tdelta.session.state import TrialSize
 from tdelta.session.trial_size import calibrate
 
 
-def prepare(context: RunContext, twins: Twins[Any], folder: Path, checks: Checks) -> Ready:
+def prepare(context: RunContext, twins: Twins[Any], folder: Path, checks: Checks, housing: Housing) -> Ready:
     """Load and compare the rows, see which ciphers are at work, size the trials, and time the ciphers alone.
 
     Raises:
@@ -30,13 +31,13 @@ def prepare(context: RunContext, twins: Twins[Any], folder: Path, checks: Checks
     with context.pace.timed(Stage.OBSERVE):
         _observe_ciphers(context, twins)
     context.require_time()
-    size = _size(context, twins, data_bytes, checks)
+    size = _size(context, twins, data_bytes, checks, housing)
     if context.state.floors is None:
         context.observe(Phase("floor", "what the cipher alone takes for a page"))
         context.state.floors = measure_floors(context.plan, twins)
         context.keep_state()
     context.require_time()
-    return Ready(twins, data_bytes, size, folder)
+    return Ready(twins, data_bytes, size, folder, housing)
 
 
 def _load(context: RunContext, twins: Twins[Any], checks: Checks) -> int:
@@ -76,16 +77,16 @@ def _observe_ciphers(context: RunContext, twins: Twins[Any]) -> None:
     context.keep_state()
 
 
-def _size(context: RunContext, twins: Twins[Any], data_bytes: int, checks: Checks) -> TrialSize:
+def _size(context: RunContext, twins: Twins[Any], data_bytes: int, checks: Checks, housing: Housing) -> TrialSize:
     """Find the trial's size, or take the one that an earlier sitting found; a server may be lost once meanwhile."""
     context.observe(Phase("calibrate", "how many operations fill a trial"))
     with context.pace.timed(Stage.CALIBRATE):
         found = context.state.trial_size
         try:
-            found = found or calibrate(context.plan, twins, data_bytes)
+            found = found or calibrate(context.plan, twins, data_bytes, housing)
         except ServerLost as loss:
             checks.lost(0, "calibration", str(loss.said))
-            found = calibrate(context.plan, twins, data_bytes)
+            found = calibrate(context.plan, twins, data_bytes, housing)
     context.pace.filled(found.trial_seconds)
     context.state.trial_size = found
     context.keep_state()

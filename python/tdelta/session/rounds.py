@@ -19,6 +19,7 @@ from tdelta.messages import Refusal
 from tdelta.records import BlockDone, Condition, Measurement, Phase, RoundStarted, Trial, TrialDone
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import TRACES, WARM_UPS, Jobs, Ready, Round, RunContext
+from tdelta.session.housing import with_storage
 from tdelta.session.instructions import FACTOR
 from tdelta.session.pace import FEWEST_BLOCKS, Stage
 from tdelta.session.warming import MOST_LAPS, is_settled, misses_per_operation
@@ -156,8 +157,8 @@ class RoundRunner:
             if self._interruption.requested:
                 return twins
             self._context.observe(Phase("copy", f"round {number + 1}: fresh twins", done, len(drawn)))
-            twin = self._ready.twins.start(self._plan.twin_settings(condition, self._ready.data_bytes), name)
-            stack.callback(twin.end)
+            settings = self._plan.twin_settings(condition, self._ready.data_bytes)
+            twin = self._ready.housing.started(stack, self._ready.twins, condition, settings, name)
             twins[condition] = (name, twin)
             self._checks.fresh(condition, twin)
             priced = self._clock.elapsed()
@@ -285,7 +286,7 @@ class RoundRunner:
             tries += 1
             jobs = [self._jobs.in_block(c, block) for c in twins]
             started = time.time()
-            measured, standstill = self._measure([twin for _, twin in twins.values()], jobs, order)
+            measured, standstill = self._measure(tuple(twins.values()), jobs, order)
             if standstill and self._interruption.requested:
                 return started, [dataclasses.replace(m, stopped_by="signal") for m in measured]
             if not standstill:
@@ -296,11 +297,15 @@ class RoundRunner:
             self._context.observe(Phase("again", f"block {block + 1}, since {standstill}"))
 
     def _measure(
-        self, twins: Sequence[Twin], jobs: Sequence[TrialJob], order: Sequence[int]
+        self, named: Sequence[tuple[str, Twin]], jobs: Sequence[TrialJob], order: Sequence[int]
     ) -> tuple[list[Measurement], str]:
-        """What the trials measured, and what stood still meanwhile."""
+        """What the trials measured, that of the storage below them included, and what stood still meanwhile."""
+        twins, usage = [twin for _, twin in named], self._ready.housing.usage
+        before = [usage(name) for name, _ in named]
         with self._interruption.watching(*twins), watching("tdelta") as own:
             measured = self._ready.twins.block(list(zip(twins, jobs, strict=True)), order)
+        after = [usage(name) for name, _ in named]
+        measured = tuple(with_storage(m, *used) for m, *used in zip(measured, before, after, strict=True))
         standstill = next((m.standstill for m in measured if m.standstill), own.standstill)
         if self._plan.engine.profile.fills_cpus:  # what waits for a CPU is the engine itself
             measured = tuple(dataclasses.replace(m, pressure=_without_cpu(m.pressure)) for m in measured)

@@ -29,6 +29,7 @@ from tdelta.session.collectors import Collectors
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.context import Observer, Ready, RunContext
 from tdelta.session.ground import grounded
+from tdelta.session.housing import Housing
 from tdelta.session.pace import Stage
 from tdelta.session.planning import Plan, plan
 from tdelta.session.preflight import check_room, time_caution, with_bb_twin
@@ -179,10 +180,10 @@ def _sit(context: RunContext, make_twins: MakeTwins | None) -> RunResult:
         try:
             with _twins(plan, folder, make_twins) as twins:
                 checks = Checks(plan, context.state)
-                ready = prepare(context, twins, folder.path, checks)
+                ready = prepare(context, twins, folder.path, checks, Housing.of(plan, folder))
                 collectors = Collectors.of(context, ready, checks)
                 context.interruption.arm()
-                stopped_by = _rounds(context, RoundRunner(context, ready, collectors))
+                stopped_by = _rounds(context, ready, RoundRunner(context, ready, collectors))
             return _answer(context, ready, collectors, stopped_by, short)
         except BaseException as error:
             status = RunStatus.INTERRUPTED if isinstance(error, KeyboardInterrupt) else RunStatus.FAILED
@@ -220,7 +221,7 @@ def _twins(plan: Plan, folder: TwinFolder, make_twins: MakeTwins | None) -> Iter
         twins.end()
 
 
-def _rounds(context: RunContext, runner: RoundRunner) -> str:
+def _rounds(context: RunContext, ready: Ready, runner: RoundRunner) -> str:
     """Rounds until the answer is precise enough, the rounds are used up, or the time is. Returns which."""
     trials, clock = context.trials, context.clock
     done = _whole_rounds(context)
@@ -232,6 +233,7 @@ def _rounds(context: RunContext, runner: RoundRunner) -> str:
     while ended is None:
         began = clock.elapsed()
         block = runner.run(number, block)
+        context.state.storages.update(ready.housing.found)
         context.keep_state()
         longest = max(longest, clock.elapsed() - began - runner.extra_seconds)
         done, number = done + (runner.loss is None), number + 1

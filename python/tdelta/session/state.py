@@ -13,7 +13,7 @@ from tdelta.evidence import Found
 from tdelta.inference.pages import PageFloor
 from tdelta.inference.timed import Timed
 from tdelta.messages import Caution, Detail
-from tdelta.records import CalibrationKey, Sampled
+from tdelta.records import CalibrationKey, Sampled, StorageFound
 from tdelta.session.older import state_of_facts
 from tdelta.store import Store, decode
 
@@ -104,7 +104,7 @@ class RunState:
     of this machine must have in common with the run; None where none can. ``ciphers`` are what engines were seen to
     encrypt pages with, by the cipher that was asked for; None as long as nobody looked. ``evidence``, ``unit_costs``,
     ``timed_calls`` and ``data_bytes`` (how large loaded data is) are by the condition's key; a unit cost is as the
-    driver measured it, moment by moment.
+    driver measured it, moment by moment. ``storages`` are what twins were found to lie on, by the level of the factor.
     """
 
     fingerprint: str | None = None
@@ -120,6 +120,7 @@ class RunState:
     timed_calls: dict[str, Timed] = field(default_factory=dict)
     data_bytes: dict[str, int] = field(default_factory=dict)
     profile: ProfileNotes | None = None
+    storages: dict[str, StorageFound] = field(default_factory=dict)
 
     def keep(self, store: Store, run_id: str) -> None:
         """Store it, in place of what was there."""

@@ -17,6 +17,7 @@ from typing import Any
 from tdelta.driver import TrialJob, Twin, Twins
 from tdelta.driver.protocol import joined_to
 from tdelta.records import Condition, Level, Measurement, Role
+from tdelta.session.housing import Housing
 from tdelta.session.planning import Plan
 from tdelta.session.request import RunRequest
 from tdelta.session.state import TrialSize
@@ -67,14 +68,14 @@ class _Filled:
     capacity: float | None = None
 
 
-def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int) -> TrialSize:
+def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, housing: Housing | None = None) -> TrialSize:
     """Find the trial's size.
 
     Raises:
         TdeltaError: a statement of the workload failed.
     """
     baselines = [condition for condition in plan.conditions if condition.role is Role.BASELINE]
-    with _Seats(plan, twins, data_bytes) as seats:
+    with _Seats(plan, twins, data_bytes, housing or Housing()) as seats:
         capacity = _Capacity(plan, seats)
         filling = [condition for condition in baselines if not plan.step(condition)] or baselines
         found = {condition.stratum: _fill(plan, seats, condition, capacity) for condition in filling}
@@ -100,12 +101,13 @@ def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int) -> TrialSize:
 class _Seats:
     """Instances to calibrate on, thrown away at the end: one for each condition, or for those that share one."""
 
-    def __init__(self, plan: Plan, twins: Twins[Any], data_bytes: int) -> None:
+    def __init__(self, plan: Plan, twins: Twins[Any], data_bytes: int, housing: Housing) -> None:
         self._plan = plan
         self._twins = twins
         self._data_bytes = data_bytes
+        self._housing = housing
         self._first = {c: first for first, conditions in plan.instances().items() for c in conditions}
-        self._started: dict[Condition, Twin] = {}
+        self._seated: dict[Condition, Twin] = {}
         self._stack = ExitStack()
         self._next_op = count(0)
 
@@ -120,20 +122,21 @@ class _Seats:
         """A twin of that condition, and the number of its first operation."""
         first = self._first[condition]
         if not self._plan.engine.profile.client_factors:  # alone on its instance, which may go at once
-            twin = self._twins.start(self._settings(condition), self._name(condition))
-            try:
-                yield twin, 1
-            finally:
-                twin.end()
+            with ExitStack() as stack:
+                yield self._started(stack, condition), 1
             return
-        if first not in self._started:
-            self._started[first] = self._twins.start(self._settings(first), self._name(first))
-            self._stack.callback(self._started[first].end)
-        joined = joined_to(self._twins, self._started[first], self._settings(condition))
+        if first not in self._seated:
+            self._seated[first] = self._started(self._stack, first)
+        joined = joined_to(self._twins, self._seated[first], self._settings(condition))
         try:
             yield joined, 1 + OPERATIONS_APART * next(self._next_op)
         finally:
             joined.end()
+
+    def _started(self, stack: ExitStack, condition: Condition) -> Twin:
+        settings, name = self._settings(condition), self._name(condition)
+        twin: Twin = self._housing.started(stack, self._twins, condition, settings, name)
+        return twin
 
     def _settings(self, condition: Condition) -> Any:
         return self._plan.twin_settings(condition, self._data_bytes)

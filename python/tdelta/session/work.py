@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from tdelta.design.actions import NOTHING, parse_action
+from tdelta.design.actions import ACTIONS, NOTHING, parse_action
 from tdelta.driver.jobs import STEPS, TRANSACTIONS
 from tdelta.driver.load_command.command import LoadCommand, parse_load
 from tdelta.errors import UsageError
@@ -100,6 +100,23 @@ def check_replication(request: RunRequest, levels: Mapping[str, Sequence[Level]]
     wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
     if wrong:
         raise UsageError(Refusal.of("not-replicated", options=", ".join(wrong)))
+
+
+def check_storage(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
+    """Refuse what does not live in one folder, which is what storage is varied of.
+
+    Raises:
+        UsageError: every fault.
+    """
+    if "storage" not in levels:
+        return
+    wrong = ["--encrypted-dir"] if request.twins.encrypted_dir is not None else []
+    wrong += ["--vary replication"] if "replication" in levels else []
+    for factor in ("work", "during"):
+        acts = (level for level in levels.get(factor, ()) if parse_action(str(level)).name in ACTIONS)
+        wrong += [f"--vary {factor}={level}" for level in acts]
+    if wrong:
+        raise UsageError(Refusal.of("not-with-storage", options=", ".join(wrong)))
 
 
 def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tdelta.evidence import Found, Searched, validity, weigh
+from tdelta.evidence import FileClass, Found, Searched, validity, weigh
 from tdelta.messages import Detail
-from tdelta.records import CheckState, EvidenceState, FileEvidence, Role
+from tdelta.records import CheckState, Condition, EvidenceState, FileEvidence, Role
 
 from .finds import AES, PLAIN, TEMP, condition, searched
 
@@ -119,3 +119,29 @@ def test_a_run_without_an_encrypted_twin_has_nothing_to_leak() -> None:
     assert nothing_leaks.state is CheckState.NOT_SHOWN
     assert nothing_leaks.detail.startswith("NOT tested: no twin is encrypted")
     assert finds.ok
+
+
+def test_storage_hides_below_what_it_shows_mounted() -> None:
+    plain, disk = (
+        Condition((("cipher", "none"), ("storage", level)), role)
+        for level, role in (("plain", Role.BASELINE), ("fscrypt", Role.TREATMENT))
+    )
+
+    def found(database: int, storage: int) -> tuple[Found, ...]:
+        of = FileClass.DATABASE, FileClass.STORAGE
+        return tuple(Found(one.value, one, 1000, count) for one, count in zip(of, (database, storage), strict=True))
+
+    covered = frozenset({FileClass.STORAGE})
+    evidence = weigh([Searched(plain, found(32, 64)), Searched(disk, found(32, 0), covered)])
+    assert {(e.condition, e.file_class): e.state for e in evidence if e.file_class != "temp"} == {
+        (plain, "database"): FOUND,
+        (plain, "storage"): FOUND,
+        (disk, "database"): EvidenceState.MOUNTED,
+        (disk, "storage"): ENCRYPTED,
+    }
+    no_marker, finds = validity(evidence)
+    assert (no_marker.state, finds.state) == (CheckState.OK, CheckState.OK)
+    leaking = weigh([Searched(plain, found(32, 64)), Searched(disk, found(32, 1), covered)])
+    assert validity(leaking)[0].is_unsound
+    blind = weigh([Searched(plain, found(32, 0)), Searched(disk, found(32, 0), covered)])
+    assert validity(blind)[1].is_unsound

@@ -8,7 +8,9 @@ from typing import Any
 
 from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.profile import PROFILE
-from tdelta.engines.postgres.protections import protection_for
+from tdelta.engines.postgres.protections import has_extension, protection_for
+from tdelta.engines.postgres.storage import Unencrypted
+from tdelta.engines.postgres.tde import EXTENSION
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.servers import ServerBinary
 from tdelta.engines.shared.private import driver as private
@@ -17,12 +19,17 @@ from tdelta.engines.shared.private import driver as private
 def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
     """The newest server that is found, or the one that is asked for, with what encrypts its files.
 
+    Where a run varies storage, the storage encrypts; a server does beside it only if it has pg_tde.
+
     Raises:
         EngineUnavailable: there is none, ``--server-binary`` is not that server, or nothing is there to encrypt with.
         UsageError: nothing is seen to encrypt the folder that is given.
         EnvironmentFault: this machine cannot.
     """
-    return private.PrivateDriver(_protected(private.newest(PROFILE, options), options["encrypted_dir"]))
+    binary = private.newest(PROFILE, options)
+    if "storage" in options["vary"] and not has_extension(binary, EXTENSION):
+        return private.PrivateDriver(PostgresEngine(binary, Unencrypted()))
+    return private.PrivateDriver(_protected(binary, options["encrypted_dir"]))
 
 
 def listed() -> Iterator[EngineInfo]:

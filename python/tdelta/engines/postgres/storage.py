@@ -109,6 +109,42 @@ class Gocryptfs:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Unencrypted:
+    """Nothing that is PostgreSQL's: in a run that varies what data directories lie on, whoever makes that encrypts."""
+
+    @property
+    def ciphers(self) -> Mapping[str, ServerCipher]:
+        """None."""
+        return {"none": _PLAIN}
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """None."""
+        return (PLAIN_SCOPE,)
+
+    @property
+    def crypto(self) -> str:
+        """Nobody's code."""
+        return "none"
+
+    def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
+        """Which file system the server sees under its data directory."""
+        return {"file system": _FILE_SYSTEM_SQL}
+
+    def fault(self, _settings: ServerSettings, _found: Mapping[str, str]) -> str | None:
+        """Whether that is what it must be was seen when it was made."""
+        return None
+
+    def differing(self, _settings: ServerSettings) -> tuple[str, ...]:
+        """No setting of PostgreSQL."""
+        return ()
+
+    def cautions(self, _settings: ServerSettings) -> tuple[Caution, ...]:
+        """The run has those of its storage."""
+        return ()
+
+
 _INSIDE = "in the encrypted folder"
 
 

@@ -168,8 +168,9 @@ def shared_options(binary: ServerBinary, place: Place, settings: ServerSettings)
     """What every twin of these engines is given, whatever its cipher.
 
     Each size is fixed, since a server that chose its own by the machine's memory would be another experiment. Pages go
-    past the OS's cache (O_DIRECT), so that what is not in the buffer pool is read and decrypted again. Nothing is kept
-    of the buffer pool over a restart. Background work runs at a fixed rate on a fixed number of threads.
+    past the OS's cache (O_DIRECT), so that what is not in the buffer pool is read and decrypted again; but where twins
+    differ in their storage, of which fscrypt buffers such reads silently. Nothing is kept of the pool over a restart.
+    Background work runs at a fixed rate on a fixed number of threads.
     """
     pool = pool_bytes(settings)
     connections = settings.connections + _SPARE_CONNECTIONS
@@ -196,7 +197,7 @@ def shared_options(binary: ServerBinary, place: Place, settings: ServerSettings)
         "innodb_lru_scan_depth": free_pages(pool),
         "innodb_buffer_pool_dump_at_shutdown": "OFF",
         "innodb_buffer_pool_load_at_startup": "OFF",
-        "innodb_flush_method": "O_DIRECT",
+        "innodb_flush_method": "fsync" if settings.is_buffered else "O_DIRECT",
         "innodb_file_per_table": "ON",
         "innodb_io_capacity": 10_000,
         "innodb_io_capacity_max": 20_000,

@@ -66,6 +66,16 @@ MACHINE = {
     "still-at-work": "{process} was still at work {seconds:.0f} s after it was to stop",
     "stopped-by-signal": "{process} was stopped by a signal and had not gone on {seconds:.0f} s later",
     "cannot-make-run-folder": "cannot make {folder}: {fault}; choose another folder with --dir",
+    "cannot-make-image": "cannot make storage of {image}: {fault}; free some space, or take another folder with --dir",
+    "no-loop-device": "{image}: expected a loop device, found none to be had: {fault}; run as root where these are",
+    "cannot-mount": (
+        "{device}: expected to mount it on {folder}, found: {fault}; run as root, and not within a container"
+    ),
+    "storage-refused": "storage={storage}: expected to make it, found: {fault}; leave it out of --vary storage",
+    "storage-not-in-force": (
+        "storage={storage}: expected a folder that is so, found {found}; choose another folder with --dir, or leave it"
+        " out of --vary storage"
+    ),
     "statements-held": "{count} of {statements} statements are held after {seconds:.0f} s",
     "statement-ended": "a statement that was to be held open has ended by itself",
     "process-silent": "{process} did not answer within {seconds:.0f} s",

@@ -29,6 +29,17 @@ REQUESTS = {
     "unknown-action": "{factor}={action}: {product} has {known}; leave the level out, or choose another engine",
     "unknown-knob": "{action}: expected knobs among {known}, found {knobs}",
     "not-beside": "{options}: not with --vary during=…, which goes on beside tdelta's own closed loop on warm caches",
+    "not-with-storage": (
+        "--vary storage does not go with {options}: what storage is varied of lives in one folder, which nothing leaves"
+    ),
+    "storage-not-a-folder": (
+        "--vary storage={folder}: expected a folder on an encrypted file system that this user can write to, found none"
+    ),
+    "storage-not-encrypted": (
+        "--vary storage={folder}: expected dm-crypt, fscrypt, ZFS encryption or a file system that encrypts, found none"
+        " there; mount one, or name one of {known}"
+    ),
+    "storage-missing": "--vary storage={storage}: expected what makes it, found missing here: {missing}",
     "not-replicated": (
         "{options}: not with --vary replication=…, whose trials are of tdelta's own loop on warm caches; leave it out"
     ),

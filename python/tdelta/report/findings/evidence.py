@@ -24,6 +24,7 @@ _PAGE_STATES = {
     EvidenceState.ENCRYPTED: Cell("none found", "good"),
     EvidenceState.LEAK: Cell("LEAK: plain text found", "bad"),
     EvidenceState.UNCOVERED: Cell("in the clear: not covered by the scope", "quiet"),
+    EvidenceState.MOUNTED: Cell("in the clear as long as it is mounted", "quiet"),
     EvidenceState.MISSING: Cell("MISSING: not found where it must be", "bad"),
     EvidenceState.NOT_TESTED: Cell("not tested", "quiet"),
 }
@@ -37,6 +38,10 @@ _NOTE = (
     " them there, this one does not. not tested: no plain twin shows them there, so that their absence says nothing."
 )
 _UNCOVERED_NOTE = " in the clear: found where the twin's scope does not encrypt."
+_MOUNTED_NOTE = (
+    " mounted: read through the mount, which hides nothing from whoever may read files there; storage: read below it,"
+    " the image or the encrypted files."
+)
 
 
 def text(result: RunResult, width: int) -> list[Text | Table]:
@@ -56,7 +61,8 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
 
 def _note(evidence: Sequence[FileEvidence]) -> str:
     is_left = any(one.state is EvidenceState.UNCOVERED for one in evidence)
-    return _NOTE + _UNCOVERED_NOTE if is_left else _NOTE
+    is_mounted = any(one.state is EvidenceState.MOUNTED for one in evidence)
+    return f"{_NOTE}{_UNCOVERED_NOTE if is_left else ''}{_MOUNTED_NOTE if is_mounted else ''}"
 
 
 def _is_shown(file_class: str, evidence: Sequence[FileEvidence]) -> bool:
@@ -74,6 +80,8 @@ def _cell(one: FileEvidence) -> Text:
             text = f"LEAK {one.markers_found:,}"
         case EvidenceState.UNCOVERED:
             text = f"in the clear {one.markers_found:,}"
+        case EvidenceState.MOUNTED:
+            text = f"mounted {one.markers_found:,}"
         case EvidenceState.MISSING:
             text = "MISSING"
         case EvidenceState.NOT_TESTED:

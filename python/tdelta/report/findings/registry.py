@@ -31,6 +31,7 @@ from tdelta.records import (
     SettingsCompared,
     StallMeasure,
     StepMeasure,
+    StorageLayer,
     TailMeasure,
     TemporaryData,
     Traces,
@@ -51,6 +52,7 @@ from tdelta.report.findings import (
     sizes,
     stalls,
     steps,
+    storage,
     tails,
     temporary,
     traces,
@@ -81,6 +83,7 @@ class Shown:
 
 SHOWN: list[Shown] = [
     Shown((StallMeasure, CarryOver), stalls.text, stalls.blocks, "answer"),
+    Shown((StorageLayer,), storage.text, storage.blocks, "storage", "Layers of encryption"),
     Shown((PublishedCell,), published.text, published.blocks, "answer"),
     Shown((TailMeasure,), tails.text, tails.blocks, "latency"),
     Shown((ServerMeasures,), servers.text, servers.blocks, "servers", "What the servers did"),

@@ -23,6 +23,7 @@ _NOTE = (
 _STATES = {
     EvidenceState.PLAIN: "in the clear",
     EvidenceState.UNCOVERED: "in the clear",
+    EvidenceState.MOUNTED: "in the clear while mounted",
     EvidenceState.LEAK: "LEAK, in the clear",
     EvidenceState.ENCRYPTED: "encrypted",
     EvidenceState.MISSING: "not tested",

@@ -43,6 +43,7 @@ _NAMES = {
 _STATES = {
     EvidenceState.LEAK: Cell("plain text found, though this class is to be encrypted", "bad"),
     EvidenceState.UNCOVERED: Cell("plain text found: this class is not encrypted", "bad"),
+    EvidenceState.MOUNTED: Cell("in the clear as long as it is mounted", "quiet"),
     EvidenceState.MISSING: Cell("not shown: the plain twin does not show it either", "quiet"),
     EvidenceState.NOT_TESTED: Cell("not tested: no plain twin shows its rows there", "quiet"),
     EvidenceState.ENCRYPTED: Cell("none found", "good"),

@@ -50,7 +50,7 @@ class Collectors:
     def of(cls, context: RunContext, ready: Ready, checks: Checks) -> Collectors:
         """Those of a sitting, with the checks of what was loaded."""
         calls, profiles = TimedCalls(context, ready), CpuProfiles(context, ready.folder)
-        return cls(checks, UnitCosts(context), calls, profiles, FileSearch(context))
+        return cls(checks, UnitCosts(context), calls, profiles, FileSearch(context, ready))
 
     @property
     def preferred(self) -> tuple[Preferred, ...]:

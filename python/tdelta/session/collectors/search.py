@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 
+from tdelta.design.layout import PLAIN
 from tdelta.driver import TrialJob
 from tdelta.driver.protocol import Searchable
 from tdelta.engines.capabilities import Scoped
 from tdelta.evidence import FileClass, Searched, validity, weigh
 from tdelta.messages import Detail
 from tdelta.records import Condition, FileEvidence, Phase, Validity
-from tdelta.session.context import SEARCHES, Round, RunContext, lasting
+from tdelta.session.context import SEARCHES, Ready, Round, RunContext, lasting
 from tdelta.session.pace import Stage
 from tdelta.session.planning import Plan
 
@@ -26,8 +27,9 @@ class FileSearch:
 
     stage = "the search of the files"
 
-    def __init__(self, context: RunContext) -> None:
+    def __init__(self, context: RunContext, ready: Ready) -> None:
         self._context = context
+        self._ready = ready
         self._plan = context.plan
 
     def is_due(self) -> bool:
@@ -37,21 +39,27 @@ class FileSearch:
     def collect(self, of: Round) -> None:
         """Search all twins, one after another, each while it runs a trial that nobody measures or stores.
 
-        As many as there is time for; those that are left are searched in another round.
+        As many as there is time for; those that are left run the trial alone, since the rows of all are compared after
+        the round, and are searched in another one.
         """
         context, needles = self._context, self._plan.markers().needles
         began, behind = context.clock.elapsed(), context.pace.behind_blocks(searches=False)
         for_each = context.pace.of(Stage.SEARCH) / max(1, len(self._plan.instances()))
-        context.state.evidence = {}
+        context.state.evidence, is_late = {}, False
         for done, condition in enumerate(instances := [c for c in context.searchable() if c in of.twins]):
-            if context.interruption.requested or context.clock.left() < for_each + behind:
+            if context.interruption.requested:
                 break
+            is_late = is_late or context.clock.left() < for_each + behind
             context.observe(Phase("evidence", "files are searched for planted markers", done, len(instances)))
-            twin = of.twins[condition][1]
+            name, twin = of.twins[condition]
             assert isinstance(twin, Searchable)  # noqa: S101 - as its engine says
             with context.interruption.watching(twin):
                 job = self._short(of.jobs.next(condition, SEARCHES + of.number))
-                context.state.evidence[condition.key] = twin.evidence(job, needles)
+                if is_late:
+                    twin.trial(job)
+                    continue
+                found = twin.evidence(job, needles)
+            context.state.evidence[condition.key] = (*found, *self._ready.housing.below(name, needles))
         if not self.is_due():
             context.pace.took(Stage.SEARCH, context.clock.elapsed() - began)
 
@@ -87,4 +95,9 @@ class FileSearch:
 def _covered(plan: Plan, condition: Condition) -> frozenset[FileClass] | None:
     """The classes of files that a twin's encryption is to cover; None: every one."""
     engine = plan.engine
-    return engine.covered(plan.twin_settings(condition, 0)) if isinstance(engine, Scoped) else None
+    own = engine.covered(plan.twin_settings(condition, 0)) if isinstance(engine, Scoped) else None
+    if not condition.is_on_encrypted_storage:
+        return own
+    if condition.level("cipher") == PLAIN:
+        own = frozenset()
+    return None if own is None else own | {FileClass.STORAGE}

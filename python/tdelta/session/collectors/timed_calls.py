@@ -7,6 +7,7 @@ counts but its calls. What keeps calls from being timed is said in the ledger an
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 from tdelta.driver.evp_calls import Counts, environment, read
@@ -82,8 +83,8 @@ class TimedCalls:
     def _timed(self, twins: CallsTimed, of: Round, condition: Condition, counts: Path) -> Timed:
         context = self._context
         settings = self._plan.twin_settings(condition, self._ready.data_bytes)
-        twin = twins.start(settings, counts.stem, environment(counts))
-        try:
+        with ExitStack() as stack:
+            twin = self._ready.housing.started(stack, twins, condition, settings, counts.stem, environment(counts))
             laps, trials = laps_of(self._plan, condition), []
             for number in range(laps + TRIALS):
                 if context.seconds_left() <= 0.0:  # its cache was colder than the round's
@@ -96,8 +97,6 @@ class TimedCalls:
                     return Timed(fault="the run was interrupted")
                 if number >= laps and measured.counted_operations:
                     trials.append(self._trial(condition, measured, read(counts), before[0]))
-        finally:
-            twin.end()
         if not any(one.calls for one in trials):
             return Timed(fault=_NOT_SEEN)
         return Timed(tuple(trials))

@@ -96,6 +96,7 @@ class PrivateDriver:
             has_steps=bool(layout.step(condition)),
             becomes=self._becomes(layout),
             replication=replication,
+            is_buffered=bool(layout.storages),
         )
 
     def _becomes(self, layout: RunLayout) -> str:

@@ -1,0 +1,112 @@
+"""The kinds of storage that twins can lie on: levels of the factor ``storage``, declared here and nowhere else.
+
+How one is made is `tdelta.driver.storage`. What it leaves in the clear and what it protects from is here as well, since
+it is the other half of a decision between them. A folder of the user's is a level, too: its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from tdelta.records import PLAIN_STORAGE
+
+_WHILE_MOUNTED = "everything, for whoever is logged in and may read the files, while it is mounted"
+_AT_REST = "a lost or stolen disk, a copy of the device"
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """One kind of storage.
+
+    Attributes:
+        name: the level of the factor.
+        in_clear: what it leaves in the clear.
+        protects: what it protects from.
+        seen: how `tdelta.measure.encrypted_folders` begins what it says of such a folder; empty where that is open.
+        programs: what must be installed to make one.
+    """
+
+    name: str
+    in_clear: str
+    protects: str
+    seen: str = ""
+    programs: tuple[str, ...] = ()
+
+    @property
+    def is_made(self) -> bool:
+        """Whether tdelta makes it."""
+        return self is not OWN_FOLDER
+
+    @property
+    def encrypts(self) -> bool:
+        """Whether what lies on it is encrypted."""
+        return self.name != PLAIN_STORAGE
+
+
+OWN_FOLDER = Storage(
+    "DIR",
+    f"{_WHILE_MOUNTED}; what lies below it is its owner's, and was not searched",
+    _AT_REST,
+)
+"""Any folder of the user's on an encrypted file system."""
+
+STORAGES: Mapping[str, Storage] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            Storage(
+                PLAIN_STORAGE,
+                "names, sizes and times of files, and whatever the engine's cipher does not cover (see the evidence)",
+                "whoever reads the files or copies of them: other users, backups, a lost disk",
+            ),
+            Storage(
+                "fscrypt",
+                f"{_WHILE_MOUNTED}; below it sizes, times and owners of files, and the folder tree",
+                _AT_REST,
+                seen="fscrypt",
+                programs=("mkfs.ext4",),
+            ),
+            Storage(
+                "luks",
+                f"{_WHILE_MOUNTED}; below it the LUKS header",
+                _AT_REST,
+                seen="LUKS",
+                programs=("mkfs.ext4", "cryptsetup"),
+            ),
+            Storage(
+                "gocryptfs",
+                f"{_WHILE_MOUNTED}; below it sizes, times and owners of files, and the folder tree",
+                f"{_AT_REST}, and copies of its encrypted files in backups",
+                seen="gocryptfs",
+                programs=("gocryptfs",),
+            ),
+        )
+    }
+)
+"""Every kind by its name, the plain one first."""
+
+
+def storage_of(level: str) -> Storage:
+    """The kind that a level names: one of `STORAGES`, or a folder of the user's. Raises ``KeyError`` for others."""
+    return OWN_FOLDER if is_own_folder(level) else STORAGES[level]
+
+
+def is_own_folder(level: str) -> bool:
+    """Whether a level is the path of a folder of the user's."""
+    return level.startswith("/")
+
+
+def parse_storage(text: str) -> str:
+    """A level as it is kept: a kind's name, or a folder's absolute path.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if "/" in text:
+        return str(Path(text).expanduser().absolute())
+    if text.lower() not in STORAGES:
+        raise ValueError(text)
+    return text.lower()

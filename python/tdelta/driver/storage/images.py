@@ -1,0 +1,158 @@
+"""An image of ext4 in a loop device, mounted.
+
+The loop device frees itself with the last mount (``LO_FLAGS_AUTOCLEAR``), so that who undoes the mount, be it the
+keeper of a run that was killed, leaves no device either. Images are sparse: they take of the disk what was written to
+them. All of a run are made alike, whatever encrypts what is in them. The numbers are of linux/loop.h and linux/mount.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tdelta.driver.mounts import unmount
+from tdelta.errors import EnvironmentFault, StorageFault
+from tdelta.measure.private import private
+from tdelta.messages import Refusal
+
+LOOP_CONTROL = Path("/dev/loop-control")
+MAKER = "mkfs.ext4"
+BLOCK_BYTES = 4096
+
+_JOURNAL_MIB = 16
+_MAKE_SECONDS = 120.0
+_UNMOUNT_SECONDS = 20.0
+_LOOK_AGAIN_SECONDS = 0.05
+_TRIES = 16
+
+_CTL_GET_FREE, _CONFIGURE, _GET_STATUS64 = 0x4C82, 0x4C0A, 0x4C05
+_INFO = struct.Struct("<5Q4I64s64s32s2Q")
+_FLAGS = 8
+"""The place of ``lo_flags`` among the fields."""
+
+_AUTOCLEAR, _DIRECT_IO = 4, 16
+_NOSUID, _NODEV = 2, 4
+
+
+def make_image(path: Path, size_bytes: int) -> None:
+    """Make an image, empty.
+
+    Raises:
+        StorageFault: it cannot be made.
+    """
+    try:
+        with private(path) as file:
+            file.truncate(size_bytes)
+    except OSError as error:
+        raise StorageFault(Refusal.of("cannot-make-image", image=path, fault=error.strerror)) from error
+
+
+def make_file_system(device: Path) -> None:
+    """Make an ext4 that could hold encrypted folders, whether it is to or not.
+
+    Raises:
+        StorageFault: the program fails.
+    """
+    features = ["-O", "encrypt", "-J", f"size={_JOURNAL_MIB}", "-m", "0", "-b", str(BLOCK_BYTES)]
+    lazily = ["-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard"]
+    run_tool((MAKER, "-q", "-F", *features, *lazily, str(device)), device)
+
+
+def run_tool(argv: tuple[str, ...], image: Path, secret: bytes | None = None) -> None:
+    """Run a program that makes or opens storage; ``secret`` goes to its standard input.
+
+    Raises:
+        StorageFault: it fails.
+    """
+    try:
+        done = subprocess.run(argv, input=secret or b"", capture_output=True, check=False, timeout=_MAKE_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StorageFault(Refusal.of("cannot-make-image", image=image, fault=error)) from error
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2] or f"status {done.returncode}"
+        raise StorageFault(Refusal.of("cannot-make-image", image=image, fault=f"{argv[0]}: {said}"))
+
+
+@contextmanager
+def attached(image: Path) -> Iterator[tuple[Path, bool]]:
+    """A loop device over an image, freed after the block unless it was mounted; and whether it does direct I/O.
+
+    Raises:
+        EnvironmentFault: there is none to be had.
+    """
+    try:
+        file = os.open(image, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            device, path = _free_device(file)
+        finally:
+            os.close(file)
+        try:
+            status = bytearray(_INFO.size)
+            fcntl.ioctl(device, _GET_STATUS64, status, True)
+            yield path, bool(_INFO.unpack(status)[_FLAGS] & _DIRECT_IO)
+        finally:
+            os.close(device)
+    except OSError as error:
+        raise EnvironmentFault(Refusal.of("no-loop-device", image=image, fault=error.strerror)) from error
+
+
+def _free_device(file: int) -> tuple[int, Path]:
+    """A loop device that is ours; others may take the one that was free."""
+    info = _INFO.pack(0, 0, 0, 0, 0, 0, 0, 0, _AUTOCLEAR | _DIRECT_IO, b"", b"", b"", 0, 0)
+    config = struct.pack("<2I", file, BLOCK_BYTES) + info + bytes(64)
+    for last in range(_TRIES, 0, -1):
+        control = os.open(LOOP_CONTROL, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            path = Path(f"/dev/loop{fcntl.ioctl(control, _CTL_GET_FREE)}")
+        finally:
+            os.close(control)
+        device = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.ioctl(device, _CONFIGURE, config)
+        except OSError as error:
+            os.close(device)
+            if error.errno != errno.EBUSY or last == 1:
+                raise
+            continue
+        return device, path
+    raise AssertionError  # the last try raises
+
+
+def mount_ext4(device: Path, at: Path) -> None:
+    """Mount an ext4; its inode tables are left as they are, since to fill them would be work beside what is measured.
+
+    Raises:
+        EnvironmentFault: the kernel refuses.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(os.fsencode(device), os.fsencode(at), b"ext4", _NOSUID | _NODEV, b"noinit_itable") != 0:
+        fault = os.strerror(ctypes.get_errno())
+        raise EnvironmentFault(Refusal.of("cannot-mount", device=device, folder=at, fault=fault))
+
+
+def detach(at: Path) -> None:
+    """Undo a mount as soon as nobody uses it; one that stays in use is undone when it no longer is."""
+    give_up = time.monotonic() + _UNMOUNT_SECONDS
+    while not unmount(at):
+        if time.monotonic() > give_up:
+            unmount(at, lazily=True)
+            return
+        time.sleep(_LOOK_AGAIN_SECONDS)
+
+
+def flush(folder: Path) -> None:
+    """Have the file system of a folder write all that it has."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            ctypes.CDLL(None, use_errno=True).syncfs(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,169 @@
+"""Where instances are started: each in a room on the storage of its condition, where a run varies that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tdelta.design.layout import PLAIN
+from tdelta.design.storages import STORAGES, is_own_folder, storage_of
+from tdelta.driver import Twin, TwinFolder
+from tdelta.driver.protocol import NOTHING, CallsTimed
+from tdelta.driver.storage.available import needs_images
+from tdelta.driver.storage.rooms import Rooms
+from tdelta.engines.layout import ResourceEstimate, RunLayout
+from tdelta.evidence import Found
+from tdelta.measure.encrypted_folders import encryption_of
+from tdelta.messages import Caution
+from tdelta.records import Condition, Measurement, StorageFound, StorageLayer, Usage
+from tdelta.session.planning import Plan
+
+_TEMPORARY = "TMPDIR"
+"""Where an engine within the process has its temporary files, unless it has a place of its own for them."""
+
+_FILE_SYSTEM_BYTES = 64 << 20
+"""What an empty image may come to take: a journal of 16 MiB, tables of inodes."""
+
+_SPARE = 0.5
+"""How much larger an image is than what is estimated for its instance, as a share: removed files keep blocks."""
+
+_BY_KERNEL = ("fscrypt", "dm-crypt")
+"""What `tdelta.measure.encrypted_folders` calls that which encrypts by the kernel's AES-XTS."""
+
+_ROOM_SECONDS = 0.5
+"""What a room takes to be made and undone: 0.15 s on an idle machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Housing:
+    """Starts instances. Without rooms they live in the run's folder."""
+
+    rooms: Rooms | None = None
+
+    @classmethod
+    def of(cls, plan: Plan, folder: TwinFolder) -> Housing:
+        """That of a run."""
+        levels = plan.layout.storages
+        return cls(Rooms(folder, levels, _image_bytes(plan)) if levels else None)
+
+    def started(
+        self,
+        stack: ExitStack,
+        twins: Any,
+        condition: Condition,
+        settings: Any,
+        name: str,
+        environment: Mapping[str, str] = NOTHING,
+    ) -> Any:
+        """A twin under an instance's name, which ends with the stack, and its room after it.
+
+        Raises:
+            EnvironmentFault: the machine refuses to make its storage.
+            StorageFault: the disk is full.
+        """
+        level = dict(condition.levels).get("storage")
+        if self.rooms is not None and level is not None:
+            path = stack.enter_context(self.rooms.room(str(level), name)).path
+            name, environment = str(path / name), {**environment, _TEMPORARY: str(path)}
+        is_told = environment and isinstance(twins, CallsTimed)
+        twin: Twin = twins.start(settings, name, environment) if is_told else twins.start(settings, name)
+        stack.callback(twin.end)
+        return twin
+
+    def usage(self, name: str) -> Usage:
+        """What the storage of an instance used so far, beside the database itself."""
+        return Usage() if self.rooms is None else self.rooms.usage(name)
+
+    def below(self, name: str, needles: Sequence[bytes]) -> tuple[Found, ...]:
+        """What a search finds below the file system of an instance."""
+        return () if self.rooms is None else self.rooms.below(name, needles)
+
+    @property
+    def found(self) -> Mapping[str, StorageFound]:
+        """What was found of each level."""
+        return {} if self.rooms is None else self.rooms.found
+
+
+def with_storage(measured: Measurement, before: Usage, after: Usage) -> Measurement:
+    """A trial with the CPU time and the disk's bytes of what encrypts below it.
+
+    CPU is of the recorded operations, so a share of what all took; what the engine asked for was counted at the engine.
+    """
+    share = measured.operations / max(1, measured.counted_operations)
+    used = measured.usage
+    return replace(
+        measured,
+        usage=replace(
+            used,
+            cpu_user_seconds=used.cpu_user_seconds + share * (after.cpu_user_seconds - before.cpu_user_seconds),
+            cpu_system_seconds=used.cpu_system_seconds + share * (after.cpu_system_seconds - before.cpu_system_seconds),
+            device_read_bytes=used.device_read_bytes + after.device_read_bytes - before.device_read_bytes,
+            device_written_bytes=used.device_written_bytes + after.device_written_bytes - before.device_written_bytes,
+        ),
+    )
+
+
+def needs_of(plan: Plan) -> ResourceEstimate:
+    """What a plan takes of the machine, the images of its twins included."""
+    needs, count = plan.engine.estimate(plan.layout), len(plan.instances())
+    if not needs_images(plan.layout.storages):
+        return needs
+    beside = count * _image_bytes(plan) - needs.disk_bytes  # what is in them was estimated already
+    return replace(
+        needs, disk_bytes=needs.disk_bytes + beside, start_seconds=needs.start_seconds + count * _ROOM_SECONDS
+    )
+
+
+def own_folders(layout: RunLayout) -> tuple[Path, ...]:
+    """The folders of the user's that twins lie in."""
+    return tuple(Path(level) for level in layout.storages if is_own_folder(level))
+
+
+def _image_bytes(plan: Plan) -> int:
+    """How large an image is at most; it takes of the disk what is written to it."""
+    of_instance = plan.engine.estimate(plan.layout).disk_bytes / max(1, len(plan.instances()))
+    return _FILE_SYSTEM_BYTES + round((1 + _SPARE) * of_instance) // 4096 * 4096
+
+
+def storage_cautions(plan: Plan) -> Iterator[Caution]:
+    """What is to be said of every figure of a run that varies storage."""
+    layout = plan.layout
+    levels = [level for level in layout.storages if storage_of(level).encrypts]
+    if not levels:
+        return
+    yield Caution.of("storage-mounted")
+    yield Caution.of("storage-cached")
+    if needs_images(layout.storages) or any(is_own_folder(level) for level in levels):
+        yield Caution.of("storage-kernel-threads")
+    if "gocryptfs" in levels:
+        yield Caution.of("storage-fuse")
+    for level in filter(is_own_folder, levels):
+        yield Caution.of("storage-own-folder", folder=level)
+    if any(level in STORAGES for level in levels) and not needs_images(layout.storages):
+        yield Caution.of("storage-folders")
+    if plan.ciphers == (PLAIN,):
+        yield Caution.of("storage-alone", product=plan.engine.product)
+    if below := encryption_of(plan.base):
+        yield Caution.of("storage-on-encrypted-disk", folder=str(plan.base), found=below)
+
+
+def storage_layers(found: Mapping[str, StorageFound], conditions: Sequence[Condition]) -> Iterator[StorageLayer]:
+    """A record of every condition that is judged for its encryption, where the run varies storage."""
+    for condition in conditions:
+        level = dict(condition.levels).get("storage")
+        if level not in found or not condition.is_protected:
+            continue
+        kind, here = storage_of(str(level)), found[str(level)]
+        yield StorageLayer(
+            condition=condition,
+            storage=str(level),
+            encryption=here.encryption,
+            is_image=here.is_image,
+            is_direct=here.is_direct,
+            driver=here.driver if any(name in here.encryption for name in _BY_KERNEL) else "",
+            in_clear=kind.in_clear,
+            protects=kind.protects,
+        )

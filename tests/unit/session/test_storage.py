@@ -1,0 +1,74 @@
+"""A run that varies storage as it is planned and refused, and what storage uses beside the database; none is made."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdelta.errors import UsageError
+from tdelta.records import Measurement, Usage
+from tdelta.session import RunRequest, faults, housing
+from tdelta.session.housing import needs_of, storage_cautions, with_storage
+from tdelta.session.planning import Plan, plan
+
+LEVELS = ("plain", "fscrypt", "gocryptfs")
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that can make all storage."""
+    monkeypatch.setattr(faults, "require_storage", lambda _level: None)
+    monkeypatch.setattr(housing, "needs_images", lambda levels: "fscrypt" in levels)
+
+
+def made(**options: object) -> Plan:
+    return plan(RunRequest(**{"seed": 1, "vary": {"storage": LEVELS}, "aa_twin": False, **options}), "r1")
+
+
+def test_cipher_and_storage_are_varied_together_unless_the_cipher_is_none() -> None:
+    assert len(made().conditions) == 6
+    alone = made(vary={"storage": LEVELS, "cipher": ("none",)})
+    assert [c.level("storage") for c in alone.conditions] == [*LEVELS]
+    assert made().layout.storages == LEVELS
+    assert not made(vary={}).layout.storages
+
+
+def test_every_storage_has_copies_of_the_same_loads() -> None:
+    assert made().load_kinds().keys() == made(vary={}).load_kinds().keys()
+
+
+def test_images_count_for_disk_and_time() -> None:
+    without, varied = made(vary={"cipher": ("aes-128", "aes-256", "aegis", "chacha20", "ascon128")}), made()
+    assert len(without.instances()) == len(varied.instances())
+    for of in (without, varied):
+        assert (needs_of(of).disk_bytes > of.engine.estimate(of.layout).disk_bytes) is (of is varied)
+        assert (needs_of(of).start_seconds > of.engine.estimate(of.layout).start_seconds) is (of is varied)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"vary": {"storage": LEVELS, "work": ("warm", "rekey")}}, "--vary work=rekey"),
+        ({"vary": {"storage": LEVELS, "during": ("none", "encrypt")}}, "--vary during=encrypt"),
+    ],
+)
+def test_what_leaves_its_folder_is_refused(options: dict[str, object], named: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        made(**options)
+    assert ("not-with-storage", named) in [(r.code, r.parameters.get("options")) for r in refused.value.refusals]
+
+
+def test_what_is_said_of_every_such_run_and_of_no_other() -> None:
+    assert not list(storage_cautions(made(vary={})))
+    codes = {caution.code for caution in storage_cautions(made())}
+    assert {"storage-mounted", "storage-cached", "storage-kernel-threads", "storage-fuse"} <= codes
+
+
+def test_a_process_that_encrypts_below_the_database_counts_with_it() -> None:
+    own = Usage(cpu_user_seconds=1.0, cpu_system_seconds=0.5, asked_read_bytes=7, device_read_bytes=100)
+    before = Usage(cpu_user_seconds=3.0, cpu_system_seconds=1.0, asked_read_bytes=50, device_read_bytes=1000)
+    after = Usage(cpu_user_seconds=5.0, cpu_system_seconds=2.0, asked_read_bytes=90, device_read_bytes=1500)
+    measured = Measurement(90, 10, {}, {}, usage=own, executed_operations=100)
+    used = with_storage(measured, before, after).usage
+    assert (used.cpu_user_seconds, used.cpu_system_seconds) == pytest.approx((1.0 + 0.9 * 2.0, 0.5 + 0.9 * 1.0))
+    assert (used.asked_read_bytes, used.device_read_bytes) == (7, 600)
+    assert with_storage(measured, before, before) == measured
