@@ -16,6 +16,7 @@ import re
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 
@@ -69,6 +70,8 @@ def _fault(case: Case, tally: Tally) -> str:
             ended = case.act(here)
         except AssertionError as failure:
             return str(failure)
+        except Exception as error:  # of the case's own: the others are still tried
+            return "".join(traceback.format_exception(error)[-3:])
         finally:
             left = _left(here)
             here.clear()

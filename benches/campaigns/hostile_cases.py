@@ -13,13 +13,28 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 
+import hostile_private
 import hostile_servers
-from hostile_kit import ANSWERED, BRIEF, LONG, LONGEST_SECONDS, SOON_SECONDS, Case, Here, ended, many_signals, scripts
+from hostile_kit import (
+    ANSWERED,
+    BRIEF,
+    LONG,
+    LONGEST_SECONDS,
+    SOON_SECONDS,
+    Case,
+    Here,
+    ended,
+    files_below,
+    many_signals,
+    scripts,
+)
 from sqlite.running import PROGRAM, Ran, read_until, workers_of
 
 from tdelta.evidence import TABLE
@@ -378,36 +393,55 @@ def _with_clock(variables: Mapping[str, str]) -> Callable[[Here], Ran]:
 
 def _stores() -> Iterator[Case]:
     readers = ("show", "show --json", "export --format csv", "export --format json", "report", "run --resume last")
-    made = {
-        "no database": "printf 'hello, I am no database at all %s' {1..900} >s",
-        "an empty file": "touch s",
-        "a foreign database": "python3 -c \"import sqlite3; sqlite3.connect('s').execute('create table t(a)')\"",
-        "a newer version": f"{_changed('PRAGMA user_version = 99999')}",
-        "a negative version": f"{_changed('PRAGMA user_version = -1')}",
-        "settings that are no JSON": f"{_changed('UPDATE runs SET settings = substr(settings, 2)')}",
-        "settings that are another's": _changed("UPDATE runs SET settings = '[]'"),
-        "no trials": f"{_changed('DROP TABLE trials')}",
-        "a histogram cut short": f"{_changed('UPDATE trials SET histogram = x' + chr(39) * 2)}",
+    written = {
+        "no database": (b"hello, I am no database at all " * 900, (2,)),
+        "an empty file": (b"", (0, 2)),
     }
-    for name, script in made.items():
-        for reader in readers:
-            codes = (0, 2, 3, 4) if name == "an empty file" else (2,)
-            if "histogram" in name or "no trials" in name:
-                codes = (2, *ANSWERED)
-            act = _reading(f"{script}; tdelta {reader} --store s")
-            yield Case(f"{name}: {reader}", act, codes)
+    edited = {
+        "another's tables": (
+            "DROP TABLE runs; DROP TABLE trials; CREATE TABLE runs (a); INSERT INTO runs VALUES (1)",
+            (2,),
+        ),
+        "a newer version": ("PRAGMA user_version = 99999", (2,)),
+        "a negative version": ("PRAGMA user_version = -1", (2,)),
+        "settings that are no JSON": ("UPDATE runs SET settings = substr(settings, 2)", (2,)),
+        "settings that are a list": ("UPDATE runs SET settings = '[]'", (2,)),
+        "an id with a terminal's escapes": ("UPDATE runs SET run_id = char(27) || '[2J'", (0, 2)),
+        "no trials' table": ("DROP TABLE trials", (2,)),
+        "no trials": ("DELETE FROM trials", (0, 2)),
+        "a histogram cut short": ("UPDATE trials SET histogram = x''", (0, 2)),
+        "times that are texts": ("UPDATE trials SET elapsed_ns = 'long'", (2,)),
+    }
+    for reader in readers:
+        for name, (content, codes) in written.items():
+            yield Case(f"{name}: {reader}", partial(_reading, reader, content, ""), codes, r"\A[^\x1b]*\Z")
+        for name, (sql, codes) in edited.items():
+            yield Case(f"{name}: {reader}", partial(_reading, reader, None, sql), codes, r"\A[^\x1b]*\Z")
 
 
-def _changed(sql: str) -> str:
-    """A small run's store, edited."""
-    return (
-        "tdelta run $BRIEF --seed 1 --store s >/dev/null 2>&1; python3 -c "
-        f"\"import sqlite3; c = sqlite3.connect('s'); c.execute('''{sql}'''); c.commit()\" || exit 77"
-    )
+def _reading(reader: str, content: bytes | None, sql: str, here: Here) -> Ran:
+    """A command on a store that was written over, or edited.
+
+    A store that was not changed in what a command reads is answered, whatever that answer was.
+    """
+    store = here.base / "s"
+    store.write_bytes(_stored() if content is None else content)
+    if sql:
+        with contextlib.closing(sqlite3.connect(store)) as database:
+            database.executescript(sql)
+    ran = here.shell(f"tdelta {reader} --store s")
+    is_answered = ran.code in ANSWERED and sql and ran.out
+    return Ran(0, "", ran.err) if is_answered else Ran(ran.code, "", ran.err)
 
 
-def _reading(script: str) -> Callable[[Here], Ran]:
-    return lambda here: here.shell(script)
+@cache
+def _stored() -> bytes:
+    """A small run's store."""
+    with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
+        here = Here.made(Path(folder))
+        ran = here.shell("tdelta run $BRIEF --seed 1 --store s")
+        assert ran.code in ANSWERED, ran.err
+        return (here.base / "s").read_bytes()
 
 
 POINT = """name = "w"
@@ -619,7 +653,7 @@ def _on_database(sql: str) -> Callable[[Here], Ran]:
 
 def _bytes_below(folder: Path) -> int:
     total = 0
-    for path in folder.rglob("*") if folder.exists() else ():
+    for path in files_below(folder):
         with contextlib.suppress(OSError):
             total += path.stat().st_blocks * 512
     return total
@@ -755,5 +789,6 @@ AREAS: dict[str, Callable[[], Iterable[Case]]] = {
     "results": _results,
     "dsns": _dsns,
     "servers": hostile_servers.cases,
+    "private": hostile_private.cases,
 }
 """The areas, and what makes their cases."""

@@ -133,6 +133,12 @@ def ended(process: subprocess.Popen[str]) -> Ran:
     return Ran(process.returncode, out, err)
 
 
+def files_below(folder: Path) -> Iterator[Path]:
+    """The files there, however fast they come and go."""
+    for parent, _, names in os.walk(folder):
+        yield from (Path(parent) / name for name in names)
+
+
 def many_signals(process: subprocess.Popen[str], numbers: Iterable[signal.Signals]) -> None:
     """Send them, one shortly after the other."""
     for number in numbers:
