@@ -106,13 +106,14 @@ def write_json(store: Store, run_id: str, destination: Destination) -> None:
 
 
 def _json_head(store: Store, run_id: str) -> dict[str, object]:
-    (summary,) = (run for run in store.runs() if run.run_id == store.settings(run_id).run_id)
+    settings = store.settings(run_id)
+    (summary,) = (run for run in store.runs() if run.run_id == run_id)
     return {
         "schema": JSON_SCHEMA,
         "run_id": run_id,
         "created_unix_seconds": summary.created_unix_seconds,
         "status": summary.status.value,
-        "settings": encode(store.settings(run_id)),
+        "settings": encode(settings),
         "machine": store.machine(run_id),
         "versions": store.versions(run_id),
         "facts": store.facts(run_id),

@@ -251,7 +251,10 @@ class Store:
         """The settings of a run. Raises ``UnknownName`` for an id the store does not have."""
         text = self._cell(run_id, "settings")
         with decoding(self.path):
-            return loads(RunSettings, text)
+            found = loads(RunSettings, text)
+        if found.run_id != run_id:  # an id that was edited has no seal
+            raise changed(self.path, f"{RUN} {run_id}")
+        return found
 
     def status(self, run_id: str) -> RunStatus:
         """Where a run stands. Raises ``UnknownName`` for an id the store does not have."""

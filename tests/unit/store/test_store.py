@@ -537,3 +537,9 @@ def test_an_id_that_damage_made_no_text_of_is_told(store, path):
         db.execute("UPDATE runs SET run_id = x'07'")
     with Store.open(path) as damaged, pytest.raises(StoreError, match="is not what tdelta wrote"):
         damaged.resolve("last")
+
+
+def test_settings_of_another_run_are_told(store, path):
+    store._db.execute("UPDATE runs SET run_id = 'another'")
+    with pytest.raises(StoreError, match="run another is not what tdelta wrote"):
+        store.settings("another")
