@@ -105,6 +105,7 @@ class Found:
     tally: Tally = field(default_factory=Tally)
     clear: Counter[str] = field(default_factory=Counter)
     ended: int = 0
+    partly: int = 0
     unnamed: int = 0
     rows: int = 0
 
@@ -211,12 +212,13 @@ def _tables(kind: Kind, folder: Path, seed: int, numbers: range) -> int:
     with _loaded(engine, folder / "m", kind.fill) as made:
         usual = statistics.median(_usual_seconds(kind, engine, made, folder) for _ in range(CALIBRATIONS))
         print(f"  usually {usual:.2f} s", flush=True)
+        full = _shown(made)
         for number in numbers:
             draw = random.Random(f"{seed}/{kind.name}/{number}")
             seconds = draw.uniform(0.0, LATEST * usual)
             with _copied(engine, made, folder / "t") as server:
                 try:
-                    found.tally.outcomes[_try(kind, server, seconds, found)] += 1
+                    found.tally.outcomes[_try(kind, server, seconds, found, full)] += 1
                 except (TdeltaError, Wrong) as error:
                     found.tally.failures.append(f"try {number}, killed after {seconds:.2f} s: {error}")
             found.tally.left_over += len(list(folder.glob("t*")))
@@ -226,7 +228,8 @@ def _tables(kind: Kind, folder: Path, seed: int, numbers: range) -> int:
 def _report(name: str, found: Found) -> int:
     clear = ", ".join(f"{where} {count}" for where, count in sorted(found.clear.items())) or "nowhere"
     print(f"  rows in the clear: {clear}")
-    print(f"  ended before the kill: {found.ended}; half-made tables left after a start: {found.unnamed}")
+    print(f"  ended before the kill: {found.ended}; tables of which a part is encrypted: {found.partly}")
+    print(f"  half-made tables left after a start: {found.unnamed}")
     print(f"  rows committed meanwhile: {found.rows}, none lost" if not found.tally.failures else "  see failures")
     return found.tally.report(name)
 
@@ -318,8 +321,8 @@ def _usual_seconds(kind: Kind, engine: Engine, made: Server, folder: Path) -> fl
     return took
 
 
-def _try(kind: Kind, server: Server, seconds: float, found: Found) -> str:
-    """One try: what the server says after it.
+def _try(kind: Kind, server: Server, seconds: float, found: Found, full: int) -> str:
+    """One try: what the server says after it. ``full`` is how often a plain table's file has the marker.
 
     Raises:
         Wrong: something was lost, or is not as the server says.
@@ -331,6 +334,7 @@ def _try(kind: Kind, server: Server, seconds: float, found: Found) -> str:
     said = _check(kind, server, acknowledged)
     server.stop()
     found.unnamed += any(server.recipe.place.data.rglob("#sql*.ibd"))
+    found.partly += 0 < _shown(server) < full
     at_rest = _in_clear(kind.evidence, server)
     found.clear.update(f"{where}, {said}" for where in at_rest)
     if said == "encrypted" and FileClass.TABLES.value in at_rest:
@@ -383,6 +387,11 @@ def _check_kept(asking: Asking, acknowledged: int) -> None:
     ((kept,),) = asking.rows("SELECT COUNT(*) FROM kept")[1]
     if int(kept or 0) < acknowledged:
         raise Wrong(f"{acknowledged} rows were committed, {kept} are there")
+
+
+def _shown(server: Server) -> int:
+    """How often the table's file has the marker."""
+    return (server.recipe.place.data / DATABASE / "t.ibd").read_bytes().count(MARKER.encode())
 
 
 def _in_clear(evidence: ServerEvidence, server: Server) -> set[str]:
