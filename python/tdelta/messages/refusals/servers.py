@@ -32,6 +32,7 @@ SERVERS = {
     ),
     # DSNs and passwords
     "dsn-shape": "expected ENGINE://USER@HOST:PORT/ with one of {known} for ENGINE",
+    "dsn-too-long": "expected at most {most:,} characters, found {found:,}",
     "dsn-fragment": "expected no '#' (in a name it is written %23)",
     "dsn-percent": "a '%' is written %25",
     "dsn-not-utf-8": "expected UTF-8 where it is percent-encoded",

@@ -33,6 +33,9 @@ TLS = ("disable", "require", "verify-ca", "verify-full")
 
 _LARGEST_PORT = 65535
 _LONGEST_SOCKET_BYTES = 107
+_MOST_CHARACTERS = 4096
+"""Of a DSN, parts of which messages repeat."""
+
 _SHAPE = re.compile(
     r"(?P<scheme>[A-Za-z]+)://(?P<authority>[^/?#]*)(?P<path>/[^?#]*)?(?:\?(?P<query>[^#]*))?(?P<fragment>#.*)?\Z",
     re.DOTALL,
@@ -179,6 +182,8 @@ def parse_dsn(text: str, option: str = "DSN") -> Dsn:
     Raises:
         DsnFault: everything that is wrong with it, at once.
     """
+    if len(text) > _MOST_CHARACTERS:
+        raise DsnFault(option, [Refusal.of("dsn-too-long", most=_MOST_CHARACTERS, found=len(text))])
     parts = _SHAPE.match(text)
     engine = engines().get(parts["scheme"].lower()) if parts is not None else None
     if parts is None or engine is None:
