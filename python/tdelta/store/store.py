@@ -308,7 +308,7 @@ class Store:
             "SELECT run_id, created_unix_seconds, status, settings, result,"
             " (SELECT count(*) FROM trials WHERE trials.run_id = runs.run_id) FROM runs ORDER BY number DESC"
         )
-        for run_id, *_ in rows:
+        for run_id in self._run_ids():
             self._require(RUN, run_id)
         with decoding(self.path):
             return tuple(_summary(*row) for row in rows)
@@ -340,8 +340,9 @@ class Store:
 
     def _run_ids(self) -> list[str]:
         found = [run_id for (run_id,) in self._query("SELECT run_id FROM runs ORDER BY number DESC")]
-        if wrong := [run_id for run_id in found if not isinstance(run_id, str)]:  # what a damaged page makes of ids
-            raise changed(self.path, f"{RUN} {wrong[0]}")
+        # What a damaged page makes of ids, or who writes a terminal's commands into them.
+        if wrong := [run_id for run_id in found if not (isinstance(run_id, str) and run_id.isprintable())]:
+            raise changed(self.path, f"{RUN} {wrong[0]!r}")
         return found
 
     def _last(self, newest_first: list[str]) -> str:

@@ -531,12 +531,16 @@ def test_a_store_that_is_there_keeps_the_rights_that_its_owner_gave_it(tmp_path)
     assert path.stat().st_mode & 0o777 == 0o660
 
 
-def test_an_id_that_damage_made_no_text_of_is_told(store, path):
+@pytest.mark.parametrize("made", ["x'07'", "char(27) || '[2J'"], ids=["no text", "a terminal's commands"])
+def test_an_id_that_damage_made_no_printable_text_of_is_told(store, path, made):
     store.close()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("UPDATE runs SET run_id = x'07'")
-    with Store.open(path) as damaged, pytest.raises(StoreError, match="is not what tdelta wrote"):
-        damaged.resolve("last")
+        db.execute(f"UPDATE runs SET run_id = {made}")
+    with Store.open(path) as damaged:
+        for read in (lambda: damaged.resolve("last"), damaged.runs):
+            with pytest.raises(StoreError, match="is not what tdelta wrote") as told:
+                read()
+            assert str(told.value).isprintable()
 
 
 def test_settings_of_another_run_are_told(store, path):
