@@ -105,6 +105,14 @@ def parse_action(level: str) -> AskedAction:
     return AskedAction(name, MappingProxyType(knobs))
 
 
+def knobs_apart(level: str, other: str) -> int:
+    """In how many knobs two settings of one action differ; 0 of different actions."""
+    one, against = parse_action(level), parse_action(other)
+    if one.name != against.name:
+        return 0
+    return sum(one.knobs.get(knob) != against.knobs.get(knob) for knob in {*one.knobs, *against.knobs})
+
+
 def connects(works: Iterable[object]) -> bool:
     """Whether opening connections is what trials of any of these levels of ``work`` measure."""
     names = {parse_action(str(level)).name for level in works}

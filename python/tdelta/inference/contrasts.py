@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tdelta.design.actions import knobs_apart
 from tdelta.inference.fits import CostFit
 from tdelta.inference.posterior import Mixture, posterior
 from tdelta.inference.stalls import Shift
@@ -19,14 +20,19 @@ from tdelta.records import Condition, Contrast, Metric, Role
 
 
 def contrast_data(fit: CostFit) -> Iterator[tuple[str, Condition, Condition, Mixture]]:
-    """Every pair of treatments of a stratum that differ in one factor: the factor, the later, the earlier, the data."""
+    """Every pair of treatments of a stratum that differ in one factor: the factor, the later, the earlier, the data.
+
+    Two settings of one action beside the load differ in one knob, too: what several do together says of none what it
+    does.
+    """
     for fitted, contrasts in fit.parts:
         conditions = fitted.free(*fit.plain)
         shift = {answer.condition: answer.shift for answer in fit.answers() if answer.fitted is fitted}
         for first, second in itertools.combinations(range(len(conditions)), 2):
             earlier, later = conditions[first], conditions[second]
             factors = _apart(earlier, later)
-            if len(factors) == 1 and earlier.role is later.role is Role.TREATMENT:
+            is_one = len(factors) == 1 and not _turns_several_knobs(earlier, later)
+            if is_one and earlier.role is later.role is Role.TREATMENT:
                 yield (
                     factors[0],
                     later,
@@ -49,3 +55,8 @@ def contrasts_of(fit: CostFit, metric: Metric, rope: float) -> Iterator[Contrast
 
 def _apart(one: Condition, other: Condition) -> Sequence[str]:
     return [name for (name, level), (_, against) in zip(one.levels, other.levels, strict=True) if level != against]
+
+
+def _turns_several_knobs(one: Condition, other: Condition) -> bool:
+    levels = (str(dict(of.levels).get("during", "")) for of in (one, other))
+    return knobs_apart(*levels) > 1

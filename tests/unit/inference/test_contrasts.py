@@ -63,6 +63,17 @@ def test_every_pair_that_differs_in_one_factor_is_told_the_later_level_over_the_
     )
 
 
+def test_settings_of_an_action_are_compared_where_one_knob_differs() -> None:
+    def during(level: str, role: Role = Role.TREATMENT) -> Condition:
+        return Condition((("cipher", "none"), ("during", level), ("threads", 1)), role)
+
+    slow, more, fast = (f"encrypt:threads={n}:iops={iops}" for n, iops in ((1, 100), (4, 100), (4, 900)))
+    conditions = (during("nothing", Role.BASELINE), *map(during, (slow, more, fast, "alter")))
+    found = judge(run(lambda _of, _round, block: 0.01 * (block % 3), conditions), settings(conditions)).contrasts
+    pairs = {(c.condition.level("during"), c.versus.level("during")) for c in found}
+    assert pairs == {(more, slow), (fast, more), ("alter", slow), ("alter", more), ("alter", fast)}
+
+
 def test_contrasts_lie_where_the_truth_is() -> None:
     for contrast in judge(run(noisy(2), FACTORIAL), settings(FACTORIAL)).contrasts:
         wanted = math.exp(truth(contrast.condition) - truth(contrast.versus))
