@@ -124,11 +124,18 @@ def _leak(one: FileEvidence) -> Detail:
 
 
 def _uncovered(evidence: Sequence[FileEvidence]) -> Iterator[Detail]:
-    """What each scope leaves in the clear, as it says."""
-    found = [one for one in evidence if one.state in (EvidenceState.UNCOVERED, EvidenceState.MOUNTED)]
+    """What each scope leaves in the clear, as it says, and what storage shows as long as it is mounted."""
+    for condition, classes in _by_condition(evidence, EvidenceState.UNCOVERED):
+        yield Detail.of("left-in-the-clear", condition=condition, classes=classes)
+    for condition, classes in _by_condition(evidence, EvidenceState.MOUNTED):
+        yield Detail.of("clear-while-mounted", condition=condition, classes=classes)
+
+
+def _by_condition(evidence: Sequence[FileEvidence], state: EvidenceState) -> Iterator[tuple[str, str]]:
+    """The classes of each condition that are in a state, by the condition's key."""
+    found = [one for one in evidence if one.state is state]
     for condition in dict.fromkeys(one.condition for one in found):
-        classes = _classes(one for one in found if one.condition == condition)
-        yield Detail.of("left-in-the-clear", condition=condition.key, classes=", ".join(classes))
+        yield condition.key, ", ".join(_classes(one for one in found if one.condition == condition))
 
 
 def _finds(evidence: Sequence[FileEvidence], not_searched: tuple[Detail, ...]) -> Validity:

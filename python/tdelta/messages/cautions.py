@@ -199,7 +199,7 @@ CAUTIONS = {
     ),
     "storage-own-folder": (
         "{folder} is on a disk and a file system of its own, and not on an image as other twins of the run may be: what"
-        " differs there beside encryption is in its figures"
+        " differs there beside encryption is in its figures, and the CPU time of a process that encrypts there is not"
     ),
     "storage-folders": (
         "twins lie in folders and not on images of their own, which takes root and loop devices: they share a file"

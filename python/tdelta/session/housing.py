@@ -27,8 +27,8 @@ _TEMPORARY = "TMPDIR"
 _FILE_SYSTEM_BYTES = 64 << 20
 """What an empty image may come to take: a journal of 16 MiB, tables of inodes."""
 
-_SPARE = 0.5
-"""How much larger an image is than what is estimated for its instance, as a share: removed files keep blocks."""
+_SPARE = 1.0
+"""How much larger an image is than what is estimated for its instance, as a share: rewritten files are there twice."""
 
 _BY_KERNEL = ("fscrypt", "dm-crypt")
 """What `tdelta.measure.encrypted_folders` calls that which encrypts by the kernel's AES-XTS."""
@@ -144,7 +144,7 @@ def storage_cautions(plan: Plan) -> Iterator[Caution]:
         yield Caution.of("storage-own-folder", folder=level)
     if any(level in STORAGES for level in levels) and not needs_images(layout.storages):
         yield Caution.of("storage-folders")
-    if plan.ciphers == (PLAIN,):
+    if set(plan.engine.ciphers) <= {PLAIN}:
         yield Caution.of("storage-alone", product=plan.engine.product)
     if below := encryption_of(plan.base):
         yield Caution.of("storage-on-encrypted-disk", folder=str(plan.base), found=below)

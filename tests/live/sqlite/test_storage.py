@@ -19,12 +19,16 @@ from tdelta.measure.procfs import read_text
 from .running import PATIENCE_SECONDS, Answered, recorded, require
 
 LEVELS = ("plain", "fscrypt", "gocryptfs")
+FOLDERS = ("plain", "gocryptfs")
+FOUND = {"plain": "none", "fscrypt": "fscrypt (AES-256-XTS) under ext4", "gocryptfs": "gocryptfs"}
 ROOMS = """
 import sys, time
 from contextlib import ExitStack
 from pathlib import Path
 from tdelta.driver import TwinFolder
+from tdelta.driver.storage import available
 from tdelta.driver.storage.rooms import Rooms
+available._can_mount_images = lambda: sys.argv[3] == "images"
 levels = sys.argv[2].split(",")
 with TwinFolder(Path(sys.argv[1]), "r1") as folder, ExitStack() as stack:
     rooms = Rooms(folder, levels, 64 << 20)
@@ -113,18 +117,22 @@ def test_nothing_of_a_run_is_left(run: Answered) -> None:
     assert not list(run.place.twins.glob("twins-*"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_rooms_are_gone_after_a_kill(number: signal.Signals, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", ROOMS, str(tmp_path), ",".join(LEVELS)]
+@pytest.mark.parametrize(
+    ("number", "levels", "carrier"),
+    [(signal.SIGINT, LEVELS, "images"), (signal.SIGKILL, LEVELS, "images"), (signal.SIGKILL, FOLDERS, "folders")],
+)
+def test_rooms_are_gone_after_a_kill(
+    number: signal.Signals, levels: tuple[str, ...], carrier: str, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", ROOMS, str(tmp_path), ",".join(levels), carrier]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0) as rooms:
         assert rooms.stdout is not None
         lines = list(iter(rooms.stdout.readline, "ready\n"))
+        is_image = carrier == "images"
         assert [line.strip() for line in lines] == [
-            "plain|none|True|True",
-            "fscrypt|fscrypt (AES-256-XTS) under ext4|True|False",
-            "gocryptfs|gocryptfs|True|False",
+            f"{level}|{FOUND[level]}|{is_image}|{level == 'plain'}" for level in levels
         ]
-        assert len(left(tmp_path / "twins-r1")) > len(LEVELS)
+        assert len(left(tmp_path / "twins-r1")) >= len(levels)
         os.kill(rooms.pid, number)
     give_up = time.monotonic() + PATIENCE_SECONDS
     while (left(tmp_path / "twins-r1") or list(tmp_path.glob("twins-*"))) and time.monotonic() < give_up:

@@ -210,3 +210,19 @@ def test_the_evidence_is_stored_with_the_result_and_in_the_state_of_the_run(sitt
     with Store.open(sitting.store) as store:
         assert store.result(store.resolve("last")).of(FileEvidence) == result.of(FileEvidence)
     assert sitting.state().evidence.keys() == {condition.key for condition in result.settings.conditions}
+
+
+def test_twins_that_a_search_has_no_time_for_do_the_same_work(sitting: Sitting) -> None:
+    at_work: list[int] = []
+
+    def slow_search(twin, job):
+        if job.stream >= SEARCHES:
+            at_work.append(job.stream)
+            if len(at_work) == 1:
+                sitting.twins.clock.advance(40.0 - sitting.twins.clock() - 0.5)
+
+    sitting = sitting.scripted(before_trial=slow_search)
+    result = sitting.conduct(max_rounds=1, min_rounds=1, max_seconds=40.0)
+    assert len(at_work) == 3
+    assert sum(bool(twin.searched) for twin in sitting.twins.started) == 1
+    assert "2 of 3 twins NOT searched" in check(result, FINDS).detail
