@@ -18,6 +18,7 @@ from tdelta.records import (
     AgeBin,
     Ageing,
     Amount,
+    BackupMeasure,
     BadTrials,
     Band,
     Bottleneck,
@@ -987,6 +988,44 @@ def stored() -> RunResult:
     return result(Decision.COSTLY, heads, given, storage=stored, evidence=evidence)
 
 
+def backed_up() -> RunResult:
+    """Backups: a physical one that compression does nothing for once it is encrypted, a logical one in the clear."""
+
+    def of(cipher: str, work: str, stratum: int) -> Condition:
+        role = Role.BASELINE if cipher == "none" else Role.TREATMENT
+        return Condition((("cipher", cipher), ("threads", 1), ("work", work)), role, stratum)
+
+    works = ("backup:tool=copy:compress=zstd", "backup:tool=dump:compress=zstd", "restore:tool=copy:compress=zstd")
+    conditions = [of(cipher, work, n) for n, work in enumerate(works) for cipher in ("none", "aes-256")]
+    heads = tuple(
+        verdict(
+            estimate(ratio, 0.031), Decision.COSTLY, primary=True, of=treatment, baseline=plain, value=210_000_000.0
+        )
+        for plain, treatment, ratio in zip(conditions[::2], conditions[1::2], (1.062, 1.118, 1.074), strict=True)
+    )
+    given = settings(*conditions, engine="sqlite", workload="order-entry", study="backup", options={})
+
+    def action(of: Condition, seconds: float, **counted: float) -> ActionMeasure:
+        took, cpu = Typical(0.9 * seconds, seconds, 1.2 * seconds), Typical(0.8 * seconds, 0.9 * seconds, seconds)
+        return ActionMeasure(of, str(of.level("work")), 18, took, None, None, cpu, Typical(15e6, 16e6, 17e6), counted)
+
+    def backup(of: Condition, raw: float, ratio: float, **markers: int) -> BackupMeasure:
+        is_logical = "dump" in str(of.level("work"))
+        return BackupMeasure(of, str(of.level("work")), 18, is_logical, 30e6, raw, raw / ratio, ratio, markers)
+
+    actions = (
+        *(action(c, 0.21 + n / 100) for n, c in enumerate(conditions[:4])),
+        *(action(c, 0.11, rows_compared=152_000.0) for c in conditions[4:]),
+    )
+    backups = (
+        backup(conditions[0], 30e6, 2.12, database=32),
+        backup(conditions[1], 30e6, 1.0, database=0),
+        backup(conditions[2], 36e6, 4.31, dump=32),
+        backup(conditions[3], 36e6, 4.31, dump=32),
+    )
+    return result(Decision.COSTLY, heads, given, actions=actions, backups=backups)
+
+
 def spilling() -> RunResult:
     """Temporary files that one scope leaves in the clear, and one trial that kept all in memory."""
 
@@ -1112,6 +1151,7 @@ SAMPLES = {
         with_tails,
         acted,
         aged,
+        backed_up,
         bulk,
         replicated,
         stored,

@@ -54,6 +54,7 @@ NAMES = (
     "profiled",
     "with_ledger",
     "acted",
+    "backed_up",
     "bulk",
     "replicated",
     "stored",

@@ -8,17 +8,37 @@ from contextlib import contextmanager
 import pytest
 
 from tdelta.design.actions import parse_action
-from tdelta.driver.acting import Halt, Outcome, prepared
+from tdelta.driver.acting import COUNTED, Act, Halt, Outcome, alone, prepared
 from tdelta.driver.servers import Server
-from tdelta.engines.servers import ServerSettings
-from tdelta.engines.shared.private.actions import Acts, MakeRecipe, Site
+from tdelta.engines.servers import ServerEngine, ServerSettings
+from tdelta.engines.shared.private.actions import Acts, MakeRecipe, Site, TwinRows
+from tdelta.records.actions import BACKUP, SEARCHED
 
 RESTARTS = ("restart", "recovery:mb=1", "storm:connections=5")
 
 
+BACKUPS = ("backup:compress=zstd", "backup:tool=dump:compress=zstd", "restore:compress=zstd", "restore:tool=dump")
+_MARKERS = f"{COUNTED}{BACKUP}{SEARCHED}"
+
+
+def _act(
+    engine: ServerEngine,
+    server: Server,
+    settings: ServerSettings,
+    level: str,
+    rows: TwinRows,
+    beside: MakeRecipe,
+    halt: Halt,
+) -> Act:
+    assert isinstance(engine, Acts)
+    asked = parse_action(level)
+    site = Site(server, server.recipe, settings, halt, lambda: None, beside, asked.knobs, asked.choices, engine, rows)
+    return engine.actions[asked.name].make(site)
+
+
 @contextmanager
 def performed(
-    engine: object,
+    engine: ServerEngine,
     server: Server,
     settings: ServerSettings,
     level: str,
@@ -27,15 +47,44 @@ def performed(
     halt: Halt | None = None,
 ) -> Iterator[Outcome]:
     """Within the block an action has been done and is not undone yet."""
-    assert isinstance(engine, Acts)
-    asked, halt = parse_action(level), halt or Halt()
-    site = Site(server, server.recipe, settings, halt, lambda: None, (table,), beside, asked.knobs)
-    act = engine.actions[asked.name].make(site)
+    halt = halt or Halt()
+    act = _act(engine, server, settings, level, TwinRows(((table, ()),), ()), beside, halt)
     with prepared(act, halt):
         yield act.perform()
 
 
-def check_restarts(engine: object, server: Server, settings: ServerSettings, table: str) -> None:
+def check_backups(
+    engine: ServerEngine, server: Server, settings: ServerSettings, rows: TwinRows, beside: MakeRecipe, shown: set[str]
+) -> None:
+    """Backed up by both tools and searched, restored into another server and compared.
+
+    Args:
+        engine: whose server it is.
+        server: the server.
+        settings: what it was made with.
+        rows: what it holds.
+        beside: makes the recipe of a server that a backup is restored into.
+        shown: the classes of files in which a physical backup has markers.
+    """
+    found: dict[str, Mapping[str, int]] = {}
+    for level in BACKUPS:
+        halt = Halt()
+        act = _act(engine, server, settings, level, rows, beside, halt)
+        measured = alone(act, level, server.usage, halt, None)
+        assert measured.cpu_seconds > 0
+        found[level] = measured.engine_counters
+    in_clear = {
+        level: {name.removeprefix(_MARKERS) for name, markers in of.items() if name.startswith(_MARKERS) and markers}
+        for level, of in found.items()
+    }
+    physical, dump, restored, undumped = BACKUPS
+    assert in_clear[physical] == shown
+    assert in_clear[dump] == {"dump"}
+    assert found[physical]["action_backup_raw_bytes"] > found[physical]["action_backup_bytes"] > 10_000
+    assert found[restored]["action_rows_compared"] == found[undumped]["action_rows_compared"] > 1000
+
+
+def check_restarts(engine: ServerEngine, server: Server, settings: ServerSettings, table: str) -> None:
     """Started anew, started after a crash with a log that was filled, connected to by several."""
     found: dict[str, Mapping[str, int]] = {}
     for level in RESTARTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,14 @@ from tdelta.session.planning import plan
 Acted = Mapping[tuple[str, str], Measurement]
 
 
-def acted(tmp_path: Path, actions: Iterable[str], again: str, **options: Any) -> Acted:
+def acted(tmp_path: Path, actions: Iterable[str], again: str, beside: str = "", **options: Any) -> Acted:
     """One trial of each action on a plain twin and on an encrypted one, by cipher and action; then a usual one.
 
     Args:
         tmp_path: where the twins are.
         actions: levels of ``work``.
         again: how the twins' transactions show that the twins are as they were: it is run at last.
+        beside: a level of ``during``, which goes on beside a trial of transactions.
         options: of the run.
     """
     given = {"workload": "point-select", "seed": 1, "size_bytes": 200_000, "vary": {"work": tuple(actions)}}
@@ -40,6 +42,8 @@ def acted(tmp_path: Path, actions: Iterable[str], again: str, **options: Any) ->
                     step = "" if action == again else action
                     job = TrialJob(seed=1, stream=0, operations=5, first_op=0, deadline_seconds=60.0, step=step)
                     found[cipher, action] = twin.trial(job)
+                if beside:
+                    found[cipher, beside] = twin.trial(dataclasses.replace(job, step="", during=beside))
                 assert set(folder.path.iterdir()) == before, "an action left something over"
             finally:
                 twin.end()

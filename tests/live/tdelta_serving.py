@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from tdelta_acting import check_restarts
+from tdelta_acting import check_backups, check_restarts
 
 from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server, copy_data, greets, place_for
@@ -24,6 +24,7 @@ from tdelta.driver.tree import parse_stat
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings, recipe_of
+from tdelta.engines.shared.private.actions import TwinRows
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable, ServerFault, StorageFault
 from tdelta_thorough import draws
@@ -193,6 +194,9 @@ class PrivateServers:
             self.check_secrecy(server)
             self.check_life(server)
             check_restarts(engine, server, wanted, "t")
+            if wanted.is_encrypted:
+                rows = TwinRows((("t", ("id", "a")),), (MARKER.encode(),))
+                check_backups(engine, server, wanted, rows, lambda _: recipe(engine, tmp_path / "other", wanted), set())
             assert count(server) == str(ROWS)
         assert list(tmp_path.iterdir()) == []
 

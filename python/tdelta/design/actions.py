@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from tdelta.design.topics import Topic
@@ -17,7 +17,8 @@ from tdelta.design.topics import Topic
 NOTHING = "nothing"
 """The level of ``during`` of every baseline."""
 
-_KNOB = re.compile(r"([a-z]+(?:-[a-z]+)*)=([1-9][0-9]{0,8})")
+_NAME = "[a-z]+(?:-[a-z]+)*"
+_KNOB = re.compile(rf"({_NAME})=(?:([1-9][0-9]{{0,8}})|({_NAME}))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
                 "decrypt", "the database is decrypted", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True
             ),
             Action("alter", "its tables are encrypted by statements", Topic.CHANGE, is_during=True, needs_plain=True),
+            Action("backup", "a backup is made", Topic.BACKUP, is_work=True, is_during=True),
+            Action("restore", "a backup is restored, until the first answer", Topic.BACKUP, is_work=True),
             Action("rotate", "the master key is changed", Topic.CHANGE, is_during=True, needs_encrypted=True),
             Action("throttle", "the server is stopped at times, as planted", None, is_during=True, needs_plain=True),
         )
@@ -81,10 +84,14 @@ DURING = (NOTHING, *(name for name, action in ACTIONS.items() if action.is_durin
 
 @dataclass(frozen=True, slots=True)
 class AskedAction:
-    """An action with its knobs, as a level says it: ``encrypt:threads=4:iops=200``."""
+    """An action as a level says it: ``knobs`` are numbers, ``choices`` words.
+
+    ``encrypt:threads=4:iops=200`` has two knobs, ``backup:tool=copy:compress=zstd`` two choices.
+    """
 
     name: str
-    knobs: Mapping[str, int]
+    knobs: Mapping[str, int] = field(default_factory=dict)
+    choices: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse_action(level: str) -> AskedAction:
@@ -95,14 +102,23 @@ def parse_action(level: str) -> AskedAction:
     """
     name, *parts = level.split(":")
     knobs: dict[str, int] = {}
+    choices: dict[str, str] = {}
     for part in parts:
         match = _KNOB.fullmatch(part)
-        if match is None or match[1] in knobs:
+        if match is None or match[1] in knobs or match[1] in choices:
             raise ValueError(level)
-        knobs[match[1]] = int(match[2])
-    if knobs and name not in ACTIONS:
+        if match[2]:
+            knobs[match[1]] = int(match[2])
+        else:
+            choices[match[1]] = match[3]
+    if parts and name not in ACTIONS:
         raise ValueError(level)
-    return AskedAction(name, MappingProxyType(knobs))
+    return AskedAction(name, MappingProxyType(knobs), MappingProxyType(choices))
+
+
+def is_action(work: str) -> bool:
+    """Whether a level of ``work`` is an action, and not transactions, a load or a rebuild."""
+    return parse_action(work).name in ACTIONS
 
 
 def knobs_apart(level: str, other: str) -> int:

@@ -12,9 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from tdelta.errors import EnvironmentFault, TdeltaError
+from tdelta.measure.children import Child, ready
 from tdelta.measure.pressure import PressureMeter
 from tdelta.messages import Refusal
 from tdelta.records import Measurement, SpanTotals, Usage
@@ -72,10 +73,14 @@ class Act(Protocol):
 
 @runtime_checkable
 class Inspecting(Protocol):
-    """An action after which something is looked for."""
+    """An action that leaves something which is looked at before it is undone."""
 
     def inspect(self) -> Mapping[str, int]:
-        """What it has left, by name: asked when the load and it have ended; nothing of it is measured."""
+        """What it has left, by name: asked when the load and it have ended; nothing of it is measured.
+
+        Raises:
+            TdeltaError: it is not what it should be.
+        """
 
 
 THERE, DELETED = "there", "deleted"
@@ -131,6 +136,21 @@ class Halt:
     def pause(self, seconds: float) -> None:
         """Wait so long; less where the action is to end."""
         self._asked.wait(seconds)
+
+    def wait_for(self, child: Child, what: str, seconds: float = ACTION_SECONDS) -> Any:
+        """The answer of a process to an order that was sent.
+
+        Raises:
+            EnvironmentFault: there is none in time, or the action is to end.
+            TdeltaError: as `Child.answer`.
+        """
+        give_up = time.monotonic() + seconds
+        while not ready([child], _LOOK_AGAIN_SECONDS):
+            if self.is_asked:
+                raise EnvironmentFault(Refusal.of("action-stopped", what=what))
+            if time.monotonic() > give_up:
+                raise EnvironmentFault(Refusal.of("action-in-vain", what=what, seconds=seconds))
+        return child.answer()
 
     def wait_until(
         self,
@@ -191,18 +211,19 @@ def alone(
         elapsed_ns = time.monotonic_ns() - began_ns
         pressure = meter.stop()
         used = difference(usage(), before)
-    if outcome.seconds is not None:
-        elapsed_ns = round(outcome.seconds * 1e9)
-    return Measurement(
-        operations=1,
-        executed_operations=1,
-        elapsed_ns=elapsed_ns,
-        transactions={level: SpanTotals(1, elapsed_ns)},
-        statements={},
-        engine_counters=_counted(outcome, elapsed_ns),
-        pressure=pressure,
-        usage=used + outcome.programs,
-    )
+        if outcome.seconds is not None:
+            elapsed_ns = round(outcome.seconds * 1e9)
+        measured = Measurement(
+            operations=1,
+            executed_operations=1,
+            elapsed_ns=elapsed_ns,
+            transactions={level: SpanTotals(1, elapsed_ns)},
+            statements={},
+            engine_counters=_counted(outcome, elapsed_ns),
+            pressure=pressure,
+            usage=used + outcome.programs,
+        )
+        return inspected(act, measured)
 
 
 def inspected(act: Act, measured: Measurement) -> Measurement:

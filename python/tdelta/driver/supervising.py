@@ -149,9 +149,10 @@ def supervise(host_of: Callable[[Input], Host]) -> None:
 def launch(
     argv: tuple[str, ...],
     environment: Mapping[str, str],
-    out: IO[bytes],
+    out: IO[bytes] | int,
     err: IO[bytes],
     *,
+    source: IO[bytes] | None = None,
     folder: Path | None = None,
     secret: str | None = None,
     leaves_root: bool = False,
@@ -161,8 +162,9 @@ def launch(
     Args:
         argv: what to run.
         environment: all its variables.
-        out: where its standard output goes.
+        out: where its standard output goes; ``subprocess.PIPE``: to whoever reads it.
         err: where its standard error goes.
+        source: what its standard input is; None: nothing, or ``secret``.
         folder: where it runs; None: where the supervisor does.
         secret: what its standard input holds; None for nothing.
         leaves_root: run as another user where this one is root, for programs that refuse root.
@@ -172,7 +174,7 @@ def launch(
     """
     process = subprocess.Popen(
         argv,
-        stdin=subprocess.DEVNULL if secret is None else subprocess.PIPE,
+        stdin=source or (subprocess.DEVNULL if secret is None else subprocess.PIPE),
         stdout=out,
         stderr=err,
         cwd=folder,

@@ -112,8 +112,11 @@ class ChecksCiphers(Protocol):
 class Acting(Protocol):
     """Something can be done to its twins, as a trial or beside one (`tdelta.design.actions`)."""
 
-    def actions(self, factor: str) -> Mapping[str, Collection[str]]:
-        """The names of its actions that are levels of ``work``, or of ``during``, each with those of its knobs."""
+    def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+        """Its actions that are levels of ``work``, or of ``during``, by name, each with its knobs.
+
+        A knob has the words that it takes, the default first; () where it takes a number.
+        """
 
 
 @runtime_checkable

@@ -12,7 +12,8 @@ class FileClass(StrEnum):
     is InnoDB's ``ibdata1`` with all that no other file was made for (MariaDB keeps undo and doublewrite in it),
     ``temp tables`` those that users make, ``on-disk temp tables`` those that queries make, ``temp`` the files of sorts
     and of transactions larger than their buffers. ``storage`` is what lies below the twin's file system where a run
-    varies that: an image, or encrypted files. ``other`` holds no rows by design: shared memory, an error stream.
+    varies that: an image, or encrypted files. ``dump`` is a logical backup. ``other`` holds no rows by design: shared
+    memory, an error stream.
     """
 
     DATABASE = "database"
@@ -31,6 +32,7 @@ class FileClass(StrEnum):
     DICTIONARY = "dictionary"
     LOGS = "server logs"
     STORAGE = "storage"
+    DUMP = "dump"
     OTHER = "other"
 
 

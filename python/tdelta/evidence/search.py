@@ -45,6 +45,7 @@ _READ_FIRST = (
     FileClass.TABLES,
     FileClass.DATABASE,
     FileClass.STORAGE,
+    FileClass.DUMP,
 )
 """What is soonest gone is read first."""
 

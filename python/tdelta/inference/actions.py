@@ -1,9 +1,10 @@
-"""What actions took, condition by condition: medians between quartiles; and what they cost a load while they go on.
+"""What actions took, condition by condition: medians between quartiles; of backups, what they are.
 
-An action that ends before its trial's load is diluted in that trial's response time. So the load's statements are
-counted where an action begins and where it ends, or the load does (`tdelta.driver.acting`): the time for a statement in
-that stretch, over that of the plain twins after the same head, which ran the same statements in the same blocks, is
-what it costs while it goes on. The ratios are fitted as the verdicts' costs are, and decide nothing.
+And what actions cost a load while they go on. One that ends before its trial's load is diluted in that trial's response
+time. So the load's statements are counted where an action begins and where it ends, or the load does
+(`tdelta.driver.acting`): the time for a statement in that stretch, over that of the plain twins after the same head,
+which ran the same statements in the same blocks, is what it costs while it goes on. The ratios are fitted as the
+verdicts' costs are, and decide nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,17 @@ from tdelta.driver.acting import COUNTED, DELETED, SECONDS, THERE, WHILE_NS, WHI
 from tdelta.inference.costs import panels
 from tdelta.inference.fits import fit_named
 from tdelta.inference.serving import typical
-from tdelta.records import ActionMeasure, Estimate, LeftInClear, Measurement, RunSettings, Trial
+from tdelta.records import (
+    ActionMeasure,
+    BackupMeasure,
+    Condition,
+    Estimate,
+    LeftInClear,
+    Measurement,
+    RunSettings,
+    Trial,
+)
+from tdelta.records.actions import BACKUP, SEARCHED
 from tdelta.records.trials import by_condition
 
 _WHILE = "while"
@@ -49,6 +60,7 @@ def action_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple[Act
                             statistics.median(m.engine_counters.get(name, 0) for m in measured)
                         )
                         for name in names
+                        if not name.startswith(f"{COUNTED}{BACKUP}")
                     },
                     left=_left(measured),
                 )
@@ -91,3 +103,40 @@ def while_cost(measured: Measurement) -> float:
 def _cpu_seconds(measured: Measurement) -> float:
     """Of the whole trial, its head included."""
     return measured.cpu_seconds * measured.counted_operations / max(1, measured.operations)
+
+
+def backup_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple[BackupMeasure, ...]:
+    """The backups of every condition that makes any, in the design's order."""
+    weighed = f"{COUNTED}{BACKUP}raw_bytes"
+    by_key = by_condition(t for t in trials if t.measurement.engine_counters.get(weighed))
+    return tuple(
+        _backups(condition, by_key[condition.key]) for condition in settings.conditions if condition.key in by_key
+    )
+
+
+def _backups(condition: Condition, measured: Sequence[Measurement]) -> BackupMeasure:
+    prefix = f"{COUNTED}{BACKUP}"
+    levels = dict(condition.levels)
+
+    def median(name: str) -> float:
+        return float(statistics.median(m.engine_counters.get(f"{prefix}{name}", 0) for m in measured))
+
+    searched = f"{prefix}{SEARCHED}"
+    found: dict[str, int] = {}
+    for one in measured:
+        for name, markers in one.engine_counters.items():
+            if name.startswith(searched):
+                of = name.removeprefix(searched)
+                found[of] = max(found.get(of, 0), markers)
+    raw, backup = median("raw_bytes"), median("bytes")
+    return BackupMeasure(
+        condition=condition,
+        action=str(levels.get("during", levels.get("work"))),
+        trials=len(measured),
+        is_logical=median("is_logical") > 0,
+        data_bytes=median("data_bytes"),
+        raw_bytes=raw,
+        backup_bytes=backup,
+        ratio=raw / backup,
+        markers=found,
+    )

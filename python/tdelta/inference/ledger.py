@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tdelta.design.actions import is_action
 from tdelta.inference.costs import panels
 from tdelta.inference.draws import DRAWS, Draws, amount, shortest
 from tdelta.inference.fits import CostFit, fit_metrics
@@ -76,7 +77,8 @@ def ledgers(trials: Iterable[Trial], settings: RunSettings, explained: Explained
 
 def _differences(fit: CostFit, draws: Draws) -> Iterator[Difference]:
     for fitted, condition, mixture in fit.data():
-        if condition.is_encrypted:
+        work = str(dict(condition.levels).get("work", ""))
+        if condition.is_encrypted and not is_action(work):  # of what else goes on there, no pages are counted
             yield Difference(condition, fitted.panel, draws.difference(fitted, mixture))
 
 

@@ -4,7 +4,7 @@ Units are in the names: ``*_ns``, ``*_seconds``, ``*_bytes``; a ``ratio`` is a q
 overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient less one (0.031).
 """
 
-from tdelta.records.actions import ActionMeasure, LeftInClear
+from tdelta.records.actions import ActionMeasure, BackupMeasure, LeftInClear
 from tdelta.records.ageing import AgeBin, Ageing
 from tdelta.records.analysis import (
     AnalysisResult,
@@ -142,6 +142,7 @@ __all__ = [
     "Ageing",
     "Amount",
     "AnalysisResult",
+    "BackupMeasure",
     "BadTrials",
     "Band",
     "Binned",

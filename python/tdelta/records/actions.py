@@ -10,6 +10,40 @@ from tdelta.records.estimates import Estimate
 from tdelta.records.findings import Finding
 from tdelta.records.serving import Typical
 
+BACKUP = "backup_"
+"""What the counters of backups begin with."""
+
+SEARCHED = "markers_in_"
+"""What a backup's counters of planted markers begin with; the class of the files follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupMeasure(Finding):
+    """The backups of one condition, each a trial, or each beside the load of one: medians over the trials.
+
+    ``data_bytes`` is the size of the database's files, ``raw_bytes`` that of the backup before it was compressed,
+    ``backup_bytes`` that of the backup, ``ratio`` the former over the latter. ``is_logical``: rows are written, and not
+    the files in which they lie. ``markers`` are the planted markers that were found in the backup, once decompressed,
+    by class of file: the most that any had.
+    """
+
+    FINDING = "backups"
+
+    condition: Condition
+    action: str
+    trials: int
+    is_logical: bool
+    data_bytes: float
+    raw_bytes: float
+    backup_bytes: float
+    ratio: float
+    markers: Mapping[str, int]
+
+    @property
+    def in_the_clear(self) -> tuple[str, ...]:
+        """The classes of files in which markers were found."""
+        return tuple(name for name, found in self.markers.items() if found)
+
 
 @dataclass(frozen=True, slots=True)
 class LeftInClear:

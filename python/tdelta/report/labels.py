@@ -135,9 +135,9 @@ def storage_words(storage: Level) -> str:
 
 
 def action_label(level: str) -> str:
-    """An action with its knobs: ``encrypt (iops 200, threads 4)``."""
+    """An action with its knobs: ``encrypt (iops 200, threads 4)``, ``backup (dump, zstd)``."""
     asked = parse_action(level)
-    knobs = ", ".join(f"{name} {value:,}" for name, value in asked.knobs.items())
+    knobs = ", ".join([*asked.choices.values(), *(f"{name} {value:,}" for name, value in asked.knobs.items())])
     return f"{asked.name} ({knobs})" if knobs else asked.name
 
 

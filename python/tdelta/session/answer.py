@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
-from tdelta.inference.actions import action_measures
+from tdelta.inference.actions import action_measures, backup_measures
 from tdelta.inference.ageing import ageing
 from tdelta.inference.checkpoints import checkpoint_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
@@ -147,6 +147,7 @@ def assemble(
             *tails,
             *step_measures(trials, plan.settings),
             *action_measures(trials, plan.settings),
+            *backup_measures(trials, plan.settings),
             *replication_measures(trials, plan.settings),
             *_temporary(context, search.records()),
             *_known(statement_traces(trials, plan.settings, _statements(plan), plan.engine.profile.headings)),

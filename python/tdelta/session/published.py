@@ -115,6 +115,18 @@ PUBLISHED: Mapping[str, tuple[PublishedFigure, ...]] = {
             "DuckDB blog, Data-at-Rest Encryption in DuckDB, 2025",
         ),
     ),
+    "backup": (
+        PublishedFigure(
+            "SQL Server before 2016, compressed backups with TDE",
+            "the compression ratio is near 0: all the overhead of backup compression with none of the benefit",
+            "Microsoft, SQL Server blog, It just works: Backup compression on TDE databases, 2020",
+        ),
+        PublishedFigure(
+            "SQL Server before 2016, the same",
+            "backup compression with TDE is not recommended: encrypted data is hard to compress",
+            "MSSQLTips, Backup compression performance enhancements for TDE enabled databases, 2016",
+        ),
+    ),
     "replicate": (
         PublishedFigure(
             "managed PostgreSQL, pgbench at scale 2000, 10 connections",

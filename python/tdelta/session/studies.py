@@ -80,6 +80,15 @@ _REWRITES: Mapping[str, Any] = {
     "discard_seconds": 0.0,
 }
 
+_BACKUPS = (
+    "backup",
+    "backup:compress=zstd",
+    "backup:tool=dump:compress=zstd",
+    "restore:compress=zstd",
+    "restore:tool=dump:compress=zstd",
+)
+"""Physical ones, by the engine's first tool, and logical ones."""
+
 _STUDIES = (
     Study(
         "order-entry",
@@ -365,6 +374,29 @@ _STUDIES = (
             "duckdb": _REWRITES,
         },
         topic=Topic.CHANGE,
+    ),
+    Study(
+        "backup",
+        "backups, physical and logical, compressed and restored: time, CPU, size, and what of them lies in the clear",
+        "SQL Server: of encrypted databases the compression ratio of backups is near 0; not recommended with TDE",
+        True,
+        "SQLite, or --engine mariadb, mysql, postgres: every backup is searched for planted markers, every restore"
+        " compared row by row; it needs the program zstd, and each server's own",
+        {
+            "engine": "sqlite",
+            "vary": {"work": _BACKUPS, "cipher": ("aes-256",)},
+            "size_bytes": 30_000_000,
+            "blocks_per_round": 6,
+            "min_rounds": 3,
+            "max_rounds": 3,
+            "max_seconds": 840.0,
+        },
+        {
+            "mariadb": {"blocks_per_round": 4, "size_bytes": 100_000_000},
+            "mysql": {"blocks_per_round": 4, "size_bytes": 100_000_000},
+            "postgres": {"blocks_per_round": 4, "size_bytes": 100_000_000},
+        },
+        topic=Topic.BACKUP,
     ),
     Study(
         "response-times",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from tdelta.design.actions import ACTIONS, NOTHING, parse_action
+from tdelta.design.actions import ACTIONS, NOTHING, AskedAction, parse_action
 from tdelta.driver.jobs import STEPS, TRANSACTIONS
 from tdelta.driver.load_command.command import LoadCommand, parse_load
 from tdelta.errors import UsageError
@@ -51,7 +51,7 @@ def check_work(
 def check_actions(
     request: RunRequest,
     levels: Mapping[str, Sequence[Level]],
-    actions: Mapping[str, Mapping[str, Collection[str]]],
+    actions: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]],
     product: str,
 ) -> None:
     """Refuse actions that an engine does not have, and what a load does not go with that something goes on beside.
@@ -59,7 +59,7 @@ def check_actions(
     Args:
         request: what was asked for.
         levels: the levels of each varied factor.
-        actions: by factor, the names of the engine's actions, each with those of its knobs.
+        actions: by factor, the engine's actions by name, each with its knobs and the words that these take.
         product: the engine, for people.
 
     Raises:
@@ -70,12 +70,13 @@ def check_actions(
     faults = []
     for factor, level in (*(("work", level) for level in works), *(("during", level) for level in beside)):
         asked, known = parse_action(level), actions.get(factor, {})
-        if asked.name not in known:
+        if asked.name not in known and request.tested.baseline is not None:
+            faults.append(Refusal.of("action-on-own-servers", factor=factor, action=asked.name))
+        elif asked.name not in known:
             has = ", ".join(known) or "none"
             faults.append(Refusal.of("unknown-action", factor=factor, action=asked.name, product=product, known=has))
-        elif wrong := sorted(set(asked.knobs) - set(known[asked.name])):
-            has = ", ".join(known[asked.name]) or "none"
-            faults.append(Refusal.of("unknown-knob", action=asked.name, knobs=", ".join(wrong), known=has))
+        else:
+            faults += _knob_faults(asked, known[asked.name])
     if "during" in levels:
         given = {"--load": request.work.load, "--trace": request.design.trace, "--cold": request.work.cold}
         wrong = [*(["--slice"] if request.design.slice_seconds else []), *(f for f, value in given.items() if value)]
@@ -84,6 +85,19 @@ def check_actions(
             faults.append(Refusal.of("not-beside", options=", ".join(wrong)))
     if faults:
         raise UsageError(*faults)
+
+
+def _knob_faults(asked: AskedAction, known: Mapping[str, tuple[str, ...]]) -> Iterator[Refusal]:
+    """Knobs that an action does not have, and values that they do not take."""
+    given: dict[str, int | str] = {**asked.knobs, **asked.choices}
+    if unknown := sorted(set(given) - set(known)):
+        has = ", ".join(known) or "none"
+        yield Refusal.of("unknown-knob", action=asked.name, knobs=", ".join(unknown), known=has)
+    for name, value in given.items():
+        words = known.get(name)
+        if words is not None and (value not in words if words else isinstance(value, str)):
+            takes = ", ".join(words) or "a whole number above 0"
+            yield Refusal.of("knob-value", action=asked.name, knob=name, found=value, known=takes)
 
 
 def check_replication(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tdelta_acting import check_restarts, performed
+from tdelta_acting import check_backups, check_restarts, performed
 
 from tdelta.driver.acting import Halt
 from tdelta.driver.mounts import is_mounted, mounts_below
@@ -30,6 +30,7 @@ from tdelta.engines.postgres.protections import protection_for
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerSettings, recipe_of
+from tdelta.engines.shared.private.actions import TwinRows
 from tdelta.errors import EnvironmentFault, ServerFault, UsageError
 from tdelta.measure import hidden_environment
 from tdelta.measure.aes import CryptoKind, cannot_hide
@@ -427,6 +428,15 @@ def test_a_server_is_started_anew_after_a_crash_and_stormed(
         assert rows(server) == "5000|12502500"
         asked, every = server.usage().asked_written_bytes, usage(server.supervisor_pid).asked_written_bytes
         assert (every > 1.4 * asked) == settings.is_encrypted, "what passes through a file system is counted once"
+
+
+def test_a_base_backup_of_what_a_file_system_encrypts_is_plain_and_backups_are_restored(
+    engine: PostgresEngine, encrypted: Server, tmp_path: Path
+) -> None:
+    place = place_for(tmp_path / "beside", engine.socket_name)
+    notes = TwinRows((("notes", ("id", "note")),), (MARKER,))
+    check_backups(engine, encrypted, ENCRYPTED, notes, lambda other: recipe_of(engine, place, other, KEY), {"tables"})
+    assert not place.folder.exists()
 
 
 def test_a_plain_server_is_copied_into_encrypted_storage_while_it_works(

@@ -13,6 +13,8 @@ from tdelta.records import Role
 def test_a_level_is_a_name_with_knobs() -> None:
     asked = parse_action("encrypt:threads=4:iops=200")
     assert (asked.name, dict(asked.knobs)) == ("encrypt", {"threads": 4, "iops": 200})
+    asked = parse_action("backup:tool=vacuum-into:compress=zstd")
+    assert (dict(asked.knobs), dict(asked.choices)) == ({}, {"tool": "vacuum-into", "compress": "zstd"})
 
 
 @pytest.mark.parametrize(
@@ -22,6 +24,8 @@ def test_a_level_is_a_name_with_knobs() -> None:
         "encrypt:iops",
         "encrypt:iops=-1",
         "encrypt:iops=1:iops=2",
+        "encrypt:iops=1:iops=few",
+        "backup:tool=a_b",
         "encrypt:=1",
         "encrypt:threads=0",
         "nothing:iops=1",

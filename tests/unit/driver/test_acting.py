@@ -18,6 +18,7 @@ from tdelta.driver.acting import (
     Halt,
     Outcome,
     alone,
+    inspected,
     of_recorded,
     prepared,
 )
@@ -59,6 +60,28 @@ def test_an_action_alone_is_a_trial_of_one_operation() -> None:
     assert (measured.operations, measured.elapsed_ns) == (1, 2_500_000_000)
     assert measured.transactions["restart"].total_ns == 2_500_000_000
     assert measured.engine_counters == {SECONDS: 2_500_000_000, "action_pages": 7}
+
+
+def test_what_programs_of_an_action_used_and_what_it_left_are_part_of_its_trial() -> None:
+    class Leaves(Toy):
+        def perform(self) -> Outcome:
+            return Outcome(programs=Usage(3.0, 1.0))
+
+        def inspect(self) -> dict[str, int]:
+            self.done.append("inspect")
+            return {"bytes": 9}
+
+    toy = Leaves()
+    measured = alone(toy, "backup", lambda: Usage(), Halt(), None)
+    assert toy.done == ["prepare", "inspect", "undo"]
+    assert measured.cpu_seconds == 4.0
+    assert measured.engine_counters["action_bytes"] == 9
+    beside = Beside(toy)
+    with beside.going_on(Halt()):
+        pass
+    added = inspected(toy, beside.added(Measurement(10, 99, {}, {}, usage=Usage(1.0))))
+    assert added.cpu_seconds == 5.0
+    assert added.engine_counters["action_bytes"] == 9
 
 
 def test_an_action_beside_a_load_is_added_to_what_that_measured() -> None:

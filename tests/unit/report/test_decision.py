@@ -108,7 +108,8 @@ def test_what_nobody_measured_is_named_with_the_command_that_would() -> None:
     assert named[Topic.CAPACITY] == "tdelta run capacity --engine sqlite"
     assert named[Topic.CHANGE] == "tdelta run convert --engine sqlite"
     assert named[Topic.RECOVERY] == "tdelta run restart --engine sqlite"
-    assert named[Topic.BACKUP] is named[Topic.REPLICATION] is None
+    assert named[Topic.BACKUP] == "tdelta run backup --engine sqlite"
+    assert named[Topic.REPLICATION] is None
     assert set(named) == set(Topic) - {Topic.TEMPORARY}
     on_server = {
         one.topic: one.command for one in decide([as_run(s.spilling(), "20261121-ssss", study="spill")]).unmeasured

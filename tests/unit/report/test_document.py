@@ -25,6 +25,7 @@ DOCS = Path(__file__).parents[3] / "docs" / "json.md"
 _FREE_FORM = {"verdicts[].condition", "verdicts[].baseline", "noise_floor[].baseline", "settings.conditions[].levels"}
 _FREE_FORM |= {"contrasts[].condition", "contrasts[].versus", "page_costs[].condition", "evidence[].condition"}
 _FREE_FORM |= {"tails[].condition", "tails[].baseline", "steps[].condition", "actions[].condition", "actions[].counted"}
+_FREE_FORM |= {"backups[].condition", "backups[].markers"}
 _FREE_FORM |= {"replication[].condition", "storage[].condition"}
 _FREE_FORM |= {"traces.headings", "traces.statements[].condition", "traces.statements[].reads"}
 _FREE_FORM |= {"profiles[].condition.condition", "profiles[].baseline.condition"}

@@ -15,7 +15,7 @@ from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerBinary
-from tdelta.engines.shared.private.actions import ServerAction
+from tdelta.engines.shared.private.actions import ServerAction, knobs_of
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest
 from tdelta.session.work import check_actions
@@ -30,10 +30,7 @@ def of_postgres(protection: Protection) -> Mapping[str, ServerAction]:
 
 
 def check(levels: Mapping[str, tuple[Any, ...]], actions: Mapping[str, ServerAction]) -> None:
-    known = {
-        factor: {name: one.knobs for name, one in actions.items() if one.is_during is (factor == "during")}
-        for factor in ("work", "during")
-    }
+    known = {factor: knobs_of(actions, factor) for factor in ("work", "during")}
     check_actions(RunRequest(), levels, known, "it")
 
 
@@ -47,7 +44,7 @@ def test_what_an_engine_has_is_taken(protection: Protection) -> None:
     check({"during": ("encrypt:rate=9",)}, of_postgres(protection))
 
 
-@pytest.mark.parametrize("study", ["convert", "restart"])
+@pytest.mark.parametrize("study", ["backup", "convert", "restart"])
 def test_a_server_has_what_the_studies_do_to_it(study: str) -> None:
     check(RunRequest(study=study).design.vary, OF_MARIADB)
     check(RunRequest(study=study, engine="mysql").design.vary, OF_MYSQL)
@@ -67,6 +64,6 @@ def test_all_that_an_engine_does_not_have_is_refused_at_once() -> None:
 
 
 def test_a_base_backup_encrypts_nothing_where_the_server_itself_encrypts() -> None:
-    assert of_postgres(PgTde()).keys() == _RESTARTS | {"throttle"}
+    assert of_postgres(PgTde()).keys() == _RESTARTS | {"throttle", "backup", "restore"}
     with pytest.raises(UsageError, match="during=encrypt: it has throttle"):
         check({"during": ("encrypt",)}, of_postgres(PgTde()))

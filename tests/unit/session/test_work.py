@@ -11,6 +11,7 @@ from tdelta.driver.jobs import TRACE
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
+from tdelta.session.work import check_actions
 from tdelta_fake_twins import FakeTwins, Script, cost_by_cipher
 
 from .conducting import Sitting
@@ -123,3 +124,33 @@ def test_what_cannot_be_traced_is_refused(asked: dict[str, Any], told: str) -> N
     given = {"workload": "dml-trace", "vary": {}, **asked}
     with pytest.raises(UsageError, match=told):
         made(**given, trace=True)
+
+
+@pytest.mark.parametrize(
+    ("vary", "told"),
+    [
+        ({"work": ("backup:tool=tape",)}, "backup: tool takes copy, vacuum-into, online, dump, found tape"),
+        ({"work": ("backup:tool=3",)}, "backup: tool takes copy, vacuum-into, online, dump, found 3"),
+        ({"during": ("backup:speed=3",)}, "backup: expected knobs among tool, compress, found speed"),
+        ({"during": ("encrypt",)}, "use --vary work=encrypt"),
+        ({"work": ("backup:compress=own",)}, "backup: compress takes none, zstd, found own"),
+        ({"work": ("recovery",)}, "work=recovery: SQLite3 Multiple Ciphers has restart, storm, backup"),
+    ],
+)
+def test_an_action_and_its_knobs_must_be_those_of_the_engine(vary: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        made(vary=vary)
+
+
+def test_an_action_takes_the_disk_that_its_backups_do() -> None:
+    def disk(*works: str) -> int:
+        of = made(vary={"work": works}, aa_twin=False, bb_twin=False)
+        return of.engine.estimate(of.layout).disk_bytes
+
+    assert disk("backup") > disk("warm") + made().layout.size_bytes
+
+
+def test_servers_of_users_are_not_backed_up() -> None:
+    request = RunRequest(engine="mysql", baseline="mysql://a@b/", vary={"work": ("backup",)})
+    with pytest.raises(UsageError, match=r"work=backup: nothing is done .* not backed up"):
+        check_actions(request, {"work": ("backup",)}, {}, "MySQL")

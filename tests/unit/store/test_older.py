@@ -25,7 +25,7 @@ BEFORE_FINDINGS: dict[str, Any] = json.loads((RESULTS / "before-findings.json").
 """Results as they were stored when each kind of finding was a field, and what their documents held besides prose."""
 
 
-LATER = ("actions", "ageing", "data_sizes", "replication", "temporary", "checkpoints", "storage")
+LATER = ("actions", "backups", "ageing", "data_sizes", "replication", "temporary", "checkpoints", "storage")
 """Kinds of findings that came after."""
 
 

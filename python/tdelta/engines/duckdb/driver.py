@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -123,9 +123,9 @@ class DuckdbDriver:
         scopes = levels.get("scope", () if options["scope"] is None else (options["scope"],))
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
 
-    def actions(self, factor: str) -> Mapping[str, Collection[str]]:
+    def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
         """What can be done to a file; nothing goes on beside a load."""
-        return dict.fromkeys(ACTIONS, ()) if factor == "work" else {}
+        return {name: {} for name in ACTIONS} if factor == "work" else {}
 
     def _check_scope(self, scope: str) -> None:
         if scope not in SCOPES:

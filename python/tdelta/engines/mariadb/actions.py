@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tdelta.driver.acting import Outcome
+from tdelta.engines.mariadb.backups import TOOLS
 from tdelta.engines.servers import DATABASE
 from tdelta.engines.shared.mysql_evidence import FILES
 from tdelta.engines.shared.private.actions import ServerAction, Site
+from tdelta.engines.shared.private.backups import backups
 from tdelta.engines.shared.private.disk import DiskPeak
 from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
 from tdelta.engines.shared.private.restarts import LogSql, restarts
@@ -215,6 +217,7 @@ _KNOBS = ("threads", "iops")
 
 ACTIONS: Mapping[str, ServerAction] = {
     **restarts(_LOG),
+    **backups(TOOLS),
     "encrypt": ServerAction(Encrypt, "innodb_encrypt_tables = ON", _KNOBS, is_during=True),
     "decrypt": ServerAction(Decrypt, "innodb_encrypt_tables = OFF", _KNOBS, is_during=True),
     "alter": ServerAction(Alter, "ALTER TABLE ... ENCRYPTED = YES", is_during=True),

@@ -25,6 +25,7 @@ from tdelta.engines.shared.mysql_family import (
     GREETING,
     LOG_BYTES,
     NEAREST,
+    OPTION_FILE,
     TRACED,
     USER_SQL,
     MysqlFamily,
@@ -154,7 +155,7 @@ class MariadbEngine(MysqlFamily):
 
     def recipe(self, place: Place, settings: ServerSettings) -> Recipe:
         """How the server of a twin is made and run."""
-        option_path, user_path = place.folder / "server.cnf", place.folder / "user.sql"
+        option_path, user_path = place.folder / OPTION_FILE, place.folder / "user.sql"
         options = {
             **shared_options(self.binary, place, settings),
             **_OWN_OPTIONS,

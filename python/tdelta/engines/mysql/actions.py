@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tdelta.driver.acting import Outcome
+from tdelta.engines.mysql.backups import TOOLS
 from tdelta.engines.servers import DATABASE
 from tdelta.engines.shared.private.actions import ServerAction, Site
+from tdelta.engines.shared.private.backups import backups
 from tdelta.engines.shared.private.restarts import LogSql, restarts
 from tdelta.engines.shared.sessions import Asking
 from tdelta.errors import EnvironmentFault
@@ -105,6 +107,7 @@ class Rotate(_Connected):
 
 ACTIONS: Mapping[str, ServerAction] = {
     **restarts(_LOG),
+    **backups(TOOLS),
     "encrypt": ServerAction(Encrypt, "ALTER TABLE ... ENCRYPTION = 'Y', table after table", is_during=True),
     "rotate": ServerAction(Rotate, "ALTER INSTANCE ROTATE INNODB MASTER KEY", ("times",), is_during=True),
 }

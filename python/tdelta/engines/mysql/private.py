@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tdelta.driver.servers.recipes import Command, Place, Recipe
 from tdelta.engines.mysql.actions import ACTIONS
+from tdelta.engines.mysql.backups import PLUGIN
 from tdelta.engines.mysql.evidence import EVIDENCE
 from tdelta.engines.mysql.profile import PROFILE
 from tdelta.engines.mysql.replication import replication
@@ -35,6 +36,7 @@ from tdelta.engines.shared.mysql_family import (
     GREETING,
     LOG_BYTES,
     NEAREST,
+    OPTION_FILE,
     TRACED,
     USER_SQL,
     MysqlFamily,
@@ -156,7 +158,7 @@ class MysqlEngine(MysqlFamily):
 
     def recipe(self, place: Place, settings: ServerSettings) -> Recipe:
         """How the server of a twin is made and run. It draws its key itself."""
-        option_path, user_path = place.folder / "server.cnf", place.folder / "user.sql"
+        option_path, user_path = place.folder / OPTION_FILE, place.folder / "user.sql"
         files = {
             option_path: option_file(self._options(place, settings)),
             user_path: USER_SQL,
@@ -294,7 +296,7 @@ class MysqlEngine(MysqlFamily):
     def _links(self, place: Place, settings: ServerSettings) -> Mapping[Path, Path]:
         base = base_folder(self.binary)
         folder = next((base / name for name in _PLUGIN_FOLDERS if (base / name).is_dir()), base / _PLUGIN_FOLDERS[0])
-        names = (_HELPER, _COMPONENT) if settings.keyed_cipher else (_HELPER,)
+        names = (_HELPER, PLUGIN, *((_COMPONENT,) if settings.keyed_cipher else ()))
         return {_plugins(place) / f"{name}.so": folder / f"{name}.so" for name in names}
 
 

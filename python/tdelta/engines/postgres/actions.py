@@ -11,6 +11,7 @@ from pathlib import Path
 from tdelta.driver.acting import ACTION_SECONDS, Outcome, difference
 from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.driver.servers.server import Server
+from tdelta.engines.postgres.backups import reach
 from tdelta.engines.shared.private.actions import ServerAction, Site
 from tdelta.engines.shared.private.disk import allocated_bytes, kept
 from tdelta.engines.shared.private.restarts import LogSql, Started, restarts
@@ -92,14 +93,11 @@ class Encrypt:
             done.result()
 
     def _backup(self, recipe: Recipe) -> Command:
-        source = self._site.recipe
-        program = Path(source.serve.argv[0]).with_name("pg_basebackup")
-        port = source.place.socket.suffix.removeprefix(".")
-        address = (f"--host={source.place.socket.parent}", f"--port={port}", f"--username={source.connect['user']}")
+        program = Path(self._site.recipe.serve.argv[0]).with_name("pg_basebackup")
         rate = self._site.knobs.get("rate")
         limit = () if rate is None else (f"--max-rate={min(rate, _MOST_MB_A_SECOND)}M",)
-        how = ("--checkpoint=fast", "--wal-method=stream", "--no-password", *limit)
-        return Command((str(program), f"--pgdata={recipe.place.data}", *address, *how), as_user=True)
+        how = ("--checkpoint=fast", "--wal-method=stream", *limit)
+        return Command((str(program), f"--pgdata={recipe.place.data}", *reach(self._site), *how), as_user=True)
 
 
 def _nobody() -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tdelta.driver.servers.recipes import Command, Greeting, Place, Recipe
 from tdelta.engines.postgres.actions import CONVERSIONS, RESTARTS
+from tdelta.engines.postgres.backups import tools
 from tdelta.engines.postgres.catalog import PostgresCatalog
 from tdelta.engines.postgres.evidence import EVIDENCE
 from tdelta.engines.postgres.profile import PROFILE
@@ -28,6 +29,7 @@ from tdelta.engines.profile import Profile
 from tdelta.engines.servers import DATABASE, Footprint, ServerBinary, ServerCipher, ServerSettings, Tracing
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.private.actions import ServerAction
+from tdelta.engines.shared.private.backups import backups
 from tdelta.engines.shared.private.replicas import Replication
 from tdelta.engines.shared.private.restore import RestoreTarget
 from tdelta.engines.shared.settling import Settling
@@ -146,7 +148,8 @@ class PostgresEngine:
     def actions(self) -> Mapping[str, ServerAction]:
         """What can be done to its servers. A base backup holds plain files: only what lies under it encrypts them."""
         is_by_storage = isinstance(self.protection, (Mounts, Lodges))
-        return {**RESTARTS, **(CONVERSIONS if is_by_storage else {})}
+        made = backups(tools(self.binary.path))
+        return {**RESTARTS, **made, **(CONVERSIONS if is_by_storage else {})}
 
     @property
     def replication(self) -> Replication:

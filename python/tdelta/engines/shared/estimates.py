@@ -27,6 +27,8 @@ _FILE_GROWTH = 1.3
 
 _REWRITTEN_FILES = 3
 """What one twin's rewrite has at once: a copy of the file, the new file or the pages that it takes, and the journal."""
+_BACKUPS = 4.0
+"""A backup as it is written, compressed, decompressed and restored: dumps of small rows are larger than their file."""
 
 # Of DuckDB. Guesses on the safe side: its files are compressed, and smaller than SQLite's, whose size is what is known.
 _GENERATED_SIZES = 1.4
@@ -97,7 +99,9 @@ def of_files(engine: Engine, layout: RunLayout, *, times_calls: bool) -> Resourc
     is_own = layout.copy is not None
     read = size / _ROWS_BYTES_PER_SECOND
     return ResourceEstimate(
-        disk_bytes=round(size * (kinds + conditions * _FILE_GROWTH + _REWRITTEN_FILES * layout.converts)),
+        disk_bytes=round(
+            size * (kinds + conditions * _FILE_GROWTH + _REWRITTEN_FILES * layout.converts + _backups(layout))
+        ),
         memory_bytes=sum(_WORKER_BYTES + engine.settings(layout, c, size).cache_bytes for c in layout.conditions),
         open_files=0,
         stage_seconds=size / _STAGED_BYTES_PER_SECOND if is_own else 0.0,
@@ -113,6 +117,11 @@ def of_files(engine: Engine, layout: RunLayout, *, times_calls: bool) -> Resourc
     )
 
 
+def _backups(layout: RunLayout) -> float:
+    """How many times the data one backup takes, decompressed to be searched, or restored: there is one at a time."""
+    return _BACKUPS if layout.acts & {"backup", "restore"} else 0.0
+
+
 def of_servers(engine: Engine, layout: RunLayout, footprint: Footprint, *, prices: bool) -> ResourceEstimate:
     """A loaded server for each kind, and one for all conditions that share it, with a worker for each condition."""
     kinds, instances, conditions = len(templates(engine, layout)), _instances(engine, layout), len(layout.conditions)
@@ -122,13 +131,15 @@ def of_servers(engine: Engine, layout: RunLayout, footprint: Footprint, *, price
     started = data / _COPY_BYTES_PER_SECOND + footprint.start_seconds
     copies = 2 if layout.has_replicas else 1  # a replica is another server on the same data
     strata, servers = len(layout.strata), len({instance_key(c[0], factors) for c in layout.strata.values()})
-    converted = 1 if layout.converts else 0  # a copy of one twin's tables, or a server, at a time
+    others = int(layout.converts or "restore" in layout.acts)  # a copy of one twin's tables, or a server, at a time
     return ResourceEstimate(
-        disk_bytes=round((kinds + copies * len(instances) + converted) * (data + footprint.disk_bytes)),
+        disk_bytes=round(
+            (kinds + copies * len(instances) + others) * (data + footprint.disk_bytes) + _backups(layout) * data
+        ),
         memory_bytes=max(
             _LOADING_BYTES + footprint.memory_bytes,
             copies * sum(_server_bytes(one, footprint) for one in settings)
-            + converted * max(_server_bytes(one, footprint) for one in settings)
+            + others * max(_server_bytes(one, footprint) for one in settings)
             + sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in layout.conditions),
         ),
         open_files=_OTHER_FILES + max(one.connections for one in settings),

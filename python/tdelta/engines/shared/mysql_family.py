@@ -43,6 +43,9 @@ _MOST_CHUNKS = 64
 _SPARE_CONNECTIONS = 16
 _FILES_FOR_EACH_CONNECTION = 2
 
+OPTION_FILE = "server.cnf"
+"""The name of a server's option file, in its folder."""
+
 GREETING = Greeting(answer=b"\x0a", at=4)
 """A server that takes connections sends protocol version 10 behind the packet's header of four bytes; one that refuses
 sends 255 there (dev.mysql.com/doc/dev/mysql-server, "Protocol::HandshakeV10")."""

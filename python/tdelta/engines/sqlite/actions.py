@@ -1,60 +1,25 @@
-"""What can be done to a SQLite file beside its load: opened anew, opened by many at once, rewritten."""
+"""What can be done to a SQLite file: opened anew, opened by many at once, backed up, rewritten."""
 
 from __future__ import annotations
 
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tdelta.design.actions import AskedAction
 from tdelta.driver.acting import ACTION_SECONDS, Act, Outcome
-from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import LoadJob
-from tdelta.driver.workers import Worker
+from tdelta.driver.backups import choices_of
 from tdelta.engines.shared.rewriting import REWRITES, PeakDisk, left_by, markers_of, require_rows
-from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
+from tdelta.engines.sqlite.backups import backup_act, tools_of
 from tdelta.engines.sqlite.libraries import Library
+from tdelta.engines.sqlite.site import FileSite
 from tdelta.measure.private import FOLDER_MODE
 
 _STORM = 64
 _CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
-
-
-@dataclass(frozen=True, slots=True)
-class FileSite:
-    """One twin, as an action sees it.
-
-    Attributes:
-        engine: how it is opened.
-        settings: what it was made with.
-        key: its key; None for a plain one.
-        path: its file, which its worker has open.
-        plain: a plain file with the same rows.
-        folder: where files go.
-        worker: its worker.
-        job: how the rows were made.
-    """
-
-    engine: SqliteEngine
-    settings: TwinSettings
-    key: str | None
-    path: Path
-    plain: Path
-    folder: TwinFolder
-    worker: Worker
-    job: LoadJob
-
-    def options(self, path: Path, settings: TwinSettings, key: str | None) -> dict[str, object]:
-        """Options by which a worker opens a file; an attached one may be made beside it."""
-        return {**self.engine.open_options(str(path), settings, key), "create": True}
-
-    @property
-    def table(self) -> str:
-        """A table of the run's."""
-        return self.job.tables[0][0]
 
 
 class Reopen:
@@ -195,10 +160,16 @@ def _rewrites(site: FileSite, asked: AskedAction) -> Act:
 
 @dataclass(frozen=True, slots=True)
 class FileAction:
-    """An action of a library: what makes it for a twin, and the knobs that it has."""
+    """An action of a library: what makes it for a twin, and its knobs.
+
+    ``knobs`` take numbers, ``choices`` one of the words that are given, the default first. ``is_during``: it can go on
+    beside a load, too.
+    """
 
     make: Callable[[FileSite, AskedAction], Act]
     knobs: tuple[str, ...] = ()
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    is_during: bool = False
 
 
 _OPENED = {
@@ -213,4 +184,10 @@ def actions_of(library: Library) -> Mapping[str, FileAction]:
 
     Files are rewritten with libraries that come in wheels: their Python modules have what the plain twin needs.
     """
-    return _OPENED | (_REWRITTEN if library.distribution is not None else {})
+    backed_up = choices_of(tools_of(library))
+    return {
+        **_OPENED,
+        "backup": FileAction(backup_act, choices=backed_up, is_during=True),
+        "restore": FileAction(backup_act, choices=backed_up),
+        **(_REWRITTEN if library.distribution is not None else {}),
+    }

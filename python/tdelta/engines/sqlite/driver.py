@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,13 @@ from typing import Any
 from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.factors import DEFAULT_PAGE_SIZE
 from tdelta.driver import AnyJob, Mix, TwinFolder
+from tdelta.driver.backups import backup_checks
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_files
 from tdelta.engines.sqlite.actions import actions_of
+from tdelta.engines.sqlite.backups import tools_of
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.finding import describe_library, find_library
 from tdelta.engines.sqlite.libraries import WHEELS, Library
@@ -84,17 +86,22 @@ class SqliteDriver:
         yield partial(self.engine.check_temp_store, options["temp_store"])
         yield partial(self.engine.key_kind, options["key"], connects=False)
         yield partial(self._check_reserve, options, levels)
-        yield partial(self._check_beside, levels)
+        yield partial(self._check_beside, levels, has_own_rows=options["database"] is not None)
+        yield from backup_checks(tools_of(self.engine.library), levels)
 
-    def actions(self, factor: str) -> Mapping[str, Collection[str]]:
-        """What can be done to a file; nothing goes on beside a load."""
-        actions = actions_of(self.engine.library) if factor == "work" else {}
-        return {name: action.knobs for name, action in actions.items()}
+    def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+        """What can be done to a file; beside a load it can be backed up."""
+        actions = actions_of(self.engine.library)
+        found = {name: action for name, action in actions.items() if factor == "work" or action.is_during}
+        return {name: {**dict.fromkeys(action.knobs, ()), **action.choices} for name, action in found.items()}
 
-    def _check_beside(self, levels: Mapping[str, Sequence[Level]]) -> None:
-        """Say why nothing goes on beside a load."""
-        if beside := {parse_action(str(level)).name for level in levels.get("during", ()) if level != NOTHING}:
-            raise UsageError(SqliteRefusal.of("locks-beside-load", actions=",".join(sorted(beside))))
+    def _check_beside(self, levels: Mapping[str, Sequence[Level]], *, has_own_rows: bool) -> None:
+        """Say why most does not go on beside a load, and nothing beside that on a user's rows."""
+        beside = {parse_action(str(level)).name for level in levels.get("during", ()) if level != NOTHING}
+        if beside and has_own_rows:
+            raise UsageError(Refusal.of("not-beside", options="--database"))
+        if wrong := sorted(beside - self.actions("during").keys()):
+            raise UsageError(SqliteRefusal.of("locks-beside-load", actions=",".join(wrong)))
 
     def check_cipher(self, cipher: str) -> None:
         """Raise ``UsageError`` for a cipher that this library does not have."""

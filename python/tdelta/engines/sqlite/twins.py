@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tdelta.design.actions import NOTHING as NOTHING_BESIDE
 from tdelta.design.actions import AskedAction, parse_action
 from tdelta.driver import acting
 from tdelta.driver.answers import checksums, measurement, of_embedded, raise_failed, traced
@@ -20,13 +21,14 @@ from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.tree_usage import usage
 from tdelta.driver.turns import take_turns
 from tdelta.driver.workers import Worker
-from tdelta.engines.sqlite.actions import FileSite, actions_of
+from tdelta.engines.sqlite.actions import actions_of
 from tdelta.engines.sqlite.convert import convert
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.exposure import Exposure
 from tdelta.engines.sqlite.libraries import PAGE_PARTS
 from tdelta.engines.sqlite.pricing import ask_prices
 from tdelta.engines.sqlite.proof import ask_proof
+from tdelta.engines.sqlite.site import FileSite
 from tdelta.errors import Defect
 from tdelta.evidence import Found
 from tdelta.measure import floor_us_per_page, page_floor
@@ -61,7 +63,7 @@ class SqliteTwin:
         worker: Worker,
         settings: TwinSettings,
         steps: Steps | None = None,
-        act: Callable[[AskedAction], acting.Act] | None = None,
+        act: Callable[[AskedAction, acting.Halt], acting.Act] | None = None,
     ) -> None:
         self._act = act
         self._halt = acting.Halt()
@@ -149,9 +151,27 @@ class SqliteTwin:
             return self._step(job.step)
         if job.step and self._act is not None:
             used = partial(usage, self.pid)
-            return acting.alone(self._act(parse_action(job.step)), job.step, used, self._halt, None)
+            act = self._act(parse_action(job.step), self._halt)
+            return acting.alone(act, job.step, used, self._halt, None)
+        if job.during and self._act is not None:
+            return self._beside(job, self._act)
         answer = self.worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
         return self.measurement(answer, job)
+
+    def _beside(self, job: TrialJob, make: Callable[[AskedAction, acting.Halt], acting.Act]) -> Measurement:
+        """A trial beside whose load something goes on, or nothing does. The checkpoint after it is in no figure."""
+        asked, halt = parse_action(job.during), self._halt
+        act = acting.IDLE if asked.name == NOTHING_BESIDE else make(asked, halt)
+        beside = acting.Beside(act, head_seconds=job.head_seconds)
+        with acting.prepared(act, halt):
+            with beside.going_on(halt):
+                seconds = job.deadline_seconds + _GRACE_SECONDS
+                answer = self.worker.ask("trial", seconds=seconds, trial=job.as_json(), checkpoint=False)
+            measured = beside.added(self.measurement(answer, job))
+            if not halt.is_asked:
+                measured = acting.inspected(act, measured)
+        self.worker.ask("facts", seconds=STEP_SECONDS, queries={"checkpoint": _CHECKPOINT})
+        return measured
 
     def measurement(self, answer: Mapping[str, Any], job: TrialJob) -> Measurement:
         """What a trial of this twin measured: load and database are one thread for each connection."""
@@ -258,10 +278,18 @@ class SqliteTwins:
             worker.kill()
             self._folder.remove(path)
             raise
-        act = partial(self._act, settings, path, worker)
+        act = partial(self._act, settings, path, worker, environment)
         return SqliteTwin(self._engine, self._folder, path, worker, settings, self._mix.steps, act)
 
-    def _act(self, settings: TwinSettings, path: Path, worker: Worker, asked: AskedAction) -> acting.Act:
+    def _act(
+        self,
+        settings: TwinSettings,
+        path: Path,
+        worker: Worker,
+        environment: Mapping[str, str],
+        asked: AskedAction,
+        halt: acting.Halt,
+    ) -> acting.Act:
         """An action, bound to a twin."""
         job = self._job
         if not isinstance(job, LoadJob):
@@ -279,6 +307,8 @@ class SqliteTwins:
             folder=self._folder,
             worker=worker,
             job=job,
+            environment=environment,
+            halt=halt,
         )
         return actions_of(self._engine.library)[asked.name].make(site, asked)
 
@@ -294,7 +324,7 @@ class SqliteTwins:
 
         Cold twins are made so first: a file's pages come back by no other twin's trial.
         """
-        if any(job.step for _, job in entries):
+        if any(job.step or job.during for _, job in entries):
             measured = {index: entries[index][0].trial(entries[index][1]) for index in order}
             return tuple(measured[index] for index in range(len(entries)))
         for twin, _ in entries:

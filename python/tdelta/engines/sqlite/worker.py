@@ -8,6 +8,7 @@ from pathlib import Path
 from tdelta import _native
 from tdelta.driver.orders import Order, serve
 from tdelta.driver.worker import Host
+from tdelta.engines.sqlite.backup_orders import BackupOrders
 from tdelta.engines.sqlite.changing import ChangeOrders
 from tdelta.engines.sqlite.database_orders import DatabaseOrders
 from tdelta.engines.sqlite.loading import Loaded, library_digest, library_facts, load_library
@@ -16,7 +17,7 @@ from tdelta.engines.sqlite.pages import Files, page_costs
 from tdelta.measure.caches import forget
 
 
-class SqliteHost(ChangeOrders, DatabaseOrders, Host):
+class SqliteHost(BackupOrders, ChangeOrders, DatabaseOrders, Host):
     """The state of one worker: its library, once it is loaded, and its twin, once it is open."""
 
     def __init__(self) -> None:

@@ -28,6 +28,11 @@ REQUESTS = {
     "not-in-steps": "{options}: not with --vary work=load, rebuild or an action, whose trials have no operations",
     "unknown-action": "{factor}={action}: {product} has {known}; leave the level out, or choose another engine",
     "unknown-knob": "{action}: expected knobs among {known}, found {knobs}",
+    "knob-value": "{action}: {knob} takes {known}, found {found}",
+    "action-on-own-servers": (
+        "{factor}={action}: nothing is done to servers of your own beside their load, and they are not backed up: leave"
+        " the level out, or have tdelta start the servers (no --baseline, no --encrypted)"
+    ),
     "not-beside": "{options}: not with --vary during=…, which goes on beside tdelta's own closed loop on warm caches",
     "not-with-storage": (
         "--vary storage does not go with {options}: what storage is varied of lives in one folder, which nothing leaves"

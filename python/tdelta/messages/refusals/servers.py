@@ -20,6 +20,11 @@ SERVERS = {
     "action-stopped": "stopped while it waited for this: {what}",
     "rewritten-differs": "expected {expected} as the answer of a file that was rewritten or opened anew, found {found}",
     "action-in-vain": "waited {seconds:.0f} s in vain for this: {what}",
+    "program-missing": "expected the program {program} in the PATH, found none: {remedy}",
+    "program-not-run": "{programs} could not be started: {fault}",
+    "program-failed": "{program} failed with exit status {status}; it said: {said}",
+    "restored-differs": "expected in the restored database the rows of the original, found others in: {tables}",
+    "backup-not-own": "{tool} does not compress by itself: expected compress={known}, found compress=own",
     # replicas
     "replica-cipher": "{server}: expected a replica that is encrypted as its primary is, found: {fault}",
     "replica-not-connected": (

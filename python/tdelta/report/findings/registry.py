@@ -15,6 +15,7 @@ from rich.text import Text
 from tdelta.records import (
     ActionMeasure,
     Ageing,
+    BackupMeasure,
     CarryOver,
     CheckpointMeasure,
     Contrast,
@@ -40,6 +41,7 @@ from tdelta.records import (
 from tdelta.report.findings import (
     actions,
     ageing,
+    backups,
     checkpoints,
     contrasts,
     evidence,
@@ -89,6 +91,7 @@ SHOWN: list[Shown] = [
     Shown((ServerMeasures,), servers.text, servers.blocks, "servers", "What the servers did"),
     Shown((StepMeasure,), steps.text, steps.blocks, "steps", "Loads and rebuilds"),
     Shown((ActionMeasure,), actions.text, actions.blocks, "actions", "What was done to the database"),
+    Shown((BackupMeasure,), backups.text, backups.blocks, "backups", "What the backups are"),
     Shown((Ageing,), ageing.text, ageing.blocks, "ageing", "With age"),
     Shown((ReplicationMeasure,), replication.text, replication.blocks, "replication", "What the replicas did"),
     Shown((TemporaryData,), temporary.text, temporary.blocks, "temporary", "Temporary files"),

@@ -12,12 +12,22 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from tdelta.driver.acting import Act, Halt
+from tdelta.driver.backups import BackupTool, choices_of
+from tdelta.driver.protocol import Tables
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.server import Server
-from tdelta.engines.servers import DATABASE, ServerSettings
+from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
 from tdelta.engines.shared.sessions import Asking
 
 MakeRecipe: TypeAlias = Callable[[ServerSettings], Recipe]
+
+
+@dataclass(frozen=True, slots=True)
+class TwinRows:
+    """The run's tables with their columns, and how the markers that were planted in them begin."""
+
+    tables: Tables
+    needles: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +40,11 @@ class Site:
         settings: what it was made with.
         halt: says whether the action is to end.
         restarted: to be called by an action that started the server anew.
-        tables: the run's tables.
         beside: makes the recipe of another server of the run's beside it, with other settings.
         knobs: the values that were asked for, by name.
+        choices: the words that were asked for, by name.
+        engine: how its servers are asked.
+        rows: what the run's tables hold.
     """
 
     server: Server
@@ -40,9 +52,16 @@ class Site:
     settings: ServerSettings
     halt: Halt
     restarted: Callable[[], None]
-    tables: tuple[str, ...]
     beside: MakeRecipe
-    knobs: Mapping[str, int] = field(default_factory=dict)
+    knobs: Mapping[str, int]
+    choices: Mapping[str, str]
+    engine: ServerEngine
+    rows: TwinRows
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the run's tables."""
+        return tuple(name for name, _ in self.rows.tables)
 
     def connect(self) -> Asking:
         """A connection, in another process; the caller closes it."""
@@ -71,13 +90,22 @@ MakeAct: TypeAlias = Callable[[Site], Act]
 class ServerAction:
     """An action of an engine: what makes it, what it does in the engine's words, and the knobs that it has.
 
-    ``is_during``: it goes on beside a load, and is no trial by itself.
+    ``is_work``: it can be a trial by itself; ``is_during``: it can go on beside a load. ``knobs`` take numbers;
+    ``tools`` are those that make its backups, of which it takes one as a choice.
     """
 
     make: MakeAct
     words: str
     knobs: tuple[str, ...] = ()
     is_during: bool = False
+    is_work: bool = False
+    tools: Mapping[str, BackupTool] = field(default_factory=dict)
+
+
+def knobs_of(actions: Mapping[str, ServerAction], factor: str) -> dict[str, Mapping[str, tuple[str, ...]]]:
+    """Those that are levels of a factor, by name, with their knobs (`tdelta.engines.capabilities.Acting`)."""
+    found = {n: one for n, one in actions.items() if (one.is_during if factor == "during" else one.is_work)}
+    return {name: {**dict.fromkeys(one.knobs, ()), **choices_of(one.tools)} for name, one in found.items()}
 
 
 @runtime_checkable

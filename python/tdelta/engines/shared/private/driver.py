@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from tdelta.design.actions import parse_action
 from tdelta.driver import AnyJob, Mix, TwinFolder
+from tdelta.driver.backups import backup_checks
 from tdelta.engines.capabilities import Cautioned, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
 from tdelta.engines.profile import EngineInfo, Profile
@@ -21,7 +22,7 @@ from tdelta.engines.servers import (
     ServerSettings,
 )
 from tdelta.engines.shared.estimates import of_servers
-from tdelta.engines.shared.private.actions import Acts
+from tdelta.engines.shared.private.actions import Acts, ServerAction, knobs_of
 from tdelta.engines.shared.private.binaries import find_servers, installed_servers
 from tdelta.engines.shared.private.restarts import storm_connections
 from tdelta.engines.shared.private.restored import UserDump
@@ -70,9 +71,11 @@ class PrivateDriver:
     def option_checks(
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
     ) -> Iterator[Callable[[], object]]:
-        """The scopes that it has."""
+        """The scopes that it has, and the programs that backups need."""
         scopes = levels.get("scope", () if options["scope"] is None else (options["scope"],))
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
+        tools = {name: tool for action in self._actions().values() for name, tool in action.tools.items()}
+        yield from backup_checks(tools, levels) if tools else ()
 
     def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> ServerSettings:
         """What a condition's servers and connections are made with."""
@@ -105,10 +108,12 @@ class PrivateDriver:
             return ""
         return next(cipher for cipher in (*layout.ciphers, *self.engine.ciphers) if cipher != "none")
 
-    def actions(self, factor: str) -> Mapping[str, Collection[str]]:
+    def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
         """As the engine says."""
-        actions = self.engine.actions if isinstance(self.engine, Acts) else {}
-        return {name: action.knobs for name, action in actions.items() if action.is_during is (factor == "during")}
+        return knobs_of(self._actions(), factor)
+
+    def _actions(self) -> Mapping[str, ServerAction]:
+        return self.engine.actions if isinstance(self.engine, Acts) else {}
 
     def template(self, settings: ServerSettings) -> Template:
         """Data is copied among twins of one cipher and scope."""

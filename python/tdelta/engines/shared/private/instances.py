@@ -30,7 +30,7 @@ from tdelta.driver.servers.whole import work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import LOOK_SECONDS, Worker
 from tdelta.engines.servers import DATABASE, CallsPriced, Flushed, PriceSql, Proven, ServerEngine, ServerSettings
-from tdelta.engines.shared.private.actions import Acts, CountsWork, MakeRecipe, Site
+from tdelta.engines.shared.private.actions import Acts, CountsWork, MakeRecipe, Site, TwinRows
 from tdelta.engines.shared.private.disk import allocated_bytes, kept
 from tdelta.engines.shared.private.exposure import Files, ServerExposure
 from tdelta.engines.shared.private.pricing import page_prices_of
@@ -146,7 +146,7 @@ class ServerTwin:
         instance: Instance,
         settings: ServerSettings,
         mix: Mix,
-        tables: tuple[str, ...],
+        rows: TwinRows,
         beside: MakeRecipe,
         *,
         owns_instance: bool,
@@ -157,7 +157,7 @@ class ServerTwin:
         self._owns_instance = owns_instance
         self._is_stopped = False
         self._halt = acting.Halt()
-        self._tables = tables
+        self._rows = rows
         self._beside_it = beside
         self._worker = Worker()
         self._command: CommandLoad | None = None
@@ -339,9 +339,11 @@ class ServerTwin:
             settings=self._settings,
             halt=self._halt,
             restarted=instance.restarted,
-            tables=self._tables,
             beside=self._beside_it,
             knobs=asked.knobs,
+            choices=asked.choices,
+            engine=instance.engine,
+            rows=self._rows,
         )
         return instance.engine.actions[asked.name].make(site)
 

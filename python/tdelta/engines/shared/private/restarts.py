@@ -58,10 +58,14 @@ class Started:
         began_ns = time.monotonic_ns()
         self.site.server.start(seconds=_START_SECONDS)
         self.site.restarted()
+        self.answer()
+        return time.monotonic_ns() - began_ns
+
+    def answer(self) -> None:
+        """Have the server that runs answer from a table of the run's."""
         options = {**self.site.recipe.connect, "database": DATABASE}
         self.asking.ask("connect", seconds=_CONNECT_SECONDS, options=options, connections=1)
         self.asking.ask("rows", sql=f"SELECT * FROM {self.site.tables[0]} LIMIT 1")
-        return time.monotonic_ns() - began_ns
 
     def end(self) -> None:
         """End the process that asked."""
@@ -215,10 +219,13 @@ def storm_connections(knobs: Mapping[str, int]) -> int:
 def restarts(log: LogSql) -> dict[str, ServerAction]:
     """The actions of this module, for a server whose log is filled and read like this."""
     return {
-        "restart": ServerAction(Restart, "stopped by a signal, started, asked for a row"),
+        "restart": ServerAction(Restart, "stopped by a signal, started, asked for a row", is_work=True),
         "recovery": ServerAction(
-            lambda site: Recovery(site, log), "killed with its log full, started, asked for a row", ("mb",)
+            lambda site: Recovery(site, log),
+            "killed with its log full, started, asked for a row",
+            ("mb",),
+            is_work=True,
         ),
-        "storm": ServerAction(Storm, "connections opened, a few at a time", ("connections",)),
+        "storm": ServerAction(Storm, "connections opened, a few at a time", ("connections",), is_work=True),
         "throttle": ServerAction(Throttle, "stopped and let go on by signals", ("percent", "seconds"), is_during=True),
     }

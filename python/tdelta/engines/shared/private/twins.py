@@ -23,6 +23,7 @@ from tdelta.driver.servers.server import Server
 from tdelta.driver.servers.whole import WholeTrials
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, CallsPriced, FolderEncrypted, ServerEngine, ServerSettings, recipe_of
+from tdelta.engines.shared.private.actions import TwinRows
 from tdelta.engines.shared.private.filling import loading, make_database, make_rows, settle_rows
 from tdelta.engines.shared.private.instances import Instance, ServerTwin
 from tdelta.engines.shared.private.replicas import Link, Replica, Replicated, held_port
@@ -174,13 +175,13 @@ class ServerTwins(WholeTrials):
         return self._twin(twin.instance, settings, owns_instance=False)
 
     def _twin(self, instance: Instance, settings: ServerSettings, *, owns_instance: bool) -> ServerTwin:
-        tables = tuple(name for name, _ in self._job.tables)
+        rows = TwinRows(tuple(self._job.tables), tuple(self._needles()))
         name = f"{instance.recipe.place.folder.name}-beside"
 
         def beside(other: ServerSettings) -> Recipe:
             return self._recipe(self._place(other, name), other)
 
-        return ServerTwin(instance, settings, self._mix, tables, beside, owns_instance=owns_instance)
+        return ServerTwin(instance, settings, self._mix, rows, beside, owns_instance=owns_instance)
 
     def _recipe(self, place: Place, settings: ServerSettings) -> Recipe:
         return recipe_of(self._engine, place, settings, self._key(settings.keyed_cipher or "none"))

@@ -1,0 +1,297 @@
+"""Backups as actions: made by a tool, compressed, searched for planted rows, restored until the first answer.
+
+What makes and restores them is the engine's (`Maker`). Backups hold the rows of a database: they are in folders of
+0700 below the run's, their files are 0600 from the first byte (all that writes them has the umask 077), and they are
+removed after each trial.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from tdelta.design.actions import parse_action
+from tdelta.driver.acting import Halt, Outcome
+from tdelta.driver.programs import Program, Programs
+from tdelta.driver.protocol import Checksums
+from tdelta.errors import EnvironmentFault, UsageError
+from tdelta.evidence import FileClass, TwinFile, search
+from tdelta.measure.private import FOLDER_MODE
+from tdelta.messages import Refusal
+from tdelta.records import Level, Usage
+from tdelta.records.actions import BACKUP, SEARCHED
+
+NONE, ZSTD, OWN = "none", "zstd", "own"
+COMPRESSIONS = (NONE, ZSTD, OWN)
+ZSTD_PROGRAM = Program("zstd", "install zstd (Debian, Ubuntu, Fedora: zstd), or leave compress=zstd out")
+_SUFFIX = ".zst"
+
+
+@dataclass(frozen=True, slots=True)
+class BackupTool:
+    """One way to make backups of an engine.
+
+    Attributes:
+        words: what it is, for people.
+        is_logical: whether it writes rows, and not the files in which they lie.
+        compresses: whether it can compress by itself.
+        programs: what must be installed.
+    """
+
+    words: str
+    is_logical: bool = False
+    compresses: bool = False
+    programs: tuple[Program, ...] = ()
+
+
+class Maker(Protocol):
+    """Makes backups of one twin by one tool, and restores them."""
+
+    def start(self) -> None:
+        """Start what is needed, so that it is in no figure."""
+
+    def make(self, into: Path, compress: str, programs: Programs) -> Usage:
+        """Make a backup in a folder that is empty: what processes used that are not the database's."""
+
+    def unpack(self, made: Path, compress: str, into: Path, programs: Programs) -> Path:
+        """A folder with the files of a backup as a database has them: the backup's, or one that is empty so far."""
+
+    def class_of(self, name: str) -> FileClass:
+        """The class of a file in an unpacked backup, by its path there."""
+
+    def data_bytes(self) -> int:
+        """How large the files of the database are."""
+
+    def checksums(self) -> Checksums:
+        """Rows and checksum of each table of the twin."""
+
+    def restore(self, made: Path, compress: str, into: Path, programs: Programs) -> Usage:
+        """Restore a backup until it answers with a row: what processes used that are not the database's."""
+
+    def restored(self) -> Checksums:
+        """Rows and checksum of each table of what was restored."""
+
+    def let_go(self) -> None:
+        """End and remove what was restored, and what else was started."""
+
+
+def tool_of(choices: Mapping[str, str], tools: Mapping[str, BackupTool]) -> tuple[str, str]:
+    """Tool and compression that an action asks for; the first tool and none by default."""
+    return choices.get("tool", next(iter(tools))), choices.get("compress", NONE)
+
+
+def choices_of(tools: Mapping[str, BackupTool]) -> dict[str, tuple[str, ...]]:
+    """The choices of an action that makes backups by these; none of one that makes none."""
+    if not tools:
+        return {}
+    has_own = any(tool.compresses for tool in tools.values())
+    return {"tool": tuple(tools), "compress": COMPRESSIONS if has_own else (NONE, ZSTD)}
+
+
+def backup_checks(
+    tools: Mapping[str, BackupTool], levels: Mapping[str, Sequence[Level]]
+) -> Iterator[Callable[[], object]]:
+    """What must not raise ``UsageError`` for a run of these levels of each varied factor.
+
+    Args:
+        tools: the engine's, by name.
+        levels: those that are asked for, which may not be well written.
+    """
+    for level in (*levels.get("work", ()), *levels.get("during", ())):
+        asked = parse_action(str(level))
+        name, compress = tool_of(asked.choices, tools)
+        if asked.name not in ("backup", "restore") or name not in tools:
+            continue
+        tool = tools[name]
+        if compress == OWN and not tool.compresses:
+            yield partial(_refuse_own, name)
+        yield from (program.require for program in tool.programs)
+        if compress == ZSTD:
+            yield ZSTD_PROGRAM.require
+
+
+def _refuse_own(tool: str) -> None:
+    raise UsageError(Refusal.of("backup-not-own", tool=tool, known=f"{NONE} or {ZSTD}"))
+
+
+@dataclass(frozen=True, slots=True)
+class BackupOrder:
+    """What is to be made: by which tool, how compressed, where, and what is searched for in it."""
+
+    tool: BackupTool
+    compress: str
+    folder: Path
+    needles: tuple[bytes, ...]
+
+
+class _Place:
+    """The folders of one action, and the programs that run there."""
+
+    def __init__(self, folder: Path, halt: Halt) -> None:
+        self.folder = folder
+        shutil.rmtree(folder, ignore_errors=True)
+        for path in (folder, self.made, self.unpacked, self.restored):
+            path.mkdir(FOLDER_MODE)
+        self.programs = Programs(folder, halt)
+
+    @property
+    def made(self) -> Path:
+        """Where the backup is."""
+        return self.folder / "made"
+
+    @property
+    def unpacked(self) -> Path:
+        """Where it is searched."""
+        return self.folder / "unpacked"
+
+    @property
+    def restored(self) -> Path:
+        """Where it is restored."""
+        return self.folder / "restored"
+
+    def remove(self) -> None:
+        """Remove all of it."""
+        self.programs.end()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Backup:
+    """A backup is made; afterwards it is weighed, and searched for planted rows."""
+
+    def __init__(self, maker: Maker, order: BackupOrder, halt: Halt) -> None:
+        self._maker = maker
+        self._order = order
+        self._halt = halt
+        self._place: _Place | None = None
+
+    def prepare(self) -> None:
+        """Make the folders, and start what runs programs."""
+        self._place = _Place(self._order.folder, self._halt)
+        self._maker.start()
+
+    def perform(self) -> Outcome:
+        """Make it."""
+        place = _there(self._place)
+        used = self._maker.make(place.made, self._order.compress, place.programs)
+        return Outcome(programs=used)
+
+    def inspect(self) -> Mapping[str, int]:
+        """Its size, that of what was compressed, and the markers that are found in files of each class.
+
+        Raises:
+            EnvironmentFault: a file cannot be searched.
+        """
+        place, order, made = _there(self._place), self._order, self._maker
+        looked_at = made.unpack(place.made, order.compress, place.unpacked, place.programs)
+        counted = {
+            "data_bytes": made.data_bytes(),
+            "raw_bytes": _size(looked_at),
+            "bytes": _size(place.made),
+            "is_logical": int(order.tool.is_logical),
+        }
+        files = tuple(_files(looked_at, made.class_of))
+        for file_class in sorted({file.file_class for file in files}):
+            counted[f"{SEARCHED}{file_class}"] = 0
+        for found in search(files, _needles(order)):
+            counted[f"{SEARCHED}{found.file_class}"] += found.markers_found
+        return {f"{BACKUP}{name}": value for name, value in counted.items()}
+
+    def undo(self) -> None:
+        """Remove it."""
+        self._maker.let_go()
+        if self._place is not None:
+            self._place.remove()
+
+
+class Restore:
+    """A backup that was made before is restored until the first answer; then all rows are compared."""
+
+    def __init__(self, maker: Maker, order: BackupOrder, halt: Halt) -> None:
+        self._maker = maker
+        self._order = order
+        self._halt = halt
+        self._place: _Place | None = None
+        self._expected: Checksums = {}
+
+    def prepare(self) -> None:
+        """Make the backup, and read the rows that it must have."""
+        self._place = _Place(self._order.folder, self._halt)
+        self._maker.start()
+        self._maker.make(self._place.made, self._order.compress, self._place.programs)
+        self._expected = self._maker.checksums()
+
+    def perform(self) -> Outcome:
+        """Restore it."""
+        place = _there(self._place)
+        return Outcome(programs=self._maker.restore(place.made, self._order.compress, place.restored, place.programs))
+
+    def inspect(self) -> Mapping[str, int]:
+        """Compare all rows.
+
+        Raises:
+            EnvironmentFault: they are not those of the twin.
+        """
+        found = self._maker.restored()
+        if differing := [table for table, sums in self._expected.items() if found.get(table) != sums]:
+            raise EnvironmentFault(Refusal.of("restored-differs", tables=", ".join(differing)))
+        rows = sum(rows for rows, _ in found.values())
+        return {"rows_compared": rows, f"{BACKUP}bytes": _size(_there(self._place).made)}
+
+    def undo(self) -> None:
+        """End and remove what was restored, and the backup."""
+        self._maker.let_go()
+        if self._place is not None:
+            self._place.remove()
+
+
+def _there(place: _Place | None) -> _Place:
+    assert place is not None  # noqa: S101 - prepared
+    return place
+
+
+def packed(programs: Programs, file: Path, into: Path) -> Usage:
+    """A file compressed by ``zstd`` into a folder; it is removed then."""
+    used = programs.run(("zstd", "-q", "-c"), source=file, target=into / f"{file.name}{_SUFFIX}")
+    file.unlink()
+    return used
+
+
+def unpacked(programs: Programs, made: Path, into: Path) -> Usage:
+    """Every file of a folder that ``zstd`` compressed, decompressed into another."""
+    used = Usage()
+    for file in sorted(made.iterdir()):
+        if file.suffix == _SUFFIX:
+            used += programs.run(("zstd", "-q", "-d", "-c"), source=file, target=into / file.stem)
+    return used
+
+
+def _needles(order: BackupOrder) -> Sequence[bytes]:
+    """What is searched for: the bytes themselves, and as logical backups write them, in digits of either case."""
+    if not order.tool.is_logical:
+        return order.needles
+    return [text for raw in order.needles for text in (raw, raw.hex().encode(), raw.hex().upper().encode())]
+
+
+def _files(folder: Path, class_of: Callable[[str], FileClass]) -> Iterator[TwinFile]:
+    for path in sorted(folder.rglob("*")):
+        found = path.lstat()
+        if stat.S_ISREG(found.st_mode):
+            name = path.relative_to(folder).as_posix()
+            yield TwinFile(name, str(path), class_of(name), (found.st_dev, found.st_ino))
+
+
+def _size(folder: Path) -> int:
+    """The bytes of the files below a folder; what is gone by now counts nothing."""
+    total = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            if not path.is_dir():
+                total += os.lstat(path).st_size
+    return total

@@ -1,0 +1,257 @@
+"""What a worker can be told that makes backups of a file which another worker has open, and restores them.
+
+The library under test does the work: by its online backup, by ``VACUUM INTO``, or by writing rows as SQL, as the
+shell's ``.dump`` does. A copy of the file is made while a transaction keeps writers out, the log included.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from tdelta import _native
+from tdelta.measure.private import private
+from tdelta.measure.usage import spent
+
+Order = dict[str, Any]
+
+_COPY_BYTES = 1 << 20
+_PAGES_A_STEP = 100
+_BUSY_MS = 60_000
+
+_SCHEMA_SQL = """
+    SELECT type, name, sql FROM sqlite_master
+    WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+    ORDER BY type <> 'table', rowid
+"""
+
+
+class Module(Protocol):
+    """The Python module in which a library comes."""
+
+    def connect(self, path: str) -> Any:
+        """A connection whose ``execute`` gives rows."""
+
+    def back_up(self, source: Any, target: Any) -> None:
+        """The library's online backup."""
+
+    def is_complete(self, sql: str) -> bool:
+        """Whether a text ends where a statement does."""
+
+
+class BackupOrders:
+    """Orders of a worker's host, kept in a file of their own."""
+
+    def do_open(self, order: Order) -> Order:
+        """Open a file; the host's."""
+        raise NotImplementedError
+
+    def _open(self) -> _native.SqliteTwin:
+        raise NotImplementedError
+
+    def do_back_up(self, order: Order) -> Order:
+        """Write a backup of a file by one tool, and say what that took."""
+        with _said():
+            return spent(lambda: _TOOLS[order["tool"]](order))
+
+    def do_restore_files(self, order: Order) -> Order:
+        """Copy the files of a backup, open what they are, and read a row; say what that took."""
+
+        def restore() -> None:
+            for source, target in order["files"]:
+                with Path(source).open("rb") as reader, private(Path(target)) as writer:
+                    shutil.copyfileobj(reader, writer, _COPY_BYTES)
+            self._answered(order)
+
+        with _said():
+            return spent(restore)
+
+    def do_restore_rows(self, order: Order) -> Order:
+        """Make a file, run the statements of a logical backup in it, open it, read a row; say what that took."""
+
+        def restore() -> None:
+            _make(order["made"])
+            module = _module(order["library"])
+            connection = _connected(module, order["made"])
+            with Path(order["source"]).open("rb") as script:
+                _run(module, connection, script)
+            connection.close()
+            self._answered(order)
+
+        with _said():
+            return spent(restore)
+
+    def _answered(self, order: Order) -> None:
+        self.do_open(order)
+        self._open().text(order["sql"])
+
+
+@contextlib.contextmanager
+def _said() -> Iterator[None]:
+    """What a module or the system says, as a worker answers it."""
+    try:
+        yield
+    except OSError as error:
+        raise _native.NativeError("io", f"{error.filename or 'a backup'}: {error.strerror}") from error
+    except Exception as error:
+        if isinstance(error, _native.NativeError) or type(error).__module__.split(".")[0] not in ("apsw", "sqlcipher3"):
+            raise
+        raise _native.NativeError("sql", str(error)) from error
+
+
+class _Apsw:
+    """Of ``apsw-sqlite3mc``."""
+
+    def __init__(self) -> None:
+        self._apsw = importlib.import_module("apsw")
+
+    def connect(self, path: str) -> Any:
+        connection = self._apsw.Connection(path)
+        connection.set_busy_timeout(_BUSY_MS)
+        return connection
+
+    def back_up(self, source: Any, target: Any) -> None:
+        with target.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(_PAGES_A_STEP)
+
+    def is_complete(self, sql: str) -> bool:
+        return bool(self._apsw.complete(sql))
+
+
+class _Sqlcipher:
+    """Of ``sqlcipher3``."""
+
+    def __init__(self) -> None:
+        self._dbapi = importlib.import_module("sqlcipher3.dbapi2")
+
+    def connect(self, path: str) -> Any:
+        return self._dbapi.connect(path, timeout=_BUSY_MS / 1e3, isolation_level=None)
+
+    def back_up(self, source: Any, target: Any) -> None:
+        source.backup(target, pages=_PAGES_A_STEP, sleep=0.0)
+
+    def is_complete(self, sql: str) -> bool:
+        return bool(self._dbapi.complete_statement(sql))
+
+
+_MODULES: Mapping[str, Callable[[], Module]] = {"sqlite3mc": _Apsw, "sqlcipher": _Sqlcipher}
+
+
+def _module(library: str) -> Module:
+    """The module of a library, loaded before; a library by its path has none."""
+    return _MODULES[library]()
+
+
+def _connected(module: Module, options: Order) -> Any:
+    """A connection of the module's, keyed as the client's are."""
+    connection = module.connect(options["path"])
+    key = options["key"]
+    keying = [] if key is None else ["PRAGMA key='{}'".format(key.replace("'", "''"))]
+    for pragma in (*options["cipher_pragmas"], *keying, *options["pragmas"]):
+        list(connection.execute(pragma))
+    return connection
+
+
+def _make(options: Order) -> None:
+    """A file with the pages, reserved bytes and key that twins have, and nothing in it."""
+    twin = _native.SqliteTwin(json.dumps(options), 1)
+    try:
+        twin.text("CREATE TABLE tdelta_empty (id INTEGER)")
+        twin.text("DROP TABLE tdelta_empty")
+    finally:
+        twin.close()
+
+
+def _online(order: Order) -> None:
+    """The library's online backup, so many pages at a time, into a file with the source's cipher and key."""
+    _make(order["made"])
+    module = _module(order["library"])
+    source, target = _connected(module, order["options"]), _connected(module, order["made"])
+    module.back_up(source, target)
+    target.close()
+    source.close()
+
+
+def _vacuum(order: Order) -> None:
+    """``VACUUM INTO``: a file without free pages."""
+    _with_twin(order, lambda twin: twin.text(f"VACUUM INTO {_literal(order['target'])}"))
+
+
+def _copy(order: Order) -> None:
+    """File and log, while a transaction keeps writers out, so that neither changes."""
+
+    def copied(twin: _native.SqliteTwin) -> None:
+        twin.text("BEGIN IMMEDIATE")
+        for suffix in ("", "-wal"):
+            source = Path(f"{order['options']['path']}{suffix}")
+            if source.exists() and (not suffix or source.stat().st_size):
+                with source.open("rb") as reader, private(Path(f"{order['target']}{suffix}")) as writer:
+                    shutil.copyfileobj(reader, writer, _COPY_BYTES)
+        twin.text("ROLLBACK")
+
+    _with_twin(order, copied)
+
+
+def _with_twin(order: Order, work: Callable[[_native.SqliteTwin], object]) -> None:
+    twin = _native.SqliteTwin(json.dumps(order["options"]), 1)
+    try:
+        work(twin)
+    finally:
+        twin.close()
+
+
+def _dump(order: Order) -> None:
+    """Rows as SQL, out of one transaction: tables with their rows, then whatever else the schema has."""
+    connection = _connected(_module(order["library"]), order["options"])
+    with Path(order["target"]).open("wb") as out:  # it may be a pipe that a program reads
+        list(connection.execute("BEGIN"))
+        schema = list(connection.execute(_SCHEMA_SQL))
+        for kind, name, sql in schema:
+            out.write(f"{sql};\n".encode())
+            if kind == "table":
+                _dump_rows(connection, name, out)
+        list(connection.execute("COMMIT"))
+    connection.close()
+
+
+def _dump_rows(connection: Any, table: str, out: BinaryIO) -> None:
+    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]
+    values = " || ',' || ".join(f"quote({_quoted(column)})" for column in columns)
+    head = _literal(f"INSERT INTO {_quoted(table)} VALUES(")
+    for (line,) in connection.execute(f"SELECT CAST({head} || {values} || ');' AS BLOB) FROM {_quoted(table)}"):
+        out.write(line)
+        out.write(b"\n")
+
+
+def _run(module: Module, connection: Any, script: Iterable[bytes]) -> None:
+    """Run a script, statement by statement, in one transaction."""
+    list(connection.execute("BEGIN"))
+    statement = ""
+    for line in script:
+        statement += line.decode()
+        if module.is_complete(statement):
+            list(connection.execute(statement))
+            statement = ""
+    list(connection.execute("COMMIT"))
+
+
+def _quoted(name: str) -> str:
+    return '"{}"'.format(name.replace('"', '""'))
+
+
+def _literal(text: str) -> str:
+    return "'{}'".format(text.replace("'", "''"))
+
+
+_TOOLS: Mapping[str, Callable[[Order], None]] = {
+    "copy": _copy,
+    "vacuum-into": _vacuum,
+    "online": _online,
+    "dump": _dump,
+}

@@ -1,0 +1,59 @@
+"""What backups must show on whatever engine: what compression makes of them, what lies in the clear, rows compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tdelta_file_actions import Acted
+
+from tdelta.driver.acting import COUNTED
+from tdelta.records.actions import BACKUP, SEARCHED
+
+CIPHER = "aes-256"
+ENCRYPTED_RATIO = 1.1
+"""At most: what is encrypted does not compress; a head here and there, and zeros, do."""
+
+
+def counted(found: Acted, cipher: str, level: str) -> Mapping[str, int]:
+    """What a backup counted, by its names."""
+    prefix = f"{COUNTED}{BACKUP}"
+    counters = found[cipher, level].engine_counters
+    return {name.removeprefix(prefix): value for name, value in counters.items() if name.startswith(prefix)}
+
+
+def ratio(found: Acted, cipher: str, level: str) -> float:
+    """How many times smaller compression made a backup."""
+    one = counted(found, cipher, level)
+    return one["raw_bytes"] / one["bytes"]
+
+
+def in_the_clear(found: Acted, cipher: str, level: str) -> set[str]:
+    """The classes of its files in which markers were found."""
+    one = counted(found, cipher, level)
+    return {name.removeprefix(SEARCHED) for name, markers in one.items() if name.startswith(SEARCHED) and markers}
+
+
+def check_restored(found: Acted, levels: Iterable[str]) -> None:
+    """All rows were compared, in what was restored of either twin."""
+    rows = {
+        found[cipher, level].engine_counters[f"{COUNTED}rows_compared"]
+        for level in levels
+        for cipher in ("none", CIPHER)
+    }
+    assert len(rows) == 1
+    assert rows.pop() > 100
+
+
+def check_physical(found: Acted, level: str, plain: set[str], least: float = 1.5) -> None:
+    """Of an encrypted twin it neither compresses nor shows rows; of a plain one both."""
+    assert ratio(found, "none", level) > least
+    assert 0.9 < ratio(found, CIPHER, level) < ENCRYPTED_RATIO
+    assert in_the_clear(found, "none", level) == plain
+    assert in_the_clear(found, CIPHER, level) == set()
+
+
+def check_logical(found: Acted, level: str) -> None:
+    """It compresses and shows rows, whatever the twin."""
+    for cipher in ("none", CIPHER):
+        assert ratio(found, cipher, level) > 1.5
+        assert in_the_clear(found, cipher, level) == {"dump"}
