@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from tdelta.cli.exit_codes import ExitCode
@@ -19,8 +21,14 @@ _TAKEN = ("engine", "baseline", "encrypted", "schema", "assume_encrypted")
     short_help="Try every ability of an adapter on two servers of yours.",
     params=click_options(OPTIONS[name] for name in _TAKEN),
 )
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write what is said with the servers, redacted, to FILE; by the DB-API client.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON (docs/json.md).")
-def contract(as_json: bool, **given: object) -> int:
+def contract(as_json: bool, record: Path | None, **given: object) -> int:
     """Try every ability that tdelta needs of an engine on a plain server and an encrypted one, within ten minutes.
 
     Makes a schema of its own on both, works in it, and removes it. The report has no data and no secrets in it: it can
@@ -31,7 +39,7 @@ def contract(as_json: bool, **given: object) -> int:
     from tdelta.session.contracts.conducting import conduct_contract
 
     with drawn_progress() as observer:
-        found = conduct_contract(request_of(given), observer)
+        found = conduct_contract(request_of(given), observer, record)
     code = ExitCode.ANSWERED if found.is_held else ExitCode.UNSOUND
     write(to_json(contract_document(found, code)) if as_json else contract_text(found, width(), color=color()))
     return code

@@ -48,6 +48,9 @@ class ServerAddress:
         has_databases: whether a DSN names a database, in which tdelta makes its schema.
         worker: the program of the workers that connect to them.
         driven: the same by a driver of Python's (``client=dbapi``); empty where there is none.
+        needs: what it takes to run on them, sentence by sentence, where that is all that can be run.
+        publishing: what the vendor's licence says of results.
+        is_untried: whether nobody of tdelta's ever ran it on a real server.
     """
 
     schemes: tuple[str, ...]
@@ -57,6 +60,9 @@ class ServerAddress:
     has_databases: bool = False
     worker: str = "tdelta.driver.worker"
     driven: str = ""
+    needs: tuple[str, ...] = ()
+    publishing: str = ""
+    is_untried: bool = False
 
 
 @dataclass(frozen=True, slots=True)

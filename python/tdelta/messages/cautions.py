@@ -162,6 +162,15 @@ CAUTIONS = {
         "the CPU time and I/O of the servers are not known, since their processes are not seen on this machine: no"
         " figure says what encryption costs in CPU time"
     ),
+    "servers-cpu-accounted": (
+        "CPU time is what the servers themselves account for their sessions, since their processes are not seen on this"
+        " machine: what they do in the background may not be in it"
+    ),
+    "engine-untried": (
+        "tdelta's adapter for {product} was never run by us on a real server: it was tried on synthetic conversations"
+        " alone. A contract report is wanted: tdelta contract --baseline DSN --encrypted DSN --json"
+    ),
+    "results-licensed": "{said}",
     "schema-left": SCHEMA_LEFT,
     "settings-differ": (
         "not encryption, and different (baseline / encrypted): {difference}; what it costs is in the answer"

@@ -208,7 +208,7 @@ def test_several_faults_are_named_at_once() -> None:
     ("asked", "error", "told"),
     [
         ({"engine": "sqlit"}, UnknownName, "Did you mean 'sqlite'"),
-        ({"engine": "oracle"}, UsageError, "planned"),
+        ({"engine": "oracle"}, UsageError, "two servers of your own"),
         ({"library": "sqlite3mcc"}, UsageError, "Did you mean 'sqlite3mc'"),
         ({"library": "./missing.so"}, UsageError, "found no file there"),
         ({"key": "raw"}, UsageError, "is given a passphrase here"),

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from tdelta.driver.orders import serve
-from tdelta.engines.shared.driven.driver import Driver, Said
+from tdelta.engines.shared.driven.driver import Driver, Said, tls_context
 from tdelta.engines.shared.driven.host import DrivenHost
 
 _KINDS = {
@@ -73,16 +73,9 @@ def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
 
 
 def _tls(options: Mapping[str, Any]) -> dict[str, Any]:
-    wanted = options.get("tls", "disable")
-    if wanted == "disable":
+    if options.get("tls", "disable") == "disable":
         return {"ssl_disabled": True}
-    import ssl
-
-    context = ssl.create_default_context(cafile=options.get("tls_ca"))
-    context.check_hostname = wanted == "verify-full"
-    if not wanted.startswith("verify"):
-        context.verify_mode = ssl.CERT_NONE
-    return {"ssl": context}
+    return {"ssl": tls_context(options)}
 
 
 def _named(sql: str) -> str:

@@ -6,6 +6,7 @@ CONTRACTS = {
     "contract-without-servers": (
         "expected two servers: --baseline DSN (plain) and --encrypted DSN; the adapter is tried on a real pair"
     ),
+    "record-not-writable": "--record {path}: cannot be written: {fault}",
     "contract-time-up": "the {seconds:.0f} s of a contract were over: try again when both servers are at rest",
     "contract-not-tried": "needs what did not pass: {needs}",
     # what the adapter does not have

@@ -8,8 +8,9 @@ REQUESTS = {
     "unknown-name-near": "unknown {kind} {found!r}: expected one of {known}. Did you mean {near!r}?",
     "unknown-library": "{unknown} Or name a {engine} shared library by its path, with a {separator} in it.",
     "no-library": "--library {library}: expected the path of a {engine} shared library, found no file there",
-    "engine-planned": (
-        "engine {engine!r} is planned, but this version of tdelta cannot drive it: use --engine {usual}"
+    "engine-own-servers-only": (
+        "{product} is measured on two servers of your own: expected --baseline and --encrypted (`tdelta engines` says"
+        " what it takes)"
     ),
     # options of one kind of engine
     "not-supported": "{options}: not supported by {product}, only {takers}; leave it out",

@@ -81,6 +81,7 @@ SERVERS = {
     ),
     "server-read-only": "it is read-only (read_only=ON): SET GLOBAL read_only = OFF, if nothing forbids it",
     "cluster-node": "it is a node of a Galera cluster, which sends every change to all nodes: give a single server",
+    "database-read-only": "it is open as {said}: expected a database that takes writes",
     "standby": "it is a standby, which takes no writes but its primary's: give a server of its own",
     "user-read-only": "its transactions are read-only (default_transaction_read_only=on): set it off for this user",
     "answer-without-column": "the server answered {answer} where a column {name!r} was asked for",

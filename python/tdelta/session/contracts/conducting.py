@@ -6,15 +6,18 @@ goes on, after `LIMIT_SECONDS`.
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from tdelta import __version__
 from tdelta.driver.database_answers import Refused
+from tdelta.engines.shared.driven.recording import VARIABLE
 from tdelta.engines.shared.external.reached import external_dsns
-from tdelta.errors import TdeltaError, UsageError
+from tdelta.errors import StorageFault, TdeltaError, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Event, Phase
 from tdelta.records.contracts import Contract, ContractStep, Outcome
@@ -29,14 +32,16 @@ LIMIT_SECONDS = 600.0
 _WORK = {"workload": "order-entry", "size_bytes": 200_000, "aa_twin": False, "bb_twin": False, "seed": 24}
 
 
-def conduct_contract(request: RunRequest, observe: Callable[[Event], None]) -> Contract:
+def conduct_contract(request: RunRequest, observe: Callable[[Event], None], record: Path | None = None) -> Contract:
     """Try every ability of an adapter on two servers of the user's.
 
     Args:
         request: ``--baseline`` and ``--encrypted``, and what goes with them; the work is the contract's.
         observe: told which ability is tried.
+        record: where what is said with the servers is written to, as far as the DB-API client says it.
 
     Raises:
+        StorageFault: that file cannot be written.
         UsageError: no two servers are named, or a DSN has faults.
         KeyboardInterrupt: Ctrl-C; the schemas are dropped all the same.
     """
@@ -45,6 +50,8 @@ def conduct_contract(request: RunRequest, observe: Callable[[Event], None]) -> C
     if dsns is None:
         raise UsageError(Refusal.of("contract-without-servers"))
     check(request)
+    if record is not None:
+        _begin(record)
     clock, interruption = Clock(LIMIT_SECONDS), Interruption()
     with (
         interruptible(interruption, clock, clock.fault),
@@ -52,6 +59,15 @@ def conduct_contract(request: RunRequest, observe: Callable[[Event], None]) -> C
     ):
         steps = tried(bench, interruption, observe)
         return _report(bench, dsns[0].engine, steps, clock.elapsed())
+
+
+def _begin(record: Path) -> None:
+    """Make the file anew; every worker of this process adds to it."""
+    try:
+        record.write_text("", encoding="utf-8")
+    except OSError as error:
+        raise StorageFault(Refusal.of("record-not-writable", path=record, fault=error.strerror)) from error
+    os.environ[VARIABLE] = str(record.resolve())
 
 
 def tried(

@@ -6,9 +6,12 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tdelta.driver.dbapi import ClientError, explained
+
+if TYPE_CHECKING:
+    import ssl
 
 Said: TypeAlias = tuple[str, str, bool]
 """A failure as the load loop counts it: its kind, the server's words, and whether to try the transaction again."""
@@ -26,6 +29,7 @@ class Driver:
             `tdelta.engines.shared.external.dsn.Dsn.options`.
         said: what an exception of the driver's says; given the module and the exception.
         dialect: whose SQL it takes, as sqlglot calls it.
+        script: a transaction's script as the server takes it.
         named: the text of a load's or a checksum's statement as the server takes it.
     """
 
@@ -35,6 +39,7 @@ class Driver:
     connect: Callable[[ModuleType, Mapping[str, Any]], Any]
     said: Callable[[ModuleType, BaseException], Said | None]
     dialect: str
+    script: Callable[[str], str] | None = None
     named: Callable[[str], str] | None = None
 
     def load(self) -> ModuleType:
@@ -64,3 +69,15 @@ class Driver:
         if not isinstance(error, ClientError) and (said := self.said(self.load(), error)) is not None:
             return said
         return explained(error)
+
+
+def tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:
+    """How the connection is encrypted, by ``tls`` and ``tls_ca`` of a DSN's options; not for ``disable``."""
+    import ssl  # most connections are within this machine
+
+    wanted = options["tls"]
+    context = ssl.create_default_context(cafile=options.get("tls_ca"))
+    context.check_hostname = wanted == "verify-full"
+    if not wanted.startswith("verify"):
+        context.verify_mode = ssl.CERT_NONE
+    return context

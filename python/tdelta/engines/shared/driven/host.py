@@ -19,6 +19,7 @@ from tdelta.driver.dbapi import loop_cost
 from tdelta.driver.orders import Order
 from tdelta.driver.worker import Host
 from tdelta.engines.shared.driven.driver import Driver
+from tdelta.engines.shared.driven.recording import Recorder, RecordingCursor, recorder
 
 
 class DrivenHost(Host):
@@ -33,6 +34,7 @@ class DrivenHost(Host):
         self.driver = driver
         self._options: Mapping[str, Any] = {}
         self._asking: Any = None
+        self._recorder: Recorder | None = None
         self._observed: Mapping[str, Any] = {}
 
     def refused(self, error: Exception) -> list[str] | None:
@@ -50,6 +52,7 @@ class DrivenHost(Host):
         """Connect to a server, on so many connections for the load and one beside them; what was open is closed."""
         self.do_close({})
         self._options = order["options"]
+        self._recorder = recorder(self._options)
         self._asking = self._cursor(None)
         self.twin = self._load_twin(order["connections"])
         return {}
@@ -79,12 +82,13 @@ class DrivenHost(Host):
 
     def do_rows(self, order: Order) -> Order:
         """All that one statement answers: the names of the columns, and rows of texts."""
-        self._open().execute(order["sql"])
+        self._execute(order["sql"])
         described = self._open().description
-        if described is None:
-            return {"columns": [], "rows": []}
-        rows = [[as_text(cell) for cell in row] for row in self._open().fetchall()]
-        return {"columns": [str(column[0]) for column in described], "rows": rows}
+        columns = [] if described is None else [str(column[0]) for column in described]
+        rows = [] if described is None else [[as_text(cell) for cell in row] for row in self._open().fetchall()]
+        if self._recorder is not None:
+            self._recorder.asked(order["sql"], columns, rows)
+        return {"columns": columns, "rows": rows}
 
     def do_load(self, order: Order) -> Order:
         """Make the tables, fill them, build the indexes; with names as this server has them."""
@@ -96,15 +100,20 @@ class DrivenHost(Host):
         with self._renamed():
             return super().do_checksums(order)
 
+    def do_prepare(self, order: Order) -> Order:
+        """Compile the transactions, as this server takes them."""
+        return super().do_prepare(self._written(order))
+
     def do_trial(self, order: Order) -> Order:
         """Run one trial, and say what the server used meanwhile."""
         watched = self._observed.get("watch", [])
-        counters, used = self._counters(), _used(watched)
+        counters, accounted, used = self._counters(), self._accounted(), _used(watched)
         answer = super().do_trial(order)
         grown = {name: now - used[name] for name, now in _used(watched).items()}
         outcome = answer["outcome"]
         client = {f"client_{name}": outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")}
         share = outcome["operations"] / max(1, outcome["executed_operations"])
+        grown["cpu_user_seconds"] += self._accounted() - accounted
         outcome |= {name: grown.pop(name) * share for name in ("cpu_user_seconds", "cpu_system_seconds")}
         now = self._counters()
         answer["extra"] = {
@@ -116,7 +125,7 @@ class DrivenHost(Host):
 
     def do_loop_cost(self, order: Order) -> Order:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
-        return loop_cost(self.driver.style, self.driver.dialect, order)
+        return loop_cost(self.driver.style, self.driver.dialect, self._written(order))
 
     def do_close(self, order: Order) -> Order:
         """Close all connections."""
@@ -138,7 +147,7 @@ class DrivenHost(Host):
     def _load_twin(self, connections: int, wrapped: Callable[[Any], Any] = lambda cursor: cursor) -> Any:
         return _native.DbApiTwin(
             json.dumps(self.driver.style),
-            lambda old: wrapped(self._cursor(old)),
+            lambda old: wrapped(self._loading(old)),
             max(1, connections),
             self.driver.explained,
         )
@@ -166,16 +175,39 @@ class DrivenHost(Host):
             cursor.execute(statement)
         return cursor
 
+    def _loading(self, old: Any) -> Any:
+        """The same for the load, whose transactions begin by themselves where they end by methods."""
+        cursor = self._cursor(old)
+        if self.driver.style.get("ends_by_methods"):
+            cursor.connection.autocommit = False
+        return cursor if self._recorder is None else RecordingCursor(cursor, self._recorder, self.driver.explained)
+
     def _open(self) -> Any:
         if self._asking is None:
             raise ValueError("no server is connected")
         return self._asking
 
     def _run(self, sql: str) -> None:
-        cursor = self._open()
-        cursor.execute(sql)
-        if cursor.description is not None:
-            cursor.fetchall()
+        self.do_rows({"sql": sql})
+
+    def _execute(self, sql: str) -> None:
+        try:
+            self._open().execute(sql)
+        except Exception as error:
+            if self._recorder is not None:
+                self._recorder.refused(sql, *self.driver.explained(error)[:2])
+            raise
+
+    def _written(self, order: Order) -> Order:
+        if self.driver.script is None:
+            return order
+        scripts = [{**one, "text": self.driver.script(one["text"])} for one in order["transactions"]]
+        return {**order, "transactions": scripts}
+
+    def _accounted(self) -> float:
+        """CPU seconds by the server's own account; 0 where that is not asked for."""
+        query = self._observed.get("cpu")
+        return 0.0 if query is None else float(self.do_rows({"sql": query})["rows"][0][0] or 0.0)
 
     def _counters(self) -> dict[str, int]:
         found: dict[str, int] = {}

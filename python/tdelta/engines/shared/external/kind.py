@@ -243,6 +243,15 @@ class GrantsBySchema(Protocol):
 
 
 @runtime_checkable
+class AccountsCpu(Protocol):
+    """A server that says itself how much CPU time it used: what is read where its processes are not on this machine."""
+
+    @property
+    def cpu_sql(self) -> str:
+        """A query whose one value is the CPU seconds of all its sessions so far; only differences mean something."""
+
+
+@runtime_checkable
 class EmptiesCaches(Protocol):
     """A server whose caches SQL can empty, for all who use it."""
 

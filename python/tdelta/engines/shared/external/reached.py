@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 
 from tdelta.engines.shared.external.connection import connect
-from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
+from tdelta.engines.shared.external.dsn import Dsn, address_of, parse_dsn
 from tdelta.engines.shared.external.keeping import SchemaKeeper
-from tdelta.engines.shared.external.kind import ANSWER_SECONDS, SCHEMA_NAME
+from tdelta.engines.shared.external.kind import ANSWER_SECONDS, SCHEMA_NAME, AccountsCpu
 from tdelta.engines.shared.external.nearby import server_process
 from tdelta.engines.shared.external.pairs import Difference, Pair, own_schemas, pair
 from tdelta.engines.shared.external.schemas import RunSchema, leftovers
@@ -131,8 +131,22 @@ class ReachedServers:
             *self.pair.cautions,
             *self._difference_cautions(),
             Caution.of("one-server-of-each-kind"),
-            *(() if self.access.processes else (Caution.of("servers-cpu-unknown"),)),
+            *self._cpu_cautions(),
+            *self._vendor_cautions(),
         )
+
+    def _cpu_cautions(self) -> Iterator[Caution]:
+        if not self.access.processes:
+            is_accounted = _account(self.pair)
+            yield Caution.of("servers-cpu-accounted") if is_accounted else Caution.of("servers-cpu-unknown")
+
+    def _vendor_cautions(self) -> Iterator[Caution]:
+        """What every answer on servers of this vendor's says."""
+        address = address_of(self.pair.baseline.identity.engine)
+        if address.is_untried:
+            yield Caution.of("engine-untried", product=self.pair.baseline.identity.product)
+        if address.publishing:
+            yield Caution.of("results-licensed", said=address.publishing)
 
     def _difference_cautions(self) -> Iterator[Caution]:
         found = sorted(self.pair.differences, key=lambda difference: not self._is_important(difference))
@@ -210,7 +224,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
             assumed=options["assume_encrypted"],
         )
         access = Access(lambda server: passwords.of(server.dsn), _processes(dsns))
-        _require_metric(options["metric"], access)
+        _require_metric(options["metric"], access, found)
         yield ReachedServers(found, run_id, schema, places, access, left, encrypted_places)
 
 
@@ -249,6 +263,12 @@ def _processes(dsns: tuple[Dsn, Dsn]) -> dict[str, int]:
     return found if len(found) == len(seen) else {}
 
 
-def _require_metric(metric: Metric, access: Access) -> None:
-    if metric is not Metric.RESPONSE_TIME and not access.processes:
+def _account(found: Pair) -> bool:
+    """Whether both servers say themselves what CPU time they used."""
+    return all(isinstance(server.kind, AccountsCpu) for server in (found.baseline, found.encrypted))
+
+
+def _require_metric(metric: Metric, access: Access, found: Pair) -> None:
+    is_seen = bool(access.processes) or (metric is Metric.CPU_PER_OPERATION and _account(found))
+    if metric is not Metric.RESPONSE_TIME and not is_seen:
         raise UsageError(Refusal.of("metric-out-of-sight", metric=metric.value))

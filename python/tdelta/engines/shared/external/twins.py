@@ -20,10 +20,10 @@ from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.rows import LOAD_SECONDS, generated_checksums, load_rows
 from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.tree import living
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import PROGRAM, Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import Flushed
-from tdelta.engines.shared.external.kind import ANSWER_SECONDS, PREFIX
+from tdelta.engines.shared.external.kind import ANSWER_SECONDS, PREFIX, AccountsCpu
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.errors import OwnServerFault, StatementFault
@@ -247,7 +247,7 @@ class ExternalTwin:
     @property
     def is_metered(self) -> bool:
         """Whether statements can be metered one by one: tdelta's own clients do that for servers of its own."""
-        return self.schema.server.dsn.client is not None
+        return self.schema.server.dsn.program != PROGRAM
 
     def traced(self, job: TrialJob) -> Measurement:
         """Run one trial with every statement metered by itself; raises as `trial` does."""
@@ -300,8 +300,11 @@ def _run(worker: Worker, schema: RunSchema, statements: Sequence[str]) -> None:
 def _observed(schema: RunSchema, access: Access) -> dict[str, object]:
     """What trials look at. Nothing brings a user's server to rest: that would take rights, and change what it does."""
     kind = schema.server.kind
+    watched = access.watched(schema)
+    accounted = {"cpu": kind.cpu_sql} if isinstance(kind, AccountsCpu) and not watched else {}
     return {
-        "watch": access.watched(schema),
+        **accounted,
+        "watch": watched,
         "counters": list(kind.counters),
         "flush": list(kind.flushing) if isinstance(kind, Flushed) else [],
     }
