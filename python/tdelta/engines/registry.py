@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tdelta.engines.profile import Profile
-from tdelta.errors import UnknownName, UsageError
-from tdelta.messages import Refusal
+from tdelta.errors import UnknownName
 from tdelta.workloads.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -22,20 +20,11 @@ ENGINES: dict[str, str] = {
     "mysql": "tdelta.engines.mysql",
     "postgres": "tdelta.engines.postgres",
     "duckdb": "tdelta.engines.duckdb",
+    "oracle": "tdelta.engines.oracle",
+    "sqlserver": "tdelta.engines.sqlserver",
 }
 """The package of each engine, in the order in which they are listed; its
 module ``profile`` holds ``PROFILE``, and ``driver`` what makes it ready for a run."""
-
-PLANNED: Mapping[str, Profile] = MappingProxyType(
-    {
-        planned.name: planned
-        for planned in (
-            Profile("oracle", "Oracle Database", Dialect("oracle", "oracle")),
-            Profile("sqlserver", "SQL Server", Dialect("sqlserver", "tsql")),
-        )
-    }
-)
-"""Engines that this version cannot drive; workloads may be written for them."""
 
 
 @cache
@@ -58,13 +47,11 @@ def driver(name: str, options: Mapping[str, Any]) -> RunEngine:
 
     Raises:
         UnknownName: there is no such engine.
-        UsageError: this version cannot drive it.
+        UsageError: it cannot be run as asked.
         EngineUnavailable: it is not installed, or is not what was asked for.
     """
-    if name in PLANNED:
-        raise UsageError(Refusal.of("engine-planned", engine=name, usual=next(iter(ENGINES))))
     if name not in ENGINES:
-        raise UnknownName("engine", name, {*ENGINES, *PLANNED})
+        raise UnknownName("engine", name, set(ENGINES))
     made: RunEngine = import_module(f"{ENGINES[name]}.driver").driver(options)
     return made
 
@@ -90,5 +77,5 @@ def servers() -> tuple[str, ...]:
 
 
 def dialects() -> Mapping[str, Dialect]:
-    """Each engine's SQL, by the engine's name, planned engines included."""
-    return {one.name: one.dialect for one in (*profiles(), *PLANNED.values())}
+    """Each engine's SQL, by the engine's name."""
+    return {one.name: one.dialect for one in profiles()}

@@ -10,6 +10,7 @@ from tdelta.engines.servers import ServerBinary
 from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 from tdelta.messages import Refusal
+from tdelta.report.listings import engines_text
 
 
 def found(monkeypatch: pytest.MonkeyPatch, *servers: ServerBinary) -> None:
@@ -57,8 +58,19 @@ def test_a_library_that_is_installed_and_cannot_be_loaded_is_not_available_and_s
     assert (listed.available, listed.notes) == (False, "it could not load tdelta's client: no threads")
 
 
-def test_an_engine_that_is_not_available_says_what_to_install_or_that_it_is_planned() -> None:
-    assert all(info.available or info.install or "planned" in info.notes for info in catalogue())
+def test_an_engine_that_is_not_available_says_what_to_install() -> None:
+    assert all(info.available or info.install for info in catalogue())
+
+
+@pytest.mark.parametrize("name", ["oracle", "sqlserver"])
+def test_an_engine_of_users_servers_says_in_one_screen_what_it_takes_and_that_nobody_ran_it(name: str) -> None:
+    (listed,) = (info for info in catalogue() if info.name == name)
+    assert f"{name}://USER@HOST" in listed.library
+    assert listed.install == f"pip install 'tdelta[{name}]'"
+    assert "rights: " in listed.notes
+    assert "before you publish these figures" in listed.notes
+    assert "never run by us on a real server; contract report wanted" in listed.notes
+    assert len(engines_text([listed], 100).splitlines()) <= 24
 
 
 def test_a_server_that_was_found_is_listed_with_its_ciphers_and_scopes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,8 +97,8 @@ def test_an_unknown_engine_is_refused_with_the_nearest_one() -> None:
         driver("postgresql", {})
 
 
-def test_a_planned_engine_is_refused_with_what_can_be_used() -> None:
-    with pytest.raises(UsageError, match="use --engine sqlite"):
+def test_an_engine_of_users_servers_is_refused_without_them() -> None:
+    with pytest.raises(UsageError, match="expected --baseline and --encrypted"):
         driver("oracle", {})
 
 

@@ -83,7 +83,7 @@ def test_a_dsn_says_where_who_and_how_and_reads_the_same_when_written_out(text: 
         ("mysql://a%0a@db1", ["user: expected no control characters"]),
         ("mysql://app@db1?password-env=A-B", ["password-env: expected the name of an environment variable"]),
         ("mysql://app@db1?password-env=A&password-file=b", ["expected one of password-env and password-file"]),
-        ("oracle://app@db1", ["expected ENGINE://USER@HOST:PORT/"]),
+        ("db2luw://app@db1", ["expected ENGINE://USER@HOST:PORT/"]),
         ("db1", ["expected ENGINE://USER@HOST:PORT/"]),
         (
             "mysql://:@db1:70000/x?tls=no&y=1",

@@ -1,0 +1,1 @@
+"""Oracle Database, on two servers (or two pluggable databases) of the user's. Never run by us on a real server."""

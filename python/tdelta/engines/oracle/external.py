@@ -1,0 +1,216 @@
+"""Oracle databases of users, asked by SQL alone; the statements are in ``queries.sql``.
+
+A schema is a user without authentication, in the default tablespace of the DSN's user: that one is encrypted on the
+encrypted twin. Redo, undo and temporary files of an instance are shared by all its tablespaces; what belongs to an
+encrypted one is encrypted in them, block by block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from tdelta.driver.database_answers import Refused
+from tdelta.engines.oracle.profile import PROFILE
+from tdelta.engines.shared.external.kind import (
+    DATA,
+    LOCK_SECONDS,
+    MARK,
+    Encryption,
+    Found,
+    Identity,
+    NewSchema,
+    Probe,
+    SchemaSessions,
+    Scope,
+    SettingsRule,
+)
+from tdelta.engines.shared.sessions import Ask, first, literal, one
+from tdelta.engines.shared.statements import statements
+from tdelta.messages import Caution, Refusal
+
+SQL = statements("tdelta.engines.oracle")
+_NEEDED = (
+    *("CREATE SESSION", "CREATE USER", "DROP USER", "CREATE ANY TABLE", "ALTER ANY TABLE", "DROP ANY TABLE"),
+    *("COMMENT ANY TABLE", "SELECT ANY TABLE", "INSERT ANY TABLE", "UPDATE ANY TABLE", "DELETE ANY TABLE"),
+    *("CREATE ANY INDEX", "ANALYZE ANY", "ALTER SYSTEM"),
+)
+_PRIMARY = "PRIMARY"
+_CLIENT_INFO_CHARACTERS = 64
+_SESSION = re.compile(r"\d+,\d+\Z")
+_LEFT_OUT = re.compile(
+    r"(.*_dest|.*_dest_\d+|.*_dest_state_\d+|.*_name|.*_names|.*_file|.*_files|.*_dir|db_domain|instance_.*|.*listener.*"
+    r"|dispatchers|wallet_root|tde_configuration|tablespace_encryption.*|encrypt_new_tablespaces|.*_location|spfile"
+    r"|dg_broker_.*|log_archive_.*|fal_.*|service_.*|local_.*|remote_listener|thread|undo_tablespace|processor_group.*)\Z"
+)
+_IMPORTANT = tuple(
+    re.compile(pattern + r"\Z")
+    for pattern in (
+        r"sga_.*|db_cache_size|memory_.*|pga_.*|db_.*_cache_size|inmemory_size",
+        r"db_block_size|db_block_checking|db_block_checksum",
+        r"filesystemio_options|disk_asynch_io|db_writer_processes|log_buffer|fast_start_.*",
+        r"cpu_count|parallel_.*|resource_manager_.*",
+        r"optimizer_.*|cursor_sharing|session_cached_cursors|open_cursors|statistics_level",
+        r"commit_.*|compatible|processes|sessions",
+    )
+)
+
+
+class OracleServers:
+    """Oracle databases of users.
+
+    Args:
+        identity: who answers.
+        tablespace: the default one of the user, where schemas are made.
+    """
+
+    rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
+    session_sql: tuple[str, ...] = ()
+    waiting_sql: tuple[str, ...] = (SQL["hurry"].format(seconds=LOCK_SECONDS),)
+    counters: tuple[str, ...] = (SQL["counters"], SQL["block_counters"])
+    cpu_sql: str = SQL["cpu"]
+    cooling_sql: tuple[str, ...] = (SQL["checkpoint"], SQL["flush_cache"])
+
+    def __init__(self, identity: Identity, tablespace: str) -> None:
+        self.identity = identity
+        self._tablespace = tablespace
+
+    def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
+        """What makes the database as it stands no twin: a standby, read-only."""
+        found = one(ask(SQL["role"]))
+        if found["role"] != _PRIMARY:
+            return (Refusal.of("standby"),)
+        return () if found["mode_of"] == "READ WRITE" else (Refusal.of("database-read-only", said=found["mode_of"]),)
+
+    def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
+        """What goes on there beside tdelta."""
+        others = int(first(ask(SQL["sessions"])) or 0)
+        return (Caution.of("other-sessions", option=option, sessions=others),) if others else ()
+
+    def missing_grants(self, ask: Ask) -> tuple[str, ...]:
+        """The statements that would give the rights that are missing."""
+        held = {row["privilege"] for row in ask(SQL["privileges"])}
+        lacking = [right for right in _NEEDED if right not in held]
+        grants = [f"GRANT {', '.join(lacking)} TO {self.identity.user}"] if lacking else []
+        if first(ask(SQL["may_lock"])) == "0":
+            grants.append(f"GRANT EXECUTE ON SYS.DBMS_LOCK TO {self.identity.user}")
+        return tuple(grants)
+
+    def encryption(self, ask: Ask) -> Encryption:
+        """Of the tablespace where tables go, with the algorithm as the database has it; undo and temporary files."""
+        found = one(ask(SQL["tablespace"]))
+        is_encrypted = found["encrypted"] == "YES"
+        algorithms = ask(SQL["algorithm"].format(tablespace=literal(self._tablespace))) if is_encrypted else []
+        algorithm = f", {one(algorithms)['algorithm']}" if algorithms else ""
+        wallet = " / ".join(row["status"] or "" for row in ask(SQL["wallet"])) or "none"
+        said = f"tablespace {self._tablespace} encrypted={found['encrypted']}{algorithm}, keystore {wallet}"
+        others = {row["contents"]: row["encrypted"] for row in ask(SQL["others_encrypted"])}
+        log = "redo of an encrypted tablespace is encrypted with it" if is_encrypted else "redo is as the tablespace is"
+        return Encryption(
+            (
+                Scope(DATA, is_encrypted, said),
+                Scope("log", is_encrypted, log),
+                *(
+                    Scope(
+                        name, others.get(contents) == "YES", f"{contents} encrypted={others.get(contents, 'unknown')}"
+                    )
+                    for name, contents in (("undo", "UNDO"), ("temp", "TEMPORARY"))
+                ),
+            ),
+            can_be_asked=False,
+            remedy=f"ALTER USER {self.identity.user} DEFAULT TABLESPACE one that is ENCRYPTION USING 'AES256' ENCRYPT",
+        )
+
+    def settings(self, ask: Ask) -> Mapping[str, str]:
+        """All parameters of the instance."""
+        return {row["name"] or "": row["value"] or "" for row in ask(SQL["settings"])}
+
+    def probe(self, name: str) -> Probe:
+        """A lock of DBMS_LOCK by the hash of the name, which the session keeps."""
+        return Probe(*(SQL[of].format(lock=literal(name)) for of in ("lock_take", "lock_seen", "lock_release")))
+
+    def has_schema(self, ask: Ask, schema: str) -> bool:
+        """Whether there is a user of that name; every user sees all."""
+        return bool(ask(SQL["has_schema"].format(schema=literal(schema))))
+
+    def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
+        """What makes the user, and the table whose comment marks it."""
+        name, mark = schema.name, literal(MARK + schema.run_id)
+        return (
+            SQL["make_schema"].format(schema=name, tablespace=_quoted(self._tablespace)),
+            SQL["make_mark"].format(schema=name),
+            SQL["write_mark"].format(schema=name, mark=mark),
+        )
+
+    def sessions(self, schema: NewSchema) -> SchemaSessions:
+        """Names without a schema are of tdelta's."""
+        return SchemaSessions(setup=(SQL["use_schema"].format(schema=schema.name),))
+
+    def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
+        """Marked ones; and empty ones with tdelta's name, which were made but not marked."""
+        marked = {row["name"] or "": row["mark"] or "" for row in ask(SQL["marks"])}
+        runs = {name: mark.removeprefix(MARK) for name, mark in marked.items() if mark.startswith(MARK)}
+        named = [row["name"] or "" for row in ask(SQL["unmarked"])]
+        return (
+            *(Found(name, run) for name, run in sorted(runs.items())),
+            *(Found(name, None) for name in sorted(named)),
+        )
+
+    def drop_sql(self, schema: str) -> str:
+        """What removes the user with all that is in it."""
+        return SQL["drop_schema"].format(schema=schema)
+
+    def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
+        """By the tablespace that each is in."""
+        rows = ask(SQL["tables"].format(schema=literal(schema)))
+        return {row["name"] or "": row["encrypted"] == "YES" for row in rows}
+
+    def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+        """Of every table."""
+        return tuple(SQL["statistics"].format(table=literal(table)) for table in tables)
+
+    def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
+        """One after another; one that is not there is none to drop."""
+        return tuple(SQL["drop_table"].format(table=table) for table in tables)
+
+    def data_bytes_sql(self, schema: str) -> str:
+        """Of all segments of the schema."""
+        return SQL["data_bytes"].format(schema=literal(schema))
+
+    def mark_session_sql(self, mark: str) -> str:
+        """The mark is the session's client info."""
+        return SQL["mark_session"].format(mark=literal(mark[:_CLIENT_INFO_CHARACTERS]))
+
+    def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
+        """Those that have it: ``SID,SERIAL#``."""
+        rows = ask(SQL["marked_sessions"].format(mark=literal(mark[:_CLIENT_INFO_CHARACTERS])))
+        return tuple(row["id"] or "" for row in rows)
+
+    def end_session_sql(self, session: str) -> str:
+        """What ends a session."""
+        if not _SESSION.match(session):
+            raise Refused("protocol", Refusal.of("answer-without-column", answer=session, name="SID,SERIAL#"))
+        return SQL["end_session"].format(session=session)
+
+    def hurry_sql(self, seconds: int) -> str:
+        """What has a session wait no longer for locks of definitions."""
+        return SQL["hurry"].format(seconds=seconds)
+
+
+def kind(ask: Ask) -> OracleServers:
+    """Who answers.
+
+    Raises:
+        Refused: the user may not read the views that the rest is asked of.
+    """
+    found = one(ask(SQL["identity"]))
+    who = found["who"] or ""
+    roles = {row["role"] for row in ask(SQL["roles"])}
+    if "SELECT_CATALOG_ROLE" not in roles and first(ask(SQL["sees_views"])) == "0":
+        raise Refused("denied", Refusal.of("right-missing", grant=f"GRANT SELECT_CATALOG_ROLE TO {who}"))
+    identity = Identity(PROFILE.name, found["product"] or PROFILE.product, found["version"] or "", who)
+    return OracleServers(identity, one(ask(SQL["tablespace"]))["tablespace"] or "")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,44 @@
+"""Oracle Database, as far as it is data."""
+
+from __future__ import annotations
+
+from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress
+from tdelta.engines.takes import SERVER_DEFAULTS, Takes
+from tdelta.workloads.dialect import Dialect
+
+PROFILE = Profile(
+    name="oracle",
+    product="Oracle Database",
+    dialect=Dialect(
+        name="oracle",
+        sqlglot="oracle",
+        bytes_type="RAW({})",
+        bytes_literal="HEXTORAW('{}')",
+        has_ordered_rows=False,
+    ),
+    takes=frozenset({Takes.OWN_SERVERS}),
+    defaults=SERVER_DEFAULTS,
+    is_server=True,
+    client_factors=CLIENT_FACTORS,
+    unsearched="nothing of it is started by tdelta",
+    protocol="oracle",
+    address=ServerAddress(
+        schemes=("oracle",),
+        port=1521,
+        processes=frozenset(),  # an instance is many processes, none of which began the others: its own account serves
+        has_databases=True,
+        worker="tdelta.engines.oracle.worker",
+        needs=(
+            "two pluggable databases or two hosts, named by their services; on one the default tablespace of the user"
+            " is encrypted",
+            "rights: SELECT_CATALOG_ROLE, EXECUTE on DBMS_LOCK, CREATE and DROP USER, and the ANY rights on tables and"
+            " indexes",
+            "18c or later, for users without authentication",
+        ),
+        publishing=(
+            "Oracle's licence forbids to disclose results of benchmark tests without its consent: read yours before you"
+            " publish these figures"
+        ),
+        is_untried=True,
+    ),
+)

@@ -1,0 +1,129 @@
+-- What is asked of an Oracle database. No view of the diagnostics pack is touched. `names.toml` has the vendor's page
+-- beside every view and column. PL/SQL blocks keep the semicolon of their END.
+
+-- name: identity
+SELECT product AS product, version AS version, SYS_CONTEXT('USERENV', 'SESSION_USER') AS who
+FROM product_component_version
+WHERE product LIKE 'Oracle%';
+
+-- name: sees_views
+SELECT COUNT(*) AS found FROM session_privs WHERE privilege = 'SELECT ANY DICTIONARY';
+
+-- name: roles
+SELECT role AS role FROM session_roles;
+
+-- name: privileges
+SELECT privilege AS privilege FROM session_privs;
+
+-- name: may_lock
+SELECT COUNT(*) AS found FROM all_procedures WHERE owner = 'SYS' AND object_name = 'DBMS_LOCK';
+
+-- name: tablespace
+SELECT u.default_tablespace AS tablespace, t.encrypted AS encrypted
+FROM user_users u JOIN user_tablespaces t ON t.tablespace_name = u.default_tablespace;
+
+-- name: algorithm
+SELECT e.encryptionalg AS algorithm, e.status AS status
+FROM v$encrypted_tablespaces e JOIN v$tablespace t ON t.ts# = e.ts# AND t.con_id = e.con_id
+WHERE t.name = {tablespace};
+
+-- name: wallet
+SELECT status AS status, wallet_type AS kind FROM v$encryption_wallet;
+
+-- name: others_encrypted
+SELECT contents AS contents, MAX(encrypted) AS encrypted
+FROM dba_tablespaces
+WHERE contents IN ('UNDO', 'TEMPORARY')
+GROUP BY contents;
+
+-- name: role
+SELECT database_role AS role, open_mode AS mode_of FROM v$database;
+
+-- name: sessions
+SELECT COUNT(*) AS sessions FROM v$session
+WHERE type = 'USER' AND status = 'ACTIVE' AND sid <> SYS_CONTEXT('USERENV', 'SID');
+
+-- name: settings
+SELECT name AS name, display_value AS value FROM v$system_parameter;
+
+-- name: lock_take
+SELECT CASE WHEN SYS.DBMS_LOCK.REQUEST(ORA_HASH({lock}, 1073741823), 6, 0) IN (0, 4) THEN 1 ELSE 0 END AS got FROM dual;
+
+-- name: lock_seen
+SELECT CASE WHEN COUNT(*) > 0 THEN 1 ELSE 0 END AS seen FROM v$lock
+WHERE type = 'UL' AND id1 = ORA_HASH({lock}, 1073741823);
+
+-- name: lock_release
+SELECT SYS.DBMS_LOCK.RELEASE(ORA_HASH({lock}, 1073741823)) AS released FROM dual;
+
+-- name: has_schema
+SELECT 1 AS one FROM all_users WHERE username = UPPER({schema});
+
+-- name: make_schema
+CREATE USER {schema} NO AUTHENTICATION DEFAULT TABLESPACE {tablespace} QUOTA UNLIMITED ON {tablespace};
+
+-- name: make_mark
+CREATE TABLE {schema}.tdelta_mark (run VARCHAR2(64) PRIMARY KEY);
+
+-- name: write_mark
+COMMENT ON TABLE {schema}.tdelta_mark IS {mark};
+
+-- name: marks
+SELECT LOWER(owner) AS name, comments AS mark FROM all_tab_comments WHERE table_name = 'TDELTA_MARK';
+
+-- name: unmarked
+SELECT LOWER(u.username) AS name FROM all_users u
+WHERE SUBSTR(u.username, 1, 7) = 'TDELTA_' AND u.username <> SYS_CONTEXT('USERENV', 'SESSION_USER')
+AND NOT EXISTS (SELECT 1 FROM all_tables t WHERE t.owner = u.username);
+
+-- name: drop_schema
+DROP USER {schema} CASCADE;
+
+-- name: use_schema
+ALTER SESSION SET CURRENT_SCHEMA = {schema};
+
+-- name: drop_table
+BEGIN EXECUTE IMMEDIATE 'DROP TABLE {table} CASCADE CONSTRAINTS PURGE';
+EXCEPTION WHEN OTHERS THEN IF SQLCODE <> -942 THEN RAISE; END IF; END;;
+
+-- name: statistics
+BEGIN DBMS_STATS.GATHER_TABLE_STATS(SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA'), UPPER({table})); END;;
+
+-- name: data_bytes
+SELECT SUM(bytes) AS bytes FROM dba_segments WHERE owner = UPPER({schema});
+
+-- name: tables
+SELECT LOWER(t.table_name) AS name, s.encrypted AS encrypted
+FROM dba_tables t JOIN dba_tablespaces s ON s.tablespace_name = t.tablespace_name
+WHERE t.owner = UPPER({schema});
+
+-- name: counters
+SELECT name AS name, value AS value FROM v$sysstat
+WHERE name IN ('physical reads', 'physical read bytes', 'physical write bytes', 'redo size', 'db block gets',
+'consistent gets', 'user commits', 'physical reads direct');
+
+-- name: block_counters
+SELECT 'blocks encrypted' AS name, SUM(blocks_encrypted) AS value FROM v$encrypted_tablespaces
+UNION ALL SELECT 'blocks decrypted' AS name, SUM(blocks_decrypted) AS value FROM v$encrypted_tablespaces;
+
+-- name: cpu
+SELECT SUM(value) / 1000000 AS seconds FROM v$sys_time_model WHERE stat_name IN ('DB CPU', 'background cpu time');
+
+-- name: checkpoint
+ALTER SYSTEM CHECKPOINT;
+
+-- name: flush_cache
+ALTER SYSTEM FLUSH BUFFER_CACHE;
+
+-- name: mark_session
+BEGIN DBMS_APPLICATION_INFO.SET_CLIENT_INFO({mark}); END;;
+
+-- name: marked_sessions
+SELECT sid || ',' || serial# AS id FROM v$session
+WHERE client_info = {mark} AND sid <> SYS_CONTEXT('USERENV', 'SID');
+
+-- name: end_session
+ALTER SYSTEM KILL SESSION '{session}' IMMEDIATE;
+
+-- name: hurry
+ALTER SESSION SET DDL_LOCK_TIMEOUT = {seconds};

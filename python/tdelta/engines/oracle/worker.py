@@ -1,0 +1,119 @@
+"""Oracle Database by python-oracledb in thin mode, which needs no client libraries of the vendor's.
+
+Started as ``python -m tdelta.engines.oracle.worker``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from tdelta.driver.orders import serve
+from tdelta.engines.shared.driven.driver import Driver, Said, tls_context
+from tdelta.engines.shared.driven.host import DrivenHost
+
+_KINDS = {
+    1: "constraint",
+    18: "too_many_connections",
+    20: "too_many_connections",
+    28: "connection",
+    54: "locked",
+    60: "conflict",
+    1012: "connection",
+    1013: "endless",
+    1017: "auth",
+    1031: "denied",
+    1045: "denied",
+    1400: "constraint",
+    1536: "full",
+    1652: "full",
+    1653: "full",
+    1654: "full",
+    1688: "full",
+    2290: "constraint",
+    2291: "constraint",
+    2292: "constraint",
+    3113: "connection",
+    3114: "connection",
+    3135: "connection",
+    4030: "out_of_memory",
+    4031: "out_of_memory",
+    8177: "conflict",
+    12516: "too_many_connections",
+    12519: "too_many_connections",
+    16000: "read_only",
+    28000: "auth",
+    28001: "auth",
+    30006: "locked",
+}
+"""Kinds by the number behind ``ORA-``: https://docs.oracle.com/error-help/db/."""
+
+_THIN = {
+    "DPY-6001": "unknown_database",
+    "DPY-6003": "unknown_database",
+    "DPY-1001": "connection",
+    "DPY-4011": "connection",
+    "DPY-4024": "connection",
+    "DPY-6000": "connection",
+    "DPY-6005": "connection",
+}
+"""Kinds by the driver's own codes, the particular ones first: DPY-6005 says that it could not connect, and then why."""
+
+_RETRIED = frozenset({"conflict", "locked"})
+_MILLISECONDS = 1000
+_LIMIT = re.compile(r"\bLIMIT\s+(\d+)", re.IGNORECASE)
+
+
+def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
+    is_open = options.get("tls", "disable") == "disable"
+    connection = module.connect(
+        user=options["user"],
+        password=options.get("password"),
+        host=options["host"],
+        port=options["port"],
+        service_name=options["database"],
+        protocol="tcp" if is_open else "tcps",
+        ssl_server_dn_match=options.get("tls") == "verify-full",
+        ssl_context=None if is_open else tls_context(options),
+        tcp_connect_timeout=float(options.get("answer_seconds", 60.0)),
+    )
+    connection.call_timeout = round(options.get("answer_seconds", 0.0) * _MILLISECONDS)
+    connection.autocommit = True
+    return connection
+
+
+def _said(module: ModuleType, error: BaseException) -> Said | None:
+    if not isinstance(error, module.Error):
+        return None
+    words = str(error).strip()
+    kind = _KINDS.get(getattr(error.args[0], "code", 0)) if error.args else None
+    kind = kind or ("tls" if "SSL" in words else None)
+    kind = kind or next((kind for code, kind in _THIN.items() if code in words), "sql")
+    return kind, words, kind in _RETRIED
+
+
+def _named(sql: str) -> str:
+    """A load's or a checksum's statement, with names as they were made: without quotes, which would keep their case."""
+    return sql.replace('"', "") if sql.startswith(('INSERT INTO "', 'SELECT "')) else sql
+
+
+def _script(text: str) -> str:
+    """``LIMIT`` in Oracle's words."""
+    return _LIMIT.sub(r"FETCH FIRST \1 ROWS ONLY", text)
+
+
+DRIVER = Driver(
+    module="oracledb",
+    distribution="oracledb",
+    style={"parameters": "named", "ends_by_methods": True},
+    connect=_connect,
+    said=_said,
+    dialect="oracle",
+    script=_script,
+    named=_named,
+)
+
+if __name__ == "__main__":
+    serve(DrivenHost(DRIVER))

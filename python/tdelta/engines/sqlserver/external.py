@@ -1,0 +1,211 @@
+"""SQL Server instances of users, asked by SQL alone; the statements are in ``queries.sql``.
+
+A schema is a database. On the encrypted instance it gets a key by the certificate that encrypts a database there
+already, of that database's algorithm, and is awaited: state 3 is encrypted. tempdb is encrypted for the whole instance
+then, which is why twins are two instances.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tdelta.engines.shared.external.kind import (
+    DATA,
+    LOCK_SECONDS,
+    MARK,
+    Encryption,
+    Found,
+    Identity,
+    NewSchema,
+    Probe,
+    SchemaSessions,
+    Scope,
+    SettingsRule,
+)
+from tdelta.engines.shared.sessions import Ask, first, literal, one
+from tdelta.engines.shared.statements import statements
+from tdelta.engines.sqlserver.profile import PROFILE
+from tdelta.messages import Caution, Refusal
+
+SQL = statements("tdelta.engines.sqlserver")
+_ENCRYPTED = "3"
+_CONTEXT_BYTES = 128
+_MILLISECONDS = 1000
+_HELD = frozenset({"1", "t"})
+_RIGHTS = {"state": "VIEW SERVER STATE", "makes": "CREATE ANY DATABASE", "ends": "ALTER ANY CONNECTION"}
+_LEFT_OUT = re.compile(r"(default language|.*full-text.*|remote .*|Database Mail.*|SMO and DMO XPs|Agent XPs|xp_.*)\Z")
+_IMPORTANT = tuple(
+    re.compile(pattern + r"\Z")
+    for pattern in (
+        r"max server memory.*|min server memory.*|memory kB|CPUs",
+        r"instant file initialization: .*",
+        r"max degree of parallelism|cost threshold for parallelism|max worker threads|affinity.*",
+        r"backup compression default|recovery interval.*|lightweight pooling|priority boost|optimize for ad hoc.*",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Encryptor:
+    """What encrypts databases there: a server certificate, and the algorithm of a database that it encrypts."""
+
+    certificate: str
+    algorithm: str
+
+
+class SqlServers:
+    """SQL Server instances of users.
+
+    Args:
+        identity: who answers.
+        encryptor: what encrypts databases there; None where nothing does.
+    """
+
+    rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
+    session_sql: tuple[str, ...] = ()
+    waiting_sql: tuple[str, ...] = (SQL["hurry"].format(milliseconds=LOCK_SECONDS * _MILLISECONDS),)
+    counters: tuple[str, ...] = (SQL["counters"],)
+    cpu_sql: str = SQL["cpu"]
+    cooling_sql: tuple[str, ...] = (SQL["checkpoint"], SQL["drop_clean"])
+
+    def __init__(self, identity: Identity, encryptor: Encryptor | None) -> None:
+        self.identity = identity
+        self._encryptor = encryptor
+
+    def standing_faults(self, _ask: Ask) -> tuple[Refusal, ...]:
+        """None: databases of tdelta's are in no availability group."""
+        return ()
+
+    def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
+        """What goes on there beside tdelta."""
+        others = int(first(ask(SQL["others"])) or 0)
+        return (Caution.of("other-sessions", option=option, sessions=others),) if others else ()
+
+    def missing_grants(self, ask: Ask) -> tuple[str, ...]:
+        """The statements that would give the rights that are missing."""
+        held = one(ask(SQL["rights"]))
+        if held["controls"] in _HELD:
+            return ()
+        lacking = [right for column, right in _RIGHTS.items() if held[column] not in _HELD]
+        lacking += ["CONTROL SERVER"] if self._encryptor is not None else []  # a key by a certificate of master's
+        return (f"GRANT {', '.join(lacking)} TO {_quoted(self.identity.user)}",) if lacking else ()
+
+    def encryption(self, ask: Ask) -> Encryption:
+        """Whether a certificate encrypts a database there, with the algorithm read back; and tempdb."""
+        found = self._encryptor
+        by = "no database is encrypted" if found is None else f"a certificate encrypts databases, {found.algorithm}"
+        temp = first(ask(SQL["tempdb"]))
+        return Encryption(
+            (
+                Scope(DATA, False, f"new databases are plain until they get a key; {by}"),
+                Scope("temp", temp == _ENCRYPTED, f"tempdb encryption_state={temp or 'none'}"),
+            ),
+            can_be_asked=found is not None,
+            remedy="CREATE MASTER KEY and CREATE CERTIFICATE in master, and encrypt a database by it",
+        )
+
+    def settings(self, ask: Ask) -> Mapping[str, str]:
+        """All configuration in use, whether files are initialized at once, and what the machine has."""
+        found = {row["name"] or "": row["value"] or "" for row in ask(SQL["settings"])}
+        for row in ask(SQL["services"]):
+            found[f"instant file initialization: {(row['name'] or '').split(' (')[0]}"] = row["value"] or ""
+        machine = one(ask(SQL["machine"]))
+        return found | {"CPUs": machine["cpus"] or "", "memory kB": machine["kilobytes"] or ""}
+
+    def probe(self, name: str) -> Probe:
+        """An application lock in master, whichever database a session is in."""
+        return Probe(*(SQL[of].format(lock=f"N{literal(name)}") for of in ("lock_take", "lock_seen", "lock_release")))
+
+    def has_schema(self, ask: Ask, schema: str) -> bool:
+        """Whether there is a database of that name."""
+        return bool(ask(SQL["has_schema"].format(schema=f"N{literal(schema)}")))
+
+    def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
+        """What makes the database, marks it, and encrypts it and waits until it is."""
+        name, mark = schema.name, f"N{literal(MARK + schema.run_id)}"
+        made = (SQL["make_schema"].format(schema=name), SQL["write_mark"].format(schema=name, mark=mark))
+        if not schema.is_encrypted or self._encryptor is None:
+            return made
+        key = {"algorithm": self._encryptor.algorithm, "certificate": self._encryptor.certificate}
+        return (
+            *made,
+            SQL["make_key"].format(schema=name, **key),
+            SQL["encrypt"].format(schema=name),
+            SQL["await_encrypted"].format(schema=f"N{literal(name)}"),
+        )
+
+    def sessions(self, schema: NewSchema) -> SchemaSessions:
+        """The schema is the database that a session connects to."""
+        return SchemaSessions(database=schema.name)
+
+    def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
+        """Databases with tdelta's mark, and those of its name without one."""
+        found = []
+        for row in ask(SQL["databases"]):
+            name = row["name"] or ""
+            mark = first(ask(SQL["mark"].format(schema=name.replace("]", "]]"))))
+            if mark.startswith(MARK):
+                found.append(Found(name, mark.removeprefix(MARK)))
+        return tuple(sorted(found, key=lambda one: one.schema))
+
+    def drop_sql(self, schema: str) -> str:
+        """What ends the sessions in the database and removes it."""
+        return SQL["drop_schema"].format(schema=schema)
+
+    def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
+        """By the state of the database's encryption."""
+        rows = ask(SQL["tables"].format(schema=schema, named=f"N{literal(schema)}"))
+        return {row["name"] or "": row["state"] == _ENCRYPTED for row in rows}
+
+    def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+        """Of every table."""
+        return tuple(SQL["statistics"].format(table=table) for table in tables)
+
+    def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
+        """All at once."""
+        return (f"DROP TABLE IF EXISTS {', '.join(map(_quoted, tables))}",)
+
+    def data_bytes_sql(self, schema: str) -> str:
+        """Of all pages of the database."""
+        return SQL["data_bytes"].format(schema=schema)
+
+    def mark_session_sql(self, mark: str) -> str:
+        """The mark is the session's context, which others see."""
+        return SQL["mark_session"].format(mark=_hex(mark))
+
+    def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
+        """Those that have it."""
+        written = _hex(mark)
+        rows = ask(SQL["marked_sessions"].format(mark=written, length=len(written) // 2))
+        return tuple(row["id"] or "" for row in rows)
+
+    def end_session_sql(self, session: str) -> str:
+        """What ends a session."""
+        return SQL["end_session"].format(session=int(session))
+
+    def hurry_sql(self, seconds: int) -> str:
+        """What has a session wait no longer for locks."""
+        return SQL["hurry"].format(milliseconds=seconds * _MILLISECONDS)
+
+
+def kind(ask: Ask) -> SqlServers:
+    """Who answers, and what encrypts databases there."""
+    found = one(ask(SQL["identity"]))
+    keys = ask(SQL["encryptor"])
+    encryptor = None
+    if keys:
+        encryptor = Encryptor(
+            (keys[0]["certificate"] or "").replace("]", "]]"), f"{keys[0]['algorithm']}_{keys[0]['length']}"
+        )
+    product = f"{PROFILE.product} {found['edition'] or ''}".strip()
+    return SqlServers(Identity(PROFILE.name, product, found["version"] or "", found["who"] or ""), encryptor)
+
+
+def _quoted(name: str) -> str:
+    return "[" + name.replace("]", "]]") + "]"
+
+
+def _hex(mark: str) -> str:
+    return mark.encode()[:_CONTEXT_BYTES].hex()

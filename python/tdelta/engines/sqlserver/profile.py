@@ -1,0 +1,42 @@
+"""SQL Server, as far as it is data."""
+
+from __future__ import annotations
+
+from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress
+from tdelta.engines.takes import SERVER_DEFAULTS, Takes
+from tdelta.workloads.dialect import Dialect
+
+PROFILE = Profile(
+    name="sqlserver",
+    product="SQL Server",
+    dialect=Dialect(
+        name="sqlserver",
+        sqlglot="tsql",
+        bytes_type="VARBINARY({})",
+        bytes_literal="0x{}",
+        has_ordered_rows=False,
+    ),
+    takes=frozenset({Takes.OWN_SERVERS}),
+    defaults=SERVER_DEFAULTS,
+    is_server=True,
+    client_factors=CLIENT_FACTORS,
+    unsearched="nothing of it is started by tdelta",
+    protocol="sqlserver",
+    address=ServerAddress(
+        schemes=("sqlserver",),
+        port=1433,
+        processes=frozenset({"sqlservr"}),
+        worker="tdelta.engines.sqlserver.worker",
+        needs=(
+            "two instances, since one encrypted database encrypts tempdb for all; one with a server certificate that"
+            " encrypts a database already: tdelta's gets a key of that certificate and algorithm",
+            "rights: CONTROL SERVER, or VIEW SERVER STATE, CREATE ANY DATABASE and ALTER ANY CONNECTION",
+            "SQL Server 2016 or later",
+        ),
+        publishing=(
+            "Microsoft's licence forbids to disclose results of benchmark tests without its prior written approval:"
+            " read yours before you publish these figures"
+        ),
+        is_untried=True,
+    ),
+)

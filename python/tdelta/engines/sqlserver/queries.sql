@@ -1,0 +1,108 @@
+-- What is asked of SQL Server. `names.toml` has the vendor's page beside every view and column.
+
+-- name: identity
+SELECT CAST(SERVERPROPERTY('ProductVersion') AS NVARCHAR(128)) AS version,
+CAST(SERVERPROPERTY('Edition') AS NVARCHAR(128)) AS edition, SUSER_SNAME() AS who;
+
+-- name: encryptor
+SELECT c.name AS certificate, k.key_algorithm AS algorithm, k.key_length AS length
+FROM sys.dm_database_encryption_keys AS k JOIN master.sys.certificates AS c ON c.thumbprint = k.encryptor_thumbprint
+WHERE k.encryption_state = 3 AND k.database_id <> 2;
+
+-- name: tempdb
+SELECT encryption_state AS state FROM sys.dm_database_encryption_keys WHERE database_id = 2;
+
+-- name: settings
+SELECT name AS name, CAST(value_in_use AS NVARCHAR(256)) AS value FROM sys.configurations;
+
+-- name: services
+SELECT servicename AS name, instant_file_initialization_enabled AS value FROM sys.dm_server_services;
+
+-- name: machine
+SELECT cpu_count AS cpus, physical_memory_kb AS kilobytes FROM sys.dm_os_sys_info;
+
+-- name: rights
+SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'VIEW SERVER STATE') AS state,
+HAS_PERMS_BY_NAME(NULL, NULL, 'CREATE ANY DATABASE') AS makes,
+HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY CONNECTION') AS ends,
+HAS_PERMS_BY_NAME(NULL, NULL, 'CONTROL SERVER') AS controls;
+
+-- name: others
+SELECT COUNT(*) AS sessions
+FROM sys.dm_exec_requests AS r JOIN sys.dm_exec_sessions AS s ON s.session_id = r.session_id
+WHERE s.is_user_process = 1 AND r.session_id <> @@SPID;
+
+-- name: lock_take
+EXEC master.sys.sp_executesql N'DECLARE @got INT; EXEC @got = sys.sp_getapplock @Resource = @name, @LockMode = ''Exclusive'', @LockOwner = ''Session'', @LockTimeout = 0, @DbPrincipal = ''public''; SELECT CASE WHEN @got >= 0 THEN 1 ELSE 0 END AS got', N'@name NVARCHAR(255)', @name = {lock};
+
+-- name: lock_seen
+EXEC master.sys.sp_executesql N'SELECT CASE WHEN APPLOCK_TEST(''public'', @name, ''Exclusive'', ''Session'') = 0 THEN 1 ELSE 0 END AS seen', N'@name NVARCHAR(255)', @name = {lock};
+
+-- name: lock_release
+EXEC master.sys.sp_executesql N'DECLARE @got INT; EXEC @got = sys.sp_releaseapplock @Resource = @name, @LockOwner = ''Session'', @DbPrincipal = ''public''; SELECT @got AS released', N'@name NVARCHAR(255)', @name = {lock};
+
+-- name: has_schema
+SELECT 1 AS one FROM sys.databases WHERE name = {schema};
+
+-- name: make_schema
+CREATE DATABASE [{schema}];
+
+-- name: write_mark
+EXEC [{schema}].sys.sp_addextendedproperty @name = N'tdelta', @value = {mark};
+
+-- name: make_key
+EXEC [{schema}].sys.sp_executesql N'CREATE DATABASE ENCRYPTION KEY WITH ALGORITHM = {algorithm} ENCRYPTION BY SERVER CERTIFICATE [{certificate}]';
+
+-- name: encrypt
+ALTER DATABASE [{schema}] SET ENCRYPTION ON;
+
+-- name: await_encrypted
+WHILE EXISTS (SELECT 1 FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({schema}) AND encryption_state <> 3) WAITFOR DELAY '00:00:00.100';
+
+-- name: databases
+SELECT name AS name FROM sys.databases WHERE database_id > 4 AND HAS_DBACCESS(name) = 1;
+
+-- name: mark
+SELECT CAST(value AS NVARCHAR(128)) AS mark FROM [{schema}].sys.extended_properties WHERE class = 0 AND name = N'tdelta';
+
+-- name: drop_schema
+ALTER DATABASE [{schema}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE [{schema}];
+
+-- name: statistics
+UPDATE STATISTICS [{table}] WITH FULLSCAN;
+
+-- name: data_bytes
+SELECT SUM(total_pages) * 8192 AS bytes FROM [{schema}].sys.allocation_units;
+
+-- name: tables
+SELECT t.name AS name, k.encryption_state AS state, k.key_algorithm AS algorithm, k.key_length AS length
+FROM [{schema}].sys.tables AS t LEFT JOIN sys.dm_database_encryption_keys AS k ON k.database_id = DB_ID({named});
+
+-- name: counters
+SELECT 'file reads' AS name, SUM(num_of_reads) AS value FROM sys.dm_io_virtual_file_stats(NULL, NULL)
+UNION ALL SELECT 'file bytes read' AS name, SUM(num_of_bytes_read) AS value FROM sys.dm_io_virtual_file_stats(NULL, NULL)
+UNION ALL SELECT 'file bytes written' AS name, SUM(num_of_bytes_written) AS value FROM sys.dm_io_virtual_file_stats(NULL, NULL)
+UNION ALL SELECT 'wait ms' AS name, SUM(wait_time_ms) AS value FROM sys.dm_os_wait_stats
+UNION ALL SELECT 'statement logical reads' AS name, SUM(total_logical_reads) AS value FROM sys.dm_exec_query_stats;
+
+-- name: cpu
+SELECT (process_kernel_time_ms + process_user_time_ms) / 1000.0 AS seconds FROM sys.dm_os_sys_info;
+
+-- name: checkpoint
+CHECKPOINT;
+
+-- name: drop_clean
+DBCC DROPCLEANBUFFERS;
+
+-- name: mark_session
+SET CONTEXT_INFO 0x{mark};
+
+-- name: marked_sessions
+SELECT CAST(session_id AS NVARCHAR(10)) AS id FROM sys.dm_exec_sessions
+WHERE SUBSTRING(context_info, 1, {length}) = 0x{mark} AND session_id <> @@SPID;
+
+-- name: end_session
+KILL {session};
+
+-- name: hurry
+SET LOCK_TIMEOUT {milliseconds};

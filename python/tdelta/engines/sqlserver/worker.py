@@ -1,0 +1,91 @@
+"""SQL Server by mssql-python, the vendor's driver. Started as ``python -m tdelta.engines.sqlserver.worker``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from tdelta.driver.orders import serve
+from tdelta.engines.shared.driven.driver import Driver, Said
+from tdelta.engines.shared.driven.host import DrivenHost
+
+_KINDS = (
+    ("login failed", "auth"),
+    ("cannot open database", "unknown_database"),
+    ("ssl provider", "tls"),
+    ("encryption not supported", "tls"),
+    ("deadlock", "conflict"),
+    ("lock request time out", "locked"),
+    ("snapshot isolation transaction aborted", "conflict"),
+    ("permission was denied", "denied"),
+    ("does not have permission", "denied"),
+    ("read-only", "read_only"),
+    ("filegroup is full", "full"),
+    ("transaction log for database", "full"),
+    ("insufficient memory", "out_of_memory"),
+    ("violation of primary key", "constraint"),
+    ("violation of unique", "constraint"),
+    ("duplicate key", "constraint"),
+    ("conflicted with the", "constraint"),
+    ("cannot insert the value null", "constraint"),
+    ("operation canceled", "endless"),
+    ("query timeout expired", "endless"),
+    ("tcp provider", "connection"),
+    ("communication link failure", "connection"),
+    ("unable to establish connection", "connection"),
+    ("login timeout expired", "connection"),
+    ("connection is closed", "connection"),
+)
+"""Kinds by the words of the server or of the driver, which does not tell the number of an error."""
+
+_RETRIED = frozenset({"conflict", "locked"})
+_LIMIT = re.compile(r"\bLIMIT\s+(\d+)", re.IGNORECASE)
+
+
+def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
+    tls = options.get("tls", "disable")
+    given = {
+        "Server": f"{options['host']},{options['port']}",
+        "Database": options.get("database", "master"),
+        "Uid": options["user"],
+        "Pwd": options.get("password") or "",
+        "Encrypt": "no" if tls == "disable" else "yes",
+        "TrustServerCertificate": "no" if tls.startswith("verify") else "yes",
+    }
+    if "tls_ca" in options:
+        given["ServerCertificate"] = options["tls_ca"]
+    text = ";".join(f"{name}={{{str(value).replace('}', '}}')}}}" for name, value in given.items())
+    module.pooling(enabled=False)  # sessions are to end when they are closed
+    connection = module.connect(text, autocommit=True, timeout=int(options.get("answer_seconds", 60)))
+    connection.timeout = int(options.get("answer_seconds", 0))
+    return connection
+
+
+def _said(module: ModuleType, error: BaseException) -> Said | None:
+    if not isinstance(error, (module.Error, RuntimeError)):
+        return None
+    words = str(error).strip()
+    lower = words.lower()
+    kind = next((kind for said, kind in _KINDS if said in lower), "sql")
+    return kind, words, kind in _RETRIED
+
+
+def _script(text: str) -> str:
+    """``LIMIT`` in Transact-SQL's words; what it stands behind is an ``ORDER BY``."""
+    return _LIMIT.sub(r"OFFSET 0 ROWS FETCH NEXT \1 ROWS ONLY", text)
+
+
+DRIVER = Driver(
+    module="mssql_python",
+    distribution="mssql-python",
+    style={"parameters": "qmark", "ends_by_methods": True},
+    connect=_connect,
+    said=_said,
+    dialect="tsql",
+    script=_script,
+)
+
+if __name__ == "__main__":
+    serve(DrivenHost(DRIVER))

@@ -1,0 +1,80 @@
+"""Oracle and SQL Server on SYNTHETIC conversations (tests/peers), which no server ever said: as far as that goes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdelta.cli.main import main
+
+PEERS = Path(__file__).parents[2] / "peers"
+DSNS = {
+    "oracle": ("oracle://bench@db1/PDB1?tls=disable", "oracle://bench@db2/PDB2?tls=disable"),
+    "sqlserver": ("sqlserver://bench@db1/?tls=disable", "sqlserver://bench@db2/?tls=disable"),
+}
+BRIEF = ("--size", "100kB", "--trial-seconds", "0.02", "--blocks", "2", "--rounds", "1..1", "--no-aa-twin")
+WORK = {"oracle": "order-entry", "sqlserver": "warehouse"}
+
+
+@pytest.fixture(autouse=True)
+def peers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Workers find the peers where they look for the drivers."""
+    (tmp_path / "peer").mkdir()
+    monkeypatch.setenv("TDELTA_PEER", str(tmp_path / "peer"))
+    monkeypatch.setenv("PYTHONPATH", ":".join((str(PEERS), *filter(None, sys.path))))
+    monkeypatch.delenv("TDELTA_CONVERSATION", raising=False)
+
+
+def ran(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
+    with pytest.raises(SystemExit) as ended:
+        main((*words, "--json"))
+    written = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    assert written.out.startswith("{"), written.err
+    return ended.value.code, json.loads(written.out)
+
+
+@pytest.mark.parametrize("engine", DSNS)
+def test_a_run_goes_through_to_an_answer_that_says_that_nobody_ran_it_on_a_real_server(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    baseline, encrypted = DSNS[engine]
+    store = ("--store", str(tmp_path / "runs.sqlite"))
+    asked = ("--engine", engine, "--baseline", baseline, "--encrypted", encrypted, "--workload", WORK[engine])
+    code, result = ran(capsys, "run", *asked, *BRIEF, *store)
+    assert code in (0, 3), result
+    assert result["settings"]["engine"] == engine
+    checks = {check["code"]: check["state"] for check in result["validity"]}
+    assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
+    cautions = {caution["code"]: caution["text"] for caution in result["caution_codes"]}
+    assert "never run by us on a real server" in cautions["engine-untried"]
+    assert "before you publish these figures" in cautions["results-licensed"]
+    assert "servers-cpu-accounted" in cautions
+
+
+@pytest.mark.parametrize("engine", DSNS)
+def test_the_contract_is_held_and_what_was_said_is_recorded_without_names(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDELTA_CONVERSATION", "")  # given back at the end
+    baseline, encrypted = DSNS[engine]
+    record = tmp_path / "said.jsonl"
+    code, report = ran(capsys, "contract", "--baseline", baseline, "--encrypted", encrypted, "--record", str(record))
+    assert code == 0, report
+    assert {s["ability"] for s in report["steps"] if s["outcome"] != "passed"} == {"plans read"}
+    said = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+    assert any("kinds" in entry and entry["kinds"] for entry in said)  # what worked on tables
+    assert any(entry.get("error", [""])[0] == "constraint" for entry in said)
+    assert any(entry.get("rows") for entry in said)
+    text = record.read_text(encoding="utf-8").lower()
+    assert all(name not in text for name in ("bench", "db1", "db2", "/opt/wallets"))
+
+
+@pytest.mark.parametrize("engine", DSNS)
+def test_without_two_servers_it_says_what_it_wants(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, document = ran(capsys, "run", "--engine", engine)
+    assert (code, document["refusals"][0]["code"]) == (2, "engine-own-servers-only")
