@@ -15,6 +15,7 @@ from tdelta.errors import UsageError
 from tdelta.messages import Refusal
 from tdelta.records import (
     Ageing,
+    BackupMeasure,
     Condition,
     DataSize,
     Decision,
@@ -104,6 +105,23 @@ class AgeLine:
 
 
 @dataclass(frozen=True, slots=True)
+class BackupLine:
+    """A backup of the same rows, of a plain twin and of an encrypted one (`tdelta.records.BackupMeasure`).
+
+    ``in_clear`` are the classes of files in which rows could be read in the backup of the encrypted twin.
+    """
+
+    run_id: str
+    what: str
+    is_logical: bool
+    plain_bytes: float
+    encrypted_bytes: float
+    plain_ratio: float
+    encrypted_ratio: float
+    in_clear: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ClearLine:
     """What searches for planted plaintext say of one class of encrypted twins' files: the worst of all runs."""
 
@@ -143,6 +161,7 @@ class DecisionBasis:
     lines: tuple[DecisionLine, ...]
     sizes: tuple[SizeLine, ...]
     ages: tuple[AgeLine, ...]
+    backups: tuple[BackupLine, ...]
     in_clear: tuple[ClearLine, ...]
     unmeasured: tuple[Unmeasured, ...]
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -212,6 +231,7 @@ def decide(runs: Sequence[StoredRun]) -> DecisionBasis:
         lines=tuple(lines),
         sizes=tuple(line for run in used for line in _sizes(run.result)),
         ages=ages,
+        backups=tuple(line for run in used for line in _backups(run.result)),
         in_clear=_in_clear(used),
         unmeasured=tuple(_unmeasured(known, engines[0])),
         versions=_versions(used),
@@ -307,6 +327,24 @@ def _ages(result: RunResult) -> Iterator[AgeLine]:
         if one.condition.is_encrypted and not is_unsound(result):
             name = condition_label(one.condition, result.settings)
             yield AgeLine(result.settings.run_id, name, one.seconds, one.change, one.hdi95)
+
+
+def _backups(result: RunResult) -> Iterator[BackupLine]:
+    found = result.of(BackupMeasure)
+    plain = {one.action: one for one in found if not one.condition.is_encrypted}
+    for one in found:
+        beside = plain.get(one.action)
+        if one.condition.role is Role.TREATMENT and one.condition.is_encrypted and beside is not None:
+            yield BackupLine(
+                run_id=result.settings.run_id,
+                what=condition_label(one.condition, result.settings),
+                is_logical=one.is_logical,
+                plain_bytes=beside.backup_bytes,
+                encrypted_bytes=one.backup_bytes,
+                plain_ratio=beside.ratio,
+                encrypted_ratio=one.ratio,
+                in_clear=one.in_the_clear,
+            )
 
 
 def _in_clear(runs: Sequence[StoredRun]) -> tuple[ClearLine, ...]:

@@ -89,6 +89,14 @@ _BACKUPS = (
 )
 """Physical ones, by the engine's first tool, and logical ones."""
 
+_SERVER_BACKUPS: Mapping[str, Any] = {
+    "vary": {"work": _BACKUPS[1:], "cipher": ("aes-256",)},
+    "blocks_per_round": 2,
+    "min_rounds": 2,
+    "max_rounds": 3,
+}
+"""Each level has servers, which take their time to be started, and each restore needs one more."""
+
 _STUDIES = (
     Study(
         "order-entry",
@@ -392,9 +400,9 @@ _STUDIES = (
             "max_seconds": 840.0,
         },
         {
-            "mariadb": {"blocks_per_round": 4, "size_bytes": 100_000_000},
-            "mysql": {"blocks_per_round": 4, "size_bytes": 100_000_000},
-            "postgres": {"blocks_per_round": 4, "size_bytes": 100_000_000},
+            "mariadb": _SERVER_BACKUPS,
+            "mysql": _SERVER_BACKUPS,
+            "postgres": _SERVER_BACKUPS,
         },
         topic=Topic.BACKUP,
     ),

@@ -18,6 +18,7 @@ from tdelta.report.decision import (
     newest_of_each_kind,
     stored,
 )
+from tdelta.report.page.blocks import Paragraph
 from tdelta.report.page.decision import TITLES, compose, sentences
 from tdelta.report.page.render import render
 from tdelta.report.sentence import answer
@@ -134,6 +135,18 @@ def test_sizes_are_those_of_data_when_it_had_been_loaded() -> None:
     sizes = (DataSize(s.PLAIN, 100), DataSize(s.AES, 104))
     (line,) = decide([as_run(s.changed(s.costly(), data_sizes=sizes), "20261121-dddd")]).sizes
     assert (line.plain_bytes, line.encrypted_bytes) == (100, 104)
+
+
+def test_backups_of_both_twins_stand_beside_each_other_and_those_that_can_be_read_are_named() -> None:
+    basis = decide([as_run(s.backed_up(), "20261121-bbbb", study="backup")])
+    copy, dump = basis.backups
+    assert (copy.is_logical, copy.plain_ratio, copy.encrypted_ratio, copy.in_clear) == (False, 2.12, 1.0, ())
+    assert (dump.is_logical, dump.encrypted_ratio, dump.in_clear) == (True, 4.31, ("dump",))
+    assert {line.topic for line in basis.lines} == {Topic.BACKUP}
+    texts = [one.text for one in compose(basis).sections[0].blocks if isinstance(one, Paragraph)]
+    (said,) = (text for text in texts if "can be read" in text)
+    assert "dump" in said
+    assert "copy" not in said
 
 
 def test_age_is_what_long_rounds_found_and_their_load_is_a_daily_one() -> None:

@@ -90,8 +90,8 @@ def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -
 
 def test_the_documentation_of_a_decision_names_exactly_its_fields() -> None:
     found = {"data_sizes": s.profiled().of(DataSize), "evidence": s.evidence(EvidenceState.ENCRYPTED, 0)}
-    sized = s.changed(s.aged(), **found)
-    assert produced(decision_document(decide([StoredRun(sized, 0.0)]))) == documented("tdelta.decision/1")
+    runs = [s.changed(s.aged(), **found), s.changed(s.backed_up(), **found)]
+    assert produced(decision_document(decide([StoredRun(run, 0.0) for run in runs]))) == documented("tdelta.decision/1")
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)

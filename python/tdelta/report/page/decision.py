@@ -112,6 +112,8 @@ def _answer(basis: DecisionBasis) -> Section:
     ]
     if in_clear:
         blocks.append(Paragraph(f"Stays in the clear: {listed(in_clear)}.", "caution"))
+    if readable := list(dict.fromkeys(line.what for line in basis.backups if line.in_clear)):
+        blocks.append(Paragraph(f"Backups of the encrypted database that can be read: {listed(readable)}.", "caution"))
     rows = [
         row
         for topic, lines in groupby(basis.lines, key=lambda line: line.topic)
@@ -153,6 +155,8 @@ def _topic(topic: Topic, basis: DecisionBasis) -> Section | None:
         if run.decision is Decision.UNSOUND:
             blocks.append(Paragraph(_UNSOUND, "alarm"))
         blocks.append(_table(of_run, "Plain and encrypted"))
+    if topic is Topic.BACKUP and basis.backups:
+        blocks.append(_backups(basis))
     return Section(topic.value, TITLES[topic], blocks)
 
 
@@ -180,6 +184,29 @@ def _table(lines: Sequence[DecisionLine], caption: str) -> Table:
             )
         )
     return Table(caption, columns, rows)
+
+
+def _backups(basis: DecisionBasis) -> Table:
+    columns = [
+        Column(""),
+        Column("kind"),
+        *(Column(name, is_number=True) for name in ("plain", "encrypted", "ratio, plain", "ratio, encrypted")),
+        Column("in the clear, encrypted twin"),
+        Column("run"),
+    ]
+    rows = [
+        (
+            line.what,
+            "logical" if line.is_logical else "physical",
+            *amounts((line.plain_bytes, line.encrypted_bytes), "bytes"),
+            f"{line.plain_ratio:.2f}",
+            f"{line.encrypted_ratio:.2f}",
+            ", ".join(line.in_clear) or "nothing",
+            line.run_id,
+        )
+        for line in basis.backups
+    ]
+    return Table("How large backups are, and how many times smaller compression made them", columns, rows)
 
 
 def _amounts(line: DecisionLine) -> tuple[str, ...]:
