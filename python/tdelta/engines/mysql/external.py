@@ -53,7 +53,9 @@ class MySqlServers(MySqlFamily):
             ),
         ]
         if "innodb_temp_tablespace_encrypt" in variables:  # Percona Server's
-            scopes.append(scope_of("temp", variables, ("innodb_temp_tablespace_encrypt", "encrypt_tmp_files")))
+            temporary = ("innodb_temp_tablespace_encrypt", "encrypt_tmp_files", "innodb_encrypt_online_alter_logs")
+            scopes.append(scope_of("temp", variables, temporary))
+            scopes.append(scope_of("system", variables, ("innodb_sys_tablespace_encrypt",)))
         return Encryption(
             tuple(scopes),
             can_be_asked=has_keys,

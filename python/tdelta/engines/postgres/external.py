@@ -31,7 +31,7 @@ _LEFT_OUT = re.compile(
     r"(.*_file|.*_directory|.*_directories|.*_directory_mode|port|listen_addresses|cluster_name|unix_socket_.*"
     r"|external_pid_file|log_.*|logging_.*|syslog_.*|event_source|application_name|client_.*|search_path|ssl.*|krb_.*"
     r"|gss_.*|transaction_.*|in_hot_standby|primary_.*|recovery_.*|restore_command|archive_command|archive_cleanup_.*"
-    r"|promote_trigger.*|hot_standby.*|synchronous_standby_names|bonjour.*|pg_tde\..*|default_table_access_method"
+    r"|promote_trigger.*|hot_standby.*|synchronous_standby_names|bonjour.*|(open_)?pg_tde\..*|encrypt_temp_files|default_table_access_method"
     r"|seed|session_authorization|role|is_superuser|server_version_num|wal_receiver_.*|data_directory_.*|backtrace.*"
     r"|shared_memory_size.*|huge_pages_status|num_os_semaphores|lc_messages|update_process_title)\Z"
 )
@@ -97,24 +97,27 @@ class PostgresServers:
         return () if found["may"] == "true" else (f"GRANT CREATE ON DATABASE {found['base']} TO {found['who']}",)
 
     def encryption(self, ask: Ask) -> Encryption:
-        """What ``pg_tde`` says, where it is; else that the server cannot tell."""
+        """What ``pg_tde`` or its fork ``open_pg_tde`` says, where one is; else that the server cannot tell."""
         variables = self.settings(ask)
-        if not first(ask("SELECT extversion FROM pg_extension WHERE extname = 'pg_tde'")):
+        extension = first(ask("SELECT extname FROM pg_extension WHERE extname IN ('pg_tde', 'open_pg_tde')"))
+        if not extension:
             said = "PostgreSQL does not know whether its disk is encrypted"
             return Encryption(
                 (Scope(DATA, None, said),),
                 can_be_asked=False,
                 remedy="--assume-encrypted says that the disk under it is encrypted",
             )
-        method, log = variables.get("default_table_access_method", ""), variables.get("pg_tde.wal_encrypt", "off")
-        cipher = variables.get("pg_tde.cipher", "aes_128")
+        method, log = variables.get("default_table_access_method", ""), variables.get(f"{extension}.wal_encrypt", "off")
+        name = f"{extension}.data_cipher" if f"{extension}.data_cipher" in variables else f"{extension}.cipher"
+        cipher, temporary = variables.get(name, "aes_128"), variables.get("encrypt_temp_files")
         return Encryption(
             (
-                Scope(DATA, method == "tde_heap", f"default_table_access_method={method}, pg_tde.cipher={cipher}"),
-                Scope("log", log == "on", f"pg_tde.wal_encrypt={log}"),
+                Scope(DATA, method == "tde_heap", f"default_table_access_method={method}, {name}={cipher}"),
+                Scope("log", log == "on", f"{extension}.wal_encrypt={log}"),
+                *([Scope("temp", temporary == "on", f"encrypt_temp_files={temporary}")] if temporary else []),
             ),
             can_be_asked=True,
-            remedy="CREATE EXTENSION pg_tde, and a key for this database (pg_tde_set_key_using_…)",
+            remedy=f"CREATE EXTENSION {extension}, and a key for this database ({extension}_set_key_using_…)",
         )
 
     def settings(self, ask: Ask) -> Mapping[str, str]:
@@ -208,8 +211,9 @@ class PostgresServers:
         return f'DROP SCHEMA "{schema}" CASCADE'
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
-        """By ``pg_tde_is_encrypted``, where it is; None elsewhere."""
-        tell = first(ask("SELECT oid::regproc::text FROM pg_proc WHERE proname = 'pg_tde_is_encrypted' LIMIT 1"))
+        """By ``pg_tde_is_encrypted``, or its fork's, where it is; None elsewhere."""
+        known = "'pg_tde_is_encrypted', 'open_pg_tde_is_encrypted'"
+        tell = first(ask(f"SELECT oid::regproc::text FROM pg_proc WHERE proname IN ({known}) LIMIT 1"))
         state = f"{tell}(c.oid::regclass)::text" if tell else "NULL"
         rows = ask(
             f"SELECT c.relname AS name, {state} AS state FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"

@@ -10,7 +10,7 @@ from pathlib import Path
 from tdelta.engines.postgres.messages import PostgresRefusal
 from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
-from tdelta.engines.postgres.tde import EXTENSION, PgTde
+from tdelta.engines.postgres.tde import EXTENSION, FORK, PgTde
 from tdelta.engines.servers import ServerBinary
 from tdelta.errors import EngineUnavailable, EnvironmentFault
 from tdelta.measure.encrypted_folders import require_encrypted
@@ -24,7 +24,7 @@ def protection_for(binary: ServerBinary, encrypted_folder: Path | None = None) -
 
     Args:
         binary: the server.
-        encrypted_folder: the user's ``--encrypted-dir``, which comes first; then pg_tde, then gocryptfs.
+        encrypted_folder: the user's ``--encrypted-dir``, which comes first; then pg_tde or its fork, then gocryptfs.
 
     Raises:
         UsageError: nothing is seen to encrypt that folder.
@@ -34,8 +34,9 @@ def protection_for(binary: ServerBinary, encrypted_folder: Path | None = None) -
     if encrypted_folder is not None:
         folder = encrypted_folder.resolve()
         return EncryptedFolder(folder, require_encrypted(folder))
-    if has_extension(binary, EXTENSION):
-        return PgTde()
+    for name in (EXTENSION, FORK):
+        if has_extension(binary, name):
+            return PgTde(name)
     return Gocryptfs(gocryptfs_program())
 
 

@@ -1,7 +1,9 @@
 """pg_tde, an extension of Percona Server for PostgreSQL: tables, their indexes and the WAL, encrypted by the server.
 
-Written from its documentation and source (version 2.2), and never run: Debian has no server with it. What the server
-reads back of itself (`PgTde.facts`) must therefore agree with what was asked before anything is measured.
+Its fork open_pg_tde, for patched PostgreSQL 16 to 18, has the same functions and settings under its own name, ciphers
+of data files apart from those of keys, XTS among them, and encrypts temporary files. Written from the documentation and
+source of pg_tde 2.2 and of open_pg_tde, and never run: Debian has no server with either. What the server reads back of
+itself (`PgTde.facts`) must therefore agree with what was asked before anything is measured.
 """
 
 from __future__ import annotations
@@ -12,17 +14,24 @@ from dataclasses import dataclass
 from tdelta.engines.servers import PLAIN_SCOPE, ServerCipher, ServerSettings
 from tdelta.messages import Caution
 
-EXTENSION = "pg_tde"
-"""The name of its control file and of its library."""
+EXTENSION, FORK = "pg_tde", "open_pg_tde"
+"""The names of their control files and of their libraries; settings and functions begin with them."""
+
+_KEYS = {"aes-128": "aes_128", "aes-256": "aes_256", "aes-128-xts": "aes_128", "aes-256-xts": "aes_256"}
+"""What the setting ``cipher``, of keys and the WAL, takes for each level."""
+
+_DATA = {"aes-128": "aes_128", "aes-256": "aes_256", "aes-128-xts": "aes_xts", "aes-256-xts": "aes_256_xts"}
+"""What the fork's ``data_cipher`` takes; without ``xts`` it is CBC, as in pg_tde."""
 
 _PROVING = "pgcrypto"
+_TEMPORARY = "encrypt_temp_files"
 _PROVIDER, _KEY = "tdelta", "tdelta"
 _KEYRING = "../keys/pg_tde.per"
 """`Place.keys` as seen from the data directory, where a server runs: a copied instance finds its own."""
 
 _PLAIN_TABLES = """
 SELECT count(*) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-WHERE relkind IN ('r', 'i') AND nspname = 'public' AND pg_tde_is_encrypted(pg_class.oid) IS NOT TRUE
+WHERE relkind IN ('r', 'i') AND nspname = 'public' AND {extension}_is_encrypted(pg_class.oid) IS NOT TRUE
 """.strip()
 
 
@@ -31,21 +40,27 @@ class PgTde:
     """pg_tde with a keyring file, in which the server keeps keys that it draws itself.
 
     The plain twin is the same server with the same library loaded, and plain tables.
+
+    Attributes:
+        extension: its name, or its fork's.
     """
+
+    extension: str = EXTENSION
 
     @property
     def ciphers(self) -> Mapping[str, ServerCipher]:
-        """The two that the setting pg_tde.cipher takes."""
-        return {
-            "none": ServerCipher("no encryption"),
-            "aes-128": ServerCipher("pg_tde.cipher = aes_128"),
-            "aes-256": ServerCipher("pg_tde.cipher = aes_256"),
-        }
+        """The two that the setting ``cipher`` takes; of the fork those that ``data_cipher`` takes."""
+        name, values = (
+            ("data_cipher", _DATA) if self._is_fork else ("cipher", {k: _KEYS[k] for k in _KEYS if "xts" not in k})
+        )
+        made = {level: ServerCipher(f"{self.extension}.{name} = {value}") for level, value in values.items()}
+        return {"none": ServerCipher("no encryption"), **made}
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """It leaves temporary files and catalogs as they are, so ``all`` is tables, indexes and the WAL."""
-        return (PLAIN_SCOPE, "data", "+log", "all")
+        """Catalogs stay as they are, and temporary files of pg_tde: ``all`` is tables, indexes and the WAL there."""
+        temporary = ("+temp",) if self._is_fork else ()
+        return (PLAIN_SCOPE, "data", "+log", *temporary, "all")
 
     @property
     def crypto(self) -> str:
@@ -54,27 +69,29 @@ class PgTde:
 
     def options(self, settings: ServerSettings) -> Mapping[str, str]:
         """The WAL's encryption needs a key, which is made while the data is loaded: it begins with the next start."""
-        options = {"shared_preload_libraries": f"'{EXTENSION}'"}
+        options = {"shared_preload_libraries": f"'{self.extension}'"}
         if not settings.is_encrypted:
             return options
+        made = {name: f"'{value}'" for name, value in self._wanted_ciphers(settings).items()}
         return options | {
             "default_table_access_method": "'tde_heap'",
-            "pg_tde.cipher": f"'{_cipher(settings)}'",
-            "pg_tde.wal_encrypt": _wal(settings),
+            **made,
+            f"{self.extension}.wal_encrypt": _wal(settings),
+            **self._wanted_temporary(settings),
         }
 
     def before_load_sql(self, settings: ServerSettings) -> tuple[str, ...]:
         """The extensions on every twin; keys on encrypted ones: one for tables, the same for the WAL."""
-        extensions = (f"CREATE EXTENSION {EXTENSION}", f"CREATE EXTENSION {_PROVING}")
+        extensions = (f"CREATE EXTENSION {self.extension}", f"CREATE EXTENSION {_PROVING}")
         if not settings.is_encrypted:
             return extensions
         keyed = f"'{_KEY}', '{_PROVIDER}'"
         return (
             *extensions,
-            f"SELECT pg_tde_add_global_key_provider_file('{_PROVIDER}', '{_KEYRING}')",
-            f"SELECT pg_tde_create_key_using_global_key_provider({keyed})",
-            f"SELECT pg_tde_set_default_key_using_global_key_provider({keyed})",
-            f"SELECT pg_tde_set_server_key_using_global_key_provider({keyed})",
+            f"SELECT {self.extension}_add_global_key_provider_file('{_PROVIDER}', '{_KEYRING}')",
+            f"SELECT {self.extension}_create_key_using_global_key_provider({keyed})",
+            f"SELECT {self.extension}_set_default_key_using_global_key_provider({keyed})",
+            f"SELECT {self.extension}_set_server_key_using_global_key_provider({keyed})",
         )
 
     def proof_sql(self, _settings: ServerSettings, pages: int) -> Mapping[str, str]:
@@ -86,19 +103,26 @@ class PgTde:
 
     def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
         """The settings in force, as far as this version knows them, and how many tables it left out."""
+        names = [f"{self.extension}.cipher", f"{self.extension}.wal_encrypt"]
+        names += [f"{self.extension}.data_cipher", _TEMPORARY] if self._is_fork else []
+        version = (
+            f"SELECT extversion FROM pg_extension WHERE extname = '{FORK}'"
+            if self._is_fork
+            else "SELECT pg_tde_version()"
+        )
         return {
-            "pg_tde version": "SELECT pg_tde_version()",
-            "pg_tde.cipher": _own_setting("pg_tde.cipher"),
-            "pg_tde.wal_encrypt": _own_setting("pg_tde.wal_encrypt"),
-            "plain tables and indexes": _PLAIN_TABLES,
+            f"{self.extension} version": version,
+            **{name: _own_setting(name) for name in names},
+            "plain tables and indexes": _PLAIN_TABLES.format(extension=self.extension),
         }
 
     def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
         """An encrypted twin must have all its tables encrypted by the cipher asked for, a plain one none."""
-        if not settings.is_encrypted:
-            return _wrong(found, {"pg_tde.wal_encrypt": "off"})
-        wanted = {"pg_tde.cipher": _cipher(settings), "pg_tde.wal_encrypt": _wal(settings)}
-        return _wrong(found, wanted | {"plain tables and indexes": "0"})
+        log = {f"{self.extension}.wal_encrypt": _wal(settings) if settings.is_encrypted else "off"}
+        wanted = log | self._wanted_temporary(settings)
+        if settings.is_encrypted:
+            wanted |= {**self._wanted_ciphers(settings), "plain tables and indexes": "0"}
+        return _wrong(found, wanted)
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
         """The settings that only encrypted twins have."""
@@ -111,11 +135,21 @@ class PgTde:
         """What it was never tried on, and what its log still shows."""
         if not settings.is_encrypted:
             return ()
-        return (Caution.of("extension-untried", extension="pg_tde"),)
+        return (Caution.of("extension-untried", extension=self.extension),)
 
+    @property
+    def _is_fork(self) -> bool:
+        return self.extension == FORK
 
-def _cipher(settings: ServerSettings) -> str:
-    return settings.cipher.replace("-", "_")
+    def _wanted_ciphers(self, settings: ServerSettings) -> dict[str, str]:
+        keys = {f"{self.extension}.cipher": _KEYS[settings.cipher]}
+        return keys | ({f"{self.extension}.data_cipher": _DATA[settings.cipher]} if self._is_fork else {})
+
+    def _wanted_temporary(self, settings: ServerSettings) -> dict[str, str]:
+        """Of the fork, whose patched server has a setting without a prefix for them."""
+        if not self._is_fork:
+            return {}
+        return {_TEMPORARY: "on" if settings.is_encrypted and settings.covers("temp") else "off"}
 
 
 def _wal(settings: ServerSettings) -> str:

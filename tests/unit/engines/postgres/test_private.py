@@ -24,6 +24,7 @@ PROTECTIONS: tuple[Protection, ...] = (
     Gocryptfs(Path("/usr/bin/gocryptfs")),
     EncryptedFolder(Path("/mnt/safe"), "LUKS2 (dm-crypt) under ext4"),
     PgTde(),
+    PgTde("open_pg_tde"),
 )
 
 
@@ -74,7 +75,27 @@ def test_twins_with_pg_tde_differ_in_its_own_settings_and_where_new_tables_go() 
     assert {line.split(" = ")[0] for line in told} == differing
 
 
-@pytest.mark.parametrize("protection", PROTECTIONS, ids=["gocryptfs", "folder", "pg_tde"])
+def test_twins_with_the_fork_differ_in_its_settings_and_their_ciphers_are_those_of_data_files() -> None:
+    fork = PgTde("open_pg_tde")
+    assert set(fork.ciphers) == {"none", "aes-128", "aes-256", "aes-128-xts", "aes-256-xts"}
+    settings = ServerSettings("aes-256-xts", "+temp")
+    options = configuration(settings, fork)
+    assert options["shared_preload_libraries"] == "'open_pg_tde'"
+    assert (options["open_pg_tde.cipher"], options["open_pg_tde.data_cipher"]) == ("'aes_256'", "'aes_256_xts'")
+    assert (options["open_pg_tde.wal_encrypt"], options["encrypt_temp_files"]) == ("off", "on")
+    statements = " ".join(fork.before_load_sql(settings))
+    assert "CREATE EXTENSION open_pg_tde" in statements
+    assert statements.count("SELECT open_pg_tde_") == 4
+    found = {"open_pg_tde.cipher": "aes_256", "open_pg_tde.data_cipher": "aes_256_xts", "encrypt_temp_files": "on"}
+    found |= {"open_pg_tde.wal_encrypt": "off", "plain tables and indexes": "0", "open_pg_tde version": "2.4"}
+    assert set(found) == set(fork.facts(settings))
+    assert fork.fault(settings, found) is None
+    wrong = fork.fault(settings, found | {"open_pg_tde.data_cipher": "aes_128"})
+    assert wrong == "open_pg_tde.data_cipher is aes_128, expected aes_256_xts"
+    assert "encrypt_temp_files is on" in str(fork.fault(ServerSettings("aes-256", "data"), found))
+
+
+@pytest.mark.parametrize("protection", PROTECTIONS, ids=["gocryptfs", "folder", "pg_tde", "open_pg_tde"])
 def test_every_cipher_has_a_plain_twin_that_differs_in_nothing(protection: Protection) -> None:
     assert next(iter(protection.ciphers)) == "none"
     assert protection.scopes[0] == PLAIN.scope
@@ -231,7 +252,7 @@ def test_the_proof_reads_as_many_pages_as_it_is_asked_to_and_no_more_than_a_segm
 
 
 def test_a_twin_below_which_nothing_of_tdeltas_decrypts_has_nothing_to_prove() -> None:
-    gocryptfs, folder, _ = PROTECTIONS
+    gocryptfs, folder, *_ = PROTECTIONS
     assert engine(protection=gocryptfs).proof_sql(PLAIN, 1000) == {}
     assert engine(protection=folder).proof_sql(ServerSettings("directory", "all"), 1000) == {}
 

@@ -46,6 +46,13 @@ def test_a_server_that_has_pg_tde_encrypts_itself(binary: ServerBinary, tmp_path
     assert protection_for(binary) == PgTde()
 
 
+def test_a_server_that_has_the_fork_encrypts_itself_by_its_names(
+    binary: ServerBinary, tmp_path: Path, gocryptfs: Path
+) -> None:
+    (tmp_path / "share/extension/open_pg_tde.control").touch()
+    assert protection_for(binary) == PgTde("open_pg_tde")
+
+
 def test_a_server_without_pg_config_has_no_extension_that_could_be_seen(binary: ServerBinary, tmp_path: Path) -> None:
     (tmp_path / "share/extension/pg_tde.control").touch()
     assert has_extension(binary, "pg_tde")

@@ -205,13 +205,28 @@ def test_mysql_says_of_each_table_whether_its_tablespace_is_encrypted() -> None:
     assert found == {"t": True, "p": False, "in_system_tablespace": None}
 
 
+def test_percona_says_what_is_encrypted_beside_what_mysql_has() -> None:
+    values = {
+        "innodb_temp_tablespace_encrypt": "ON",
+        "encrypt_tmp_files": "OFF",
+        "innodb_sys_tablespace_encrypt": "OFF",
+    }
+    rows = [{"variable_name": name, "value": value} for name, value in {**values, "log_bin": "OFF"}.items()]
+    answers = {"SHOW GLOBAL VARIABLES": rows, "SELECT PLUGIN_NAME": [], "SELECT TABLE_NAME": []}
+    found = MYSQL.encryption(answering(answers))
+    assert [scope.name for scope in found.scopes] == ["data", "log", "undo", "binlog", "temp", "system"]
+    temporary, system = found.scopes[-2:]
+    assert (temporary.is_encrypted, system.is_encrypted) == (True, False)
+    assert temporary.said == "innodb_temp_tablespace_encrypt=ON, encrypt_tmp_files=OFF"
+
+
 def test_postgres_with_pg_tde_says_what_is_encrypted_and_is_asked_for_tables_that_are() -> None:
     settings = {"default_table_access_method": "heap", "pg_tde.wal_encrypt": "on", "pg_tde.cipher": "aes_256"}
     encryption = POSTGRES.encryption(
         answering(
             {
                 "SELECT name, setting": [{"name": name, "value": value} for name, value in settings.items()],
-                "SELECT extversion": [{"extversion": "2.0"}],
+                "SELECT extname": [{"extname": "pg_tde"}],
             }
         )
     )
@@ -219,6 +234,24 @@ def test_postgres_with_pg_tde_says_what_is_encrypted_and_is_asked_for_tables_tha
     assert POSTGRES.sessions(NewSchema("tdelta_r1", "r1", is_encrypted=True)) == SchemaSessions(
         setup=('SET search_path TO "tdelta_r1"', "SET default_table_access_method TO tde_heap")
     )
+
+
+def test_postgres_with_the_fork_says_the_cipher_of_data_files_and_temporary_files_too() -> None:
+    settings = {"default_table_access_method": "tde_heap", "open_pg_tde.wal_encrypt": "off", "encrypt_temp_files": "on"}
+    settings |= {"open_pg_tde.cipher": "aes_128", "open_pg_tde.data_cipher": "aes_256_xts"}
+    encryption = POSTGRES.encryption(
+        answering(
+            {
+                "SELECT name, setting": [{"name": name, "value": value} for name, value in settings.items()],
+                "SELECT extname": [{"extname": "open_pg_tde"}],
+            }
+        )
+    )
+    assert encryption.encrypted == ("data", "temp")
+    data = encryption.scope("data")
+    assert data is not None
+    assert data.said == "default_table_access_method=tde_heap, open_pg_tde.data_cipher=aes_256_xts"
+    assert "open_pg_tde_set_key_using" in encryption.remedy
 
 
 def test_a_mark_names_the_run_and_what_only_looks_like_one_is_none() -> None:
