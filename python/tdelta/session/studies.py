@@ -144,7 +144,8 @@ _STUDIES = (
         "Percona Server 8.0, sysbench oltp_read_only: +9 % at 1 thread, none from 64",
         True,
         "tables are encrypted and nothing else, as there; sysbench's own transaction and rows, in one table. MariaDB,"
-        " or --engine mysql, postgres; --scale published repeats it at its own size, which was not done here",
+        " or --engine mysql, postgres, sqlite, duckdb; --scale published repeats it at its own size, which was not done"
+        " here",
         {
             "engine": "mariadb",
             "workload": "read-only",
@@ -158,7 +159,19 @@ _STUDIES = (
             "max_rounds": 2,
             "max_seconds": 1500.0,
         },
-        {"postgres": {"scope": None}},
+        {
+            "postgres": {"scope": None},
+            "sqlite": {  # every condition is a file and a process, where a server's instance serves many threads
+                "scope": None,
+                "vary": {"cipher": ("aes-256",), "threads": (1, 4), "cache": (0.10, 1.20)},
+                "size_bytes": 50_000_000,
+            },
+            "duckdb": {
+                "scope": None,
+                "vary": {"cipher": ("aes-256-gcm",), "cache": (0.10, 1.20)},
+                "size_bytes": 50_000_000,
+            },
+        },
         {
             "vary": {
                 "cipher": ("aes-256",),

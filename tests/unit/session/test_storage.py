@@ -10,6 +10,8 @@ from tdelta.session import RunRequest, faults, housing
 from tdelta.session.housing import needs_of, storage_cautions, with_storage
 from tdelta.session.planning import Plan, plan
 
+from .served import installed
+
 LEVELS = ("plain", "fscrypt", "gocryptfs")
 
 
@@ -72,3 +74,17 @@ def test_a_process_that_encrypts_below_the_database_counts_with_it() -> None:
     assert (used.cpu_user_seconds, used.cpu_system_seconds) == pytest.approx((1.0 + 0.9 * 2.0, 0.5 + 0.9 * 1.0))
     assert (used.asked_read_bytes, used.device_read_bytes) == (7, 600)
     assert with_storage(measured, before, before) == measured
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_the_published_sweep_takes_storage_on_embedded_engines(engine: str) -> None:
+    of = plan(RunRequest(seed=1, study="read-only-sweep", engine=engine, vary={"storage": LEVELS}), "r1")
+    judged = {(c.level("cipher") != "none", c.level("storage")) for c in of.conditions if c.is_protected}
+    assert judged == {(True, level) for level in LEVELS} | {(False, level) for level in LEVELS[1:]}
+
+
+def test_all_servers_of_such_a_run_go_through_the_systems_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+    varied, usual = made(engine="mariadb"), made(engine="mariadb", vary={})
+    assert {varied.twin_settings(c, 0).is_buffered for c in varied.conditions} == {True}
+    assert {usual.twin_settings(c, 0).is_buffered for c in usual.conditions} == {False}
