@@ -141,3 +141,61 @@ def test_what_sql_server_says_is_told_apart_by_its_words(words: str, kind: str) 
     found = SQLSERVER.said(module, Error(words))
     assert found is not None
     assert found[:2] == (kind, words)
+
+
+def read_packet(taken: socket.socket) -> tuple[int, bytes]:
+    """One packet of TDS: its status and what is in it ([MS-TDS] 2.2.3.1)."""
+    head = taken.recv(_HEADER_BYTES, socket.MSG_WAITALL)
+    status, size = head[1], struct.unpack(">H", head[2:4])[0]
+    return status, taken.recv(size - _HEADER_BYTES, socket.MSG_WAITALL)
+
+
+def packet(body: bytes) -> bytes:
+    """A server's answer."""
+    return struct.pack(">BBHHBB", 4, 1, _HEADER_BYTES + len(body), 0, 1, 0) + body
+
+
+def prelogin(encryption: int) -> bytes:
+    """A server's version, and whether it encrypts: 2 is that it cannot ([MS-TDS] 2.2.6.5)."""
+    options = struct.pack(">BHH", 0, 11, 6) + struct.pack(">BHH", 1, 17, 1) + b"\xff"
+    return packet(options + bytes([16, 0, 16, 39, 0, 0, encryption]))
+
+
+def refuses_login(taken: socket.socket) -> None:
+    """A server that takes a log-in and answers it with error 18456 ([MS-TDS] 2.2.7.10)."""
+    read_packet(taken)
+    taken.sendall(prelogin(2))
+    while not read_packet(taken)[0] & 1:
+        pass
+    words, name = "Login failed for user 'a'.", "peer"
+    said = struct.pack("<H", len(words)) + words.encode("utf-16le") + bytes([len(name)]) + name.encode("utf-16le")
+    body = struct.pack("<iBB", 18456, 1, 14) + said + b"\0" + struct.pack("<i", 1)
+    taken.sendall(packet(b"\xaa" + struct.pack("<H", len(body)) + body + b"\xfd" + struct.pack("<HHQ", 2, 0, 0)))
+    taken.recv(1)  # until it hangs up
+
+
+def knows_no_tls(taken: socket.socket) -> None:
+    """A server that cannot encrypt."""
+    read_packet(taken)
+    taken.sendall(prelogin(2))
+    taken.recv(1)
+
+
+@pytest.mark.parametrize(
+    ("does", "tls", "kind"),
+    [
+        (refuses_login, "disable", "auth"),
+        (knows_no_tls, "require", "tls"),
+        (lambda taken: taken.recv(10), "disable", "connection"),
+        (lambda taken: taken.close(), "disable", "connection"),
+    ],
+)
+def test_what_microsofts_driver_makes_of_a_peer(does: Callable[[socket.socket], object], tls: str, kind: str) -> None:
+    module = pytest.importorskip("mssql_python", reason="its ODBC library has a licence that no list here admits")
+    with peer(does) as port:
+        options = {"user": "a", "password": "s3cret", "host": "127.0.0.1", "port": port, "tls": tls}
+        with pytest.raises(module.Error) as caught:
+            SQLSERVER.connect(module, {**options, "answer_seconds": 5})
+    found = SQLSERVER.explained(caught.value)
+    assert found[0] == kind
+    assert "s3cret" not in found[1]
