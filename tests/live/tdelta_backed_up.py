@@ -33,27 +33,24 @@ def in_the_clear(found: Acted, cipher: str, level: str) -> set[str]:
     return {name.removeprefix(SEARCHED) for name, markers in one.items() if name.startswith(SEARCHED) and markers}
 
 
-def check_restored(found: Acted, levels: Iterable[str]) -> None:
+def check_restored(found: Acted, levels: Iterable[str], cipher: str = CIPHER) -> None:
     """All rows were compared, in what was restored of either twin."""
-    rows = {
-        found[cipher, level].engine_counters[f"{COUNTED}rows_compared"]
-        for level in levels
-        for cipher in ("none", CIPHER)
-    }
+    name = f"{COUNTED}rows_compared"
+    rows = {found[twin, level].engine_counters[name] for level in levels for twin in ("none", cipher)}
     assert len(rows) == 1
     assert rows.pop() > 100
 
 
-def check_physical(found: Acted, level: str, plain: set[str], least: float = 1.5) -> None:
+def check_physical(found: Acted, level: str, plain: set[str], cipher: str = CIPHER) -> None:
     """Of an encrypted twin it neither compresses nor shows rows; of a plain one both."""
-    assert ratio(found, "none", level) > least
-    assert 0.9 < ratio(found, CIPHER, level) < ENCRYPTED_RATIO
+    assert ratio(found, "none", level) > 1.5
+    assert 0.9 < ratio(found, cipher, level) < ENCRYPTED_RATIO
     assert in_the_clear(found, "none", level) == plain
-    assert in_the_clear(found, CIPHER, level) == set()
+    assert in_the_clear(found, cipher, level) == set()
 
 
-def check_logical(found: Acted, level: str) -> None:
+def check_logical(found: Acted, level: str, cipher: str = CIPHER) -> None:
     """It compresses and shows rows, whatever the twin."""
-    for cipher in ("none", CIPHER):
-        assert ratio(found, cipher, level) > 1.5
-        assert in_the_clear(found, cipher, level) == {"dump"}
+    for twin in ("none", cipher):
+        assert ratio(found, twin, level) > 1.5
+        assert in_the_clear(found, twin, level) == {"dump"}

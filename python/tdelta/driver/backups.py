@@ -273,10 +273,21 @@ def unpacked(programs: Programs, made: Path, into: Path) -> Usage:
 
 
 def _needles(order: BackupOrder) -> Sequence[bytes]:
-    """What is searched for: the bytes themselves, and as logical backups write them, in digits of either case."""
+    """What is searched for: the bytes themselves, and as logical backups write them.
+
+    These have digits of either case, or letters as they are and all other bytes as digits after an escape.
+    """
     if not order.tool.is_logical:
         return order.needles
-    return [text for raw in order.needles for text in (raw, raw.hex().encode(), raw.hex().upper().encode())]
+    return [text for raw in order.needles for text in (raw, *_as_digits(raw), _escaped(raw))]
+
+
+def _as_digits(raw: bytes) -> tuple[bytes, bytes]:
+    return raw.hex().encode(), raw.hex().upper().encode()
+
+
+def _escaped(raw: bytes) -> bytes:
+    return b"".join(bytes([b]) if 32 <= b < 127 and b not in b"\\'\"" else b"\\x%02X" % b for b in raw)
 
 
 def _files(folder: Path, class_of: Callable[[str], FileClass]) -> Iterator[TwinFile]:

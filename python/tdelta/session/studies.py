@@ -401,8 +401,8 @@ _STUDIES = (
         "backups, physical and logical, compressed and restored: time, CPU, size, and what of them lies in the clear",
         "SQL Server: of encrypted databases the compression ratio of backups is near 0; not recommended with TDE",
         True,
-        "SQLite, or --engine mariadb, mysql, postgres: every backup is searched for planted markers, every restore"
-        " compared row by row; it needs the program zstd, and each server's own",
+        "SQLite, or --engine mariadb, mysql, postgres, duckdb: every backup is searched for planted markers, every"
+        " restore compared row by row; it needs the program zstd, and each server's own",
         {
             "engine": "sqlite",
             "vary": {"work": _BACKUPS, "cipher": ("aes-256",)},
@@ -416,6 +416,7 @@ _STUDIES = (
             "mariadb": _SERVER_BACKUPS,
             "mysql": _SERVER_BACKUPS,
             "postgres": _SERVER_BACKUPS,
+            "duckdb": {"vary": {"work": _BACKUPS}},
         },
         topic=Topic.BACKUP,
     ),

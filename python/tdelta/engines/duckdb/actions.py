@@ -9,49 +9,15 @@ from __future__ import annotations
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta.design.actions import AskedAction
 from tdelta.driver.acting import ACTION_SECONDS, Act, Outcome
-from tdelta.driver.jobs import LoadJob
-from tdelta.driver.workers import Worker
-from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings, quoted
+from tdelta.driver.backups import choices_of
+from tdelta.engines.duckdb.backups import TOOLS, backup_act
+from tdelta.engines.duckdb.site import DuckdbSite
 from tdelta.engines.shared.rewriting import REWRITES, PeakDisk, left_by, markers_of, require_rows
 from tdelta.measure.private import FOLDER_MODE
-
-
-@dataclass(frozen=True, slots=True)
-class DuckdbSite:
-    """One twin, as an action sees it.
-
-    Attributes:
-        engine: how it is attached.
-        settings: what it was made with.
-        key: its key; None for a plain one.
-        path: its file, which its worker has attached.
-        plain: a plain file with the same rows.
-        worker: its worker.
-        job: how the rows were made.
-    """
-
-    engine: DuckdbEngine
-    settings: DuckdbSettings
-    key: str | None
-    path: Path
-    plain: Path
-    worker: Worker
-    job: LoadJob
-
-    @property
-    def table(self) -> str:
-        """A table of the run's, quoted."""
-        return quoted(self.job.tables[0][0])
-
-    def options(self, path: Path, key: str | None, *, read_only: bool = False) -> dict[str, object]:
-        """How a file is attached, with a key or plain."""
-        settings = self.settings if key is not None else replace(self.settings, cipher="none")
-        return self.engine.options(path, settings, key, read_only=read_only)
 
 
 class Attach:
@@ -127,6 +93,11 @@ class CopyFile:
 
 ACTIONS: Mapping[str, Callable[[DuckdbSite, AskedAction], Act]] = {
     "restart": lambda site, _: Attach(site),
+    "backup": backup_act,
+    "restore": backup_act,
     **{name: lambda site, asked: CopyFile(site, asked.name) for name in REWRITES},
 }
-"""The actions, by the names of `tdelta.design.actions`; none has a knob."""
+"""The actions, by the names of `tdelta.design.actions`."""
+
+CHOICES: Mapping[str, Mapping[str, tuple[str, ...]]] = dict.fromkeys(("backup", "restore"), choices_of(TOOLS))
+"""What those that have choices take."""

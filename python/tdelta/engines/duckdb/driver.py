@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 from tdelta.driver import AnyJob, Mix, TwinFolder
+from tdelta.driver.backups import backup_checks
 from tdelta.engines.capabilities import Template
-from tdelta.engines.duckdb.actions import ACTIONS
+from tdelta.engines.duckdb.actions import ACTIONS, CHOICES
+from tdelta.engines.duckdb.backups import TOOLS
 from tdelta.engines.duckdb.engine import PLAIN_SCOPE, SCOPES, WITH_TEMP, DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.profile import PROFILE
 from tdelta.engines.duckdb.twins import DuckdbTwins
@@ -119,13 +121,14 @@ class DuckdbDriver:
     def option_checks(
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
     ) -> Iterator[Callable[[], object]]:
-        """The scopes that it has."""
+        """The scopes that it has, and the programs that backups need."""
         scopes = levels.get("scope", () if options["scope"] is None else (options["scope"],))
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
+        yield from backup_checks(TOOLS, levels)
 
     def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
         """What can be done to a file; nothing goes on beside a load."""
-        return {name: {} for name in ACTIONS} if factor == "work" else {}
+        return {name: CHOICES.get(name, {}) for name in ACTIONS} if factor == "work" else {}
 
     def _check_scope(self, scope: str) -> None:
         if scope not in SCOPES:

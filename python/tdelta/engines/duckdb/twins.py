@@ -21,11 +21,12 @@ from tdelta.driver.servers.whole import WholeTrials, work_of
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.tree_usage import usage
 from tdelta.driver.workers import Worker
-from tdelta.engines.duckdb.actions import ACTIONS, DuckdbSite
+from tdelta.engines.duckdb.actions import ACTIONS
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.exposure import DuckdbExposure, spilled
 from tdelta.engines.duckdb.pricing import ask_block_prices
 from tdelta.engines.duckdb.rows import GeneratedRows
+from tdelta.engines.duckdb.site import PROGRAM, DuckdbSite
 from tdelta.engines.shared.rewriting import markers_of
 from tdelta.errors import Defect, StorageFault
 from tdelta.evidence import FileClass, Found, TwinFile, search
@@ -34,7 +35,6 @@ from tdelta.measure.aes import CryptoKind, PreloadMode, hidden_environment
 from tdelta.messages import Refusal
 from tdelta.records import Measurement
 
-PROGRAM = "tdelta.engines.duckdb.worker"
 _DATABASE = "twin"
 _LOAD_SECONDS = 24 * 3600.0
 _GRACE_SECONDS = 60.0
@@ -62,7 +62,7 @@ class DuckdbTwin:
         control: Callable[[Sequence[bytes]], tuple[Found, ...]],
         order: Callable[[str], tuple[dict[str, Any], int]],
         prices: Callable[[], dict[str, object]],
-        act: Callable[[AskedAction], acting.Act],
+        act: Callable[[AskedAction, acting.Halt], acting.Act],
     ) -> None:
         self._act = act
         self._halt = acting.Halt()
@@ -164,7 +164,7 @@ class DuckdbTwin:
             return self._step(job.step)
         if job.step:
             used = partial(usage, self.pid)
-            return acting.alone(self._act(parse_action(job.step)), job.step, used, self._halt, None)
+            return acting.alone(self._act(parse_action(job.step), self._halt), job.step, used, self._halt, None)
         is_cold = self._settings.is_cold
         seconds = job.deadline_seconds + _GRACE_SECONDS + is_cold * job.operations * _COOL_SECONDS
         answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json(), is_cold=is_cold)
@@ -270,14 +270,16 @@ class DuckdbTwins(WholeTrials):
             worker.kill()
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
-        site = DuckdbSite(
-            engine=self._engine,
-            settings=settings,
-            key=self._key(settings.cipher),
-            path=path,
-            plain=self._loads["none"].path,
-            worker=worker,
-            job=self._job,
+        site = partial(
+            DuckdbSite,
+            self._engine,
+            settings,
+            self._key(settings.cipher),
+            path,
+            self._loads["none"].path,
+            worker,
+            self._job,
+            self._environment(settings),
         )
         prices, act = partial(self._ask, settings), partial(_act, site)
         return DuckdbTwin(self._engine, settings, path, worker, self._control, self._order, prices, act)
@@ -342,8 +344,8 @@ class DuckdbTwins(WholeTrials):
         return self._keys[cipher]
 
 
-def _act(site: DuckdbSite, asked: AskedAction) -> acting.Act:
-    return ACTIONS[asked.name](site, asked)
+def _act(made: Callable[[acting.Halt], DuckdbSite], asked: AskedAction, halt: acting.Halt) -> acting.Act:
+    return ACTIONS[asked.name](made(halt), asked)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

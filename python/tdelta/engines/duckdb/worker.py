@@ -125,6 +125,11 @@ class Host(TwinHost):
         database.rejoin()
         return {}
 
+    def do_run(self, order: Order) -> Order:
+        """Run statements."""
+        self._open().run(*order["statements"])
+        return {}
+
     def do_take(self, order: Order) -> Order:
         """Attach a file that is to be copied, and count the rows of one of its tables."""
         database = self._open()

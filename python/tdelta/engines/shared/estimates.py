@@ -180,7 +180,7 @@ def of_analytic_files(engine: Engine, layout: RunLayout) -> ResourceEstimate:
     """The files of rows, a load for each kind, and a file and a process for each condition."""
     size, kinds, conditions = layout.size_bytes, len(templates(engine, layout)), len(layout.conditions)
     settings = [engine.settings(layout, condition, size) for condition in layout.conditions]
-    copies = conditions + layout.converts  # one twin's rows at a time are copied into a new file
+    copies = conditions + layout.converts + _backups(layout)  # one twin's rows at a time are copied into a new file
     read, ciphers = size / _ROWS_BYTES_PER_SECOND, {(s.cipher, s.aes_instructions) for s in settings}
     return ResourceEstimate(
         disk_bytes=round(size * (_GENERATED_SIZES + kinds + copies * _FILE_GROWTH)) + _SPILL_BYTES,

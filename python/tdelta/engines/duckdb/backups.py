@@ -1,0 +1,135 @@
+"""Backups of a DuckDB file: a copy of it while it is detached, and its rows as text by ``EXPORT DATABASE``.
+
+DuckDB has no backup of a file that is in use: who writes to it waits meanwhile. Rows are exported and imported by the
+process that has the file open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tdelta.design.actions import AskedAction
+from tdelta.driver.acting import Act, difference
+from tdelta.driver.answers import checksums
+from tdelta.driver.backups import NONE, Backup, BackupOrder, BackupTool, Restore, packed, tool_of, unpacked
+from tdelta.driver.programs import Program, Programs
+from tdelta.driver.protocol import Checksums
+from tdelta.driver.tree_usage import usage
+from tdelta.driver.workers import Worker
+from tdelta.engines.duckdb.engine import CATALOG, literal
+from tdelta.engines.duckdb.site import PROGRAM, DuckdbSite
+from tdelta.engines.shared.rewriting import markers_of
+from tdelta.evidence import FileClass
+from tdelta.records import Usage
+
+TOOLS: Mapping[str, BackupTool] = {
+    "copy": BackupTool("the file, copied while it is detached", programs=(Program("cp", "install coreutils"),)),
+    "dump": BackupTool("EXPORT DATABASE, as CSV", is_logical=True),
+}
+"""By name, the default first."""
+
+_NAME = "backup.db"
+
+
+def backup_act(site: DuckdbSite, asked: AskedAction) -> Act:
+    """The action ``backup`` or ``restore`` on one twin."""
+    tool, compress = tool_of(asked.choices, TOOLS)
+    order = BackupOrder(TOOLS[tool], compress, site.path.parent / "backup", tuple(markers_of(site.job)))
+    is_backup = asked.name == "backup"
+    return (Backup if is_backup else Restore)(_DuckdbMaker(site, tool), order, site.halt)
+
+
+class _DuckdbMaker:
+    """See `tdelta.driver.backups.Maker`."""
+
+    def __init__(self, site: DuckdbSite, tool: str) -> None:
+        self._site = site
+        self._is_copy = tool == "copy"
+        self._other: Worker | None = None
+        self._is_detached = False
+
+    def start(self) -> None:
+        """A process that restores; it is there before anything is measured."""
+        self._other = Worker(self._site.environment, PROGRAM)
+
+    def make(self, into: Path, compress: str, programs: Programs) -> Usage:
+        """Copy or export; exported files are compressed one after another when all are there."""
+        if self._is_copy:
+            return self._copied(into, compress, programs)
+        site, used = self._site, Usage()
+        folder = into if compress == NONE else into.parent / "exported"
+        site.worker.send("run", statements=[f"EXPORT DATABASE {CATALOG} TO {literal(str(folder))} (FORMAT csv)"])
+        site.halt.wait_for(site.worker, "an export")
+        if compress != NONE:
+            for file in sorted(folder.iterdir()):
+                used += packed(programs, file, into)
+        return used
+
+    def _copied(self, into: Path, compress: str, programs: Programs) -> Usage:
+        site = self._site
+        site.worker.ask("detach")
+        self._is_detached = True
+        if compress == NONE:
+            used = programs.run(("cp", str(site.path), str(into / _NAME)))
+        else:
+            used = programs.run(("zstd", "-q", "-c"), source=site.path, target=into / f"{_NAME}.zst")
+        self._attach()
+        return used
+
+    def unpack(self, made: Path, compress: str, into: Path, programs: Programs) -> Path:
+        """Decompress."""
+        if compress == NONE:
+            return made
+        unpacked(programs, made, into)
+        return into
+
+    def class_of(self, _name: str) -> FileClass:
+        """A database, or rows as text."""
+        return FileClass.DATABASE if self._is_copy else FileClass.DUMP
+
+    def data_bytes(self) -> int:
+        """The file's."""
+        return self._site.path.stat().st_size
+
+    def checksums(self) -> Checksums:
+        """Of the twin, read by its own worker."""
+        return checksums(self._site.worker, self._site.job.tables)
+
+    def restore(self, made: Path, compress: str, into: Path, programs: Programs) -> Usage:
+        """By another process, which then has the file open as a twin does."""
+        site, other, target, used = self._site, self._restoring(), into / _NAME, Usage()
+        if compress != NONE:
+            used = unpacked(programs, made, into.parent / "unpacked")
+            made = into.parent / "unpacked"
+        if self._is_copy:
+            used += programs.run(("cp", str(made / _NAME), str(target)))
+        before = usage(other.pid)
+        other.send("open", options=site.options(target, site.key))
+        site.halt.wait_for(other, "a restored file")
+        if not self._is_copy:
+            other.send("run", statements=[f"IMPORT DATABASE {literal(str(made))}"])
+            site.halt.wait_for(other, "an import")
+        other.ask("facts", queries={"row": f"SELECT 1 FROM {site.table} LIMIT 1"})
+        return used + difference(usage(other.pid), before)
+
+    def restored(self) -> Checksums:
+        """Read by the process that restored it."""
+        return checksums(self._restoring(), self._site.job.tables)
+
+    def let_go(self) -> None:
+        """End that process; a file that is detached still is attached again."""
+        if self._other is not None:
+            self._other.kill()
+            self._other.end()
+        if not self._site.halt.is_asked:
+            self._attach()
+
+    def _attach(self) -> None:
+        if self._is_detached:
+            self._site.worker.ask("rejoin")
+            self._is_detached = False
+
+    def _restoring(self) -> Worker:
+        assert self._other is not None  # noqa: S101 - started
+        return self._other
