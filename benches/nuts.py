@@ -31,20 +31,19 @@ from tdelta.inference.judging import look
 from tdelta.records import Estimate, Role, Trial
 
 CALLS = 10
-DRAWS = 2000
 HEAD = (
     "model | trials | what | tdelta ms | NUTS s | effective draws | effective a second | 95 % HDI of tdelta, %"
     " | 95 % HDI of NUTS, % | middles apart, sds | width, tdelta over NUTS | diverged"
 )
 
 
-def of_rounds(rounds: int) -> list[str]:
+def of_rounds(rounds: int, draws: int) -> list[str]:
     """Two treatments over both plain twins."""
     conditions = (BASELINE, AA, TREATMENT, HEAVIER)
     machine = Machine(trial_sd=0.03, luck_sd=0.005)
     trials = simulate(np.random.default_rng(rounds), machine, [0.05], rounds=rounds, conditions=conditions, heavier=0.6)
     took, found = _timed(lambda: {c: e for c, e, _ in look(trials, settings(conditions))})
-    sampled = sample("rounds", experiment(trials), draws=DRAWS, warmup=DRAWS)
+    sampled = sample("rounds", experiment(trials), draws=draws, warmup=draws)
     judged = sorted((c for c in conditions if c.role is Role.TREATMENT), key=lambda c: c.key)
     pairs = [
         (f"ratio {i + 1}", found[c], theirs) for i, (c, theirs) in enumerate(zip(judged, sampled.chains, strict=True))
@@ -52,12 +51,12 @@ def of_rounds(rounds: int) -> list[str]:
     return _rows("rounds", trials, took, pairs, sampled.diverged)
 
 
-def of_types(rounds: int) -> list[str]:
+def of_types(rounds: int, draws: int) -> list[str]:
     """Three transaction types of one treatment, pooled."""
     machine = Machine(trial_sd=0.03, noise="gamma", luck_sd=0.005)
     trials = simulate(np.random.default_rng(rounds), machine, [0.02, 0.06, 0.25], rounds=rounds, own_luck=0.0)
     took, found = _timed(lambda: {v.transaction: v.ratio for v in judge(trials, settings()).verdicts})
-    sampled = sample("types", experiment(trials), draws=DRAWS, warmup=DRAWS)
+    sampled = sample("types", experiment(trials), draws=draws, warmup=draws)
     names = sorted(trials[0].measurement.transactions)
     pairs = [(name, found[name], theirs) for name, theirs in zip(names, sampled.chains, strict=True)]
     return _rows("types", trials, took, pairs, sampled.diverged)
@@ -96,10 +95,11 @@ def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, action="append", help="of a simulated run (repeatable; default 4 and 12)")
+    parser.add_argument("--draws", type=int, default=2000, help="of each of NUTS' chains, and as many to warm up")
     asked = parser.parse_args()
     print(f"| {HEAD} |\n|{'---|' * (HEAD.count('|') + 1)}")
     for rounds in asked.rounds or (4, 12):
-        for row in (*of_rounds(rounds), *of_types(rounds)):
+        for row in (*of_rounds(rounds, asked.draws), *of_types(rounds, asked.draws)):
             print(f"| {row} |", flush=True)
 
 

@@ -69,7 +69,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     ],
     "loop": [("--operations", "200", "--pairs", "5")],
     "loop_builds": [("--against", str(BENCHES.parent), "--operations", "200", "--pairs", "5")],
-    "nuts": [("--rounds", "2")],
+    "nuts": [("--rounds", "2", "--draws", "200")],
     "perf_modes": [("--scans", "3", "--rows", "2000")],
     "scan": [("--megabytes", "2", "--rounds", "2")],
     "slices": [("--slice", "20ms", "--repeats", "1", *SMALL)],

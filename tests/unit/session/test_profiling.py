@@ -66,6 +66,7 @@ def test_functions_of_a_rest_that_is_much_are_sampled_once_without_being_asked_f
 ) -> None:
     more = report((1300, LIBRARY, "[.] sqlite3VdbeExec"), (500, LIBRARY, "[.] aesEncryptCBC"))
     install(_bin(sitting.base), monkeypatch, {**REPORTS, "2": more})
+    monkeypatch.setattr(profile, "_AROUND_TRIAL", 0.0)  # as if the run had taken long
     result = sitting.conduct()
     (found,) = result.of(Ledger)
     assert [one.function for one in found.functions] == ["sqlite3VdbeExec"]  # the cipher's has a line
@@ -74,6 +75,15 @@ def test_functions_of_a_rest_that_is_much_are_sampled_once_without_being_asked_f
     sampled = [twin for twin in of_rounds(sitting) if jobs(twin)]
     assert len(sampled) == 2
     assert len({len(jobs(twin)) for twin in sampled}) == 1
+
+
+def test_a_short_run_is_not_made_long_by_samples_that_nobody_asked_for(
+    sitting: Sitting, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profile, "_AROUND_TRIAL", 10.0)  # two twins: 20 s, and the run may take 80 s
+    result = sitting.conduct()
+    assert "--profile" in result.of(Ledger)[0].where_unknown
+    assert not any(jobs(twin) for twin in sitting.twins.started)
 
 
 def test_without_perf_the_ledger_says_that_it_cannot_say_where_and_how_to_get_it(

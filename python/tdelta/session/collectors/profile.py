@@ -110,7 +110,7 @@ class CpuProfiles:
         why = [str(caution.parameters.get("why", caution)) for caution in self._notes.cautions]
         if self._notes.lost_passes:
             why.append(self._in_lost_passes())
-        return "; ".join(why) or "the run had no time to sample functions"
+        return "; ".join(why) or "the run was too short to sample functions unasked: --profile does in any"
 
     @property
     def _is_begun(self) -> bool:
@@ -125,13 +125,12 @@ class CpuProfiles:
             return
         if not (is_first or self._affordable(seconds_left(), 0.0)):
             return
-        if self._is_explaining and seconds_left() < _CLOSING_SECONDS + twins * _AROUND_TRIAL * _TRIAL_SECONDS:
-            self._notes.is_given_up = True
-            return
         try:
             perf = find_perf()
         except EnvironmentFault as fault:
             self._give_up(fault)
+            return
+        if self._is_explaining and not self._may_explain(seconds_left(), twins * _AROUND_TRIAL * _TRIAL_SECONDS):
             return
         perf = dataclasses.replace(perf, looks_at_cpus=perf.looks_at_cpus and not self._notes.follows_threads)
         if self._found and not self._notes.follows_threads and not perf.looks_at_cpus:
@@ -163,6 +162,12 @@ class CpuProfiles:
         self._notes.has_kernel = self._notes.has_kernel and passes.has_kernel
         self._notes.follows_threads = not passes.perf.looks_at_cpus
         self._notes.lost_passes += passes.lost
+
+    def _may_explain(self, left: float, needed: float) -> bool:
+        """Whether the run's time has room for a first pass that nobody asked for; a short run stays short."""
+        self._notes.is_given_up = left < _CLOSING_SECONDS + needed
+        taken = self._plan.request.decision.max_seconds - left
+        return not self._notes.is_given_up and needed <= _SHARE_OF_TIME * taken
 
     def records(self) -> tuple[CpuProfile, ...]:
         """Side by side, in the design's order."""
