@@ -24,7 +24,7 @@ from typing import TypeVar
 from unittest import mock
 
 from counting import MOST_FAILURES, Tally, asked
-from peers import LIMITED, listening
+from hostile_peers import LIMITED, listening
 
 from tdelta import _native
 from tdelta.driver.database_answers import Refused

@@ -82,7 +82,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
 }
 """How each is run here; where there are several ways, one after the other in one folder."""
 
-IMPORTED = {"grid_tables", "campaigns/counting", "campaigns/peers"} | {
+IMPORTED = {"grid_tables", "campaigns/counting", "campaigns/hostile_peers"} | {
     f"campaigns/hostile_{part}" for part in ("cases", "kit", "private", "servers")
 }
 """No bench: a part of one."""
