@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -58,9 +59,8 @@ def test_a_run_goes_through_to_an_answer_that_says_that_nobody_ran_it_on_a_real_
 
 @pytest.mark.parametrize("engine", DSNS)
 def test_the_contract_is_held_and_what_was_said_is_recorded_without_names(
-    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("TDELTA_CONVERSATION", "")  # given back at the end
     baseline, encrypted = DSNS[engine]
     record = tmp_path / "said.jsonl"
     code, report = ran(capsys, "contract", "--baseline", baseline, "--encrypted", encrypted, "--record", str(record))
@@ -72,6 +72,7 @@ def test_the_contract_is_held_and_what_was_said_is_recorded_without_names(
     assert any(entry.get("rows") for entry in said)
     text = record.read_text(encoding="utf-8").lower()
     assert all(name not in text for name in ("bench", "db1", "db2", "/opt/wallets"))
+    assert "TDELTA_CONVERSATION" not in os.environ
 
 
 @pytest.mark.parametrize("engine", DSNS)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,10 +51,9 @@ def conduct_contract(request: RunRequest, observe: Callable[[Event], None], reco
     if dsns is None:
         raise UsageError(Refusal.of("contract-without-servers"))
     check(request)
-    if record is not None:
-        _begin(record)
     clock, interruption = Clock(LIMIT_SECONDS), Interruption()
     with (
+        _recorded(record),
         interruptible(interruption, clock, clock.fault),
         Bench(request, dsns, f"contract-{int(time.time()):x}") as bench,
     ):
@@ -61,13 +61,21 @@ def conduct_contract(request: RunRequest, observe: Callable[[Event], None], reco
         return _report(bench, dsns[0].engine, steps, clock.elapsed())
 
 
-def _begin(record: Path) -> None:
-    """Make the file anew; every worker of this process adds to it."""
+@contextmanager
+def _recorded(record: Path | None) -> Iterator[None]:
+    """Meanwhile every worker that is started adds what it says to a file, which is made anew."""
+    if record is None:
+        yield
+        return
     try:
         record.write_text("", encoding="utf-8")
     except OSError as error:
         raise StorageFault(Refusal.of("record-not-writable", path=record, fault=error.strerror)) from error
     os.environ[VARIABLE] = str(record.resolve())
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]
 
 
 def tried(

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tdelta.errors import StorageFault
 from tdelta.messages import Refusal
 from tdelta.records import Event
 from tdelta.records.contracts import ContractStep, Outcome
 from tdelta.session.clock import Interruption
-from tdelta.session.contracts.conducting import tried
+from tdelta.session.contracts.conducting import conduct_contract, tried
 from tdelta.session.contracts.redacting import redacted
 from tdelta.session.contracts.steps import STEPS, Step
+from tdelta.session.request import RunRequest
 
-from .fakes import FakeBench
+from .fakes import BASELINE, ENCRYPTED, FakeBench
 
 
 def steps_of(bench: FakeBench, interruption: Interruption | None = None) -> dict[str, ContractStep]:
@@ -166,3 +169,9 @@ def test_names_addresses_paths_and_passwords_are_taken_out() -> None:
 def test_what_is_hidden_is_all_that_the_dsns_say_and_what_the_servers_are_called() -> None:
     bench = FakeBench()
     assert {"bench", "db1", "db2"} <= set(bench.secrets)
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_reached(tmp_path: Path) -> None:
+    request = RunRequest(baseline=BASELINE, encrypted=ENCRYPTED)
+    with pytest.raises(StorageFault, match="cannot be written"):
+        conduct_contract(request, lambda _event: None, tmp_path / "missing" / "said.jsonl")

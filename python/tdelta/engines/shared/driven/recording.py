@@ -61,7 +61,7 @@ class Recorder:
 def recorder(options: Mapping[str, Any]) -> Recorder | None:
     """What records a session, where that is asked for."""
     path = os.environ.get(VARIABLE)
-    return None if path is None else Recorder(Path(path), options)
+    return Recorder(Path(path), options) if path else None
 
 
 class RecordingCursor:
