@@ -26,6 +26,7 @@ BARE = ("--no-aa-twin", "--no-bb-twin")
 SMOKE: dict[str, list[tuple[str, ...]]] = {
     "aes": [("--proofs", "1", "--cipher", "aes-128")],
     "analyze_calibration": [("--experiments", "2", "--rows", "^one run each, runs differ 1")],
+    "backup_planted": [("--blocks", "1", "--rounds", "1")],
     "calibrated_truth": [("--calibrate", "45s", "--runs", "1", "--rounds", "1..1", "--", "--size", "3MB")],
     "calibration": [
         ("--experiments", "2", "--rows", "^gate"),
