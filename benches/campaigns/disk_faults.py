@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "live"))
 
 from counting import MOST_FAILURES, Tally, asked
@@ -38,7 +39,7 @@ from store import RUN, call
 from tdelta_runs import processes_at
 
 from tdelta.driver.mounts import mounts_below
-from tdelta.engines.registry import profiles
+from tdelta.engines.registry import private_servers
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable, StorageFault, StoreError
 from tdelta.records import Trial
@@ -202,7 +203,7 @@ def campaign(folder: Path) -> int:
         return 1
     with Store.open(Path("trials.good")) as store:
         store.create_run(settings(), {}, {})
-    servers = [profile.name for profile in profiles() if profile.is_server and _is_here(profile.name)]
+    servers = [engine for engine in private_servers() if _is_here(engine)]
     there = listed()
     for number in ask.numbers:
         draw = random.Random(f"{ask.seed}/{number}")

@@ -19,7 +19,7 @@ from pathlib import Path
 from hostile_kit import ANSWERED, BRIEF, LONGEST_SECONDS, Case, Here, ended, files_below
 from sqlite.running import Ran
 
-from tdelta.engines.registry import profiles
+from tdelta.engines.registry import private_servers
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable
 
@@ -30,7 +30,7 @@ _KEY = re.compile(rb"[0-9A-Fa-f]{32,}")
 
 def cases() -> Iterator[Case]:
     """Of every server that is here."""
-    for engine in (profile.name for profile in profiles() if profile.is_server):
+    for engine in private_servers():
         with contextlib.suppress(EngineUnavailable):
             named = ("--engine", engine, "--server-binary", str(find_servers(engine)[0].path))
             yield Case(f"{engine}: keys, folders, sockets", partial(_watched, named), ANSWERED)

@@ -45,7 +45,7 @@ from sqlite.running import BRIEFLY, Place
 from tdelta_runs import ServerPlace, processes_at
 
 from tdelta.driver.mounts import mounts_below
-from tdelta.engines.registry import external, profiles
+from tdelta.engines.registry import external, private_servers
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.engines.shared.sessions import asking
 from tdelta.errors import EngineUnavailable
@@ -331,7 +331,7 @@ def own_shapes(folder: Path) -> Iterator[Shape]:
     """All kinds of runs that this machine can do with engines of tdelta's alone."""
     yield Shape("embedded", BRIEF)
     yield Shape("database", ("--database", str(_database(folder / "app.db")), *BRIEF[4:]))
-    for engine in (profile.name for profile in profiles() if profile.is_server):
+    for engine in private_servers():
         with contextlib.suppress(EngineUnavailable):
             program = find_servers(engine)[0].path
             options = (*BRIEF, "--no-aa-twin", "--no-bb-twin", "--engine", engine, "--server-binary", str(program))

@@ -10,7 +10,7 @@ from sqlite.running import Place, require
 from tdelta_runs import ServerPlace, failed_checks, occupied
 
 from tdelta.engines.duckdb.engine import DuckdbEngine
-from tdelta.engines.registry import servers
+from tdelta.engines.registry import private_servers
 from tdelta.messages.checks import AA_CHECK
 
 SMALL = ("--size", "5MB", "--blocks", "2", "--rounds", "1..1")
@@ -28,7 +28,7 @@ def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if engine == "duckdb":
         library = DuckdbEngine()
         require(library.version() is not None and library.module_version() is not None, library.install)
-    for place in occupied(engine, base) if engine in servers() else iter([Place(base)]):
+    for place in occupied(engine, base) if engine in private_servers() else iter([Place(base)]):
         options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine)
         if engine == "mariadb":
             options = (*options, "--vary", "cipher=aes-128")

@@ -9,16 +9,16 @@ import pytest
 from sqlite.running import Place
 from tdelta_runs import ServerPlace, failed_checks, occupied
 
-from tdelta.engines.registry import servers
+from tdelta.engines.registry import private_servers
 from tdelta.messages.checks import AA_CHECK
 
 SMALL = ("--size", "3MB", "--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1")
 
 
-@pytest.fixture(scope="module", params=["sqlite", *servers()])
+@pytest.fixture(scope="module", params=["sqlite", *private_servers()])
 def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]]:
     engine, base = request.param, tmp_path_factory.mktemp(request.param)
-    for place in occupied(engine, base) if engine in servers() else iter([Place(base)]):
+    for place in occupied(engine, base) if engine in private_servers() else iter([Place(base)]):
         options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine)
         ran = place.tdelta("run", "dml-trace", "--json", *options, *SMALL, "--no-aa-twin", "--no-bb-twin")
         assert ran.code in (0, 3), ran.err

@@ -9,7 +9,7 @@ import pytest
 from sqlite.running import Place
 from tdelta_runs import ServerPlace, detail, failed_checks, occupied
 
-from tdelta.engines.registry import servers
+from tdelta.engines.registry import private_servers
 from tdelta.messages.checks import AA_CHECK, SPILLED
 
 SMALL = ("--size", "2MB", "--trial-seconds", "0.2", "--blocks", "2", "--rounds", "1..1")
@@ -32,7 +32,7 @@ def spilled(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Place, str, Any]]:
     engine, base = request.param, tmp_path_factory.mktemp(request.param)
-    for place in occupied(engine, base) if engine in servers() else iter([Place(base)]):
+    for place in occupied(engine, base) if engine in private_servers() else iter([Place(base)]):
         options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine, "--cache", "50%")
         ran = place.tdelta("run", "spill", "--json", *options, *SMALL, *ALONE)
         assert ran.code in (0, 3), ran.err

@@ -12,7 +12,7 @@ from sqlite.running import Place, require
 from tdelta_runs import ServerPlace, failed_checks, occupied
 
 from tdelta.engines.duckdb.engine import DuckdbEngine
-from tdelta.engines.registry import servers
+from tdelta.engines.registry import private_servers
 from tdelta.messages.checks import AA_CHECK
 
 QUERIES = {"sum_sales", "by_territory", "top_products", "quarter"}
@@ -42,18 +42,18 @@ class Asked:
 
 
 def _read(engine: str, trial: dict[str, Any]) -> float:
-    if engine in servers():
+    if engine in private_servers():
         return float(trial["engine_counters"]["buffer_reads"])
     return float(trial["asked_read_bytes" if engine == "duckdb" else "device_read_bytes"])
 
 
-@pytest.fixture(scope="module", params=["duckdb", "sqlite", *servers()])
+@pytest.fixture(scope="module", params=["duckdb", "sqlite", *private_servers()])
 def warehouse(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     engine, base = request.param, tmp_path_factory.mktemp(request.param)
     if engine == "duckdb":
         library = DuckdbEngine()
         require(library.version() is not None and library.module_version() is not None, library.install)
-    places = occupied(engine, base) if engine in servers() else iter([Place(base)])
+    places = occupied(engine, base) if engine in private_servers() else iter([Place(base)])
     for place in places:
         options = place.options(*ROOM) if isinstance(place, ServerPlace) else ("--engine", engine)
         if engine in STEPS_ONLY:
