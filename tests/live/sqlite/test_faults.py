@@ -33,7 +33,7 @@ def assert_refused(ran: Ran, *told: str) -> None:
         (("--vary", "cipher=aes-265"), ("unknown cipher 'aes-265'", "Did you mean 'aes-256'?")),
         (("--vary", "cifer=none,aes-256"), ("unknown factor 'cifer'", "Did you mean 'cipher'?")),
         (("--engine", "sqlit"), ("unknown engine 'sqlit'", "Did you mean 'sqlite'?")),
-        (("--engine", "oracle"), ("planned", "--engine sqlite")),
+        (("--engine", "oracle"), ("two servers of your own", "--baseline")),
         (("order-entri",), ("unknown study 'order-entri'", "Did you mean 'order-entry'?")),
         (("response-times",), ("runs nothing", "tdelta run order-entry")),
         (("--workload", "read-onyl"), ("unknown workload 'read-onyl'", "Did you mean 'read-only'?")),
