@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import sqlite3
 import struct
@@ -271,7 +272,7 @@ def _places() -> Iterator[Case]:
             (f"mkfifo s; {brief} --store s", (2,), "s"),
             (f"ln -s l l; {brief} --store l", (2,), "l"),
             (f"ln -s l l; {brief} --dir l", (2,), "l"),
-            *((f"{command} {'x' * 300}", (2,), "x'?: ") for command in NAMING),
+            *((f"{command} {'x' * 300}", (2,), "x'?[: ]") for command in NAMING),
             *((f"mkdir -m 0 no; {WITHOUT_RIGHTS} {command} no/x", (2,), "no") for command in NAMING),
             (f"{brief} --dir 'a b/ü\"q`\n' --store 'ü \";.sqlite'", ANSWERED, ""),
             (f"{brief} --dir ./relative", ANSWERED, ""),
@@ -705,6 +706,49 @@ def _results() -> Iterator[Case]:
     )
 
 
+NAMES = (
+    "<script>document.title = 'taken'</script>",
+    "<img src=x onerror=\"document.title = 'taken'\">",
+    "<svg onload=\"document.title = 'taken'\"></svg>",
+    "</title></style></script><script>document.title = 'taken'</script>",
+    "<a href=\"javascript:document.title = 'taken'\" autofocus onfocus=\"document.title = 'taken'\">x</a>",
+)
+
+
+def _pages() -> Iterator[Case]:
+    if shutil.which("chromium") is None:
+        return
+    for name in NAMES:
+        yield Case(f"a condition called {name}", partial(_page, name), ANSWERED)
+
+
+def _page(name: str, here: Here) -> Ran:
+    """The page of results whose conditions have such a name, in a browser that does run the scripts of a page."""
+    results, page, control = (here.base / file for file in ("a.csv", "page.html", "control.html"))
+    quoted = name.replace('"', '""')
+    rows = "".join(f'"{quoted}",{10 + n % 3}\nplain,{10 + n % 4}\n' for n in range(20))
+    results.write_text(f"condition,response_time_ms\n{rows}", encoding="utf-8")
+    ran = here.shell("tdelta analyze --baseline plain --output page.html a.csv")
+    control.write_text("<title>x</title><script>document.title = 'taken'</script>", encoding="utf-8")
+    assert "<title>taken" in _in_browser(here, control), "the browser runs no scripts: this case saw nothing"
+    shown = _in_browser(here, page)
+    assert "tdelta" in shown, f"no page: {shown[:300]!r}"
+    assert "<title>taken" not in shown, "a name was run as a script"
+    return ran
+
+
+def _in_browser(here: Here, page: Path) -> str:
+    profile = here.base / "profile"
+    command = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--dump-dom")
+    environment = here._environment()
+    done = subprocess.run(
+        [*command, f"file://{page}"], capture_output=True, timeout=LONGEST_SECONDS, check=False, env=environment
+    )
+    shutil.rmtree(here.temporary)
+    here.temporary.mkdir()
+    return done.stdout.decode(errors="replace")
+
+
 # Servers of users
 
 
@@ -786,6 +830,7 @@ AREAS: dict[str, Callable[[], Iterable[Case]]] = {
     "folders": _folders,
     "databases": _databases,
     "results": _results,
+    "pages": _pages,
     "dsns": _dsns,
     "servers": hostile_servers.cases,
     "private": hostile_private.cases,
