@@ -16,6 +16,8 @@ from pathlib import Path
 MOST_FAILURES = 10
 """After so many a campaign ends: the first one is looked at anyhow."""
 
+TRIES_OF_A_CHILD = 2_000
+
 
 @dataclass
 class Tally:
@@ -86,6 +88,8 @@ def count_in_children(
 ) -> None:
     """Count tries in a child, and in a new one after each that a try has ended: by a crash, or as it took too long.
 
+    A child ends also after `TRIES_OF_A_CHILD`: what caches and a fragmented memory take is not a try's.
+
     Args:
         numbers: of the tries.
         judged: what became of one: an outcome, or a fault that is not empty.
@@ -95,7 +99,9 @@ def count_in_children(
     """
     done = numbers.start
     while done < numbers.stop and len(tally.failures) < MOST_FAILURES:
-        for outcome, fault in _in_a_child(range(done, numbers.stop), judged, longest_seconds):
+        for outcome, fault in _in_a_child(
+            range(done, min(numbers.stop, done + TRIES_OF_A_CHILD)), judged, longest_seconds
+        ):
             if fault:
                 tally.failures.append(f"try {done}, saved as {kept(done)}: {fault}")
                 print(tally.failures[-1], flush=True)

@@ -302,7 +302,12 @@ def _places() -> Iterator[Case]:
             (f"env -i PATH=$PATH {brief} --dir twins --store s", ANSWERED, ""),
             (f"cd / && {brief} --dir $HOME/twins", ANSWERED, ""),
             (f"mkdir gone; cd gone; rmdir ../gone; {brief}", (*ANSWERED, 2), ""),
-            (f"{brief} & {brief} & {brief} & c=0; for j in 1 2 3; do wait -n || c=$?; done; exit $c", ANSWERED, ""),
+            (
+                f"for n in 1 2 3; do {brief} & p+=($!); done;"
+                " c=0; for j in ${p[@]}; do wait $j || c=$?; done; exit $c",
+                ANSWERED,
+                "",
+            ),
         )
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tdelta.workloads.dialect import Dialect
+from tdelta.workloads.scan import without_last_comments
 from tdelta.workloads.schema import Schema
 
 
@@ -132,7 +133,10 @@ class Workload:
 
     def scripts(self) -> dict[str, dict[str, object]]:
         """Each transaction's ``weight``, script ``text`` and whether it ``writes``, by name, as JSON values."""
-        return {t.name: {"weight": t.weight, "text": t.text, "writes": t.writes} for t in self.transactions}
+        return {
+            t.name: {"weight": t.weight, "text": without_last_comments(t.text), "writes": t.writes}
+            for t in self.transactions
+        }
 
     def tables_sql(self, dialect: Dialect) -> tuple[str, ...]:
         """The statements to run before the load: tables with their primary keys."""

@@ -125,6 +125,20 @@ def cut(text: str) -> tuple[list[Piece], list[tuple[int, Refusal]]]:
     return cutter.pieces, [*cutter.faults, *_too_much(cutter.pieces)]
 
 
+def without_last_comments(text: str) -> str:
+    """A script without those comments after its end that the load loop takes for the beginning of another statement.
+
+    These are all but lines of ``--``, which it passes over; a script that has no other stays as it is, to the letter.
+    """
+    end = 0
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup not in ("space", "comment"):
+            end = match.end()
+    behind, *lines = text[end:].split("\n")
+    is_begun = behind.strip() or any(line.strip() and not line.strip().startswith("--") for line in lines)
+    return f"{text[:end]}\n" if is_begun else text
+
+
 def _too_much(pieces: list[Piece]) -> Iterator[tuple[int, Refusal]]:
     """Faults of a file with more than can be checked; of those pieces little is left."""
     if len(pieces) > MOST_PIECES:

@@ -58,6 +58,8 @@ class _Reader:
         tree = sql.parse(text, self.dialect)
         if isinstance(tree, str):
             self.faults.add(self.file, line, Refusal.of("sql-not-readable", why=tree))
+        elif (why := sql.unwritable(tree)) is not None:
+            self.faults.add(self.file, line, Refusal.of("sql-not-readable", why=why))
         elif isinstance(tree, exp.Create) and tree.kind in self.statements:
             self.statements[tree.kind].append((line, text))
             if tree.kind == "TABLE":

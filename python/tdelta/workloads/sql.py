@@ -60,6 +60,17 @@ def parse(text: str, dialect: Dialect = GENERIC) -> exp.Expression | str:
     return tree if isinstance(tree, exp.Expression) else "it is no statement"
 
 
+def unwritable(tree: exp.Expression) -> str | None:
+    """Why a statement that was read cannot be written for another engine: sqlglot lacks that for a few clauses."""
+    try:
+        tree.sql(CHECKING.sqlglot)
+    except SqlglotError as error:
+        return str(error).splitlines()[0]
+    except AttributeError:
+        return "it has a clause that cannot be turned into other engines' SQL"
+    return None
+
+
 def unrepeatable(piece: Piece) -> Iterable[Refusal]:
     """Why a statement would not do the same on every twin: it reads the clock or draws by itself."""
     for pattern in (_CLOCK, _CLOCK_CALL):

@@ -239,6 +239,7 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
             "CREATE INDEX by_name ON parents (name)",
             "schema.sql:8: this statement has no ';'",
         ),
+        ("schema.sql", "born BIGINT,", "born IN INTEGER,", "schema.sql:2: this SQL cannot be read"),
         (
             "schema.sql",
             "born BIGINT,",
