@@ -277,7 +277,7 @@ def _answer(
     interruption, store, elapsed = context.interruption, context.store, context.clock.elapsed()
     context.observe(Phase("judge"))
     if not context.trials:
-        raise KeyboardInterrupt
+        raise context.pace.fault() if interruption.is_late else KeyboardInterrupt
     if short is not None and stopped_by == "time":
         context.plan = dataclasses.replace(context.plan, cautions=(*context.plan.cautions, short))
     ending = Ending(stopped_by, interruption.requested and not interruption.is_late, elapsed)

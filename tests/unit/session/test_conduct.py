@@ -27,14 +27,14 @@ NEVER_PRECISE = cost_by_cipher({"none": 1e5, "aes-256": 1.3e5}, noise=0.5)
 PRECISE_AT_ONCE = cost_by_cipher({"none": 1e5, "aes-256": 1e5}, noise=1e-6)
 
 
-def press_ctrl_c(*, at_stream: int):
-    """A script's ``before_trial`` that sends this process SIGINT once, when a trial of that block begins."""
+def press_ctrl_c(*, at_stream: int, number: signal.Signals = signal.SIGINT):
+    """A script's ``before_trial`` that sends this process a signal once, when a trial of that block begins."""
     pressed = []
 
     def before_trial(_twin, job):
         if job.stream == at_stream and not pressed:
             pressed.append(job)
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
     return before_trial
 
@@ -281,6 +281,13 @@ def test_ctrl_c_during_set_up_ends_at_once_and_marks_the_run_interrupted(sitting
     with pytest.raises(KeyboardInterrupt):
         sitting.conduct()
     assert (sitting.status(), sitting.trials()) == (RunStatus.INTERRUPTED, ())
+    assert list((sitting.base / "twins").iterdir()) == []
+
+
+def test_time_that_is_up_before_a_block_is_done_is_no_interruption(sitting: Sitting) -> None:
+    sitting = sitting.scripted(before_trial=press_ctrl_c(at_stream=0, number=signal.SIGALRM))
+    with pytest.raises(TimeFault):
+        sitting.conduct()
     assert list((sitting.base / "twins").iterdir()) == []
 
 
