@@ -257,7 +257,7 @@ WITHOUT_RIGHTS = "setpriv --bounding-set=-dac_override,-dac_read_search --inh-ca
 
 
 def _on_disk(size: str, command: str) -> str:
-    """On a small file system of its own, which goes with its name space."""
+    """On a small file system that goes with its name space."""
     return f"unshare -m bash -c 'mkdir d; mount -t tmpfs -o {size} tmpfs d; {command}'"
 
 
@@ -410,7 +410,7 @@ def _stores() -> Iterator[Case]:
         ),
         "a newer version": ("PRAGMA user_version = 99999", (2,)),
         "a negative version": ("PRAGMA user_version = -1", (2,)),
-        "settings that are no JSON": ("UPDATE runs SET settings = substr(settings, 2)", (2,)),
+        "settings that are not JSON": ("UPDATE runs SET settings = substr(settings, 2)", (2,)),
         "settings that are a list": ("UPDATE runs SET settings = '[]'", (2,)),
         "an id with a terminal's escapes": ("UPDATE runs SET run_id = char(27) || '[2J'", (0, 2)),
         "no trials' table": ("DROP TABLE trials", (2,)),

@@ -18,7 +18,7 @@ _TAKEN = ("engine", "baseline", "encrypted", "schema", "assume_encrypted")
 
 
 @click.command(
-    short_help="Try every ability of an adapter on two servers of yours.",
+    short_help="Try every ability of an adapter on two of your own servers.",
     params=click_options(OPTIONS[name] for name in _TAKEN),
 )
 @click.option(

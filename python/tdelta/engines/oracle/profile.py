@@ -36,7 +36,7 @@ PROFILE = Profile(
             "18c or later, for users without authentication",
         ),
         publishing=(
-            "Oracle's licence forbids to disclose results of benchmark tests without its consent: read yours before you"
+            "Oracle's licence forbids disclosing results of benchmark tests without its consent: read yours before you"
             " publish these figures"
         ),
         is_untried=True,

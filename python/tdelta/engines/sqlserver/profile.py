@@ -34,7 +34,7 @@ PROFILE = Profile(
             "SQL Server 2016 or later",
         ),
         publishing=(
-            "Microsoft's licence forbids to disclose results of benchmark tests without its prior written approval:"
+            "Microsoft's licence forbids disclosing results of benchmark tests without its prior written approval:"
             " read yours before you publish these figures"
         ),
         is_untried=True,

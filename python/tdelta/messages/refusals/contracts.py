@@ -34,7 +34,7 @@ CONTRACTS = {
     "contract-counters-still": "expected counters that move under load, found all {counters} still",
     "contract-evidence-changed": "expected what the server said of {scope} before the work, found something else",
     "contract-evidence-alike": "expected tables that differ in their encryption, found both: {said}",
-    "contract-kind": "expected what the server refuses to be told as {expected!r}, found {found!r}: {said}",
+    "contract-kind": "expected the server's refusal to be recognized as {expected!r}, found {found!r}: {said}",
     "contract-session-unseen": "expected the session of the load to be found by its mark, found none",
     "contract-session-lives": "expected a session that was ended to be gone, found that it answers",
     "contract-schema-left": "expected the schema to be gone, found it: remove it by hand",

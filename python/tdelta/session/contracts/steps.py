@@ -278,7 +278,7 @@ STEPS = (
     Step("counters read", costed, (WORKED,)),
     Step("caches emptied", cooled, (WORKED,)),
     Step("evidence kept", evidence_kept, (WORKED,)),
-    Step("refusals told apart", refused_rightly, (MADE,)),
+    Step("refusals recognized", refused_rightly, (MADE,)),
     Step("sessions ended", sessions_ended, (MADE,)),
     Step("everything removed", all_removed, (MADE,), is_last=True),
 )
