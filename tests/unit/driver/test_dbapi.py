@@ -72,7 +72,6 @@ def twin_of(cursors: Sequence[object], script: str, **given: Any) -> _native.DbA
 
 
 def outcome(script: str, *cursors: object, trial: dict[str, Any] | None = None, **given: Any) -> dict[str, Any]:
-    _native.clear_stop()  # it is the process's own, and a test of workers may have left it set
     return twin_of(cursors, script, **given).trial(json.dumps(TRIAL | (trial or {})))["outcome"]
 
 
@@ -183,7 +182,6 @@ def test_cold_operations_files_and_settling_are_the_engines_own_functions() -> N
     cursor.does = calls.append
     functions = {"cool": lambda: calls.append("cool"), "files": lambda: {"database": len(calls)}}
     made = twin_of([cursor], "SELECT 1;", settle=lambda: calls.append("settle") or True, **functions)
-    _native.clear_stop()
     extra = made.trial(json.dumps(TRIAL | {"operations": 2, "cold": True}))["extra"]
     assert calls == ["cool", "SELECT 1", "cool", "SELECT 1", "settle"]
     assert extra is not None
@@ -197,7 +195,6 @@ def test_cold_operations_files_and_settling_are_the_engines_own_functions() -> N
 
 def test_every_statement_is_metered_by_itself() -> None:
     made = twin_of([Cursor([(1,), (2,)], ["a"])], "SELECT 1;\nDELETE FROM t;", is_spread=True)
-    _native.clear_stop()
     extra = made.trace(json.dumps(TRIAL | {"operations": 4}))["extra"]
     assert extra is not None
     costs = extra["costs"]
@@ -208,7 +205,6 @@ def test_every_statement_is_metered_by_itself() -> None:
 def test_the_loop_is_timed_on_a_cursor_that_does_nothing_but_answer_ones() -> None:
     script = "SELECT a AS x, b FROM t \\gset\nSELECT 1 / :x, :b;\nUPDATE t SET a = 1;"
     order = {"transactions": [{"name": "t", "weight": 1.0, "text": script}], "constants": {}, "trial": TRIAL}
-    _native.clear_stop()
     report = loop_cost({"parameters": "dollar"}, "duckdb", order)
     assert (report["outcome"]["operations"], report["outcome"]["first_error"]) == (1, None)
     assert report["outcome"]["rows"] == 2
@@ -242,7 +238,6 @@ def both(path: Path, mix: dict[str, Any], tables: Any) -> None:
         native = worker.ask("trial", trial=JOB.as_json())
         sums = dict(checksums(worker, tables))
     twin = own_twin(copy)
-    _native.clear_stop()
     twin.prepare(json.dumps(mix["transactions"]), json.dumps(mix["constants"]))
     python = twin.trial(json.dumps(JOB.as_json()))
     assert python["outcome"]["errors"] == native["outcome"]["errors"] == {}
