@@ -11,14 +11,13 @@ from tdelta.cli.exit_codes import analysis_exit_code
 from tdelta.cli.output import Mistyped, color, drawn_progress, width, write
 from tdelta.cli.units import Typed
 from tdelta.messages import Refusal
-from tdelta.report.document import to_json
 from tdelta.session.values import Percent, ResponseTime
 
 _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo", "run_sd": "run-sd"}
 """Options that are not called as their parameters are."""
 
 
-@click.command(short_help="Judge results that you already have.")
+@click.command()
 @click.argument("files", nargs=-1, metavar="FILES...")
 @click.option(
     "--condition",
@@ -72,6 +71,7 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, as_json: b
     Example: tdelta analyze published:read-only-sweep
     """
     from tdelta.report.analysis import analysis_document, analysis_text, compose_analysis
+    from tdelta.report.document import to_json
     from tdelta.session.analyzing import AnalysisRequest, analyze_files
 
     if force and output is None:
@@ -103,7 +103,6 @@ def _command(files: tuple[str, ...], asked: dict[str, object]) -> str:
 
 
 def _word(name: str, value: object) -> str:
-
     if not isinstance(value, float):
         return str(value)
     return (ResponseTime() if name == "slo_seconds" else Percent()).write(value)

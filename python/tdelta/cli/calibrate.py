@@ -8,8 +8,6 @@ from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.output import color, drawn_progress, width, write
 from tdelta.cli.run import request_of
 from tdelta.cli.units import Typed, click_options
-from tdelta.report.calibration import calibration_document, calibration_text
-from tdelta.report.document import to_json
 from tdelta.session.request import OPTIONS
 from tdelta.session.values import Duration, Percent
 
@@ -18,7 +16,6 @@ _OPTIONS = click_options(option for option in OPTIONS.values() if option.decides
 
 
 @click.command(
-    short_help="Show what this instrument can tell here.",
     params=_OPTIONS,
 )
 @click.option("--plant", type=Typed(Percent()), multiple=True, help="Cost to plant in one more twin; repeatable.  [5%]")
@@ -35,6 +32,8 @@ def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
 
     Example: tdelta calibrate --threads 4 --max-time 20m
     """
+    from tdelta.report.calibration import calibration_document, calibration_text
+    from tdelta.report.document import to_json
     from tdelta.session import calibrating
 
     request = request_of({**given, "max_seconds": max_seconds})

@@ -10,15 +10,12 @@ from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.output import color, drawn_progress, width, write
 from tdelta.cli.run import request_of
 from tdelta.cli.units import click_options
-from tdelta.report.contract import contract_document, contract_text
-from tdelta.report.document import to_json
 from tdelta.session.request import OPTIONS
 
 _TAKEN = ("engine", "baseline", "encrypted", "schema", "assume_encrypted")
 
 
 @click.command(
-    short_help="Try every ability of an adapter on two of your own servers.",
     params=click_options(OPTIONS[name] for name in _TAKEN),
 )
 @click.option(
@@ -36,6 +33,8 @@ def contract(as_json: bool, record: Path | None, **given: object) -> int:
 
     Example: tdelta contract --baseline mysql://me@db1/ --encrypted mysql://me@db2/ --json
     """
+    from tdelta.report.contract import contract_document, contract_text
+    from tdelta.report.document import to_json
     from tdelta.session.contracts.conducting import conduct_contract
 
     with drawn_progress() as observer:

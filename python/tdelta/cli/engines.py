@@ -5,11 +5,9 @@ from __future__ import annotations
 import click
 
 from tdelta.cli.output import color, width, write
-from tdelta.report.document import to_json
-from tdelta.report.listings import engines_document, engines_text
 
 
-@click.command(short_help="List what can be tested here, and what to install.")
+@click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON (docs/json.md).")
 def engines(as_json: bool) -> None:
     """List the engines and their libraries: which can be tested here, versions and ciphers, what to install.
@@ -17,6 +15,8 @@ def engines(as_json: bool) -> None:
     Example: tdelta engines
     """
     from tdelta.engines.catalogue import catalogue
+    from tdelta.report.document import to_json
+    from tdelta.report.listings import engines_document, engines_text
     from tdelta.session.instructions import cannot_switch_off
 
     found = catalogue()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from tdelta.records import AnalysisResult, Decision, RunResult
+if TYPE_CHECKING:
+    from tdelta.records import AnalysisResult, RunResult
 
 
 class ExitCode(IntEnum):
@@ -20,10 +23,13 @@ class ExitCode(IntEnum):
 
 
 _BY_DECISION = {
-    Decision.UNSOUND: ExitCode.UNSOUND,
-    Decision.OVER: ExitCode.OVER_BUDGET,
-    Decision.UNDECIDED: ExitCode.UNDECIDED,
+    "unsound": ExitCode.UNSOUND,
+    "over": ExitCode.OVER_BUDGET,
+    "undecided": ExitCode.UNDECIDED,
 }
+"""The codes of decisions, by their values: nothing is imported for `ExitCode` alone."""
+_NONE = "undecided"
+"""What no verdict at all counts as."""
 _WORST_FIRST = (ExitCode.UNSOUND, ExitCode.OVER_BUDGET, ExitCode.UNDECIDED, ExitCode.ANSWERED)
 
 
@@ -34,21 +40,18 @@ def exit_code(result: RunResult) -> ExitCode:
     """
     if result.interrupted:
         return ExitCode.INTERRUPTED
-    codes = {_BY_DECISION.get(decision, ExitCode.ANSWERED) for decision in _decisions(result)}
-    return next(code for code in _WORST_FIRST if code in codes)
+    if any(check.is_unsound for check in result.validity):
+        return ExitCode.UNSOUND
+    return _worst(
+        {result.decision, *(v.decision for v in result.primary)} if result.primary else {result.decision, _NONE}
+    )
 
 
 def analysis_exit_code(result: AnalysisResult) -> ExitCode:
     """The same of results that other tools measured; nothing that could be compared is undecided."""
-    decisions = {result.decision, *(c.decision for c in result.primary)} if result.primary else {Decision.UNDECIDED}
+    return _worst({result.decision, *(c.decision for c in result.primary)} if result.primary else {_NONE})
+
+
+def _worst(decisions: Iterable[str]) -> ExitCode:
     codes = {_BY_DECISION.get(decision, ExitCode.ANSWERED) for decision in decisions}
     return next(code for code in _WORST_FIRST if code in codes)
-
-
-def _decisions(result: RunResult) -> set[Decision]:
-    decisions = {result.decision, *(v.decision for v in result.primary)}
-    if any(check.is_unsound for check in result.validity):
-        decisions.add(Decision.UNSOUND)
-    if not result.primary:
-        decisions.add(Decision.UNDECIDED)
-    return decisions

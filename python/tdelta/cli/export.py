@@ -9,7 +9,7 @@ import click
 from tdelta.cli.output import write_by
 
 
-@click.command(short_help="Write the trials of a run as CSV or JSON.")
+@click.command()
 @click.argument("run", default="last")
 @click.option(
     "--format",

@@ -11,8 +11,6 @@ from tdelta.cli.output import BadValue, color, drawn_progress, width, write
 from tdelta.cli.units import Typed
 from tdelta.design.factors import size_bytes
 from tdelta.messages import Refusal
-from tdelta.report.document import to_json
-from tdelta.report.floor import floor_document, floor_text
 from tdelta.session.values import Duration
 
 _KIBIBYTES = re.compile(r"(\d+)\s*[kK]")
@@ -56,7 +54,7 @@ def _page_bytes(word: str) -> int | None:
     return 1024 * int(match[1]) if match else size_bytes(word)
 
 
-@click.command(short_help="Measure what AES costs on this CPU.")
+@click.command()
 @click.option("--sizes", type=PageSizes(), metavar="SIZE,…", help="Pages to encrypt; k is KiB.  [4k,8k,16k,256k]")
 @click.option(
     "--algorithms",
@@ -80,6 +78,8 @@ def floor(as_json: bool, library: Path | None, **given: object) -> None:
     Example: tdelta floor --sizes 4k,16k
     """
     from tdelta.measure.floor import measure_floor
+    from tdelta.report.document import to_json
+    from tdelta.report.floor import floor_document, floor_text
 
     chosen = {name: value for name, value in given.items() if value is not None}
     path = None if library is None else str(library)

@@ -5,21 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from io import TextIOWrapper
 
 import click
 
-from tdelta import __version__, _native
-from tdelta.cli.analyze import analyze
-from tdelta.cli.calibrate import calibrate
-from tdelta.cli.contract import contract
-from tdelta.cli.engines import engines
+from tdelta import _native
+from tdelta.cli.commands import Commands
 from tdelta.cli.exit_codes import ExitCode
-from tdelta.cli.export import export
-from tdelta.cli.floor import floor
 from tdelta.cli.output import (
     BadValue,
     Mistyped,
@@ -30,17 +25,10 @@ from tdelta.cli.output import (
     silence,
     write,
 )
-from tdelta.cli.plan import plan
-from tdelta.cli.report import report
-from tdelta.cli.run import run
-from tdelta.cli.show import show
-from tdelta.cli.studies import studies
-from tdelta.cli.verify import verify
-from tdelta.driver import signals, sweep_all
+from tdelta.driver import signals
 from tdelta.errors import Defect, EnvironmentFault, Interrupted, TdeltaError, UsageError
 from tdelta.messages import Refusal
 from tdelta.panics import panic_words
-from tdelta.report.document import error_document, to_json
 
 _JSON = "--json"
 _NO_PROCESSES = Refusal.of("no-processes")
@@ -54,20 +42,50 @@ _BY_ERRNO = {
 _OF_PATHS = frozenset({errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP, errno.ENOTDIR})
 """What is wrong with a path that a user named, wherever it is first looked at."""
 
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_WHERE_TO_BEGIN = """\
+tdelta measures what encryption at rest costs a database. Where to begin:
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="tdelta", message="%(prog)s %(version)s")
-def cli() -> None:
+  tdelta run                     SQLite, plain against AES-256, in a minute and a half
+  tdelta run --database app.db   the same with your own SQLite file, which is only read
+  tdelta run --engine mariadb    with a server that tdelta starts and removes
+  tdelta engines                 what can be tested here, and what to install for more
+  tdelta analyze plain/ tde/     a verdict from results that you already have
+
+tdelta --help lists all commands, tdelta COMMAND --help explains one."""
+
+
+def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    """Print the version, whose reading takes longer than the rest of ``--help``."""
+    if wanted and not ctx.resilient_parsing:
+        from tdelta import __version__
+
+        click.echo(f"tdelta {__version__}")
+        ctx.exit()
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version and exit."
+)
+@click.pass_context
+def cli(ctx: click.Context) -> int | None:
     """What does encryption at rest cost this database: yes or no, how much, and how sure?
 
     Example: tdelta run
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(_WHERE_TO_BEGIN, err=True)
+        return ExitCode.USAGE
+    from tdelta.driver import sweep_all
+
     for folder in sweep_all():
         click.echo(f"removed {folder}, which a run left that was killed", err=True)
-
-
-for _command in (run, analyze, plan, calibrate, engines, studies, floor, show, report, export, verify, contract):
-    cli.add_command(_command)
+    return None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -78,6 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     signals.take()
     _native.without_memory(f"error: {Refusal.of('no-memory')}\n")
     as_json = _JSON in (sys.argv[1:] if arguments is None else arguments)
+    if as_json:
+        import_module("tdelta.report.document")  # now: nothing can be imported once files or memory have run out
     if arguments is not None:
         sys.exit(guarded(lambda: _run(arguments), as_json=as_json))
     try:
@@ -166,6 +186,8 @@ def _failed(failure: TdeltaError, error: BaseException, *, as_json: bool) -> int
         silence(sys.stdout)
     text = "\n".join((str(failure), *getattr(error, "__notes__", ())))
     if as_json and sys.stdout is not None:
+        from tdelta.report.document import error_document, to_json
+
         with suppress(OSError):
             write(to_json(error_document(failure.refusals, text, failure.exit_code)))
     return _say(text, failure.exit_code)
@@ -179,13 +201,13 @@ def _say(message: str, code: int) -> int:
 
 def _click_message(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
-    if isinstance(error, click.exceptions.NoArgsIsHelpError) and context is not None:
-        return f"expected a command\n\n{context.get_help()}"
     hint = f"\n{context.command_path} --help says more" if context is not None else ""
     return f"{error.format_message()}{hint}"
 
 
 def _defect_message(error: Exception) -> str:
     if os.environ.get("TDELTA_DEBUG"):
+        import traceback
+
         return f"a defect of tdelta\n{''.join(traceback.format_exception(error))}"
     return f"a defect of tdelta: {type(error).__name__}: {error}\nTDELTA_DEBUG=1 shows where it arose"

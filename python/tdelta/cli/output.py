@@ -7,20 +7,19 @@ import os
 import shutil
 import stat
 import sys
-import traceback
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, suppress
-from typing import TextIO
+from importlib import import_module
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from tdelta.cli.exit_codes import exit_code
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
-from tdelta.records import Event, RunResult
-from tdelta.report.document import document, to_json
-from tdelta.report.progress import progress
-from tdelta.report.terminal import DEFAULT_WIDTH, render
+
+if TYPE_CHECKING:
+    from tdelta.records import Event, RunResult
 
 _WIDEST = 120
 
@@ -28,13 +27,27 @@ _WIDEST = 120
 def show_result(result: RunResult, *, as_json: bool) -> int:
     """Write one run's answer to standard output; returns the exit code that goes with it."""
     code = exit_code(result)
-    text = to_json(document(result, code)) if as_json else render(result, width(), color=color())
-    write(text)
+    if as_json:
+        from tdelta.report.document import document, to_json
+
+        write(to_json(document(result, code)))
+    else:
+        from tdelta.report.terminal import render
+
+        write(render(result, width(), color=color()))
     return code
+
+
+def ready_to_show() -> None:
+    """Import what shows an answer before a run begins: later tdelta may have been replaced, or files have run out."""
+    import_module("tdelta.report.document")
+    import_module("tdelta.report.terminal")
 
 
 def drawn_progress() -> AbstractContextManager[Callable[[Event], None]]:
     """Within the block, what the observer sees is drawn on standard error as far as that can be drawn on."""
+    from tdelta.report.progress import progress
+
     return progress(sys.stderr, live=is_live(), color=can_draw())
 
 
@@ -101,7 +114,12 @@ class BadValue(click.BadParameter):
 def is_of_output(error: OSError) -> bool:
     """Whether it arose while something was written to a standard stream: a full disk, a terminal that is gone."""
     writers = (click.echo.__code__, write.__code__, write_by.__code__)
-    return any(frame.f_code in writers for frame, _line in traceback.walk_tb(error.__traceback__))
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code in writers:
+            return True
+        step = step.tb_next
+    return False
 
 
 def is_of_gone_terminal(error: OSError) -> bool:
@@ -136,6 +154,8 @@ def close_streams() -> None:
 
 def width() -> int:
     """Columns to lay text out for: the terminal's, at most 120; ``COLUMNS`` or 100 in a pipe."""
+    from tdelta.report.terminal import DEFAULT_WIDTH
+
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return min(_WIDEST, shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)
     return DEFAULT_WIDTH

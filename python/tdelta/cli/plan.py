@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tdelta.cli.output import BadValue, Mistyped, color, drawn_progress, typed_flags, width, write
 from tdelta.cli.run import request_of
 from tdelta.cli.units import Typed, click_options
-from tdelta.inference.planning import Asked
 from tdelta.messages import Refusal
 from tdelta.records import Metric
-from tdelta.records.prospects import Prospect
-from tdelta.report.document import to_json
-from tdelta.report.plan import plan_document, plan_text
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import studies
 from tdelta.session.values import Duration, Percent
+
+if TYPE_CHECKING:
+    from tdelta.inference.planning import Asked
+    from tdelta.records.prospects import Prospect
 
 _LEAST_ASSURANCE = 0.5
 _MOST_ASSURANCE = 0.99
@@ -27,7 +28,7 @@ _OF_STORED_RUNS = frozenset({"metric", "store"})
 """Options of a run that also go with stored runs."""
 
 
-@click.command(short_help="Say how long one must measure here.")
+@click.command()
 @click.argument("sources", nargs=-1, metavar="[RUN]...")
 @click.option(
     "--effect", "effects", type=Typed(Percent()), multiple=True, help="True overhead to be told; repeatable.  [a list]"
@@ -76,6 +77,10 @@ def plan(
 
     Example: tdelta plan --threads 4 --max-time 30m
     """
+    from tdelta.inference.planning import Asked
+    from tdelta.report.document import to_json
+    from tdelta.report.plan import plan_document, plan_text
+
     asked = Asked(
         effects=tuple(sorted(set(effects))),
         ropes=tuple(sorted(set(ropes))),

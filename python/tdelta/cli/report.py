@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tdelta.report.decision import DecisionBasis
 
 
-@click.command(short_help="Write the HTML page of a run.")
+@click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--compare", "is_comparison", is_flag=True, help="Set several RUNs side by side.")
 @click.option(

@@ -7,18 +7,15 @@ from pathlib import Path
 import click
 
 from tdelta.cli.exit_codes import ExitCode
-from tdelta.cli.output import Mistyped, color, drawn_progress, show_result, typed_flags, width, write
+from tdelta.cli.output import Mistyped, color, drawn_progress, ready_to_show, show_result, typed_flags, width, write
 from tdelta.cli.units import click_options
 from tdelta.messages import Refusal
-from tdelta.report.document import dry_run_document, to_json
-from tdelta.report.listings import dry_run_text
 from tdelta.session.request import OPTIONS, RunRequest
 
 _BESIDES_RESUME = frozenset({"resume_id", "store", "as_json"})
 
 
 @click.command(
-    short_help="Measure what encryption costs.",
     params=[click.Argument(["study"], required=False), *click_options(OPTIONS.values())],
 )
 @click.option(
@@ -55,6 +52,7 @@ def run(resume_id: str | None, dry_run: bool, as_json: bool, write_workload: Pat
 def _conduct(request: RunRequest, *, as_json: bool) -> int:
     from tdelta.session import conduct
 
+    ready_to_show()
     with drawn_progress() as observer:
         result = conduct(request, observer)
     return show_result(result, as_json=as_json)
@@ -63,6 +61,7 @@ def _conduct(request: RunRequest, *, as_json: bool) -> int:
 def _resume(run_id: str, given: dict[str, object], *, as_json: bool) -> int:
     from tdelta.session import resume
 
+    ready_to_show()
     store = given["store"]
     with drawn_progress() as observer:
         result = resume(run_id, store if isinstance(store, Path) else None, observer)
@@ -70,6 +69,8 @@ def _resume(run_id: str, given: dict[str, object], *, as_json: bool) -> int:
 
 
 def _dry_run(request: RunRequest, write_workload: Path | None, *, as_json: bool) -> int:
+    from tdelta.report.document import dry_run_document, to_json
+    from tdelta.report.listings import dry_run_text
     from tdelta.session import dry_run
 
     with drawn_progress() as observer:

@@ -9,7 +9,7 @@ import click
 from tdelta.cli.output import show_result
 
 
-@click.command(short_help="Repeat the answer of a run.")
+@click.command()
 @click.argument("run", default="last")
 @click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")

@@ -5,17 +5,17 @@ from __future__ import annotations
 import click
 
 from tdelta.cli.output import color, width, write
-from tdelta.report.document import to_json
-from tdelta.report.listings import studies_document, studies_text
 
 
-@click.command(short_help="List the built-in studies.")
+@click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON (docs/json.md).")
 def studies(as_json: bool) -> None:
     """List the built-in studies, each after a published experiment.
 
     Example: tdelta studies
     """
+    from tdelta.report.document import to_json
+    from tdelta.report.listings import studies_document, studies_text
     from tdelta.session.studies import studies as built_in
 
     found = built_in()

@@ -5,29 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tdelta.cli.output import color, drawn_progress, width, write
 from tdelta.errors import TdeltaError, UsageError
 from tdelta.messages import Refusal
-from tdelta.records import Event, Phase
-from tdelta.report.document import to_json
-from tdelta.report.quantities import amounts, counted
-from tdelta.report.verify import (
-    reading_exit_code,
-    readings_document,
-    readings_text,
-    run_document,
-    run_exit_code,
-    run_text,
-)
+
+if TYPE_CHECKING:
+    from tdelta.records import Event
 
 _QUIET_SECONDS = 1.0
 _STAGES = {"bytes": "reading", "search": "searching"}
 
 
-@click.command(short_help="Search files for plaintext, or show what a run's search found.")
+@click.command()
 @click.argument("target", metavar="PATH|RUN")
 @click.option(
     "--marker",
@@ -54,6 +47,8 @@ def verify(target: str, markers: tuple[str, ...], store: Path | None, as_json: b
 
 def _files(target: Path, texts: tuple[str, ...], *, as_json: bool) -> int:
     from tdelta.evidence.reading import parse_markers, read_files, regular_files
+    from tdelta.report.document import to_json
+    from tdelta.report.verify import reading_exit_code, readings_document, readings_text
 
     markers = parse_markers(texts)
     paths = regular_files(target)
@@ -68,6 +63,8 @@ def _files(target: Path, texts: tuple[str, ...], *, as_json: bool) -> int:
 
 
 def _run(run: str, store: Path | None, *, as_json: bool) -> int:
+    from tdelta.report.document import to_json
+    from tdelta.report.verify import run_document, run_exit_code, run_text
     from tdelta.store import Store
 
     try:
@@ -93,6 +90,9 @@ def _is_path(target: str) -> bool:
 
 def _told(observer: Callable[[Event], None], paths: tuple[Path, ...]) -> Callable[[str, int], None]:
     """Tells how far the reading is, once it takes longer than a moment."""
+    from tdelta.records import Phase
+    from tdelta.report.quantities import amounts, counted
+
     began = time.monotonic()
     total = sum(path.stat().st_size for path in paths if path.exists())
     what = f"{counted(len(paths), 'file')}, {amounts((total,), 'bytes')[0]}"

@@ -7,27 +7,42 @@ models are explained, with their measured error rates, in ``docs/statistics.md``
 costs and speaks in ratios; the unit of evidence is the trial in its block, never the transaction.
 """
 
-from tdelta.inference.decisions import decide, decide_gate, worst
-from tdelta.inference.judging import Judgement, gate_answered, judge, look
-from tdelta.inference.pictures import (
-    Density,
-    PairedRatios,
-    complete_blocks,
-    densities,
-    in_complete_blocks,
-    paired_ratios,
-)
-from tdelta.inference.serving import bottleneck, cache_cautions, server_measures
-from tdelta.inference.simulated import Held, held
-from tdelta.inference.stopping import (
-    LEAST_WIDTH,
-    enough,
-    gate_decided,
-    is_gate_look,
-    precise_enough,
-    target_width,
-    width,
-)
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tdelta.inference.decisions import decide, decide_gate, worst
+    from tdelta.inference.judging import Judgement, gate_answered, judge, look
+    from tdelta.inference.pictures import (
+        Density,
+        PairedRatios,
+        complete_blocks,
+        densities,
+        in_complete_blocks,
+        paired_ratios,
+    )
+    from tdelta.inference.serving import bottleneck, cache_cautions, server_measures
+    from tdelta.inference.simulated import Held, held
+    from tdelta.inference.stopping import (
+        LEAST_WIDTH,
+        enough,
+        gate_decided,
+        is_gate_look,
+        precise_enough,
+        target_width,
+        width,
+    )
+else:
+    from tdelta.lazily import found_in
+
+    __getattr__ = found_in(
+        __name__,
+        decisions=("decide", "decide_gate", "worst"),
+        judging=("Judgement", "gate_answered", "judge", "look"),
+        pictures=("Density", "PairedRatios", "complete_blocks", "densities", "in_complete_blocks", "paired_ratios"),
+        serving=("bottleneck", "cache_cautions", "server_measures"),
+        simulated=("Held", "held"),
+        stopping=("LEAST_WIDTH", "enough", "gate_decided", "is_gate_look", "precise_enough", "target_width", "width"),
+    )
 
 __all__ = [
     "LEAST_WIDTH",

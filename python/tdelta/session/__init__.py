@@ -4,10 +4,24 @@ Sits between what can be done (engines, driver, store) and what it means (infere
 tells an observer what happens as values (`tdelta.records.events`).
 """
 
-from tdelta.session.outlook import DryRun
-from tdelta.session.planning import Plan, plan
-from tdelta.session.preflight import dry_run
-from tdelta.session.request import RunRequest
-from tdelta.session.run import conduct, resume
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tdelta.session.outlook import DryRun
+    from tdelta.session.planning import Plan, plan
+    from tdelta.session.preflight import dry_run
+    from tdelta.session.request import RunRequest
+    from tdelta.session.run import conduct, resume
+else:
+    from tdelta.lazily import found_in
+
+    __getattr__ = found_in(
+        __name__,
+        outlook=("DryRun",),
+        planning=("Plan", "plan"),
+        preflight=("dry_run",),
+        request=("RunRequest",),
+        run=("conduct", "resume"),
+    )
 
 __all__ = ["DryRun", "Plan", "RunRequest", "conduct", "dry_run", "plan", "resume"]

@@ -22,7 +22,7 @@ from .running import ANSWERED, BRIEFLY, PATIENCE_SECONDS, Place, read_until, wor
 
 WITNESSED = f"""{BRIEFLY}
 import contextlib
-import tdelta.cli.output
+import tdelta.report.progress
 from tdelta.cli.main import main
 from tdelta.records import TrialDone
 
@@ -35,7 +35,7 @@ def witness(stream, **_):
             print("trial", *told, file=stream, flush=True)
     yield tell
 
-tdelta.cli.output.progress = witness
+tdelta.report.progress.progress = witness
 main()
 """
 RUNS = draws(1, 6)

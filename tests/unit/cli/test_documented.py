@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 import pytest
 
-from tdelta.cli.main import cli
+from tdelta.cli.commands import entries
 from tdelta_option_tables import generated
 
 DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
+COMMANDS = {entry.name: entry for entry in entries()}
 
 
 def sections() -> dict[str, str]:
@@ -19,12 +20,12 @@ def sections() -> dict[str, str]:
 
 
 def test_every_command_is_documented_and_no_other() -> None:
-    assert set(sections()) == {"", *cli.commands}
+    assert set(sections()) == {"", *COMMANDS}
 
 
-@pytest.mark.parametrize("name", cli.commands)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_a_command_is_documented_and_no_other(name: str) -> None:
-    options = {o for p in cli.commands[name].params if isinstance(p, click.Option) for o in p.opts}
+    options = {o for p in COMMANDS[name].load().params if isinstance(p, click.Option) for o in p.opts}
     section = sections()[name]
     listed = re.findall(r"^As for [^.]*\.$", section, re.MULTILINE)
     documented = re.findall(r"^\| `(--[a-z-]+)", section, re.MULTILINE)
@@ -34,14 +35,14 @@ def test_every_option_of_a_command_is_documented_and_no_other(name: str) -> None
 
 @pytest.mark.parametrize("name", ["run", "show", "export", "verify"])
 def test_the_arguments_of_a_command_are_documented(name: str) -> None:
-    arguments = [p.human_readable_name for p in cli.commands[name].params if isinstance(p, click.Argument)]
+    arguments = [p.human_readable_name for p in COMMANDS[name].load().params if isinstance(p, click.Argument)]
     assert all(f"[{argument}]" in sections()[name] for argument in arguments)
 
 
 @pytest.mark.parametrize("line", re.findall(r"^    tdelta (.+)$", DOCS.read_text(encoding="utf-8"), re.MULTILINE))
 def test_every_example_parses(line: str) -> None:
     name, *words = line.split()
-    cli.commands[name].make_context(name, words)
+    COMMANDS[name].load().make_context(name, words)
 
 
 def test_the_options_of_a_run_are_documented_as_they_are_declared() -> None:

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
 import tdelta.engines.catalogue
+import tdelta.session.studies
 from tdelta.engines.profile import EngineInfo
 
 from .calling import call
@@ -30,9 +30,7 @@ STUDY = SimpleNamespace(
 @pytest.fixture(autouse=True)
 def lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tdelta.engines.catalogue, "catalogue", lambda *_given: (ENGINE,), raising=False)
-    module = ModuleType("tdelta.session.studies")
-    module.studies = lambda: (STUDY,)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "tdelta.session.studies", module)
+    monkeypatch.setattr(tdelta.session.studies, "studies", lambda: (STUDY,))
 
 
 @pytest.mark.parametrize(("command", "name"), [("engines", "sqlite"), ("studies", "order-entry")])

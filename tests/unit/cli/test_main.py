@@ -11,7 +11,8 @@ import click
 import pytest
 
 from tdelta import __version__
-from tdelta.cli.main import cli, guarded, main
+from tdelta.cli.commands import entries
+from tdelta.cli.main import guarded, main
 from tdelta.errors import Defect, UsageError, WorkloadError
 from tdelta.messages import Refusal
 
@@ -32,7 +33,7 @@ def test_the_version_is_told() -> None:
 def test_without_a_command_the_help_is_shown_as_a_usage_error() -> None:
     done = call()
     assert done.code == 2
-    assert "Commands:" in done.err
+    assert "tdelta run" in done.err
 
 
 def test_an_unknown_command_is_a_usage_error() -> None:
@@ -41,7 +42,7 @@ def test_an_unknown_command_is_a_usage_error() -> None:
     assert done.err.startswith("error: No such command 'frobnicate'")
 
 
-@pytest.mark.parametrize("name", cli.commands)
+@pytest.mark.parametrize("name", [entry.name for entry in entries()])
 def test_every_command_has_help_with_an_example(name: str) -> None:
     done = call(name, "--help")
     assert done.code == 0
@@ -173,6 +174,17 @@ def test_what_could_not_be_tidied_up_is_told_with_what_went_wrong(capsys: pytest
     assert guarded(interrupted) == 130
     told = capsys.readouterr().err
     assert told == "error: it went wrong\nschema x is left there\nerror: interrupted\nschema y is left there\n"
+
+
+def test_what_an_interrupted_command_could_not_tidy_up_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        stop = KeyboardInterrupt()
+        stop.add_note("schema y is left there")
+        raise stop
+
+    monkeypatch.setattr("tdelta.engines.catalogue.catalogue", interrupted)
+    done = call("engines")
+    assert (done.code, done.out, done.err) == (130, "", "error: interrupted\nschema y is left there\n")
 
 
 def test_every_command_removes_what_a_killed_run_left_and_says_so(

@@ -1,0 +1,123 @@
+"""The commands, each in one row. A command's module is imported when the command runs, or when its own help is shown.
+
+`tdelta --help`, `tdelta man`, shell completion and docs/commands.md list what stands here. A command is a module of
+`tdelta.cli` with a click command of the same name in it, and one row; CONTRIBUTING.md has the steps.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+
+import click
+
+from tdelta.errors import Interrupted
+from tdelta.messages import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One command.
+
+    Attributes:
+        name: what is typed.
+        about: its line in ``tdelta --help``.
+        module: its module in `tdelta.cli`, in which the click command has the module's name. The command's name where
+            that can be a module's.
+    """
+
+    name: str
+    about: str
+    module: str = ""
+
+    def load(self) -> click.Command:
+        """The command, its module imported."""
+        module = self.module or self.name
+        found = getattr(import_module(f"tdelta.cli.{module}"), module)
+        assert isinstance(found, click.Command)  # noqa: S101 - a row that names something else is a defect
+        return found
+
+
+SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
+    (
+        "Measure",
+        (
+            Entry("run", "Measure what encryption costs."),
+            Entry("plan", "Say how long a run must measure here."),
+            Entry("calibrate", "Show what this instrument can detect on this machine."),
+            Entry("floor", "Measure what AES costs on this CPU."),
+        ),
+    ),
+    (
+        "Read answers",
+        (
+            Entry("show", "Show the answer of a run again."),
+            Entry("report", "Write the HTML page of a run."),
+            Entry("export", "Write the trials of a run as CSV or JSON."),
+        ),
+    ),
+    (
+        "Results and files that you already have",
+        (
+            Entry("analyze", "Judge results of other tools."),
+            Entry("verify", "Search files for plaintext, or show what a run's search found."),
+        ),
+    ),
+    (
+        "What there is",
+        (
+            Entry("engines", "List what can be tested here, and what to install."),
+            Entry("studies", "List the built-in studies."),
+        ),
+    ),
+    (
+        "For developers",
+        (Entry("contract", "Try every ability of an adapter on two of your own servers."),),
+    ),
+)
+"""The commands under the headings of ``tdelta --help``."""
+
+
+def entries() -> Iterator[Entry]:
+    """Every command, in the order of ``tdelta --help``."""
+    for _heading, listed in SECTIONS:
+        yield from listed
+
+
+class Commands(click.Group):
+    """A group whose commands are those of the table, imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the table's order."""
+        return [*(entry.name for entry in entries()), *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported now; None where there is none."""
+        found = next((entry for entry in entries() if entry.name == cmd_name), None)
+        return super().get_command(ctx, cmd_name) if found is None else found.load()
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command. Ctrl-C, also while its modules are imported, is an error with what could not be tidied up.
+
+        Raises:
+            Interrupted: the user, or the system, asked for an end.
+        """
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            interrupted = Interrupted(Refusal.of("interrupted"))
+            for note in getattr(stop, "__notes__", ()):
+                interrupted.add_note(note)
+            if sys.stderr.isatty():
+                click.echo(err=True)  # ends the line of the terminal's ^C
+            raise interrupted from stop
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands under their headings, without importing any."""
+        del ctx
+        widest = max(len(entry.name) for entry in entries())
+        for heading, listed in SECTIONS:
+            with formatter.section(heading):
+                formatter.write_dl([(entry.name.ljust(widest), entry.about) for entry in listed])
