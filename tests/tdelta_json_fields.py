@@ -77,6 +77,21 @@ _OWN_SERVERS: Hints = {
     "assumed": bool,
     "differences": tuple[SettingDifference, ...],
 }
+_STORED_RUN: Hints = {
+    "run_id": str,
+    "created_unix_seconds": float,
+    "kind": str,
+    "status": str,
+    "at_work": bool,
+    **dict.fromkeys(("study", "engine", "workload"), str),
+    "labels": _TEXTS,
+    "note": str,
+    "decision": Decision | None,
+    "ratios": tuple[float, ...],
+    "trials": int,
+    "size_bytes": int,
+}
+_DAMAGED: Hints = {"run_id": str, "fault": str}
 _SETTINGS: Hints = {
     **dict.fromkeys(("study", "engine", "workload"), str),
     "conditions": [{"role": str, "stratum": int, "levels": Condition}],
@@ -112,6 +127,16 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
         {"faults": _TEXTS, "refusals": tuple[Refusal, ...], **_CAUTIONS},
     ),
     "tdelta.engines/1": ({"schema": str, "engines": tuple[EngineInfo, ...]},),
+    "tdelta.runs/1": (
+        {
+            "schema": str,
+            "store": str,
+            "runs": [_STORED_RUN],
+            "aside": {"pilot": int, "calibration": int, "opened": int},
+            "damaged": [_DAMAGED],
+        },
+    ),
+    "tdelta.runs-removed/1": ({"schema": str, "removed": bool, "compacted": bool, "runs": [{}], "damaged": [{}]},),
     "tdelta.studies/1": (
         {"schema": str},
         {

@@ -136,6 +136,21 @@ def remove_abandoned(folder: Path) -> bool:
     return True
 
 
+def is_owned(base: Path, run_id: str) -> bool:
+    """Whether a living process has the folder of this run's twins in ``base``."""
+    try:
+        descriptor = os.open(base / f"{_PREFIX}{run_id}" / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def is_of_a_run(folder: Path) -> bool:
     """Whether this is a run's folder, its owner living or not; also one that went with its run and was made again.
 

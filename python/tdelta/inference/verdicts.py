@@ -32,7 +32,9 @@ from tdelta.inference.posterior import (
     truncated_at_no_change,
 )
 from tdelta.messages import Reason
-from tdelta.records import ALL, Condition, Decision, Estimate, Metric, Role, RunSettings, Verdict
+from tdelta.records import Condition, Decision, Estimate, Metric, Role, RunSettings, Verdict
+
+ALL_TRANSACTIONS = "all"
 
 _MOST_FITS = 60
 """Of rounds times conditions: in longer runs only the extreme rounds are left out, since fitting takes its time."""
@@ -93,7 +95,7 @@ def _verdict(
         condition=condition,
         baseline=fitted.panel.baseline,
         metric=metric,
-        transaction=ALL,
+        transaction=ALL_TRANSACTIONS,
         unit=metric.unit,
         baseline_value=fitted.baseline_value,
         condition_value=fitted.baseline_value * estimate.median,
@@ -256,7 +258,7 @@ def _without_data(condition: Condition, baseline: Condition, settings: RunSettin
         condition=condition,
         baseline=baseline,
         metric=settings.metric,
-        transaction=ALL,
+        transaction=ALL_TRANSACTIONS,
         unit=settings.metric.unit,
         baseline_value=0.0,
         condition_value=0.0,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
+
+_START_TICKS = 19
+"""Where ``starttime`` stands in /proc/PID/stat behind the name, which is field 2 (proc_pid_stat(5))."""
 
 
 def read_text(path: Path) -> str | None:
@@ -24,6 +29,24 @@ def parse_meminfo(text: str) -> dict[str, int]:
             case [kibibytes, "kB"] if kibibytes.isdigit():
                 sizes[name.strip()] = int(kibibytes) * 1024
     return sizes
+
+
+def process_mark(pid: int | None = None, root: Path = Path("/")) -> str | None:
+    """What distinguishes a process from any that ever had its number: a digest of its boot and of when it began.
+
+    Args:
+        pid: the process; this one if None.
+        root: where ``proc`` is.
+
+    Returns:
+        None where there is no such process, or the kernel does not say.
+    """
+    boot = read_text(root / "proc/sys/kernel/random/boot_id")
+    stat = read_text(root / "proc" / str(os.getpid() if pid is None else pid) / "stat")
+    fields = (stat or "").rpartition(")")[2].split()  # a program's name may hold blanks and brackets
+    if not boot or len(fields) <= _START_TICKS:
+        return None
+    return hashlib.sha256(f"{boot} {fields[_START_TICKS]}".encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,13 +174,13 @@ class DecisionBasis:
 def newest_of_each_kind(store: Store) -> tuple[str, ...]:
     """The ids of finished runs about the engine of the newest, of each study and workload or database the newest.
 
-    Runs of calibrations and such without an encrypted twin are left out; empty where no run is left.
+    Pilots, runs of calibrations, opened packs, and runs without an encrypted twin are left out; empty if none is left.
     """
-    parts = store.parts_of_calibrations()
+    others = store.kinds()
     found: dict[tuple[str, ...], str] = {}
     engine = None
     for run in store.runs():
-        if run.status is not RunStatus.DONE or run.run_id in parts:
+        if run.status is not RunStatus.DONE or run.run_id in others:
             continue
         settings = store.settings(run.run_id)
         if engine not in (None, run.engine) or not any(_is_about_encryption(c) for c in settings.conditions):
@@ -199,8 +199,7 @@ def stored(store: Store, run_ids: Iterable[str]) -> tuple[StoredRun, ...]:
         UnknownName: the store lacks one.
         StoreError: one has no result yet.
     """
-    created = {run.run_id: run.created_unix_seconds for run in store.runs()}
-    return tuple(StoredRun(store.result(run_id), created[run_id]) for run_id in run_ids)
+    return tuple(StoredRun(store.result(run_id), store.summary(run_id).created_unix_seconds) for run_id in run_ids)
 
 
 def decide(runs: Sequence[StoredRun]) -> DecisionBasis:

@@ -34,13 +34,14 @@ from tdelta.records import (
     RunSettings,
     Trial,
 )
+from tdelta.records.kept import RunKind
 from tdelta.session.clock import Clock
 from tdelta.session.context import Observer
 from tdelta.session.request import RunRequest
 from tdelta.session.run import conduct
 from tdelta.session.state import RunState
 from tdelta.store import Store
-from tdelta.store.calibrations import add_calibration, fresh_calibration_id, mark_part
+from tdelta.store.calibrations import add_calibration, fresh_calibration_id
 
 PLANTED = (0.05,)
 ROUNDS_PER_RUN = 3
@@ -146,6 +147,7 @@ def _run_all(
             result = conduct(
                 _of_series(request, number, clock.left()),
                 _noting(starts, observer, now),
+                kind=RunKind.CALIBRATION,
                 make_twins=make_twins,
                 now=now,
             )
@@ -159,8 +161,6 @@ def _run_all(
                 raise
             series.interrupted = True
             break
-        with Store.open(request.where.store) as store:
-            mark_part(store, result.settings.run_id)
         series.interrupted = result.interrupted
         if not result.interrupted:
             series.results.append(result)

@@ -20,6 +20,7 @@ from tdelta.errors import StoreError, TimeFault, UsageError
 from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect, teaches
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings, Trial
+from tdelta.records.kept import RunKind
 from tdelta.records.prospects import Prospect
 from tdelta.session.planning import check, plan
 from tdelta.session.request import RunRequest
@@ -132,7 +133,7 @@ def _conduct_pilot(
     conduct_with: tuple[MakeTwins | None, Callable[[], float]],
 ) -> list[RunResult]:
     """A run of identical twins for each length of trial, the time shared out evenly among those to come."""
-    make_twins, now = conduct_with
+    _, now = conduct_with
     began, results = now(), list[RunResult]()
     multiples = (1,) if keeps_trial or request.work.cold else _SERVER_MULTIPLES if request.is_served else _MULTIPLES
     for number, multiple in enumerate(multiples):
@@ -143,7 +144,7 @@ def _conduct_pilot(
         observer(Phase("pilot", f"identical twins, trials of {length:g} s ({number + 1} of {len(multiples)})"))
         pilot = _of_identical_twins(request, length, left / (len(multiples) - number))
         try:
-            results.append(conduct(pilot, _without_rounds(observer), make_twins=make_twins, now=now))
+            results.append(_piloted(pilot, observer, conduct_with))
             if results[-1].interrupted:
                 raise KeyboardInterrupt
         except TimeFault as fault:
@@ -158,6 +159,13 @@ def _conduct_pilot(
                 stopped.add_note(f"what the pilot measured is kept: {words}")
             raise
     return results
+
+
+def _piloted(
+    request: RunRequest, observer: Callable[[Event], None], conduct_with: tuple[MakeTwins | None, Callable[[], float]]
+) -> RunResult:
+    make_twins, now = conduct_with
+    return conduct(request, _without_rounds(observer), kind=RunKind.PILOT, make_twins=make_twins, now=now)
 
 
 def _of_identical_twins(request: RunRequest, trial_seconds: float, max_seconds: float) -> RunRequest:

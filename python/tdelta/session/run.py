@@ -22,6 +22,7 @@ from tdelta.inference import enough, gate_answered, judge, look
 from tdelta.measure import library_versions, machine_facts
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Look, Phase, RunPlanned, RunResult
+from tdelta.records.kept import RunKind
 from tdelta.session.answer import Ending, assemble
 from tdelta.session.calibrated import key_of, with_calibration
 from tdelta.session.clock import Clock, Interruption, interruptible
@@ -30,6 +31,7 @@ from tdelta.session.collectors.checks import Checks
 from tdelta.session.context import Observer, Ready, RunContext
 from tdelta.session.ground import grounded
 from tdelta.session.housing import Housing
+from tdelta.session.keeping import first_facts, mark_sitting
 from tdelta.session.pace import Stage
 from tdelta.session.planning import Plan, plan
 from tdelta.session.preflight import check_room, time_caution, with_bb_twin
@@ -44,6 +46,7 @@ def conduct(
     request: RunRequest,
     observer: Observer,
     *,
+    kind: RunKind = RunKind.RUN,
     make_twins: MakeTwins | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> RunResult:
@@ -54,6 +57,7 @@ def conduct(
     Args:
         request: what was asked.
         observer: told what happens.
+        kind: what the run is for, which is stored with it.
         make_twins: makes the run's twins in the engine's place, as tests do.
         now: the clock, seconds.
 
@@ -74,7 +78,7 @@ def conduct(
             machine, versions = machine_facts(made.base), library_versions() | made.engine.versions()
             key = key_of(made, machine)
             made = with_calibration(made, key, store)
-            store.create_run(made.settings, machine, versions)
+            store.create_run(made.settings, machine, versions, first_facts(made.request, kind))
             state = RunState(key=key)
             _keep_work(made, store, state)
             with ground.entered():
@@ -113,6 +117,7 @@ def resume(
         _require_same_versions(found, store.versions(found))
         clock = Clock(request.decision.max_seconds, now)
         with interruptible(Interruption(), clock, clock.fault), grounded(request, found, observer) as ground:
+            mark_sitting(store, found)
             made = dataclasses.replace(plan(request, found, ground.source, ground.servers), settings=settings)
             state = RunState.of(store, found)
             if state.fingerprint not in (None, made.fingerprint()):

@@ -17,14 +17,15 @@ from tdelta.design import parse_vary
 from tdelta.design.factors import SHARE_FACTORS, share_of_percent, size_bytes
 from tdelta.messages import Refusal
 from tdelta.records import Level
+from tdelta.records.kept import label_fault
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _PERCENT = re.compile(rf"{_NUMBER}\s*%")
-_DURATION_PART = re.compile(rf"{_NUMBER}\s*(ms|s|min|m|h)")
+_DURATION_PART = re.compile(rf"{_NUMBER}\s*(ms|s|min|m|h|d)")
 _RESPONSE_TIME = re.compile(rf"{_NUMBER}\s*(us|µs|μs|ms|s)")
 _ROUNDS = re.compile(r"(\d+)(?:\.\.(\d+)?)?")
 _EXPONENTS = {"us": "e-6", "µs": "e-6", "μs": "e-6", "ms": "e-3", "s": ""}
-_SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _SIZES = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 _MINUTE = 60.0
@@ -307,3 +308,37 @@ class Factors(Value):
 
     def _level(self, factor: str, level: object) -> str:
         return Percent().write(level) if factor in SHARE_FACTORS else str(level)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels(Value):
+    """What runs are called by beside their ids, each typed with a flag of its own."""
+
+    metavar: str = "LABEL"
+    is_repeated: bool = True
+
+    def parse(self, text: str) -> str:
+        """One label."""
+        if (fault := label_fault(text)) is not None:
+            raise ValueError(fault)
+        return text
+
+    def gathered(self, parsed: Any) -> tuple[str, ...]:
+        """All of them, each once."""
+        return tuple(dict.fromkeys(parsed))
+
+    def taken(self, value: Any) -> Any:
+        """Any sequence."""
+        return (value,) if isinstance(value, str) else tuple(value)
+
+    def to_json(self, value: Any) -> list[str]:
+        """A list."""
+        return list(value)
+
+    def from_json(self, value: Any) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(value)
+
+    def texts(self, value: Any) -> list[str | None]:
+        """Each."""
+        return list(value)

@@ -4,14 +4,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tdelta.store.codec import decode, encode
-    from tdelta.store.store import RunStatus, RunSummary, Store, default_path
+    from tdelta.store.places import default_path
+    from tdelta.store.store import Store
+    from tdelta.store.summaries import RunStatus, RunSummary
 else:
     from tdelta.lazily import found_in
 
     __getattr__ = found_in(
         __name__,
         codec=("decode", "encode"),
-        store=("RunStatus", "RunSummary", "Store", "default_path"),
+        places=("default_path",),
+        store=("Store",),
+        summaries=("RunStatus", "RunSummary"),
     )
 
 __all__ = ["RunStatus", "RunSummary", "Store", "decode", "default_path", "encode"]

@@ -9,7 +9,7 @@ from tdelta.records import CalibrationKey, MachineCalibration
 from tdelta.store.codec import dumps, encode, loads
 from tdelta.store.faults import decoding
 from tdelta.store.seals import CALIBRATION, seal
-from tdelta.store.store import PART_OF, Store
+from tdelta.store.store import Store
 
 
 def key_digest(key: CalibrationKey) -> str:
@@ -40,15 +40,6 @@ def add_calibration(store: Store, calibration: MachineCalibration) -> None:
             (*cells, key_digest(key), dumps(calibration)),
         )
         seal(db, CALIBRATION, calibration.calibration_id)
-
-
-def mark_part(store: Store, run_id: str) -> None:
-    """Mark a run as a part of a calibration, so that ``last`` passes it over.
-
-    Raises:
-        StoreError: the store has no such run.
-    """
-    store.put_fact(run_id, PART_OF, True)
 
 
 def newest_calibration(store: Store, key: CalibrationKey, *, since_unix_seconds: float) -> MachineCalibration | None:

@@ -107,7 +107,7 @@ def write_json(store: Store, run_id: str, destination: Destination) -> None:
 
 def _json_head(store: Store, run_id: str) -> dict[str, object]:
     settings = store.settings(run_id)
-    (summary,) = (run for run in store.runs() if run.run_id == run_id)
+    summary = store.summary(run_id)
     return {
         "schema": JSON_SCHEMA,
         "run_id": run_id,

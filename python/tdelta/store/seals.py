@@ -42,11 +42,30 @@ def is_broken(db: sqlite3.Connection, kind: str, *key: object) -> bool:
     return kept is not None and kept[0] != _digest(db, kind, key)
 
 
-def unseal(db: sqlite3.Connection, run_id: str) -> None:
-    """Forget the seals of a run without trials."""
-    db.execute(
-        "DELETE FROM seals WHERE part = ? OR part LIKE ? || '%'", (_part(RUN, (run_id,)), _part(FACT, (run_id,)))
-    )
+def delete(db: sqlite3.Connection, run_id: str) -> None:
+    """Remove a run with its trials, their histograms, its facts and the seals of all that.
+
+    Not by cascades alone: they go by indexes, which may be damaged where the rows are not.
+    """
+    of_run = "SELECT trial FROM trials NOT INDEXED WHERE run_id = ?"
+    _unseal(db, run_id)
+    db.execute(f"DELETE FROM histograms WHERE trial IN ({of_run})", (run_id,))
+    for table in ("trials", "run_facts", "runs"):
+        db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
+
+
+def _unseal(db: sqlite3.Connection, run_id: str) -> None:
+    """Forget the seals of a run, of its facts and of its trials, while these are still there."""
+    trials = [trial for (trial,) in db.execute("SELECT trial FROM trials NOT INDEXED WHERE run_id = ?", (run_id,))]
+    keys = [key for (key,) in db.execute("SELECT key FROM run_facts WHERE run_id = ?", (run_id,))]
+    parts = [_part(kind, (trial,)) for trial in trials for kind in (TRIAL, HISTOGRAMS)]
+    parts += [_part(RUN, (run_id,)), *(_part(FACT, (run_id, key)) for key in keys)]
+    db.executemany("DELETE FROM seals WHERE part = ?", ((part,) for part in parts))
+
+
+def unseal_fact(db: sqlite3.Connection, run_id: str, key: str) -> None:
+    """Forget the seal of one fact."""
+    db.execute("DELETE FROM seals WHERE part = ?", (_part(FACT, (run_id, key)),))
 
 
 def _part(kind: str, key: tuple[object, ...]) -> str:

@@ -14,27 +14,28 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import secrets
 import shlex
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 from tdelta.errors import StoreError, UnknownName, UsageError
 from tdelta.inputs import require_regular
 from tdelta.messages import Refusal
-from tdelta.records import Decision, RunResult, RunSettings, Trial
+from tdelta.records import RunResult, RunSettings, Trial
+from tdelta.records.kept import LAST, RunKind
 from tdelta.store.codec import dumps, loads
 from tdelta.store.faults import changed, decoding, not_a_store, told, too_new
+from tdelta.store.kinds import KIND, LABELS, NOTE, PART_OF
 from tdelta.store.older import modern
+from tdelta.store.places import default_path, make_private
 from tdelta.store.rows import MEASURED_COLUMNS, TRIAL_COLUMNS, trial_of, trial_row
-from tdelta.store.seals import FACT, HISTOGRAMS, RUN, TRIAL, is_broken, seal, unseal
+from tdelta.store.seals import FACT, HISTOGRAMS, RUN, TRIAL, delete, is_broken, seal, unseal_fact
+from tdelta.store.summaries import RUNS_NAMED, RunStatus, RunSummary, answered, fits, some
 
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
@@ -42,51 +43,12 @@ APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 SCHEMA_VERSION = 7
 """The version of ``schema.sql``, kept in ``PRAGMA user_version``."""
 
-PART_OF = "part of a calibration"
-"""The fact that marks a run of `tdelta calibrate`."""
-
 BUSY_SECONDS = 30.0
 """How long to wait for another tdelta that is writing to the same store."""
 
+NO_FACTS: Mapping[str, object] = MappingProxyType({})
+
 _LETTERS = "bcdfghjkmnpqrstvwxz"  # neither vowels (no words) nor l (no mistaken 1)
-_RUNS_NAMED = 10  # how many recent runs an error names
-
-
-class RunStatus(StrEnum):
-    """Where a run stands. One that was killed stays ``running`` until it is resumed."""
-
-    PLANNED = "planned"
-    RUNNING = "running"
-    DONE = "done"
-    INTERRUPTED = "interrupted"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """One line of the list of runs. ``decision`` is None until the run has a result."""
-
-    run_id: str
-    created_unix_seconds: float
-    status: RunStatus
-    study: str
-    engine: str
-    workload: str
-    trials: int
-    decision: Decision | None
-
-
-def default_path() -> Path:
-    """Where the store is: ``TDELTA_STORE``, else ``tdelta/runs.sqlite`` in the XDG data folder.
-
-    A relative ``XDG_DATA_HOME`` is ignored, as the XDG Base Directory Specification asks.
-    """
-    if named := os.environ.get("TDELTA_STORE"):
-        return Path(named)
-    data_home = Path(os.environ.get("XDG_DATA_HOME", ""))
-    if not data_home.is_absolute():
-        data_home = Path.home() / ".local" / "share"
-    return data_home / "tdelta" / "runs.sqlite"
 
 
 class Store:
@@ -118,7 +80,7 @@ class Store:
         if must_exist and not where.exists():
             raise UsageError(Refusal.of("no-store", store=str(where)))
         with told(where):
-            _make_private(where)
+            make_private(where)
             with contextlib.suppress(FileNotFoundError):  # it could not be made: SQLite says what is wrong
                 require_regular(where)
             db = sqlite3.connect(where, timeout=BUSY_SECONDS, isolation_level=None)
@@ -155,8 +117,14 @@ class Store:
             if run_id not in taken:
                 return run_id
 
-    def create_run(self, settings: RunSettings, machine: Mapping[str, object], versions: Mapping[str, str]) -> None:
-        """Enter a run as ``planned``, under ``settings.run_id``.
+    def create_run(
+        self,
+        settings: RunSettings,
+        machine: Mapping[str, object],
+        versions: Mapping[str, str],
+        facts: Mapping[str, object] = NO_FACTS,
+    ) -> None:
+        """Enter a run as ``planned``, under ``settings.run_id``, with the facts that it has from its beginning.
 
         Raises:
             StoreError: the store has a run of that id already.
@@ -168,16 +136,15 @@ class Store:
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (*cells, dumps(settings), dumps(machine), dumps(versions)),
             )
+            for key, value in facts.items():
+                _put(db, settings.run_id, key, value)
             seal(db, RUN, settings.run_id)
 
     def forget(self, run_id: str) -> None:
         """Remove a run that has no trials, with its facts; one that has some stays."""
         with self._transaction() as db:
             if not db.execute("SELECT 1 FROM trials WHERE run_id = ?", (run_id,)).fetchone():
-                unseal(db, run_id)
-            empty = "run_id = ? AND NOT EXISTS (SELECT 1 FROM trials WHERE run_id = ?)"
-            db.execute(f"DELETE FROM run_facts WHERE {empty}", (run_id, run_id))
-            db.execute(f"DELETE FROM runs WHERE {empty}", (run_id, run_id))
+                delete(db, run_id)
 
     def set_status(self, run_id: str, status: RunStatus) -> None:
         """Say where a run stands. Raises ``UnknownName`` for an id the store does not have."""
@@ -281,10 +248,14 @@ class Store:
             StoreError: the store has no such run.
         """
         with self._transaction() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO run_facts (run_id, key, value) VALUES (?, ?, ?)", (run_id, key, dumps(value))
-            )
-            seal(db, FACT, run_id, key)
+            _put(db, run_id, key, value)
+            seal(db, RUN, run_id)
+
+    def drop_fact(self, run_id: str, key: str) -> None:
+        """Remove a fact of a run; one that is not there is gone already."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM run_facts WHERE run_id = ? AND key = ?", (run_id, key))
+            unseal_fact(db, run_id, key)
             seal(db, RUN, run_id)
 
     def get_fact(self, run_id: str, key: str) -> Any:
@@ -302,23 +273,63 @@ class Store:
         with decoding(self.path):
             return {key: json.loads(value) for key, value in rows}
 
+    def facts_named(self, key: str) -> dict[str, Any]:
+        """A fact of all runs that have it, by their ids."""
+        rows = self._query("SELECT run_id, value FROM run_facts WHERE key = ?", (key,))
+        for run_id, _ in rows:
+            self._require(FACT, run_id, key)
+        with decoding(self.path):
+            return {run_id: json.loads(value) for run_id, value in rows}
+
+    def run_ids(self) -> tuple[str, ...]:
+        """The ids of all runs, the newest first."""
+        return tuple(self._run_ids())
+
+    def require(self, run_id: str) -> None:
+        """Raise ``UnknownName`` for an id the store does not have."""
+        if run_id not in self._run_ids():
+            raise self._unknown(run_id)
+
     def runs(self) -> tuple[RunSummary, ...]:
         """Every run, the newest first."""
-        rows = self._query(
-            "SELECT run_id, created_unix_seconds, status, settings, result,"
-            " (SELECT count(*) FROM trials WHERE trials.run_id = runs.run_id) FROM runs ORDER BY number DESC"
-        )
-        for run_id in self._run_ids():
-            self._require(RUN, run_id)
+        return tuple(map(self.summary, self._run_ids()))
+
+    def summary(self, run_id: str) -> RunSummary:
+        """One line of the list of runs. Raises ``UnknownName`` for an id the store does not have."""
+        settings = self.settings(run_id)
+        columns = "created_unix_seconds, result, (SELECT count(*) FROM trials WHERE trials.run_id = runs.run_id)"
+        ((created, result, trials),) = self._query(f"SELECT {columns} FROM runs WHERE run_id = ?", (run_id,))
+        facts = {key: self.get_fact(run_id, key) for key in (KIND, PART_OF, LABELS, NOTE)}
         with decoding(self.path):
-            return tuple(_summary(*row) for row in rows)
+            decision, overheads = answered(result)
+            return RunSummary(
+                run_id=run_id,
+                created_unix_seconds=float(created),
+                status=self.status(run_id),
+                study=settings.study,
+                engine=settings.engine,
+                workload=settings.workload,
+                trials=trials,
+                decision=decision,
+                overheads=overheads,
+                kind=RunKind.CALIBRATION if facts[PART_OF] else RunKind(facts[KIND] or RunKind.RUN),
+                labels=tuple(map(str, facts[LABELS] or ())),
+                note=str(facts[NOTE] or ""),
+            )
+
+    def kinds(self) -> dict[str, RunKind]:
+        """What each run is for that nobody asked for by itself, by its id."""
+        parts = dict.fromkeys(self.facts_named(PART_OF), RunKind.CALIBRATION)
+        with decoding(self.path):
+            return parts | {run_id: RunKind(kind) for run_id, kind in self.facts_named(KIND).items()}
 
     def resolve(self, text: str) -> str:
         """Find the run that a user means.
 
         Args:
-            text: ``last`` (runs of calibrations aside), a run's id, or the beginning of its id or of the letters after
-                its date.
+            text: ``last`` (the newest run that was asked for by itself: no pilot, no part of a calibration, none that
+                was opened from a pack), a run's id, a label that one run has, or the beginning of an id or of the
+                letters after its date.
 
         Raises:
             UnknownName: no run fits; names the newest ones.
@@ -327,15 +338,17 @@ class Store:
         newest_first = self._run_ids()
         if not newest_first:
             raise UsageError(Refusal.of("store-without-run", store=str(self.path)))
-        if text == "last":
+        if text == LAST:
             return self._last(newest_first)
         if text in newest_first:
             return text
-        fitting = [run_id for run_id in newest_first if text and _fits(text, run_id)]
+        labelled = {run_id for run_id, labels in self.facts_named(LABELS).items() if text in labels}
+        fitting = [run_id for run_id in newest_first if run_id in labelled]
+        fitting = fitting or [run_id for run_id in newest_first if text and fits(text, run_id)]
         if len(fitting) > 1:
-            raise UsageError(Refusal.of("ambiguous-run", run=text, fitting=_some(fitting)))
+            raise UsageError(Refusal.of("ambiguous-run", run=text, fitting=some(fitting)))
         if not fitting:
-            raise UnknownName("run", text, [*newest_first[:_RUNS_NAMED], "last"])
+            raise self._unknown(text)
         return fitting[0]
 
     def _run_ids(self) -> list[str]:
@@ -346,14 +359,12 @@ class Store:
         return found
 
     def _last(self, newest_first: list[str]) -> str:
-        """The newest run that was asked for by itself; of calibrations' runs only where there is no other."""
-        parts = self.parts_of_calibrations()
-        return next((run_id for run_id in newest_first if run_id not in parts), newest_first[0])
-
-    def parts_of_calibrations(self) -> frozenset[str]:
-        """The ids of runs that nobody asked for by themselves."""
-        rows = self._query("SELECT run_id FROM run_facts WHERE key = ?", (PART_OF,))
-        return frozenset(run_id for (run_id,) in rows)
+        """The newest run that was asked for by itself."""
+        others = self.kinds()
+        found = next((run_id for run_id in newest_first if run_id not in others), None)
+        if found is None:
+            raise UsageError(Refusal.of("no-last-run", store=str(self.path), others=len(newest_first)))
+        return found
 
     def _prepare(self) -> None:
         with told(self.path):
@@ -439,7 +450,7 @@ class Store:
             raise self._unknown(run_id)
 
     def _unknown(self, run_id: str) -> UnknownName:
-        return UnknownName("run", run_id, [*self._run_ids()[:_RUNS_NAMED], "last"])
+        return UnknownName("run", run_id, [*self._run_ids()[:RUNS_NAMED], "last"])
 
     def _trial(self, trial: int, *, histograms: bool) -> Trial:
         rows = self._query(f"SELECT {', '.join(TRIAL_COLUMNS)} FROM trials WHERE trial = ?", (trial,))
@@ -453,36 +464,10 @@ class Store:
             return trial_of(rows[0], dict(named))
 
 
-def _summary(
-    run_id: str, created_unix_seconds: float, status: str, settings: str, result: str | None, trials: int
-) -> RunSummary:
-    asked = loads(RunSettings, settings)
-    decision = Decision(json.loads(result)["decision"]) if result else None
-    return RunSummary(
-        run_id, created_unix_seconds, RunStatus(status), asked.study, asked.engine, asked.workload, trials, decision
-    )
-
-
-def _fits(text: str, run_id: str) -> bool:
-    _, _, letters = run_id.partition("-")
-    return run_id.startswith(text) or letters.startswith(text)
-
-
-def _some(run_ids: list[str]) -> str:
-    named = ", ".join(run_ids[:_RUNS_NAMED])
-    return named if len(run_ids) <= _RUNS_NAMED else f"{named} and {len(run_ids) - _RUNS_NAMED} more"
+def _put(db: sqlite3.Connection, run_id: str, key: str, value: object) -> None:
+    db.execute("INSERT OR REPLACE INTO run_facts (run_id, key, value) VALUES (?, ?, ?)", (run_id, key, dumps(value)))
+    seal(db, FACT, run_id, key)
 
 
 def _json_object(text: str) -> dict[str, object]:
     return dict(json.loads(text))
-
-
-def _make_private(path: Path) -> None:
-    """Make the store's file and folder where they are missing, for their owner only; SQLite's journal is as the file.
-
-    What is there already keeps the rights that it has.
-    """
-    path.parent.parent.mkdir(parents=True, exist_ok=True)
-    path.parent.mkdir(0o700, exist_ok=True)
-    with contextlib.suppress(OSError):  # it is there, or SQLite says what is wrong
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))

@@ -25,7 +25,9 @@ def test_every_command_is_documented_and_no_other() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_a_command_is_documented_and_no_other(name: str) -> None:
-    options = {o for p in COMMANDS[name].load().params if isinstance(p, click.Option) for o in p.opts}
+    command = COMMANDS[name].load()
+    parts = [command, *(command.commands.values() if isinstance(command, click.Group) else ())]
+    options = [option for part in parts for p in part.params if isinstance(p, click.Option) for option in p.opts]
     section = sections()[name]
     listed = re.findall(r"^As for [^.]*\.$", section, re.MULTILINE)
     documented = re.findall(r"^\| `(--[a-z-]+)", section, re.MULTILINE)

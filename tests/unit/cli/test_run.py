@@ -153,7 +153,7 @@ TYPED: tuple[dict[str, object], ...] = (
     {"engine": "mariadb", "load": "work {host}", "load_operations": "did ([0-9]+)"},
     {"engine": "mariadb", "restore": "mariadb < app.sql"},
     {**SERVERS, "schema": "mine", "assume_encrypted": True},
-    {"directory": Path("/d"), "store": Path("/s.db")},
+    {"directory": Path("/d"), "store": Path("/s.db"), "labels": ("v1.0", "nightly")},
     {"study": "order-entry"},
     {"study": "read-only-sweep", "engine": "mysql"},
     {"study": "read-only-sweep", "scale": "published"},

@@ -93,9 +93,10 @@ def test_a_pilot_gone_over_again_plans_the_same_run(sitting: Sitting) -> None:
 
 
 def test_a_plan_says_what_else_must_be_typed_to_plan_again(sitting: Sitting) -> None:
-    assert pilot(sitting).again == {"store": str(sitting.store)}
+    first = pilot(sitting)
+    assert first.again == {"store": str(sitting.store)}
     asked = dataclasses.replace(ASKED, assurance=0.9, max_seconds=600.0)
-    found = from_runs(["last"], asked, sitting.store, Metric.CPU_PER_OPERATION)
+    found = from_runs(first.run_ids, asked, sitting.store, Metric.CPU_PER_OPERATION)
     assert found.again == {
         "assurance": 0.9,
         "max_seconds": 600.0,

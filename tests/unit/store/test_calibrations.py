@@ -16,12 +16,9 @@ from tdelta.store.calibrations import (
     add_calibration,
     fresh_calibration_id,
     key_digest,
-    mark_part,
     newest_calibration,
 )
 from tdelta.store.codec import decode, encode
-
-from .examples import settings_of
 
 
 @pytest.fixture
@@ -71,14 +68,3 @@ def test_a_second_calibration_of_the_same_name_is_refused(store: Store) -> None:
 
 def test_a_fresh_name_is_a_date_and_four_letters(store: Store) -> None:
     assert fresh_calibration_id(store).startswith("cal-20")
-
-
-def test_last_is_no_run_of_a_calibration_unless_there_is_no_other(store: Store) -> None:
-    store.create_run(settings_of("20261122-part"), {}, {})
-    mark_part(store, "20261122-part")
-    assert store.resolve("last") == "20261122-part"
-    store.create_run(settings_of("20261122-mine"), {}, {})
-    store.create_run(settings_of("20261122-more"), {}, {})
-    mark_part(store, "20261122-more")
-    assert store.resolve("last") == "20261122-mine"
-    assert store.resolve("more") == "20261122-more"

@@ -65,7 +65,7 @@ REQUESTS = {
     # values of options
     "not-a-percentage": "expected a percentage such as 5% or 0.5%, found {found!r}",
     "not-a-size": "expected a size such as 50MB, 1.5GB or 64MiB (kB, MB, GB, TB; KiB, MiB, GiB, TiB), found {found!r}",
-    "not-a-duration": "expected a duration such as 90s, 5m, 1h30m or 250ms, found {found!r}",
+    "not-a-duration": "expected a duration such as 90s, 5m, 1h30m, 30d or 250ms, found {found!r}",
     "not-a-response-time": "expected a time such as 20ms, 250us or 1.5s, found {found!r}",
     "not-rounds": "expected MIN or MIN..MAX such as 3 or 3..8, found {found!r}",
     "rounds-out-of-order": "expected 1 <= MIN <= MAX, found {found!r}",

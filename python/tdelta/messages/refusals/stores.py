@@ -29,4 +29,18 @@ STORES = {
     "store-held": f"store {{path}}: another process holds it ({{fault}}); wait for that one, or {_ELSEWHERE}",
     "store-fails": f"store {{path}}: {{fault}} ({{kind}}); {_ELSEWHERE}",
     "run-without-result": "run {run} has no result yet (it is {status}); resume it: tdelta run --resume {run}{store}",
+    "no-last-run": (
+        "store {store} holds only pilots, runs of calibrations and opened packs ({others}): expected one that was asked"
+        " for by itself; `tdelta runs --kind all` lists them"
+    ),
+    "not-a-label": (
+        "expected a label of 1 to {most} characters without blanks and commas, which does not begin with '-' and is not"
+        " 'last', found {found}"
+    ),
+    "too-many-labels": "expected at most {most} labels, found {found}",
+    "no-such-label": "run {run}: expected one of its labels ({known}), found {found}",
+    "not-a-note": "expected a note of at most {most} characters without control characters, found {found} characters",
+    "run-at-work": "run {run} is at work: wait for it, or end it with Ctrl-C, before it is removed",
+    "nothing-to-label": "expected a LABEL to give the run, or --remove LABEL, found neither",
+    "nothing-to-prune-by": "expected --older-than, --larger-than, or both: name what is to be removed",
 }

@@ -66,7 +66,7 @@ def gather(store: Store, run_id: str, observe: Callable[[Event], None] = lambda 
         StoreError: the run has no result yet.
     """
     result = store.result(run_id)
-    (created,) = (run.created_unix_seconds for run in store.runs() if run.run_id == run_id)
+    created = store.summary(run_id).created_unix_seconds
     observe(Phase("read", f"run {run_id}"))
     trials = store.trials(run_id, histograms=False)
     latencies = _latencies(store, result, trials, observe)

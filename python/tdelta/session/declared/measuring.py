@@ -14,6 +14,7 @@ from tdelta.session.values import (
     Duration,
     Factors,
     Flag,
+    Labels,
     Number,
     Percent,
     Percents,
@@ -177,7 +178,7 @@ class DecisionOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Where files go."""
+    """Where files go, and what runs are called there."""
 
     directory: Path | None = option(
         "--dir", Place("DIR"), "Where the twins' files go.", shown="~/.cache/tdelta", calibrates=True, of_study=False
@@ -188,5 +189,13 @@ class Where:
         "File that keeps the results.",
         shown="TDELTA_STORE, else the user's data folder",
         calibrates=True,
+        of_study=False,
+    )
+    labels: tuple[str, ...] = option(
+        "--label",
+        Labels(),
+        "Label by which commands find the run; repeatable.",
+        (),
+        of_pilot=False,
         of_study=False,
     )

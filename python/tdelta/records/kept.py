@@ -1,0 +1,33 @@
+"""What a stored run is for, and what it may be called by beside its id."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from tdelta.messages import Refusal
+
+LAST = "last"
+"""What names the newest run that was asked for by itself."""
+
+LONGEST_LABEL = 64
+
+
+class RunKind(StrEnum):
+    """What a run is for. Only one of the first kind is ever meant by ``last``."""
+
+    RUN = "run"
+    PILOT = "pilot"
+    CALIBRATION = "calibration"
+    OPENED = "opened"
+
+
+def label_fault(label: str) -> Refusal | None:
+    """Why this cannot be a label; None where it can.
+
+    A label has 1 to 64 characters, none of them blank, a comma or one that moves a terminal's cursor, does not begin
+    with ``-`` and is not ``last``.
+    """
+    is_plain = label.isprintable() and not any(sign.isspace() or sign == "," for sign in label)
+    if 0 < len(label) <= LONGEST_LABEL and is_plain and not label.startswith("-") and label != LAST:
+        return None
+    return Refusal.of("not-a-label", most=LONGEST_LABEL, found=repr(label[: 2 * LONGEST_LABEL]))

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tdelta.errors import StoreError, UnknownName, UsageError
+from tdelta.records.kept import LAST, RunKind
+from tdelta.store import Store
+from tdelta.store.kinds import KIND, LABELS, NOTE, PART_OF, checked_labels, checked_note
+from tdelta.store.removing import compact, remove_runs, sizes_bytes
+
+from .examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
+
+OLD, NEW = "20260801-bbbb", "20260802-cccc"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Two finished runs."""
+    with Store.open(tmp_path / "runs.sqlite") as opened:
+        for run_id in (OLD, NEW):
+            settings = settings_of(run_id)
+            opened.create_run(settings, MACHINE, VERSIONS)
+            opened.add_trial(run_id, trial_of())
+            opened.finish(run_id, result_of(settings))
+        yield opened
+
+
+def codes(raised: pytest.ExceptionInfo[UsageError]) -> list[str]:
+    return [refusal.code for refusal in raised.value.refusals]
+
+
+@pytest.mark.parametrize("kind", [RunKind.PILOT, RunKind.CALIBRATION, RunKind.OPENED])
+def test_last_passes_over_what_nobody_asked_for_by_itself(store: Store, kind: RunKind) -> None:
+    store.create_run(settings_of("20260803-dddd"), MACHINE, VERSIONS, {KIND: kind})
+    assert store.resolve(LAST) == NEW
+    assert store.resolve("dddd") == "20260803-dddd"
+    assert store.summary("20260803-dddd").kind is kind
+
+
+def test_a_calibrations_run_of_an_earlier_version_is_one(store: Store) -> None:
+    store.put_fact(NEW, PART_OF, True)
+    assert (store.resolve(LAST), store.summary(NEW).kind) == (OLD, RunKind.CALIBRATION)
+
+
+def test_where_there_is_no_other_run_last_means_none(store: Store) -> None:
+    for run_id in (OLD, NEW):
+        store.put_fact(run_id, KIND, RunKind.PILOT)
+    with pytest.raises(UsageError) as raised:
+        store.resolve(LAST)
+    assert codes(raised) == ["no-last-run"]
+
+
+def test_a_run_is_found_by_its_label_which_goes_before_beginnings_of_ids(store: Store) -> None:
+    store.put_fact(OLD, LABELS, ["cc", "v1"])
+    assert (store.resolve("v1"), store.resolve("cc"), store.resolve("ccc")) == (OLD, OLD, NEW)
+
+
+def test_a_label_of_several_runs_is_ambiguous(store: Store) -> None:
+    for run_id in (OLD, NEW):
+        store.put_fact(run_id, LABELS, ["v1"])
+    with pytest.raises(UsageError) as raised:
+        store.resolve("v1")
+    assert codes(raised) == ["ambiguous-run"]
+
+
+def test_a_summary_has_labels_note_and_the_medians_that_decide(store: Store) -> None:
+    store.put_fact(NEW, LABELS, ["v1", "nightly"])
+    store.put_fact(NEW, NOTE, "new disks")
+    found = store.summary(NEW)
+    assert (found.labels, found.note, found.overheads) == (("v1", "nightly"), "new disks", (1.031,))
+    assert store.runs() == (found, store.summary(OLD))
+
+
+def test_a_label_that_was_edited_on_the_disk_is_refused(store: Store) -> None:
+    store.put_fact(NEW, LABELS, ["v1"])
+    store._db.execute("UPDATE run_facts SET value = '[\"v2\"]'")
+    with pytest.raises(StoreError) as raised:
+        store.resolve("v2")
+    assert codes(raised) == ["store-changed"]
+
+
+def test_a_fact_that_was_dropped_leaves_a_sound_run(store: Store) -> None:
+    store.put_fact(NEW, NOTE, "new disks")
+    store.drop_fact(NEW, NOTE)
+    assert (store.get_fact(NEW, NOTE), store.summary(NEW).note) == (None, "")
+
+
+def test_a_run_is_removed_with_all_that_is_of_it_and_no_more(store: Store) -> None:
+    store.put_fact(OLD, LABELS, ["v1"])
+    expected = store.result(NEW), store.trials(NEW)
+    remove_runs(store, [OLD])
+    assert store.run_ids() == (NEW,)
+    assert (store.result(NEW), store.trials(NEW)) == expected
+    with closing(sqlite3.connect(store.path)) as db:
+        seals = [part for (part,) in db.execute("SELECT part FROM seals ORDER BY part")]
+        counts = [db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("trials", "run_facts")]
+        named = {run_id for (run_id,) in db.execute("SELECT run_id FROM trials JOIN histograms USING (trial)")}
+    assert (seals, counts, named) == (["histograms 2", f"run {NEW}", "trial 2"], [1, 0], {NEW})
+
+
+def test_runs_are_removed_all_or_none(store: Store) -> None:
+    with pytest.raises(UnknownName):
+        remove_runs(store, [OLD, "20260101-xxxx"])
+    assert store.run_ids() == (NEW, OLD)
+
+
+def test_a_damaged_run_can_be_removed(store: Store) -> None:
+    store._db.execute("UPDATE runs SET settings = substr(settings, 2) WHERE run_id = ?", (OLD,))
+    remove_runs(store, [OLD])
+    assert [run.run_id for run in store.runs()] == [NEW]
+
+
+def test_the_room_of_what_was_removed_is_given_back(store: Store) -> None:
+    before = store.path.stat().st_size
+    for block in range(1, 60):
+        store.add_trial(OLD, trial_of(block=block))
+    assert sizes_bytes(store)[OLD] > 5 * sizes_bytes(store)[NEW]
+    grown = store.path.stat().st_size
+    remove_runs(store, [OLD])
+    assert compact(store)
+    assert store.path.stat().st_size <= before < grown
+    assert store.trials(NEW) == (trial_of(),)
+
+
+def test_a_store_that_another_writes_to_keeps_its_size_for_now(store: Store) -> None:
+    store._db.execute("PRAGMA busy_timeout = 0")
+    with Store.open(store.path) as other:
+        other._db.execute("BEGIN IMMEDIATE")
+        assert not compact(store)
+        other._db.rollback()
+
+
+@pytest.mark.parametrize("label", ["", "a b", "a,b", "-v", LAST, "x" * 65, "a\x1b[2J", "tab\t"])
+def test_what_cannot_be_a_label_is_refused(label: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        checked_labels([label])
+    assert codes(raised) == ["not-a-label"]
+
+
+def test_labels_that_look_the_same_are_the_same() -> None:
+    assert checked_labels(["é", "e\u0301", "release/3.1"]) == ("é", "release/3.1")
+
+
+def test_more_labels_than_anybody_needs_are_refused() -> None:
+    with pytest.raises(UsageError) as raised:
+        checked_labels([f"v{number}" for number in range(33)])
+    assert codes(raised) == ["too-many-labels"]
+
+
+def test_a_note_may_have_lines_and_no_more() -> None:
+    assert checked_note(" one\ntwo ") == "one\ntwo"
+    for wrong in ("a\x1b[2J", "x" * 2001):
+        with pytest.raises(UsageError) as raised:
+            checked_note(wrong)
+        assert codes(raised) == ["not-a-note"]
