@@ -8,13 +8,13 @@ from tdelta.inference.costs import Panel, places
 from tdelta.inference.decisions import interval_words, percent_words
 from tdelta.inference.fits import CostFit
 from tdelta.inference.luck import LUCK_SCALE, scale_for
+from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.inference.stopping import target_width, width
 from tdelta.messages import Caution
 from tdelta.records import Decision, LuckPrior, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
 
-FEWEST_ROUNDS = 3
 FEWEST_BLOCKS = 16
-"""At least 3 rounds and 16 pairs (docs/statistics.md, Design)."""
+"""At least 16 pairs, of at least `FEWEST_ROUNDS` rounds (docs/statistics.md, Design)."""
 
 _SURPRISING_LUCK = 2.5
 _SMALLEST_SAID = 0.0005

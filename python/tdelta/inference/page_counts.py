@@ -7,13 +7,14 @@ pools, some of them those that were encrypted apart; where nobody counts, the by
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tdelta.inference.costs import Panel
-from tdelta.inference.posterior import FloatArray
-from tdelta.inference.prices import PagePrices
 from tdelta.records import Condition, Measurement
+
+if TYPE_CHECKING:
+    from tdelta.inference.costs import Panel
+    from tdelta.inference.posterior import FloatArray
+    from tdelta.inference.prices import PagePrices
 
 _MOVED = (("cache_misses", "cache_writes"), ("pages_read", "pages_written"))
 """What counts pages read and written: SQLite's caches, servers' buffer pools."""
@@ -82,6 +83,8 @@ def counter_of(name: str) -> Counter:
 
 def counts_of(measured: Sequence[Measurement], counter: Counter) -> FloatArray | None:
     """A count an operation of every trial; None where any has none."""
+    import numpy as np  # not for `counted_names`, which every answer asks
+
     found = [(counter(m), m.counted_operations) for m in measured]
     known = [count / done for count, done in found if count is not None and done]
     return np.array(known) if known and len(known) == len(found) else None

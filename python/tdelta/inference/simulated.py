@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FEWEST_ROUNDS = 3
+"""From how many rounds on an answer needs no caution of their number (docs/statistics.md, Design)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Held:

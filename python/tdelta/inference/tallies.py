@@ -14,10 +14,9 @@ import numpy as np
 from tdelta.inference.decisions import interval_words
 from tdelta.inference.quantiles import clopper_pearson, t_reach
 from tdelta.inference.stopping import width
-from tdelta.inference.verdicts import ALL_TRANSACTIONS
 from tdelta.messages import Caution, Reason
 from tdelta.messages.checks import AA_CHECK
-from tdelta.records import Counted, Decision, IdenticalTally, Metric, PlantedTally, Role, RunResult, Verdict
+from tdelta.records import ALL, Counted, Decision, IdenticalTally, Metric, PlantedTally, Role, RunResult, Verdict
 
 NOMINAL_MISSES = 0.05
 """What an interval of 95 % may miss."""
@@ -145,7 +144,7 @@ def _planted(planted: float, metric: Metric, verdicts: Sequence[Verdict], *, is_
 
 
 def _is_planted(verdict: Verdict) -> bool:
-    is_mix = verdict.transaction == ALL_TRANSACTIONS and verdict.metric in (
+    is_mix = verdict.transaction == ALL and verdict.metric in (
         Metric.RESPONSE_TIME,
         Metric.CPU_PER_OPERATION,
     )

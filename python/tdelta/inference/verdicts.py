@@ -32,9 +32,7 @@ from tdelta.inference.posterior import (
     truncated_at_no_change,
 )
 from tdelta.messages import Reason
-from tdelta.records import Condition, Decision, Estimate, Metric, Role, RunSettings, Verdict
-
-ALL_TRANSACTIONS = "all"
+from tdelta.records import ALL, Condition, Decision, Estimate, Metric, Role, RunSettings, Verdict
 
 _MOST_FITS = 60
 """Of rounds times conditions: in longer runs only the extreme rounds are left out, since fitting takes its time."""
@@ -95,7 +93,7 @@ def _verdict(
         condition=condition,
         baseline=fitted.panel.baseline,
         metric=metric,
-        transaction=ALL_TRANSACTIONS,
+        transaction=ALL,
         unit=metric.unit,
         baseline_value=fitted.baseline_value,
         condition_value=fitted.baseline_value * estimate.median,
@@ -258,7 +256,7 @@ def _without_data(condition: Condition, baseline: Condition, settings: RunSettin
         condition=condition,
         baseline=baseline,
         metric=settings.metric,
-        transaction=ALL_TRANSACTIONS,
+        transaction=ALL,
         unit=settings.metric.unit,
         baseline_value=0.0,
         condition_value=0.0,

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tdelta.inference.decisions import decide, decide_gate
-from tdelta.inference.verdicts import ALL_TRANSACTIONS
-from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, StallMeasure, Verdict
+from tdelta.records import ALL, Condition, Decision, Estimate, Role, RunResult, RunSettings, StallMeasure, Verdict
 from tdelta.report.labels import condition_label, metric_name
 from tdelta.report.quantities import estimate_text, percent
 
@@ -22,7 +21,7 @@ _SPELLED_OUT = 3
 
 def estimand(result: RunResult) -> str:
     """What the ratios of a run are of: `RATIO_OF_MEANS`, or `TYPICAL` in results of earlier versions."""
-    of_mix = (v for v in result.verdicts if v.transaction == ALL_TRANSACTIONS and v.baseline_value)
+    of_mix = (v for v in result.verdicts if v.transaction == ALL and v.baseline_value)
     return TYPICAL if any(v.typical is None for v in of_mix) else RATIO_OF_MEANS
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tdelta.inference import Held, held
-from tdelta.inference.cautions import FEWEST_ROUNDS
+from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.records import Decision, RunResult
 from tdelta.report.quantities import counted
 

@@ -24,7 +24,6 @@ from tdelta.engines.shared.mysql_family import (
     CREATE_SQL,
     GREETING,
     LOG_BYTES,
-    NEAREST,
     OPTION_FILE,
     TRACED,
     USER_SQL,
@@ -44,6 +43,7 @@ from tdelta.engines.shared.mysql_family import (
     variables,
     wanted_switches,
 )
+from tdelta.engines.shared.mysql_profile import NEAREST
 from tdelta.engines.shared.settling import Settling
 from tdelta.errors import UnknownName
 

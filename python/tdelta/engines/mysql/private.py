@@ -35,7 +35,6 @@ from tdelta.engines.shared.mysql_family import (
     CREATE_SQL,
     GREETING,
     LOG_BYTES,
-    NEAREST,
     OPTION_FILE,
     TRACED,
     USER_SQL,
@@ -55,6 +54,7 @@ from tdelta.engines.shared.mysql_family import (
     variables,
     wanted_switches,
 )
+from tdelta.engines.shared.mysql_profile import NEAREST
 from tdelta.engines.shared.mysql_replication import MysqlReplication
 from tdelta.engines.shared.settling import Settling
 from tdelta.messages import Caution

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
 from tdelta.engines.shared.mysql_dialect import mysql_dialect
-from tdelta.engines.shared.mysql_family import DRIVEN, FUNCTIONS, NEAREST, PROCESSES
+from tdelta.engines.shared.mysql_profile import DRIVEN, FUNCTIONS, NEAREST, PROCESSES
 from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES
 
 PROFILE = Profile(

@@ -15,8 +15,6 @@ from tdelta.driver.servers.recipes import Greeting, Place, Recipe
 from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings
 from tdelta.engines.shared.mysql_catalog import MySqlCatalog
 from tdelta.engines.shared.private.restore import RestoreTarget
-from tdelta.profiling.functions import Names
-from tdelta.records import FunctionClass
 
 Options: TypeAlias = Mapping[str, str | int | Path | None]
 """Settings of an option file; None for one without a value."""
@@ -299,25 +297,6 @@ TRACED = {
     "handler_delete": "rows_deleted",
 }
 """What is read around every statement that is traced."""
-
-NEAREST = {
-    "physical": (("buffer_reads",), "pages read from files (Innodb_buffer_pool_reads)"),
-    "logical": (("buffer_requests",), "requests to read a page (Innodb_buffer_pool_read_requests)"),
-    "current": (("buffer_write_requests",), "requests to change a page (Innodb_buffer_pool_write_requests)"),
-    "rows_changed": (("rows_inserted", "rows_updated", "rows_deleted"), "Handler_write, _update, _delete"),
-}
-
-FUNCTIONS = Names(
-    {
-        FunctionClass.CHECKSUM: "my_crc comp_crc fil_crc ut_crc buf_page_is_corrupted buf_calc page_zip_calc_checksum",
-        FunctionClass.CIPHER: "my_aes encryption_(crypt|ctx|scheme) fil_(space_)?(en|de)crypt log_crypt",
-    }
-)
-
-
-DRIVEN = "tdelta.engines.shared.mysql_driven"
-PROCESSES = frozenset({"mysqld", "mariadbd"})
-"""What servers are called: Debian links one name to the other's program."""
 
 
 def dirty_pages_sql(table: str) -> str:

@@ -15,10 +15,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tdelta.inference.cautions import FEWEST_ROUNDS
 from tdelta.inference.planning.runs import PlannedRun
 from tdelta.inference.planning.scales import LengthCurve
 from tdelta.inference.posterior import FloatArray
+from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.records.prospects import Advice, TimeCosts
 
 _WORTH_A_CHANGE = 0.9

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tdelta.inference.assurance import Prediction, right_decision
-from tdelta.inference.cautions import FEWEST_ROUNDS
+from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Reason
 from tdelta.records.prospects import Aim, Layout, Point, Reach
 

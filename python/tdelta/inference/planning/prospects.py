@@ -10,7 +10,6 @@ import numpy as np
 from tdelta.design.randomness import stream
 from tdelta.errors import UsageError
 from tdelta.inference.assurance import SEED, Draws, Prediction, RoundsDesign, predict
-from tdelta.inference.cautions import FEWEST_ROUNDS
 from tdelta.inference.luck import luck_quantiles
 from tdelta.inference.planning.advice import advise, time_for_same, wanted_variance
 from tdelta.inference.planning.aims import aims_of, headline_of, rounds_to_look_at
@@ -20,6 +19,7 @@ from tdelta.inference.planning.scales import LengthCurve, allan, fit_curve
 from tdelta.inference.planning.timing import run_times, time_costs
 from tdelta.inference.quantiles import chi_square_quantile
 from tdelta.inference.rounds import RoundsFit, fit_rounds
+from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.inference.stalls import events_of
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Metric, Role

@@ -8,8 +8,7 @@ from itertools import chain
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.inference.verdicts import ALL_TRANSACTIONS
-from tdelta.records import Decision, Metric, PublishedCell, RunResult, RunSettings
+from tdelta.records import ALL, Decision, Metric, PublishedCell, RunResult, RunSettings
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import level_text, metric_name
 from tdelta.report.page.blocks import Block, Column, Heading, Paragraph
@@ -127,7 +126,7 @@ def _here(result: RunResult, *, has_cpu: bool) -> Iterator[tuple[str, str, str, 
         yield metric_name(result.settings.metric, result.settings), "unsound: no answer", MISSING, source
         return
     bounds = bounds_of(result.settings)
-    of_mix = [v for v in result.verdicts if v.transaction == ALL_TRANSACTIONS and not v.primary]
+    of_mix = [v for v in result.verdicts if v.transaction == ALL and not v.primary]
     cpu = [v for v in of_mix if v.metric is Metric.CPU_PER_OPERATION]
     for verdict in (
         v for v in (*result.primary, *(cpu if has_cpu else ())) if v.condition.role.is_judged and has_data(v)

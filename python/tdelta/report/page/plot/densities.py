@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
+
 from markupsafe import Markup
 
-from tdelta.inference.posterior import FloatArray
 from tdelta.report.page.plot.marks import line, path, polyline
 from tdelta.report.page.plot.scale import Scale
+
+if TYPE_CHECKING:
+    from tdelta.inference.posterior import FloatArray
 
 _POINTS = 120
 """What is within a pixel of a neighbour of the same height is not worth its bytes."""
@@ -38,6 +41,8 @@ def density(
         height: pixels.
         look: the style sheet's prefix, ``plain-`` for plain twins.
     """
+    import numpy as np  # here: the terminal's answer imports figures and draws none
+
     inside = np.flatnonzero((values >= scale.low) & (values <= scale.high))
     kept = inside[np.unique(np.linspace(0, inside.size - 1, _POINTS).astype(int))]
     shares = heights / heights.max()
