@@ -243,7 +243,7 @@ def _loaded(engine: Engine, folder: Path, fill: Sequence[str]) -> Iterator[Serve
             for statement in engine.schema_sql(PLAIN):
                 asking.run(statement)
         with _asking(server) as asking:
-            for statement in (*fill, *engine.after_load_sql(["t", "kept"])):
+            for statement in (*fill, *engine.after_load_sql(PLAIN, ["t", "kept"])):
                 asking.run(statement)
         server.stop()
         yield server

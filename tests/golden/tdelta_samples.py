@@ -1011,7 +1011,7 @@ def backed_up() -> RunResult:
 
     def backup(of: Condition, raw: float, ratio: float, **markers: int) -> BackupMeasure:
         is_logical = "dump" in str(of.level("work"))
-        return BackupMeasure(of, str(of.level("work")), 18, is_logical, 30e6, raw, raw / ratio, ratio, markers)
+        return BackupMeasure(of, str(of.level("work")), 18, is_logical, 30e6, raw, raw / ratio, ratio, markers, 31e6)
 
     actions = (
         *(action(c, 0.21 + n / 100) for n, c in enumerate(conditions[:4])),

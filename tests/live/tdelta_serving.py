@@ -27,6 +27,8 @@ from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings, recip
 from tdelta.engines.shared.private.actions import TwinRows
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable, ServerFault, StorageFault
+from tdelta.evidence import FileClass, TwinFile, search
+from tdelta.measure.space import allocated
 from tdelta_thorough import draws
 
 Engine = MariadbEngine | MysqlEngine
@@ -82,7 +84,7 @@ def fill(engine: Engine, server: Server, wanted: ServerSettings) -> None:
     for statement in engine.schema_sql(wanted):
         sql(server.recipe, statement)
     sql(server.recipe, FILL, DATABASE)
-    for statement in engine.after_load_sql(["t"]):
+    for statement in engine.after_load_sql(wanted, ["t"]):
         sql(server.recipe, f"DELIMITER //\n{statement}//", DATABASE)  # the client would cut it at its semicolons
 
 
@@ -199,6 +201,31 @@ class PrivateServers:
                 check_backups(engine, server, wanted, rows, lambda _: recipe(engine, tmp_path / "other", wanted), set())
             assert count(server) == str(ROWS)
         assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("encrypted", ["none", "data"])
+    def test_pages_are_compressed_before_they_are_encrypted(
+        self, engine: Engine, encrypted: str, tmp_path: Path
+    ) -> None:
+        wanted = dataclasses.replace(settings(encrypted), compression="zlib", is_loading=True)
+        with Server(recipe(engine, tmp_path / "twin", wanted)) as server:
+            server.start(initialize=True)
+            fill(engine, server, wanted)
+            facts = cipher_facts(engine, server, wanted)
+            assert engine.cipher_fault(wanted, facts) is None
+            other = dataclasses.replace(wanted, compression="none")
+            assert "compressed" in str(engine.cipher_fault(other, facts))
+            server.stop()
+            path = server.recipe.place.data / DATABASE / "t.ibd"
+            found = path.stat()
+            assert allocated(path) < 0.9 * found.st_size  # most of a small table is allocated ahead by MySQL
+            files = [TwinFile("t.ibd", str(path), FileClass.TABLES, (found.st_dev, found.st_ino))]
+            as_it_lies, inflated = (
+                search(files, [MARKER.encode()], inflate)[0].markers_found
+                for inflate in (None, engine.evidence.inflating(is_compressed=True))
+            )
+            assert as_it_lies == 0
+            assert (inflated > ROWS / 2) == (encrypted == "none")
+            assert encrypted == "none" or inflated == 0
 
     def check_counters(self, engine: Engine, server: Server, wanted: ServerSettings) -> None:
         server.restart()

@@ -35,6 +35,9 @@ WORKS = ("warm", "cold", "load", "rebuild", *WORK_ACTIONS)
 """What a trial does: transactions, whose data is in caches as far as it fits or not at all; one load of all rows; one
 rebuild of the tables; one action."""
 
+COMPRESSIONS = ("none", "zlib", "lz4")
+"""How a server compresses the pages of its tables before it encrypts them."""
+
 REPLICATIONS = ("none", "async", "semisync")
 """What a replica does while its primary's load runs: nothing, it follows, commits wait for it."""
 
@@ -179,6 +182,13 @@ def _scope(text: str) -> str:
     return level
 
 
+def _compression(text: str) -> str:
+    level = text.lower()
+    if level not in COMPRESSIONS:
+        raise ValueError(text)
+    return level
+
+
 def _replication(text: str) -> str:
     level = text.lower()
     if level not in REPLICATIONS:
@@ -240,6 +250,7 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("work", f"one of {', '.join(WORKS)}", _work),
             Factor("during", f"one of {', '.join(DURING)}, maybe with knobs (encrypt:iops=200)", _during),
             Factor("replication", f"one of {', '.join(REPLICATIONS)}", _replication),
+            Factor("compression", f"one of {', '.join(COMPRESSIONS)}", _compression),
             Factor("at", "a share of the baseline's capacity above 0, such as 60% or 0.6", _share),
             Factor("page_size", f"bytes, one of {', '.join(map(str, PAGE_SIZES))}", _page_size),
             Factor("journal_mode", f"one of {', '.join(JOURNAL_MODES)}", _journal_mode),

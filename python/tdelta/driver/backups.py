@@ -23,6 +23,7 @@ from tdelta.driver.programs import Program, Programs
 from tdelta.driver.protocol import Checksums
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.evidence import FileClass, TwinFile, search
+from tdelta.evidence.inflated import Inflate
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.messages import Refusal
 from tdelta.records import Level, Usage
@@ -68,6 +69,9 @@ class Maker(Protocol):
 
     def data_bytes(self) -> int:
         """How large the files of the database are."""
+
+    def disk_bytes(self) -> int:
+        """What those that hold its rows take on the disk: compressed pages leave holes in them."""
 
     def checksums(self) -> Checksums:
         """Rows and checksum of each table of the twin."""
@@ -123,12 +127,16 @@ def _refuse_own(tool: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BackupOrder:
-    """What is to be made: by which tool, how compressed, where, and what is searched for in it."""
+    """What is to be made: by which tool, how compressed, where, and what is searched for in it.
+
+    ``inflate`` undoes the compression of pages, where the database has its pages compressed.
+    """
 
     tool: BackupTool
     compress: str
     folder: Path
     needles: tuple[bytes, ...]
+    inflate: Inflate | None = None
 
 
 class _Place:
@@ -192,6 +200,7 @@ class Backup:
         looked_at = made.unpack(place.made, order.compress, place.unpacked, place.programs)
         counted = {
             "data_bytes": made.data_bytes(),
+            "disk_bytes": made.disk_bytes(),
             "raw_bytes": _size(looked_at),
             "bytes": _size(place.made),
             "is_logical": int(order.tool.is_logical),
@@ -199,7 +208,7 @@ class Backup:
         files = tuple(_files(looked_at, made.class_of))
         for file_class in sorted({file.file_class for file in files}):
             counted[f"{SEARCHED}{file_class}"] = 0
-        for found in search(files, _needles(order)):
+        for found in search(files, _needles(order), order.inflate):
             counted[f"{SEARCHED}{found.file_class}"] += found.markers_found
         return {f"{BACKUP}{name}": value for name, value in counted.items()}
 

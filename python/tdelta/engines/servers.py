@@ -64,7 +64,8 @@ class ServerSettings:
     of the run are encrypted with beside their load, on every twin; empty where none are. ``replication`` is what the
     server's replica does beside the condition's load (`tdelta.design.factors.REPLICATIONS`); empty where it has none.
     ``is_buffered``: files are read and written through the system's cache, on every twin of a run that varies storage,
-    since some storage takes no other way.
+    since some storage takes no other way. ``compression`` is how pages of tables are compressed before they are
+    encrypted, ``none`` among them; empty in runs that do not vary it.
     """
 
     cipher: str
@@ -82,6 +83,7 @@ class ServerSettings:
     becomes: str = ""
     replication: str = ""
     is_buffered: bool = False
+    compression: str = ""
 
     @property
     def is_encrypted(self) -> bool:
@@ -92,6 +94,16 @@ class ServerSettings:
     def keyed_cipher(self) -> str:
         """The cipher that the server needs a key for: its own, or that which it is encrypted with; empty without."""
         return self.cipher if self.is_encrypted else self.becomes
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether pages of tables are compressed."""
+        return self.compression not in ("", "none")
+
+    @property
+    def load_kind(self) -> tuple[str, ...]:
+        """What decides how the rows lie in the files: twins that agree in it are copies of the same load."""
+        return (self.cipher, self.scope, *((self.compression,) if self.compression else ()))
 
     def covers(self, part: str) -> bool:
         """Whether ``part`` (``data``, ``log``, ``temp``, ``binlog``) is encrypted on this twin."""
@@ -205,8 +217,8 @@ class Filled(Protocol):
     def schema_sql(self, settings: ServerSettings) -> tuple[str, ...]:
         """What is run before tables are made, connected to no database: the database itself, default encryption."""
 
-    def after_load_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
-        """What gathers statistics, and waits for background encryption, once rows and indexes are there."""
+    def after_load_sql(self, settings: ServerSettings, tables: Iterable[str]) -> tuple[str, ...]:
+        """What is run once rows and indexes are there: statistics, background encryption, compression of pages."""
 
     @property
     def data_bytes_sql(self) -> str:
@@ -296,6 +308,19 @@ class FolderEncrypted(Protocol):
 
     def can_be_searched(self, settings: ServerSettings) -> bool:
         """Whether the bytes that lie on the disk can be read: what the kernel decrypts, it shows in the clear."""
+
+
+@runtime_checkable
+class Compresses(Protocol):
+    """A server that can compress the pages of its tables."""
+
+    @property
+    def compressions(self) -> tuple[str, ...]:
+        """The levels of the factor ``compression`` that it has, ``none`` among them."""
+
+    @property
+    def compresses_new_tables(self) -> bool:
+        """Whether a setting decides for every new table; else each has to be changed once it is there."""
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ class Takes(Enum):
     LIBRARY = "for SQLite"
     SLICES = "for twins within the worker's own process"
     SERVER = "for servers that tdelta starts"
+    PAGE_COMPRESSION = "for MariaDB and MySQL, whose servers compress pages"
     SCOPE = "for engines that encrypt some kinds of files and not others"
     SESSION_MEMORY = "for engines whose sorts and joins have memory of their own"
     ENCRYPTED_FOLDER = "for servers that cannot encrypt by themselves"

@@ -18,6 +18,7 @@ from pathlib import Path
 from tdelta import _native
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence.classes import FileClass, file_class
+from tdelta.evidence.inflated import Inflate, inflated_parts
 from tdelta.evidence.opening import open_quietly
 from tdelta.messages import Refusal
 
@@ -48,6 +49,9 @@ _READ_FIRST = (
     FileClass.DUMP,
 )
 """What is soonest gone is read first."""
+
+_OF_PAGES = frozenset((FileClass.TABLES, FileClass.DOUBLEWRITE))
+"""Classes of files that have pages of tables, one after another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +110,13 @@ def in_order(files: Iterable[TwinFile]) -> tuple[TwinFile, ...]:
     return tuple(sorted(once.values(), key=lambda file: (_READ_FIRST.index(file.file_class), file.name)))
 
 
-def search(files: Sequence[TwinFile], needles: Sequence[bytes]) -> tuple[Found, ...]:
+def search(files: Sequence[TwinFile], needles: Sequence[bytes], inflate: Inflate | None = None) -> tuple[Found, ...]:
     """Search files for byte strings, several at once.
+
+    Args:
+        files: which.
+        needles: for what.
+        inflate: where pages of tables are compressed, what was in one before; these are searched as well.
 
     Raises:
         EnvironmentFault: some cannot be read; all of them are named.
@@ -118,11 +127,21 @@ def search(files: Sequence[TwinFile], needles: Sequence[bytes]) -> tuple[Found, 
             return ()
         paths = [f"/proc/self/fd/{descriptor}" for _, descriptor in opened]
         answers = _native.search_files(paths, needles, os.cpu_count() or 1)
+        within = [0 if inflate is None else _within(file, of, needles, inflate) for file, of in opened]
     pairs = [(file, answer) for (file, _), answer in zip(opened, answers, strict=True)]
     _refuse([f"{file.name}: {answer['fault']['message']}" for file, answer in pairs if answer["fault"] is not None])
     return tuple(
-        Found(file.name, file.file_class, answer["scanned_bytes"], sum(answer["matches"])) for file, answer in pairs
+        Found(file.name, file.file_class, answer["scanned_bytes"], sum(answer["matches"]) + more)
+        for (file, answer), more in zip(pairs, within, strict=True)
     )
+
+
+def _within(file: TwinFile, descriptor: int, needles: Sequence[bytes], inflate: Inflate) -> int:
+    """How many are in pages of a file that were compressed."""
+    if file.file_class not in _OF_PAGES:
+        return 0
+    with inflated_parts(descriptor, inflate) as parts:
+        return sum(sum(_native.search_files([part], needles, 1)[0]["matches"]) for part in parts)
 
 
 def _opened(files: Iterable[TwinFile], stack: ExitStack) -> list[tuple[TwinFile, int]]:

@@ -139,4 +139,5 @@ def _backups(condition: Condition, measured: Sequence[Measurement]) -> BackupMea
         backup_bytes=backup,
         ratio=raw / backup,
         markers=found,
+        disk_bytes=median("disk_bytes") or None,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+import stat
 import tempfile
 from pathlib import Path
 
@@ -16,12 +17,24 @@ from tdelta.errors import EnvironmentFault, StorageFault
 from tdelta.measure.procfs import parse_meminfo, read_cgroup_memory, read_text
 from tdelta.messages import Refusal
 
+_BLOCK_BYTES = 512
+"""The unit of `st_blocks`."""
+
 _MAPS_OF_A_THREAD = 2  # its stack and the guard page below it
 _OTHER_THREADS = 100
 """Threads and processes of tdelta's beside those of the load, with room to spare."""
 _PROCESS_ADDRESSES = 380 << 20  # with its own few threads
 _THREAD_ADDRESSES = (2 << 20) + 4096
 """Of a stack as Rust makes it, with its guard page."""
+
+
+def allocated(path: Path | str) -> int:
+    """What a file takes on the disk, bytes: holes take nothing, and neither does what is gone or is not a file."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return 0
+    return found.st_blocks * _BLOCK_BYTES if stat.S_ISREG(found.st_mode) else 0
 
 
 def free_disk_bytes(directory: Path) -> int:

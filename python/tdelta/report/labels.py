@@ -201,6 +201,8 @@ def contrast_title(factor: str) -> str:
         return "one storage over another"
     if factor == "during":
         return "one action beside the load over another"
+    if factor == "compression":
+        return "what page compression changes by itself"
     return f"what {_factor_name(factor)} changes by itself"
 
 
@@ -216,6 +218,8 @@ def level_text(factor: str, level: Level) -> str:
         return f"{_page(level)} pages"
     if factor == "at" and isinstance(level, int | float):
         return f"{share(level)} of capacity"
+    if factor == "compression":
+        return "pages not compressed" if level == "none" else f"pages compressed by {level}"
     return f"{_factor_name(factor)} {level}"
 
 

@@ -32,7 +32,12 @@ _LONGEST_SLO_SECONDS = 3600.0  # histograms of response times end there
 _ACTED = ("work", "during")
 """Factors whose levels may be actions."""
 
-_FACTORS_ALONE = {"aes_instructions": Takes.INSTANCES, "replication": Takes.SERVER, "storage": Takes.INSTANCES}
+_FACTORS_ALONE = {
+    "aes_instructions": Takes.INSTANCES,
+    "replication": Takes.SERVER,
+    "storage": Takes.INSTANCES,
+    "compression": Takes.PAGE_COMPRESSION,
+}
 """Factors that no option sets, and whose they are."""
 
 

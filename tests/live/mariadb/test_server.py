@@ -42,7 +42,7 @@ class TestMariadb(PrivateServers):
             until(lambda: sql(server.recipe, plain) != "0")
             sql(server.recipe, "SET GLOBAL innodb_encryption_threads = 0")
             sql(server.recipe, "SET GLOBAL innodb_encryption_threads = 4; SET GLOBAL innodb_encrypt_tables = 'FORCE'")
-            (*_, wait) = engine.after_load_sql([])
+            (*_, wait) = engine.after_load_sql(wanted, [])
             sql(server.recipe, f"DELIMITER //\n{wait}//")
             assert sql(server.recipe, plain) == "0"
             assert engine.cipher_fault(wanted, cipher_facts(engine, server, wanted)) is None

@@ -86,7 +86,7 @@ def marked(engine: PostgresEngine, server: Server) -> Server:
         "CREATE TABLE notes (id int PRIMARY KEY, note text)",
         f"INSERT INTO notes SELECT n, '{MARKER.decode()}-' || n FROM generate_series(1, 5000) AS n",
         "CREATE INDEX ON notes (note)",
-        *engine.after_load_sql(["notes"]),
+        *engine.after_load_sql(PLAIN, ["notes"]),
     )
     return server
 

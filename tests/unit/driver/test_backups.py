@@ -59,6 +59,9 @@ class Toy:
     def data_bytes(self) -> int:
         return 77
 
+    def disk_bytes(self) -> int:
+        return 66
+
     def checksums(self) -> Checksums:
         return {"t": (2, "ab")}
 
@@ -84,6 +87,7 @@ def test_a_backup_is_weighed_searched_and_removed(tmp_path: Path) -> None:
     assert act.perform().programs == Usage(1.5)
     assert act.inspect() == {
         "backup_data_bytes": 77,
+        "backup_disk_bytes": 66,
         "backup_raw_bytes": len(ROWS) + 16,
         "backup_bytes": len(ROWS) + 16,
         "backup_is_logical": 0,

@@ -80,6 +80,30 @@ def test_data_is_loaded_once_for_each_cipher_and_scope() -> None:
     ]
 
 
+def test_data_is_loaded_once_for_each_compression_and_each_has_its_own_baseline() -> None:
+    of = made(vary={"cipher": ("aes-256",), "compression": ("none", "zlib")}, aa_twin=False)
+    assert sorted(str(kind[-1]) for kind in of.load_kinds()) == ["none", "none", "zlib", "zlib"]
+    assert [(c.stratum, c.level("cipher")) for c in of.conditions] == [
+        (0, "none"), (0, "aes-256"), (1, "none"), (1, "aes-256")
+    ]  # fmt: skip
+    assert [one.is_compressed for one in settings(of).values()] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"vary": {"compression": ("none", "lz4")}}, "unknown-compression"),
+        ({"vary": {"compression": ("zlib",), "work": ("load",)}, "engine": "mysql"}, "compression-and-load"),
+        ({"vary": {"compression": ("zlib",)}, "engine": "sqlite"}, "not-supported"),
+        ({"vary": {"compression": ("zlib",)}, "engine": "duckdb"}, "not-supported"),
+    ],
+)
+def test_compression_that_a_server_does_not_have_is_refused(options: dict, code: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        made(**options)
+    assert code in [refusal.code for refusal in refused.value.refusals]
+
+
 def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
     of = made(scope="data", aa_twin=False)
     (condition,) = [c for c in of.conditions if c.level("cipher") == "aes-256"]

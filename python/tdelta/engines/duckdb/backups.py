@@ -21,6 +21,7 @@ from tdelta.engines.duckdb.engine import CATALOG, literal
 from tdelta.engines.duckdb.site import PROGRAM, DuckdbSite
 from tdelta.engines.shared.rewriting import markers_of
 from tdelta.evidence import FileClass
+from tdelta.measure.space import allocated
 from tdelta.records import Usage
 
 TOOLS: Mapping[str, BackupTool] = {
@@ -91,6 +92,10 @@ class _DuckdbMaker:
     def data_bytes(self) -> int:
         """The file's."""
         return self._site.path.stat().st_size
+
+    def disk_bytes(self) -> int:
+        """The same's."""
+        return allocated(self._site.path)
 
     def checksums(self) -> Checksums:
         """Of the twin, read by its own worker."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tdelta.engines.shared.compressed_pages import inflated
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.exposures import SPILL, ExposurePlan, steps
 from tdelta.engines.shared.mysql_evidence import (
@@ -49,4 +50,4 @@ found" all the same.
 """
 
 
-EVIDENCE = ServerEvidence(_PLAN, FILES, {"": _PARTS}, CHANGE_SQL)
+EVIDENCE = ServerEvidence(_PLAN, FILES, {"": _PARTS}, CHANGE_SQL, inflated)

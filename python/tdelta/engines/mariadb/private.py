@@ -20,6 +20,7 @@ from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.mariadb.replication import REPLICATION
 from tdelta.engines.servers import DATABASE, PLAIN_SCOPE, Footprint, PriceSql, ServerCipher, ServerSettings, Tracing
+from tdelta.engines.shared.compressed_pages import compression_facts, compression_fault
 from tdelta.engines.shared.mysql_family import (
     CREATE_SQL,
     GREETING,
@@ -148,6 +149,8 @@ class MariadbEngine(MysqlFamily):
     ciphers = _CIPHERS
     actions = ACTIONS
     replication = REPLICATION
+    compressions = ("none", "zlib")
+    compresses_new_tables = True
     scopes = (PLAIN_SCOPE, "data", "+log", "+temp", "+binlog", "all")
     switches = _SWITCHES
     own_facts = ("tx_isolation", "innodb_log_file_size", "innodb_buffer_pool_chunk_size", "aria_pagecache_buffer_size")
@@ -162,6 +165,7 @@ class MariadbEngine(MysqlFamily):
             **_session_options(settings),
             **binary_log_options(settings),
             **self._encryption(place, settings),
+            **_compression(settings),
         }
         defaults = f"--defaults-file={option_path}"
         return Recipe(
@@ -182,7 +186,7 @@ class MariadbEngine(MysqlFamily):
         """The database; what encrypts its tables is set for the whole server."""
         return (CREATE_SQL,)
 
-    def after_load_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
+    def after_load_sql(self, _settings: ServerSettings, tables: Iterable[str]) -> tuple[str, ...]:
         """Statistics of every table, columns' histograms included; then the end of background encryption."""
         return (*(f"ANALYZE TABLE `{table}` PERSISTENT FOR ALL" for table in tables), _AWAIT_ENCRYPTION)
 
@@ -191,6 +195,7 @@ class MariadbEngine(MysqlFamily):
         facts = variables(sorted(wanted_switches(self.switches, settings)))
         facts["plain_tablespaces"] = _PLAIN_TABLESPACES
         facts["encrypted_tablespaces"] = _ENCRYPTED_TABLESPACES
+        facts |= compression_facts(settings, "%`PAGE_COMPRESSED`=''ON''%")
         if settings.is_encrypted:
             facts |= variables(["file_key_management_encryption_algorithm"])
         return facts
@@ -201,6 +206,7 @@ class MariadbEngine(MysqlFamily):
             self.switches_fault(settings, found)
             or (self._mode_fault(settings, found) if settings.is_encrypted else None)
             or tablespaces_fault(settings, found)
+            or compression_fault(settings, found)
         )
 
     def _mode_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
@@ -285,6 +291,13 @@ def _session_options(settings: ServerSettings) -> Options:
         return {}
     cache = max(_LEAST_ARIA_BYTES, settings.session_bytes * settings.threads)
     return {**session_options(settings), "aria_pagecache_buffer_size": cache}
+
+
+def _compression(settings: ServerSettings) -> Options:
+    """How pages of every new table are compressed, the installer's included."""
+    if not settings.is_compressed:
+        return {}
+    return {"innodb_compression_default": "ON", "innodb_compression_algorithm": settings.compression}
 
 
 def _key_file(place: Place) -> Path:

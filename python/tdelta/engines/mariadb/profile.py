@@ -5,13 +5,13 @@ from __future__ import annotations
 from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
 from tdelta.engines.shared.mysql_dialect import mysql_dialect
 from tdelta.engines.shared.mysql_profile import DRIVEN, FUNCTIONS, NEAREST, PROCESSES
-from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES
+from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES, Takes
 
 PROFILE = Profile(
     name="mariadb",
     product="MariaDB",
     dialect=mysql_dialect("mariadb"),
-    takes=SERVER_TAKES,
+    takes=SERVER_TAKES | {Takes.PAGE_COMPRESSION},
     defaults=SERVER_DEFAULTS,
     is_server=True,
     client_factors=CLIENT_FACTORS,

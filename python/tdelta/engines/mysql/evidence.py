@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from tdelta.engines.shared.compressed_pages import inflated
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.exposures import ExposurePlan
 from tdelta.engines.shared.mysql_evidence import (
@@ -54,4 +55,4 @@ _PERCONA = MappingProxyType(
     }
 )
 
-EVIDENCE = ServerEvidence(_PLAN, FILES, {"": _PARTS, "Percona Server": _PERCONA}, CHANGE_SQL)
+EVIDENCE = ServerEvidence(_PLAN, FILES, {"": _PARTS, "Percona Server": _PERCONA}, CHANGE_SQL, inflated)

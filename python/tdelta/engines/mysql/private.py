@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from tdelta.design.factors import COMPRESSIONS
 from tdelta.driver.servers.recipes import Command, Place, Recipe
 from tdelta.engines.mysql.actions import ACTIONS
 from tdelta.engines.mysql.backups import PLUGIN
@@ -31,6 +32,7 @@ from tdelta.engines.servers import (
     ServerSettings,
     Tracing,
 )
+from tdelta.engines.shared.compressed_pages import compression_facts, compression_fault, recompress
 from tdelta.engines.shared.mysql_family import (
     CREATE_SQL,
     GREETING,
@@ -132,6 +134,8 @@ class MysqlEngine(MysqlFamily):
     crypto = "openssl"
     ciphers = _CIPHERS
     actions = ACTIONS
+    compressions = COMPRESSIONS
+    compresses_new_tables = False
     own_facts = (
         "transaction_isolation",
         "innodb_redo_log_capacity",
@@ -187,9 +191,10 @@ class MysqlEngine(MysqlFamily):
             database,
         )
 
-    def after_load_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
-        """Statistics of every table."""
-        return tuple(f"ANALYZE TABLE `{table}`" for table in tables)
+    def after_load_sql(self, settings: ServerSettings, tables: Iterable[str]) -> tuple[str, ...]:
+        """Compression, and statistics of every table."""
+        names = list(tables)
+        return recompress(settings, names) + tuple(f"ANALYZE TABLE `{table}`" for table in names)
 
     def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
         """The switches, the keyring, and how many tablespaces are and are not encrypted."""
@@ -200,6 +205,7 @@ class MysqlEngine(MysqlFamily):
             "encrypted_tablespaces": f"{_TABLESPACES}'Y'",
             "encrypted_system_tablespaces": f"{_SYSTEM} AND ENCRYPTION = 'Y'",
             "system_tablespaces": _SYSTEM,
+            **compression_facts(settings, f'%COMPRESSION="{settings.compression}"%'),
         }
 
     def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
@@ -209,6 +215,7 @@ class MysqlEngine(MysqlFamily):
             or (_keyring_fault(found) if settings.is_encrypted else None)
             or tablespaces_fault(settings, found)
             or (_system_fault(found) if settings.scope == "all" else None)
+            or compression_fault(settings, found)
         )
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:

@@ -217,7 +217,7 @@ class PostgresEngine:
         """What is run on the new database before tables are made."""
         return self.protection.before_load_sql(settings) if isinstance(self.protection, Configures) else ()
 
-    def after_load_sql(self, _tables: Iterable[str]) -> tuple[str, ...]:
+    def after_load_sql(self, _settings: ServerSettings, _tables: Iterable[str]) -> tuple[str, ...]:
         """Statistics of all tables, and the hint bits that a page's first reader would otherwise write in its trial."""
         return ("VACUUM (FREEZE, ANALYZE)", "CHECKPOINT")
 

@@ -19,6 +19,7 @@ from tdelta.engines.sqlite.engine import WORKER
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.engines.sqlite.site import FileSite
 from tdelta.evidence import FileClass, file_class
+from tdelta.measure.space import allocated
 from tdelta.records import Usage
 
 TOOLS: Mapping[str, BackupTool] = {
@@ -96,8 +97,14 @@ class _SqliteMaker:
 
     def data_bytes(self) -> int:
         """File and log."""
-        path = self._site.path
-        return sum(file.stat().st_size for file in (path, Path(f"{path}-wal")) if file.exists())
+        return sum(file.stat().st_size for file in self._files() if file.exists())
+
+    def disk_bytes(self) -> int:
+        """Of both."""
+        return sum(map(allocated, self._files()))
+
+    def _files(self) -> tuple[Path, Path]:
+        return self._site.path, Path(f"{self._site.path}-wal")
 
     def checksums(self) -> Checksums:
         """Of the twin, read by its own worker."""

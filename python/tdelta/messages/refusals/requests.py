@@ -17,6 +17,8 @@ REQUESTS = {
     "not-supported-on-own-servers": ("{options}: not supported on servers of your own, only {takers}; leave it out"),
     # options that exclude one another
     "option-and-factor": f"{{options}}: {_ONE_OF_TWO}; list every level you want in --vary",
+    "compression-and-load": "--vary compression=… with work=load: expected tables that stay, since {product} has each"
+    " compressed once it is there, found a load that makes them anew; leave out one of the two",
     "cold-and-work": f"--cold and --vary work=…: {_ONE_OF_TWO}; list cold among the levels in --vary",
     "rate-and-at": f"--rate and --at: {_ONE_OF_TWO}; --at finds the rate from the baseline's capacity",
     "study-and-rows": (f"STUDY {{study}} and {{option}}: {_ONE_OF_TWO}, since a study makes its own rows"),
@@ -143,6 +145,7 @@ REQUESTS = {
         "pages of {page_size} bytes: expected at least {least} usable bytes, found {usable} beside the {reserved} that"
         " the ciphers keep; take a larger --page-size"
     ),
+    "unknown-compression": "compression {compression}: {product} has {known}",
     "unknown-scope": "scope {scope}: {product} has {known}",
     # studies and workloads
     "one-scale": "study {study}: it has one scale only; leave --scale out",

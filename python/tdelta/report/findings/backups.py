@@ -9,21 +9,22 @@ from rich.text import Text
 
 from tdelta.records import BackupMeasure, Role, RunResult
 from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import action_label, compared_label
+from tdelta.report.labels import action_label, compared_label, surroundings
 from tdelta.report.page.blocks import Block, Column, Paragraph
 from tdelta.report.page.blocks import Table as PageTable
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import amounts
 
 _NOTE = (
-    "Medians over the trials. The ratio is bytes before compression over those of the backup: 2 is half the size. Every"
-    " backup was decompressed and searched for planted markers: in the clear are the classes of files that have any."
+    "Medians over the trials. On disk is what the files with the rows take there, holes left out. The ratio is bytes"
+    " before compression over those of the backup: 2 is half the size. Every backup was decompressed and searched for"
+    " planted markers: in the clear are the classes of files that have any."
 )
 _LOGICAL = (
     "A logical backup of an encrypted database is plaintext: the database decrypts what it hands out. Encrypt such a"
     " backup as it is written."
 )
-_HEADINGS = ("database", "backup", "ratio")
+_HEADINGS = ("database", "on disk", "backup", "ratio")
 
 
 def text(result: RunResult, width: int) -> list[Text | Table]:
@@ -38,7 +39,8 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
         if one.action != last:
             table.add_row(Text(f"{_kind(one)} {action_label(one.action)}", style="bold"))
             last = one.action
-        table.add_row(f"  {compared_label(one.condition)}", *_cells(one))
+        name = ", ".join((compared_label(one.condition), *surroundings(one.condition, result.settings, besides="work")))
+        table.add_row(f"  {name}", *_cells(one))
     return [table, Text(), *(line for note in _notes(result) for line in paragraph(note, width, "dim"))]
 
 
@@ -66,9 +68,10 @@ def _kind(one: BackupMeasure) -> str:
     return "logical" if one.is_logical else "physical"
 
 
-def _cells(one: BackupMeasure) -> tuple[str, str, str, str]:
+def _cells(one: BackupMeasure) -> tuple[str, str, str, str, str]:
     database, backup = (amounts((size,), "bytes")[0] for size in (one.data_bytes, one.backup_bytes))
-    return database, backup, f"{one.ratio:.2f}", ", ".join(one.in_the_clear) or "nothing"
+    on_disk = "" if one.disk_bytes is None else amounts((one.disk_bytes,), "bytes")[0]
+    return database, on_disk, backup, f"{one.ratio:.2f}", ", ".join(one.in_the_clear) or "nothing"
 
 
 def _notes(result: RunResult) -> Iterator[str]:

@@ -27,9 +27,11 @@ from tdelta.engines.shared.file_classes import server_file_class
 from tdelta.engines.shared.private.actions import ServerAction, Site
 from tdelta.engines.shared.private.filling import make_database
 from tdelta.engines.shared.private.restarts import Started
+from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.engines.shared.sessions import Asking
 from tdelta.evidence import FileClass
 from tdelta.measure.private import FOLDER_MODE
+from tdelta.measure.space import allocated
 from tdelta.records import Usage
 
 Words: TypeAlias = tuple[str, ...]
@@ -80,7 +82,8 @@ def backups(tools: Tools) -> dict[str, ServerAction]:
 def _act(tools: Tools, kind: type[Backup | Restore], site: Site) -> Act:
     name, compress = tool_of(site.choices, {name: one.tool for name, one in tools.items()})
     folder = site.recipe.place.folder.with_name(f"{site.recipe.place.folder.name}-backup")
-    order = BackupOrder(tools[name].tool, compress, folder, site.rows.needles)
+    inflate = site.engine.evidence.inflating(is_compressed=site.settings.is_compressed)
+    order = BackupOrder(tools[name].tool, compress, folder, site.rows.needles, inflate)
     return kind(_ServerMaker(site, tools[name], restores=kind is Restore), order, site.halt)
 
 
@@ -150,6 +153,12 @@ class _ServerMaker:
     def data_bytes(self) -> int:
         """How large the tables are with their indexes, as the server says."""
         return int(float(self._connected().rows(self._site.engine.data_bytes_sql)[1][0][0] or 0))
+
+    def disk_bytes(self) -> int:
+        """Of the files of tables."""
+        site = self._site
+        files = ServerFiles(site.engine.evidence.files, site.recipe.place, site.server.pids, site.recipe.mount)
+        return sum(allocated(file.path) for file in files.files() if file.file_class is FileClass.TABLES)
 
     def checksums(self) -> Checksums:
         """Of the twin."""

@@ -8,21 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tdelta.driver.servers.recipes import Recipe
-
-_BLOCK_BYTES = 512
-"""The unit of `st_blocks`."""
+from tdelta.measure.space import allocated
 
 _LOOK_AGAIN_SECONDS = 0.2
 
 
 def allocated_bytes(folder: Path) -> int:
     """What the files below a folder take on the disk: compressed pages leave holes."""
-    sizes = []
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):  # a server removes files as it goes
-            if path.is_file():
-                sizes.append(path.stat().st_blocks * _BLOCK_BYTES)
-    return sum(sizes)
+    return sum(allocated(path) for path in folder.rglob("*"))
 
 
 def kept(recipe: Recipe) -> Path:

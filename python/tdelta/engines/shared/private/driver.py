@@ -15,6 +15,7 @@ from tdelta.engines.profile import EngineInfo, Profile
 from tdelta.engines.servers import (
     PLAIN_SCOPE,
     CallsPriced,
+    Compresses,
     FolderEncrypted,
     RestorableEngine,
     ServerBinary,
@@ -74,6 +75,7 @@ class PrivateDriver:
         """The scopes that it has, and the programs that backups need."""
         scopes = levels.get("scope", () if options["scope"] is None else (options["scope"],))
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
+        yield partial(self._check_compression, levels)
         tools = {name: tool for action in self._actions().values() for name, tool in action.tools.items()}
         yield from backup_checks(tools, levels) if tools else ()
 
@@ -100,6 +102,7 @@ class PrivateDriver:
             becomes=self._becomes(layout),
             replication=replication,
             is_buffered=bool(layout.storages),
+            compression=str(levels.get("compression", "")),
         )
 
     def _becomes(self, layout: RunLayout) -> str:
@@ -116,9 +119,11 @@ class PrivateDriver:
         return self.engine.actions if isinstance(self.engine, Acts) else {}
 
     def template(self, settings: ServerSettings) -> Template:
-        """Data is copied among twins of one cipher and scope."""
+        """Data is copied among twins of one cipher, scope and compression."""
         words = "plain" if settings.scope == PLAIN_SCOPE else f"{settings.cipher}, scope {settings.scope}"
-        return Template((settings.cipher, settings.scope), words)
+        if settings.compression:
+            words += f", page compression {settings.compression}"
+        return Template(settings.load_kind, words)
 
     def described(self, _settings: ServerSettings, facts: Mapping[str, str]) -> str:
         """What the server's catalog says of its encryption."""
@@ -174,6 +179,22 @@ class PrivateDriver:
         if scope not in self.engine.scopes:
             known = ", ".join(self.engine.scopes)
             raise UsageError(Refusal.of("unknown-scope", scope=scope, product=self.product, known=known))
+
+    def _check_compression(self, levels: Mapping[str, Sequence[Level]]) -> None:
+        """Refuse what the server does not have; an engine without any does not take the factor."""
+        if not isinstance(self.engine, Compresses):
+            return
+        asked = [str(level) for level in levels.get("compression", ())]
+        known = ", ".join(self.engine.compressions)
+        wrong = [
+            Refusal.of("unknown-compression", compression=level, product=self.product, known=known)
+            for level in asked
+            if level not in self.engine.compressions
+        ]
+        if asked and "load" in levels.get("work", ()) and not self.engine.compresses_new_tables:
+            wrong.append(Refusal.of("compression-and-load", product=self.product))
+        if wrong:
+            raise UsageError(*wrong)
 
 
 def _storm(layout: RunLayout) -> int:

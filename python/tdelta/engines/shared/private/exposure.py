@@ -17,6 +17,7 @@ from tdelta.engines.shared.exposures import ExposurePlan, Step
 from tdelta.engines.shared.server_files import condensed
 from tdelta.errors import TdeltaError, WorkerFault
 from tdelta.evidence import Found, merged, search
+from tdelta.evidence.inflated import Inflate
 from tdelta.evidence.search import TwinFile
 from tdelta.messages import Refusal
 
@@ -57,15 +58,22 @@ class ServerExposure:
         connect: opens a connection to the twin's database.
         files: where its files are, and those of its replica.
         needles: what is searched for.
+        inflate: what undoes the compression of pages; they are searched once, when all is written.
     """
 
     def __init__(
-        self, plan: ExposurePlan, connect: Callable[[], Connection], files: Sequence[Files], needles: Sequence[bytes]
+        self,
+        plan: ExposurePlan,
+        connect: Callable[[], Connection],
+        files: Sequence[Files],
+        needles: Sequence[bytes],
+        inflate: Inflate | None = None,
     ) -> None:
         self._plan = plan
         self._connect = connect
         self._files = files
         self._needles = needles
+        self._inflate = inflate
         self._looks: list[Found] = []
         self._open: dict[str, Connection] = {}
         self._held: list[_Held] = []
@@ -86,13 +94,13 @@ class ServerExposure:
         finally:
             self._close()
 
-    def look(self) -> None:
+    def look(self, inflate: Inflate | None = None) -> None:
         """Search every file that the server has now.
 
         Raises:
             EnvironmentFault: a file cannot be read, or open files cannot be listed.
         """
-        self._looks += search([file for place in self._files for file in place.files()], self._needles)
+        self._looks += search([file for place in self._files for file in place.files()], self._needles, inflate)
 
     def look_while(self, is_running: Callable[[], bool], seconds: float) -> None:
         """Search all files over and over, at least once, while something runs; not beyond so many seconds."""
@@ -105,7 +113,7 @@ class ServerExposure:
         """Search all files once what is left to write was written."""
         try:
             self._settle()
-            self.look()
+            self.look(self._inflate)
         finally:
             self._close()
 

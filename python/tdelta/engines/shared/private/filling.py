@@ -49,9 +49,9 @@ def make_rows(worker: Worker, engine: ServerEngine, recipe: Recipe, job: LoadJob
     load_rows(worker, job)
 
 
-def settle_rows(worker: Worker, engine: ServerEngine, tables: Iterable[str]) -> None:
+def settle_rows(worker: Worker, engine: ServerEngine, settings: ServerSettings, tables: Iterable[str]) -> None:
     """Gather statistics, and have all that was loaded come to rest."""
-    worker.ask("run", seconds=LOAD_SECONDS, statements=engine.after_load_sql(list(tables)))
+    worker.ask("run", seconds=LOAD_SECONDS, statements=engine.after_load_sql(settings, list(tables)))
 
 
 def restore_dump(engine: Restorable, recipe: Recipe, command: str) -> None:

@@ -222,7 +222,7 @@ class ServerTwin:
         The latter where the workload changes rows, or trials are loads or rebuilds: it takes seconds.
         """
         engine, settings = self.instance.engine, self.instance.settings
-        if not isinstance(engine, CallsPriced):
+        if not isinstance(engine, CallsPriced) or settings.is_compressed:  # such pages are shorter than those priced
             return None
         probe = engine.price_sql
         with self._connected():
@@ -280,7 +280,8 @@ class ServerTwin:
         options = {**recipe.connect, "database": DATABASE}
         replica = instance.replica
         places: list[Files] = [files] if replica is None else [files, replica.files()]
-        exposure = ServerExposure(evidence.plan, lambda: Asking(options), places, needles)
+        inflate = evidence.inflating(is_compressed=self._settings.is_compressed)
+        exposure = ServerExposure(evidence.plan, lambda: Asking(options), places, needles, inflate)
         with self._connected():
             following = contextlib.nullcontext() if replica is None else replica.following(self._halt)
             with following, exposure.under_way():

@@ -52,6 +52,8 @@ class Remains:
         self._sql = sql
         self._session = session
         self._files = ServerFiles(sql.rules, site.recipe.place, site.server.pids, site.recipe.mount)
+        evidence = site.engine.evidence
+        self._inflate = evidence.inflating(is_compressed=site.settings.is_compressed)
         self._needles: Mapping[str, Sequence[bytes]] = {}
 
     def plant(self) -> None:
@@ -80,7 +82,7 @@ class Remains:
         found: dict[str, int] = {}
         for which, needles in self._needles.items():
             counts: Counter[str] = Counter()
-            for one in search(self._files.files(), needles):
+            for one in search(self._files.files(), needles, self._inflate):
                 counts[one.file_class.value] += one.markers_found
             found |= {left(which, name): count for name, count in counts.items()}
         return found

@@ -139,7 +139,7 @@ class RestoredServer:
                     self._dump.named,
                     Refusal.of("nothing-restored", left=left),
                 )
-            settle_rows(worker, self._engine, [table.name for table in found.tables])
+            settle_rows(worker, self._engine, self._settings, [table.name for table in found.tables])
         self._load_seconds = time.monotonic() - began
 
     def describe(self) -> Inventory:

@@ -46,7 +46,7 @@ class ServerTwins(WholeTrials):
         self._folder = folder
         self._job = job
         self._keys: dict[str, str] = {}
-        self._loads: dict[tuple[str, str], _Load] = {}
+        self._loads: dict[tuple[str, ...], _Load] = {}
         self._stack = contextlib.ExitStack()
         self._homes: dict[Path, TwinFolder] = {}
         self.library = f"{engine.binary.product} {engine.binary.version}"
@@ -64,7 +64,7 @@ class ServerTwins(WholeTrials):
         with server.at_work(), Worker() as worker:
             sums, data_bytes = self._fill(worker, recipe, started, self._job)
         server.stop()
-        self._loads[settings.cipher, settings.scope] = _Load(settings, recipe, data_bytes)
+        self._loads[settings.load_kind] = _Load(settings, recipe, data_bytes)
         return place.folder, sums
 
     def end(self) -> None:
@@ -76,7 +76,7 @@ class ServerTwins(WholeTrials):
     ) -> tuple[Checksums, int]:
         make_database(worker, self._engine, recipe, settings)
         make_rows(worker, self._engine, recipe, job)
-        settle_rows(worker, self._engine, [name for name, _ in job.tables])
+        settle_rows(worker, self._engine, settings, [name for name, _ in job.tables])
         sums = checksums(worker, job.tables)
         size = worker.ask("facts", queries={"data_bytes": self._engine.data_bytes_sql})
         return sums, int(float(size["data_bytes"]))
@@ -98,7 +98,8 @@ class ServerTwins(WholeTrials):
         recipe = load.recipe
         files = ServerFiles(self._engine.evidence.files, recipe.place, tuple, recipe.mount)
         tables = [file for file in files.stored() if file.file_class in (FileClass.TABLES, FileClass.OTHER)]
-        return not any(found.markers_found for found in search(tables, self._needles()))
+        inflate = engine.evidence.inflating(is_compressed=load.settings.is_compressed)
+        return not any(found.markers_found for found in search(tables, self._needles(), inflate))
 
     @property
     def why_not_timed(self) -> str:
@@ -145,7 +146,7 @@ class ServerTwins(WholeTrials):
     ) -> Server:
         server = Server(recipe, together(self._environment(settings), environment))
         stack.callback(server.end)
-        copy_data(self._loads[settings.cipher, settings.scope].recipe, recipe)
+        copy_data(self._loads[settings.load_kind].recipe, recipe)
         server.start(seconds=_START_SECONDS)
         return server
 
@@ -154,7 +155,7 @@ class ServerTwins(WholeTrials):
 
         Nothing is measured meanwhile. Empty where nothing can be observed.
         """
-        load = self._loads[settings.cipher, settings.scope]
+        load = self._loads[settings.load_kind]
         tables = self._job.tables
 
         @contextlib.contextmanager
