@@ -157,6 +157,24 @@ def test_text_of_a_figure_can_be_read_on_a_phone(browser: Any, path: Path) -> No
         assert min(figure["size"] for figure in found.page.evaluate(_FIGURES)) >= 11.5
 
 
+def test_the_curve_of_an_action_fits_a_phone(browser: Any, tmp_path: Path) -> None:
+    import tdelta_samples as s
+    import tdelta_stored as t
+
+    from tdelta.report.page.compose import compose
+    from tdelta.report.page.gather import RunData
+    from tdelta.report.page.render import render
+
+    page = tmp_path / "acted.html"
+    page.write_text(render(compose(RunData(s.acted(), t.CREATED))), encoding="utf-8")
+    with opened(browser, page, PHONE) as found:
+        (curve,) = (one for one in found.page.evaluate(_FIGURES) if one["id"].startswith("figure-curve"))
+    assert curve["from"] <= curve["left"] < curve["right"] <= curve["to"]
+    assert curve["size"] >= 11.5
+    pairs = [(a, b) for at, a in enumerate(curve["texts"]) for b in curve["texts"][at + 1 :]]
+    assert not any(overlap(a, b) for a, b in pairs)
+
+
 def test_the_page_does_not_scroll_sideways_even_with_everything_opened(browser: Any, path: Path) -> None:
     for width in (360, 414, 768, 1024, 1200):
         with opened(browser, path, (width, 800)) as found:

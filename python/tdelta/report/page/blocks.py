@@ -15,6 +15,9 @@ from markupsafe import Markup
 WIDTH = 760.0
 """The width of a figure, px; on a narrower screen it is scrolled."""
 
+SMALL_WIDTH = 340.0
+"""The width of one without rows and their names: it fits a phone, and is larger where there is room."""
+
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from tdelta.design.actions import parse_action
 from tdelta.records import ActionMeasure, Estimate, RunResult
-from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
+from tdelta.report.page.blocks import SMALL_WIDTH, Column, Figure, Table
 from tdelta.report.page.plot import (
     Frame,
     Scale,
@@ -71,7 +71,13 @@ def _figure(name: str, points: Sequence[Point], result: RunResult) -> Figure:
         + "."
     )
     drawn = drawing(
-        WIDTH, _TOP + _HEIGHT + _FOOT, title, "; ".join(described) + ".", _marks(points, result), name=f"curve-{name}"
+        SMALL_WIDTH,
+        _TOP + _HEIGHT + _FOOT,
+        title,
+        "; ".join(described) + ".",
+        _marks(points, result),
+        name=f"curve-{name}",
+        class_="figure small",
     )
     return Figure(f"curve-{name}", title, drawn, caption, table(name, points, result))
 
@@ -92,7 +98,7 @@ def table(name: str, points: Sequence[Point], result: RunResult) -> Table:
 
 
 def _marks(points: Sequence[Point], result: RunResult) -> Iterator[Markup]:
-    frame = Frame(_LEFT, _TOP, WIDTH - _RIGHT, _TOP + _HEIGHT)
+    frame = Frame(_LEFT, _TOP, SMALL_WIDTH - _RIGHT, _TOP + _HEIGHT)
     values = [1.0, *limits(result.settings), *(end for p in points for end in p.ratio.hdi99)]
     is_log = max(values) >= _LOG_FROM
     up = scale_over(values, frame.bottom, frame.top, is_log=is_log)
@@ -101,7 +107,7 @@ def _marks(points: Sequence[Point], result: RunResult) -> Iterator[Markup]:
     yield rect(frame.left, min(rope), frame.width, max(1.0, max(rope) - min(rope)), "rope")
     yield from left_axis(frame, up, overhead_ticks(up.low, up.high, 6, in_multiples=is_log))
     ticks = [Tick(seconds, duration(seconds)) for seconds in log_steps(across.low, across.high, 6)]
-    yield from bottom_axis(frame, across, ticks, "how long it took", width=WIDTH, has_grid=False)
+    yield from bottom_axis(frame, across, ticks, "how long it took", width=SMALL_WIDTH, has_grid=False)
     yield line(frame.left, up(1.0), frame.right, up(1.0), "zero")
     for letter, point in zip(ascii_uppercase, points, strict=False):
         yield from _point(letter, point, across, up)

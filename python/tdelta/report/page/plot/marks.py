@@ -30,7 +30,16 @@ def element(name: str, *children: str, **attributes: object) -> Markup:
     return Markup(f"<{name}{written}>{inner}</{name}>" if inner else f"<{name}{written}/>")  # noqa: S704 (escaped above)
 
 
-def drawing(width: float, height: float, title: str, description: str, children: Iterable[str], *, name: str) -> Markup:
+def drawing(
+    width: float,
+    height: float,
+    title: str,
+    description: str,
+    children: Iterable[str],
+    *,
+    name: str,
+    class_: str = "figure",
+) -> Markup:
     """A whole figure: an ``svg`` with a title and a description for those who do not see it.
 
     Args:
@@ -40,6 +49,7 @@ def drawing(width: float, height: float, title: str, description: str, children:
         description: what it shows, in words.
         children: its marks.
         name: unique in the page; ids are made of it.
+        class_: ``figure``; ``figure small`` of one that fits a phone.
     """
     label, words = f"drawing-{name}-title", f"drawing-{name}-desc"
     return element(
@@ -47,7 +57,7 @@ def drawing(width: float, height: float, title: str, description: str, children:
         element("title", title, id=label),
         element("desc", description, id=words),
         *children,
-        class_="figure",
+        class_=class_,
         viewBox=f"0 0 {number(width)} {number(height)}",
         width=width,
         height=height,
