@@ -16,7 +16,7 @@ help: ## What there is to make
 
 setup: $(STAMP) ## Set up .venv with tdelta and everything its tests need
 
-$(STAMP): requirements.lock requirements-dev.lock pyproject.toml $(RUST_SOURCES)
+$(STAMP): requirements.lock requirements-dev.lock requirements-alone.lock pyproject.toml $(RUST_SOURCES)
 	@scripts/setup "$(VENV)"
 	@touch $(RUNS) $@
 

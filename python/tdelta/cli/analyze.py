@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from tdelta.cli.exit_codes import analysis_exit_code
-from tdelta.cli.output import Mistyped, color, drawn_progress, width, write
+from tdelta.cli.exit_codes import after, analysis_exit_code
+from tdelta.cli.output import Mistyped, color, drawn_progress, undecided_option, width, write
 from tdelta.cli.units import Typed
 from tdelta.messages import Refusal
 from tdelta.session.values import Percent, ResponseTime
@@ -55,8 +55,11 @@ _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo", 
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page as well."
 )
 @click.option("--force", is_flag=True, help="Overwrite a file that is no page of tdelta's.")
+@undecided_option
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
-def analyze(files: tuple[str, ...], output: Path | None, force: bool, as_json: bool, **given: object) -> int:
+def analyze(
+    files: tuple[str, ...], output: Path | None, force: bool, as_json: bool, undecided: str, **given: object
+) -> int:
     """Judge results that you already have: CSV, sysbench, pgbench, Swingbench, HammerDB, BenchBase.
 
     FILES are files and folders, gzip or not; - is standard input; published:NAME is a published table. Conditions come
@@ -79,7 +82,7 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, as_json: b
     asked = {name: value for name, value in given.items() if value is not None and value != ()}
     with drawn_progress() as observer:
         found = analyze_files(AnalysisRequest(files, **asked), observer)  # type: ignore[arg-type]
-    code = analysis_exit_code(found.result)
+    code = after(analysis_exit_code(found.result), undecided)
     if output is not None:
         from tdelta.report.page.render import render
         from tdelta.report.page.writing import write_page

@@ -56,7 +56,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("show", "Show the answer of a run again."),
             Entry("runs", "List the stored runs; label, note, remove and prune them."),
             Entry("report", "Write the HTML page of a run."),
-            Entry("export", "Write the trials of a run as CSV or JSON."),
+            Entry("export", "Write the trials of a run as CSV, JSON, Parquet, …."),
         ),
     ),
     (

@@ -55,3 +55,12 @@ def analysis_exit_code(result: AnalysisResult) -> ExitCode:
 def _worst(decisions: Iterable[str]) -> ExitCode:
     codes = {_BY_DECISION.get(decision, ExitCode.ANSWERED) for decision in decisions}
     return next(code for code in _WORST_FIRST if code in codes)
+
+
+def after(code: ExitCode, undecided: str) -> ExitCode:
+    """The exit code after ``--undecided``, one of `UNDECIDED`: with ``pass`` an undecided answer ends in 0."""
+    return ExitCode.ANSWERED if code is ExitCode.UNDECIDED and undecided == "pass" else code
+
+
+UNDECIDED = ("fail", "pass")
+"""What ``--undecided`` takes; the first is its default."""

@@ -1,4 +1,4 @@
-"""``tdelta export``: the trials of a stored run, for other programs."""
+"""``tdelta export``: a stored run for other programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
+from tdelta.cli import formats
+from tdelta.cli.exit_codes import UNDECIDED
+from tdelta.cli.formats import FORMATS
 from tdelta.cli.output import write_by
+
+_TRIALS = ", ".join(one.name for one in FORMATS.values() if one.of_trials)
+_ANSWERS = ", ".join(one.name for one in FORMATS.values() if not one.of_trials)
 
 
 @click.command()
@@ -14,23 +20,26 @@ from tdelta.cli.output import write_by
 @click.option(
     "--format",
     "file_format",
-    type=click.Choice(["csv", "json"]),
+    type=click.Choice(list(FORMATS)),
     required=True,
-    help="csv: one row a trial; json: everything, histograms too.",
+    help=f"{_TRIALS}: one row per trial (json: histograms, too); {_ANSWERS}: the answer, as `tdelta show` gives it.",
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [standard output]")
 @click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
 def export(run: str, file_format: str, output: Path | None, store: Path | None) -> None:
-    """Write the trials of RUN (an id, the beginning of one, or `last`) as CSV or JSON.
+    """Write the trials of RUN (an id, the beginning of one, or `last`) as CSV, JSON or Parquet, or its answer.
 
     Example: tdelta export last --format csv --output trials.csv
     """
     from tdelta.store import Store
-    from tdelta.store.export import write
 
+    asked = FORMATS[file_format]
+    formats.require_stream_for(file_format, output)
     with Store.open(store, must_exist=True) as opened:
         run_id = opened.resolve(run)
-        if output is None:
-            write_by(lambda out: write(opened, run_id, file_format, out))
+        if not asked.of_trials:
+            formats.write_answer(formats.answered_of(opened, run_id, UNDECIDED[0]), file_format, output)
+        elif output is None:
+            write_by(lambda out: asked.write_trials(opened, run_id, out))
         else:
-            write(opened, run_id, file_format, output)
+            asked.write_trials(opened, run_id, output)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from tdelta.cli.exit_codes import exit_code
+from tdelta.cli.exit_codes import UNDECIDED, after, exit_code
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
 
@@ -24,9 +24,19 @@ if TYPE_CHECKING:
 _WIDEST = 120
 
 
-def show_result(result: RunResult, *, as_json: bool) -> int:
-    """Write one run's answer to standard output; returns the exit code that goes with it."""
-    code = exit_code(result)
+undecided_option = click.option(
+    "--undecided",
+    type=click.Choice(UNDECIDED),
+    default=UNDECIDED[0],
+    show_default=True,
+    help="Whether an undecided answer ends with exit code 3 (fail) or 0 (pass).",
+)
+"""The option of every command that judges."""
+
+
+def show_result(result: RunResult, *, as_json: bool, undecided: str = UNDECIDED[0]) -> int:
+    """Write one run's answer to standard output; returns the exit code that goes with it, after ``--undecided``."""
+    code = after(exit_code(result), undecided)
     if as_json:
         from tdelta.report.document import document, to_json
 

@@ -7,12 +7,22 @@ from pathlib import Path
 import click
 
 from tdelta.cli.exit_codes import ExitCode
-from tdelta.cli.output import Mistyped, color, drawn_progress, ready_to_show, show_result, typed_flags, width, write
+from tdelta.cli.output import (
+    Mistyped,
+    color,
+    drawn_progress,
+    ready_to_show,
+    show_result,
+    typed_flags,
+    undecided_option,
+    width,
+    write,
+)
 from tdelta.cli.units import click_options
 from tdelta.messages import Refusal
 from tdelta.session.request import OPTIONS, RunRequest
 
-_BESIDES_RESUME = frozenset({"resume_id", "store", "as_json"})
+_BESIDES_RESUME = frozenset({"resume_id", "store", "as_json", "undecided"})
 
 
 @click.command(
@@ -26,8 +36,11 @@ _BESIDES_RESUME = frozenset({"resume_id", "store", "as_json"})
 )
 @click.option("--resume", "resume_id", metavar="RUN", help="Complete a run that was cut short.")
 @click.option("--dry-run", is_flag=True, help="Say minutes, gigabytes, memory and whether there is room; run nothing.")
+@undecided_option
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
-def run(resume_id: str | None, dry_run: bool, as_json: bool, write_workload: Path | None, **given: object) -> int:
+def run(
+    resume_id: str | None, dry_run: bool, as_json: bool, undecided: str, write_workload: Path | None, **given: object
+) -> int:
     """Measure what encryption costs, and answer in a sentence.
 
     Without STUDY: embedded SQLite, the order-entry mix, plain against AES-256.
@@ -42,30 +55,30 @@ def run(resume_id: str | None, dry_run: bool, as_json: bool, write_workload: Pat
     """
     if resume_id is not None:
         _refuse_settings(click.get_current_context())
-        return _resume(resume_id, given, as_json=as_json)
+        return _resume(resume_id, given, as_json=as_json, undecided=undecided)
     request = request_of(given)
     if dry_run or write_workload is not None:
         return _dry_run(request, write_workload, as_json=as_json)
-    return _conduct(request, as_json=as_json)
+    return _conduct(request, as_json=as_json, undecided=undecided)
 
 
-def _conduct(request: RunRequest, *, as_json: bool) -> int:
+def _conduct(request: RunRequest, *, as_json: bool, undecided: str) -> int:
     from tdelta.session import conduct
 
     ready_to_show()
     with drawn_progress() as observer:
         result = conduct(request, observer)
-    return show_result(result, as_json=as_json)
+    return show_result(result, as_json=as_json, undecided=undecided)
 
 
-def _resume(run_id: str, given: dict[str, object], *, as_json: bool) -> int:
+def _resume(run_id: str, given: dict[str, object], *, as_json: bool, undecided: str) -> int:
     from tdelta.session import resume
 
     ready_to_show()
     store = given["store"]
     with drawn_progress() as observer:
         result = resume(run_id, store if isinstance(store, Path) else None, observer)
-    return show_result(result, as_json=as_json)
+    return show_result(result, as_json=as_json, undecided=undecided)
 
 
 def _dry_run(request: RunRequest, write_workload: Path | None, *, as_json: bool) -> int:

@@ -6,20 +6,54 @@ from pathlib import Path
 
 import click
 
-from tdelta.cli.output import show_result
+from tdelta.cli import formats
+from tdelta.cli.formats import FORMATS
+from tdelta.cli.output import show_result, undecided_option
 
 
 @click.command()
 @click.argument("run", default="last")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(list(FORMATS)),
+    help=f"{'; '.join(f'{one.name}: {one.holds}' for one in FORMATS.values())}.  [text]",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --format: file to write.  [standard output]",
+)
+@click.option(
+    "--step-summary", is_flag=True, help="Append the answer as Markdown to the file that GITHUB_STEP_SUMMARY names."
+)
+@undecided_option
 @click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
-def show(run: str, store: Path | None, as_json: bool) -> int:
+def show(
+    run: str,
+    file_format: str | None,
+    output: Path | None,
+    step_summary: bool,
+    undecided: str,
+    store: Path | None,
+    as_json: bool,
+) -> int:
     """Repeat the answer of RUN (an id, the beginning of one, or `last`), with its exit code.
 
     Example: tdelta show last
+
+    Example: tdelta show last --format junit --output tdelta.xml
     """
     from tdelta.store import Store
 
+    wanted = formats.chosen(file_format, output, as_json=as_json)
+    summary = formats.step_summary() if step_summary else None
     with Store.open(store, must_exist=True) as opened:
-        result = opened.result(opened.resolve(run))
-    return show_result(result, as_json=as_json)
+        answered = formats.answered_of(opened, opened.resolve(run), undecided)
+    if summary is not None:
+        formats.append_summary(summary, answered)
+    if wanted is None:
+        return show_result(answered.result, as_json=False, undecided=undecided)
+    formats.write_answer(answered, wanted, output)
+    return answered.exit_code

@@ -11,8 +11,9 @@ import csv
 import os
 import secrets
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO, TypeAlias
+from typing import BinaryIO, TextIO, TypeAlias
 
 from tdelta.errors import StorageFault, UnknownName
 from tdelta.inputs import written_to
@@ -200,22 +201,40 @@ def _opened(destination: Destination) -> Iterator[TextIO]:
     if not isinstance(destination, Path):
         yield destination
         return
+    with opened_bytes(destination) as raw, _text_to(raw) as out:
+        yield out
+
+
+@contextlib.contextmanager
+def opened_bytes(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which comes to be only when all went well.
+
+    Raises:
+        StorageFault: it cannot be written.
+    """
     try:
         # A device or a pipe (/dev/stdout) is written to, never replaced; a symbolic link keeps pointing.
-        if destination.exists() and not destination.is_file():
-            with written_to(destination) as out:
-                yield out
+        if path.exists() and not path.is_file():
+            with written_to(path) as out:
+                yield out.buffer
         else:
-            with replacing(destination.resolve()) as out:
-                yield out
+            with replacing_bytes(path.resolve()) as raw:
+                yield raw
     except OSError as error:
         raise StorageFault(
-            Refusal.of("export-not-writable", destination=destination, fault=error.strerror or error)
+            Refusal.of("export-not-writable", destination=path, fault=error.strerror or error)
         ) from error
 
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: int = 0o666) -> Iterator[TextIO]:
+    """The same as `replacing_bytes`, of text."""
+    with replacing_bytes(path, mode) as raw, _text_to(raw) as out:
+        yield out
+
+
+@contextlib.contextmanager
+def replacing_bytes(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """A stream to a file beside ``path``, which takes its place when the block ends well, and is removed otherwise.
 
     Args:
@@ -225,10 +244,20 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[TextIO]:
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as out:
+        with os.fdopen(descriptor, "wb") as out:
             yield out
             out.flush()
             os.fsync(out.fileno())
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _text_to(raw: BinaryIO) -> Iterator[TextIO]:
+    """UTF-8 into a stream of bytes, which is left open."""
+    out = TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
+    try:
+        yield out
+    finally:
+        out.detach()

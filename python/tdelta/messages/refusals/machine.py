@@ -10,6 +10,9 @@ MACHINE = {
     # the process
     "interrupted": "interrupted",
     "command-line": "{said}",
+    "library-missing": (
+        "expected the library {library}, found none ({fault}). Install it: pip install 'tdelta[{extra}]'"
+    ),
     "output-not-writable": "standard output cannot be written: {fault}",
     "path-unusable": "{path}: {fault}; name another file or folder",
     "no-memory": (

@@ -197,6 +197,13 @@ REQUESTS = {
     "calibration-not-of-run": "no calibration can be of this run",
     "force-without-output": "--force: expected with --output, found without",
     "one-run-expected": "expected one RUN, found {found}; --compare sets runs side by side",
+    "two-formats": "expected --json or --format {found}, found both; --format json is --json",
+    "output-without-format": "--output: expected with --format, found without",
+    "bytes-to-terminal": "--format {format}: expected a file, found a terminal; name one with --output FILE",
+    "no-step-summary": (
+        "--step-summary: expected the name of a file in GITHUB_STEP_SUMMARY, which a job of GitHub's sets, found none"
+    ),
+    "step-summary-not-writable": "--step-summary: {path}: {fault}",
     "compare-or-decision": "expected --compare or --decision, found both",
     "json-without-decision": "--json: expected with --decision, found without; tdelta show --json prints one run's",
     "one-engine-expected": "--decision: expected finished runs of one engine, found {found}",

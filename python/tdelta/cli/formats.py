@@ -1,0 +1,166 @@
+"""Answers in the formats of other programs: each format declared once, where its bytes go, what GitHub shows of a job.
+
+A format's functions stand in `tdelta.report.formats` (and `tdelta.store.export`), named here by their paths and
+imported when the format is asked for, so that the help of a command loads none of them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tdelta.cli.exit_codes import after, exit_code
+from tdelta.cli.output import Mistyped, write
+from tdelta.errors import StorageFault, UsageError
+from tdelta.messages import Refusal
+
+if TYPE_CHECKING:
+    from tdelta.report.formats.answered import Answered
+    from tdelta.store import Store
+    from tdelta.store.export import Destination
+
+_MAKERS = "tdelta.report.formats"
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format.
+
+    Attributes:
+        name: what ``--format`` takes.
+        holds: what it holds, for the help.
+        of_answer: the path of the function that makes it of an answer (``module:name``).
+        of_trials: the path of the function that makes it of a run's trials; None where `tdelta export` gives the
+            answer, too.
+        is_binary: whether it is bytes, which a terminal does not take.
+    """
+
+    name: str
+    holds: str
+    of_answer: str
+    of_trials: str | None = None
+    is_binary: bool = False
+
+    def answer(self, answered: Answered) -> str | bytes:
+        """The answer in this format: text, or bytes where `is_binary`."""
+        made: str | bytes = _found(self.of_answer)(answered)
+        return made
+
+    def write_trials(self, store: Store, run_id: str, destination: Destination) -> None:
+        """Write a run's trials in this format.
+
+        Raises:
+            UnknownName: the store has no such run.
+            StorageFault: the file cannot be written.
+            EnvironmentFault: a library that the format needs is not installed.
+        """
+        assert self.of_trials is not None, f"{self.name} is of answers alone"  # noqa: S101 - which a caller asks first
+        _found(self.of_trials)(store, run_id, destination)
+
+
+FORMATS: dict[str, Format] = {
+    one.name: one
+    for one in (
+        Format("csv", "rows", f"{_MAKERS}.rows:as_csv", "tdelta.store.export:write_csv"),
+        Format("json", "everything", f"{_MAKERS}.documents:as_json", "tdelta.store.export:write_json"),
+        Format("parquet", "rows as Parquet", f"{_MAKERS}.parquet:answer", f"{_MAKERS}.parquet:write_trials", True),
+        Format("markdown", "a comment for a pull request", f"{_MAKERS}.markdown:markdown"),
+        Format("junit", "JUnit XML, a test case per condition and check", f"{_MAKERS}.junit:junit"),
+        Format("bencher", "Bencher Metric Format JSON", f"{_MAKERS}.bencher:bencher"),
+        Format("otava-csv", "one row per run for Apache Otava", f"{_MAKERS}.otava:otava_csv"),
+    )
+}
+
+
+def _found(path: str) -> Callable[..., Any]:
+    module, _, name = path.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
+
+
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The variable that names the file whose Markdown GitHub shows on the page of a job."""
+
+
+def require_stream_for(file_format: str, output: Path | None) -> None:
+    """See that bytes do not go to a terminal.
+
+    Raises:
+        Mistyped: they would.
+    """
+    if output is None and FORMATS[file_format].is_binary and sys.stdout.isatty():
+        raise Mistyped(Refusal.of("bytes-to-terminal", format=file_format))
+
+
+def write_answer(answered: Answered, file_format: str, output: Path | None) -> None:
+    """Write an answer in one of `FORMATS` to a file, or to standard output.
+
+    Raises:
+        StorageFault: the file cannot be written.
+        EnvironmentFault: a library that the format needs is not installed.
+    """
+    made = FORMATS[file_format].answer(answered)
+    if output is not None:
+        from tdelta.store.export import opened_bytes
+
+        with opened_bytes(output) as out:
+            out.write(made if isinstance(made, bytes) else made.encode("utf-8", "replace"))
+    elif isinstance(made, str):
+        write(made)
+    else:
+        click.echo(made, nl=False)
+        sys.stdout.flush()
+
+
+def answered_of(store: Store, run_id: str, undecided: str) -> Answered:
+    """A stored run as formats take it. Raises as `Store.result`."""
+    from tdelta.report.formats.answered import Answered
+
+    result = store.result(run_id)
+    summary = store.summary(run_id)
+    code = after(exit_code(result), undecided)
+    return Answered(result, code, summary.created_unix_seconds, undecided_passes=undecided == "pass")
+
+
+def step_summary() -> Path:
+    """The file that GitHub shows of a job. Raises ``UsageError`` where there is none."""
+    if not (name := os.environ.get(STEP_SUMMARY)):
+        raise UsageError(Refusal.of("no-step-summary"))
+    return Path(name)
+
+
+def append_summary(path: Path, answered: Answered) -> None:
+    """Add the answer as Markdown to the end of a file.
+
+    Raises:
+        StorageFault: it cannot be written.
+    """
+    made = FORMATS["markdown"].answer(answered)
+    try:
+        with path.open("a", encoding="utf-8", errors="replace") as out:
+            out.write(f"{made!s}\n")
+    except OSError as error:
+        raise StorageFault(Refusal.of("step-summary-not-writable", path=path, fault=error.strerror or error)) from error
+
+
+def chosen(file_format: str | None, output: Path | None, *, as_json: bool) -> str | None:
+    """The format that ``--format`` and ``--json`` ask for together; None for the text of a terminal.
+
+    Raises:
+        Mistyped: they ask for two, for a file of what is for a terminal, or for bytes on a terminal.
+    """
+    if as_json and file_format not in (None, "json"):
+        raise Mistyped(Refusal.of("two-formats", found=file_format))
+    wanted = "json" if as_json else file_format
+    if wanted is not None:
+        require_stream_for(wanted, output)
+    elif output is not None:
+        raise Mistyped(Refusal.of("output-without-format"))
+    return wanted

@@ -1,0 +1,136 @@
+"""``--format``, ``--step-summary`` and ``--undecided`` of commands that show a stored run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pyarrow.parquet
+import pytest
+import tdelta_samples as s
+
+from tdelta.cli import formats
+from tdelta.cli.formats import FORMATS
+from tdelta.cli.output import Mistyped
+from tdelta.records import Measurement, RunResult, Trial
+from tdelta.store import Store
+
+from .calling import Called, call
+
+
+def stored(path: Path, run: RunResult) -> Path:
+    with Store.open(path) as opened:
+        opened.create_run(run.settings, run.machine, run.versions)
+        for position, condition in enumerate((s.PLAIN, s.AES)):
+            measured = Measurement(operations=10, elapsed_ns=10**6, transactions={}, statements={})
+            opened.add_trial(s.RUN_ID, Trial(0, 0, position, condition, f"t{position}", 1e9, measured))
+        opened.finish(s.RUN_ID, run)
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return stored(tmp_path / "runs.sqlite", s.undecided())
+
+
+def show(store: Path, *arguments: str) -> Called:
+    return call("show", *arguments, "--store", str(store))
+
+
+def test_show_writes_each_format_to_standard_output_and_ends_with_the_code_of_the_run(store: Path) -> None:
+    for name in FORMATS:
+        if not FORMATS[name].is_binary:
+            done = show(store, "--format", name)
+            assert (done.code, bool(done.out), done.err) == (3, True, "")
+
+
+def test_each_text_goes_to_a_file_too(store: Path, tmp_path: Path) -> None:
+    for name in ("json", "csv", "junit", "markdown", "bencher", "otava-csv"):
+        target = tmp_path / name
+        assert (show(store, "--format", name, "--output", str(target)).out, target.is_file()) == ("", True)
+    assert json.loads((tmp_path / "json").read_text(encoding="utf-8"))["run_id"] == s.RUN_ID
+    assert ET.parse(tmp_path / "junit").getroot().get("failures") == "1"
+    (row,) = csv.DictReader((tmp_path / "otava-csv").read_text(encoding="utf-8").splitlines())
+    assert row["decision"] == "undecided"
+
+
+def test_parquet_of_show_has_verdicts_and_of_export_trials(store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "run.parquet"
+    assert show(store, "--format", "parquet", "--output", str(target)).code == 3
+    assert pyarrow.parquet.read_table(target).num_rows == len(s.undecided().verdicts)
+    done = call("export", "--format", "parquet", "--output", str(target), "--store", str(store))
+    assert (done.code, pyarrow.parquet.read_table(target).column("cipher").to_pylist()) == (0, ["none", "aes-256"])
+
+
+def test_parquet_goes_to_a_pipe_as_bytes(store: Path) -> None:
+    command = [sys.executable, "-m", "tdelta", "export", "--format", "parquet", "--store", str(store)]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert pyarrow.parquet.read_table(io.BytesIO(done.stdout)).num_rows == 2
+
+
+def test_bytes_do_not_go_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    with pytest.raises(Mistyped) as told:
+        formats.require_stream_for("parquet", None)
+    assert told.value.said.code == "bytes-to-terminal"
+    formats.require_stream_for("csv", None)
+
+
+@pytest.mark.parametrize("name", ["junit", "markdown", "bencher", "otava-csv"])
+def test_export_of_a_format_of_answers_is_what_show_gives(store: Path, name: str) -> None:
+    done = call("export", "--format", name, "--store", str(store))
+    assert (done.code, done.out) == (0, show(store, "--format", name).out)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--json", "--format", "csv"), "two-formats"),
+        (("--output", "x"), "output-without-format"),
+        (("--step-summary",), "no-step-summary"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    store: Path, words: tuple[str, ...], code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(formats.STEP_SUMMARY, raising=False)
+    as_json = () if "--json" in words else ("--json",) if "--output" not in words else ()
+    done = show(store, *words, *as_json)
+    assert done.code == 2
+    if done.out:
+        assert [one["code"] for one in json.loads(done.out)["refusals"]] == [code]
+
+
+def test_the_summary_of_a_step_is_appended_to(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "summary.md"
+    target.write_text("before\n", encoding="utf-8")
+    monkeypatch.setenv(formats.STEP_SUMMARY, str(target))
+    assert "undecided" in show(store, "--step-summary").out
+    assert show(store, "--step-summary", "--format", "json").code == 3
+    text = target.read_text(encoding="utf-8")
+    assert text.startswith("before\n### ")
+    assert text.count("\n### ") == 2
+
+
+def test_a_summary_that_cannot_be_written_is_an_error(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(formats.STEP_SUMMARY, "/nowhere/summary.md")
+    done = show(store, "--step-summary")
+    assert (done.code, done.out) == (2, "")
+
+
+def test_an_undecided_answer_passes_where_it_is_to(store: Path) -> None:
+    assert show(store, "--undecided", "fail").code == 3
+    done = show(store, "--undecided", "pass", "--json")
+    assert (done.code, json.loads(done.out)["exit_code"], json.loads(done.out)["decision"]) == (0, 0, "undecided")
+    junit = ET.fromstring(show(store, "--undecided", "pass", "--format", "junit").out)
+    assert (junit.get("failures"), len(junit.findall(".//testcase/skipped"))) == ("0", 2)
+
+
+@pytest.mark.parametrize(("run", "code"), [(s.over_budget(), 5), (s.unsound(), 4), (s.costly(), 0)])
+def test_undecided_pass_changes_no_other_exit_code(tmp_path: Path, run: RunResult, code: int) -> None:
+    assert show(stored(tmp_path / "other.sqlite", run), "--undecided", "pass").code == code
