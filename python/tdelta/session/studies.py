@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tdelta.design.topics import Topic
-from tdelta.engines.registry import servers
+from tdelta.engines.registry import ENGINES, profile, study_settings
+from tdelta.engines.shared.study_settings import BACKUPS, WAREHOUSE_WORK
 from tdelta.errors import UnknownName, UsageError
 from tdelta.messages import Refusal
 from tdelta.session.published import PUBLISHED, PublishedFigure
@@ -21,9 +22,9 @@ from tdelta.session.published import PUBLISHED, PublishedFigure
 class Study:
     """A study as ``tdelta studies`` lists it. ``runs`` says whether this version can run it.
 
-    ``settings`` are the options in which it differs from a run without a study, ``by_engine`` those in
-    which it differs once more on some engines, ``at_published_scale`` those with ``--scale published``. ``tables`` are
-    the published ones that ``tdelta analyze published:NAME`` takes. ``topic`` is what its verdicts are about, where a
+    ``settings`` are the options in which it differs from a run without a study (those in which it differs once more on
+    an engine stand in the engine's folder), ``at_published_scale`` those with ``--scale published``. ``tables`` are the
+    published ones that ``tdelta analyze published:NAME`` takes. ``topic`` is what its verdicts are about, where a
     condition's action does not say (`tdelta.design.actions`).
     """
 
@@ -33,7 +34,6 @@ class Study:
     runs: bool
     note: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    by_engine: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     at_published_scale: Mapping[str, Any] = field(default_factory=dict)
     tables: tuple[str, ...] = ()
     topic: Topic = Topic.DAILY
@@ -46,13 +46,13 @@ class Study:
         """
         if scale == PUBLISHED_SCALE and not self.at_published_scale:
             raise UsageError(Refusal.of("one-scale", study=self.name))
-        own = self.by_engine.get(engine or self.settings.get("engine", ""), {})
+        own = study_settings(engine or self.settings.get("engine", "")).get(self.name, {})
         return {**self.settings, **own, **(self.at_published_scale if scale == PUBLISHED_SCALE else {})}
 
     def runs_on(self, engine: str) -> bool:
-        """Whether it runs on that engine: on its own and those that it has settings for, or on any."""
+        """Whether it runs on that engine: on its own and those that have settings for it, or on any."""
         own = self.settings.get("engine")
-        return self.runs and (own is None or engine in (own, *self.by_engine))
+        return self.runs and (own is None or engine == own or self.name in study_settings(engine))
 
     @property
     def figures(self) -> tuple[PublishedFigure, ...]:
@@ -63,8 +63,6 @@ class Study:
 PUBLISHED_SCALE = "published"
 """The level of ``--scale`` that repeats a study at the size at which it was published."""
 
-_ALL_WORK = ("load", "rebuild", "warm", "cold")
-
 _CONVERSIONS = (
     "encrypt:threads=1:iops=100",
     "encrypt:threads=1:iops=10000",
@@ -74,28 +72,17 @@ _CONVERSIONS = (
 )
 """Every setting of the curve of ``convert``: threads and iops far apart, so that it shows which of them matters."""
 
-_REWRITES: Mapping[str, Any] = {
-    "vary": {"work": ("encrypt", "rekey", "decrypt")},
-    "trial_seconds": 0.5,
-    "discard_seconds": 0.0,
-}
 
-_BACKUPS = (
-    "backup",
-    "backup:compress=zstd",
-    "backup:tool=dump:compress=zstd",
-    "restore:compress=zstd",
-    "restore:tool=dump:compress=zstd",
-)
-"""Physical ones, by the engine's first tool, and logical ones."""
+def _on(study: str, engine: str) -> str:
+    """On which engines a study runs: its own, and those that have settings for it and that it was run on."""
+    others = ", ".join(name for name in ENGINES if name != engine and study in study_settings(name) and _is_tried(name))
+    return f"{profile(engine).product}, or --engine {others}"
 
-_SERVER_BACKUPS: Mapping[str, Any] = {
-    "vary": {"work": _BACKUPS[1:], "cipher": ("aes-256",)},
-    "blocks_per_round": 2,
-    "min_rounds": 2,
-    "max_rounds": 3,
-}
-"""Each level has servers, which take their time to be started, and each restore needs one more."""
+
+def _is_tried(engine: str) -> bool:
+    address = profile(engine).address
+    return address is None or not address.is_untried
+
 
 _STUDIES = (
     Study(
@@ -119,8 +106,8 @@ _STUDIES = (
         "one serial bulk load: plain, AES-128 and AES-256, with and without the CPU's AES instructions",
         "Oracle 12c, SQL*Loader direct path, serial: 1.5 x elapsed, mostly CPU, with either AES size",
         True,
-        "MariaDB, or --engine mysql, postgres, sqlite, duckdb: a million rows of the warehouse's fact table, by each"
-        " engine's fastest path, on one connection; ciphers are those that the engine has",
+        f"{_on('direct-load', 'mariadb')}: a million rows of the warehouse's fact table, by each engine's fastest path,"
+        " on one connection; ciphers are those that the engine has",
         {
             "engine": "mariadb",
             "workload": "warehouse",
@@ -132,20 +119,14 @@ _STUDIES = (
             "max_rounds": 3,
             "max_seconds": 840.0,
         },
-        {
-            "mysql": {"vary": {"work": ("load",), "aes_instructions": ("on", "off")}},
-            "postgres": {"vary": {"work": ("load",), "aes_instructions": ("on", "off")}},
-            "duckdb": {"vary": {"work": ("load",), "aes_instructions": ("on", "off")}, "cache": 1.2},
-        },
     ),
     Study(
         "read-only-sweep",
         "point and range selects on a server, against threads and cache",
         "Percona Server 8.0, sysbench oltp_read_only: +9 % at 1 thread, none from 64",
         True,
-        "tables are encrypted and nothing else, as there; sysbench's own transaction and rows, in one table. MariaDB,"
-        " or --engine mysql, postgres, sqlite, duckdb; --scale published repeats it at its own size, which was not done"
-        " here",
+        "tables are encrypted and nothing else, as there; sysbench's own transaction and rows, in one table."
+        f" {_on('read-only-sweep', 'mariadb')}; --scale published repeats it at its own size, which was not done here",
         {
             "engine": "mariadb",
             "workload": "read-only",
@@ -159,20 +140,7 @@ _STUDIES = (
             "max_rounds": 2,
             "max_seconds": 1500.0,
         },
-        {
-            "postgres": {"scope": None},
-            "sqlite": {  # every condition is a file and a process, where a server's instance serves many threads
-                "scope": None,
-                "vary": {"cipher": ("aes-256",), "threads": (1, 4), "cache": (0.10, 1.20)},
-                "size_bytes": 50_000_000,
-            },
-            "duckdb": {
-                "scope": None,
-                "vary": {"cipher": ("aes-256-gcm",), "cache": (0.10, 1.20)},
-                "size_bytes": 50_000_000,
-            },
-        },
-        {
+        at_published_scale={
             "vary": {
                 "cipher": ("aes-256",),
                 "threads": (1, 4, 16, 32, 64, 96, 128, 256, 512, 1024, 2048),
@@ -191,12 +159,12 @@ _STUDIES = (
         "a fact table of 23 columns: load, rebuild, queries from memory and from disk",
         "SQL Server Fast Track: rebuild +30 % elapsed; SUM from disk +372 % CPU, from memory 0 %",
         True,
-        "DuckDB, or --engine sqlite, mariadb, mysql, postgres: the published sum and three more queries, 2 million rows"
-        " (published: 100 million); each engine's nearest to a rebuild with page compression, which its notes name",
+        f"{_on('warehouse', 'duckdb')}: the published sum and three more queries, 2 million rows (published: 100"
+        " million); each engine's nearest to a rebuild with page compression, which its notes name",
         {
             "engine": "duckdb",
             "workload": "warehouse",
-            "vary": {"work": _ALL_WORK},
+            "vary": {"work": WAREHOUSE_WORK},
             "cache": 1.2,
             "size_bytes": 196_000_000,
             "trial_seconds": 0.5,
@@ -206,23 +174,6 @@ _STUDIES = (
             "max_rounds": 6,
             "max_seconds": 870.0,
         },
-        {
-            # What the published test had: its engine's AES was software.
-            "duckdb": {"vary": {"work": _ALL_WORK, "cipher": ("aes-256-gcm", "aes-256-gcm-mbedtls")}},
-            # Its queries take seconds, and one round of twelve blocks would leave no time for a second.
-            "sqlite": {"blocks_per_round": 6, "step_blocks": 1},
-            # Loads, rebuilds and their set-up take most of a round there, so more blocks of queries cost little. Two
-            # rounds of four left MariaDB's undecided; MySQL's take longer, and six leave time for a short second round.
-            **{
-                e: {
-                    "discard_seconds": 0.1,
-                    "blocks_per_round": 8 if e == "mariadb" else 6,
-                    "step_blocks": 1,
-                    "min_rounds": 2,
-                }
-                for e in servers()
-            },
-        },
         at_published_scale={"size_bytes": 9_800_000_000, "trial_seconds": 10.0, "max_seconds": 6 * 3600.0},
         tables=("warehouse",),
     ),
@@ -231,8 +182,8 @@ _STUDIES = (
         "inserts, deletes, updates and selects in groups of 100 rows, statement by statement",
         "Oracle 19c: 2.2 x elapsed on AIX, 1.34 x on Linux",
         True,
-        "MariaDB, or --engine mysql, postgres, sqlite: CPU, elapsed, reads and rows of each statement, log encrypted"
-        " where the engine can do that; an insert of 100 rows by one statement stands for an array insert",
+        f"{_on('dml-trace', 'mariadb')}: CPU, elapsed, reads and rows of each statement, log encrypted where the engine"
+        " can do that; an insert of 100 rows by one statement stands for an array insert",
         {
             "engine": "mariadb",
             "workload": "dml-trace",
@@ -268,19 +219,6 @@ _STUDIES = (
             "min_rounds": 3,
             "max_rounds": 4,
             "max_seconds": 840.0,
-        },
-        {
-            "duckdb": {
-                "vary": {"scope": ("data", "+temp")},
-                # With 100 MB DuckDB ran out of this memory once; more data would need more of it.
-                "size_bytes": 70_000_000,
-                "session_memory": 64 << 20,
-                "blocks_per_round": 4,
-            },
-            # The library sorts in as much memory as its cache has, and is asked for files.
-            "sqlite": {"vary": {}, "session_memory": None, "temp_store": "file"},
-            "mysql": {"vary": {}, "scope": "data"},
-            "postgres": {"vary": {}},
         },
         topic=Topic.TEMPORARY,
     ),
@@ -326,8 +264,8 @@ _STUDIES = (
         "a primary and its replica, both plain or both encrypted: commits, apply rate, lag",
         "Scaleway, managed PostgreSQL, pgbench: -15 % on one server, up to -30 % with a semi-synchronous standby",
         True,
-        "MariaDB, or --engine mysql, postgres: every commit is a row; the replica is stopped beside the load,"
-        " asynchronous or semi-synchronous, and on this machine, whose CPUs and disks it shares",
+        f"{_on('replicate', 'mariadb')}: every commit is a row; the replica is stopped beside the load, asynchronous or"
+        " semi-synchronous, and on this machine, whose CPUs and disks it shares",
         {
             "engine": "mariadb",
             "workload": "insert",
@@ -341,7 +279,6 @@ _STUDIES = (
             "max_rounds": 3,
             "max_seconds": 840.0,
         },
-        {"mysql": {}, "postgres": {}},
         topic=Topic.REPLICATION,
     ),
     Study(
@@ -359,12 +296,6 @@ _STUDIES = (
             "min_rounds": 2,
             "max_rounds": 4,
             "max_seconds": 840.0,
-        },
-        {
-            "mysql": {},
-            "postgres": {},
-            "sqlite": {"vary": {"work": ("restart", "storm")}},
-            "duckdb": {"vary": {"work": ("restart",)}},
         },
         topic=Topic.RECOVERY,
     ),
@@ -388,12 +319,6 @@ _STUDIES = (
             "max_rounds": 4,
             "max_seconds": 870.0,
         },
-        {
-            "mysql": {"vary": {"during": ("encrypt", "rotate")}},
-            "postgres": {"vary": {"during": ("encrypt:rate=25", "encrypt:rate=100", "encrypt")}},
-            "sqlite": _REWRITES,
-            "duckdb": _REWRITES,
-        },
         topic=Topic.CHANGE,
     ),
     Study(
@@ -405,18 +330,12 @@ _STUDIES = (
         " restore compared row by row; it needs the program zstd, and each server's own",
         {
             "engine": "sqlite",
-            "vary": {"work": _BACKUPS, "cipher": ("aes-256",)},
+            "vary": {"work": BACKUPS, "cipher": ("aes-256",)},
             "size_bytes": 30_000_000,
             "blocks_per_round": 6,
             "min_rounds": 3,
             "max_rounds": 3,
             "max_seconds": 840.0,
-        },
-        {
-            "mariadb": _SERVER_BACKUPS,
-            "mysql": _SERVER_BACKUPS,
-            "postgres": _SERVER_BACKUPS,
-            "duckdb": {"vary": {"work": _BACKUPS}},
         },
         topic=Topic.BACKUP,
     ),

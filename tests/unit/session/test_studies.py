@@ -6,7 +6,7 @@ import pytest
 
 from tdelta.design.actions import parse_action
 from tdelta.design.factors import REPLICATIONS
-from tdelta.engines.registry import dialects
+from tdelta.engines.registry import ENGINES, dialects, study_settings
 from tdelta.engines.shared.rewriting import REWRITES
 from tdelta.errors import UnknownName, UsageError
 from tdelta.session.overridden import overridden
@@ -111,6 +111,17 @@ def test_a_study_runs_on_the_engines_that_it_has_settings_for_or_on_any() -> Non
     assert by_name["replicate"].runs_on("mysql")
     assert not by_name["replicate"].runs_on("sqlite")
     assert not by_name["response-times"].runs_on("sqlite"), "it runs nothing"
+
+
+def test_what_a_study_sets_for_an_engine_stands_in_that_engines_folder() -> None:
+    by_name = {one.name: one for one in studies()}
+    for engine in ENGINES:
+        own = study_settings(engine)
+        assert own.keys() <= by_name.keys()
+        for name, settings in own.items():
+            assert by_name[name].runs_on(engine)
+            assert settings.items() <= by_name[name].settings_for(engine, "").items()
+    assert study_settings("unknown") == {}
 
 
 def test_restarts_are_clean_ones_and_those_after_a_crash_with_more_and_less_log() -> None:

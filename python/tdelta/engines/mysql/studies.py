@@ -1,0 +1,20 @@
+"""What the studies set otherwise for MySQL, by the study's name; without an entry a study does not run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tdelta.engines.shared.study_settings import SERIAL_LOAD, SERVER_BACKUPS, server_warehouse
+
+STUDIES: Mapping[str, Mapping[str, Any]] = {
+    "direct-load": {"vary": SERIAL_LOAD},
+    "read-only-sweep": {},
+    "warehouse": server_warehouse(6),  # its steps take longer, and six leave time for a short second round
+    "dml-trace": {},
+    "spill": {"vary": {}, "scope": "data"},
+    "replicate": {},
+    "restart": {},
+    "convert": {"vary": {"during": ("encrypt", "rotate")}},
+    "backup": SERVER_BACKUPS,
+}

@@ -1,0 +1,10 @@
+"""What the studies set otherwise for Oracle, by the study's name; without an entry a study does not run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tdelta.engines.shared.study_settings import server_warehouse
+
+STUDIES: Mapping[str, Mapping[str, Any]] = {"warehouse": server_warehouse(6)}
