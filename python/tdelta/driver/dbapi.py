@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tdelta import _native
@@ -57,9 +57,21 @@ class NoDatabase:
         return self._rows
 
 
-def loop_cost(style: Mapping[str, Any], dialect: str, order: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the transactions of an order on a cursor that does nothing; scripts may fail on the rows it makes up."""
-    twin = _native.DbApiTwin(json.dumps(style), lambda _old: NoDatabase(dialect), 1, explained)
+def loop_cost(
+    style: Mapping[str, Any],
+    dialect: str,
+    order: Mapping[str, Any],
+    wrapped: Callable[[NoDatabase], Any] = lambda cursor: cursor,
+) -> dict[str, Any]:
+    """Run the transactions of an order on a cursor that does nothing; scripts may fail on the rows it makes up.
+
+    Args:
+        style: how the driver is spoken to.
+        dialect: whose SQL it takes, as sqlglot calls it.
+        order: the transactions and the trial.
+        wrapped: what an engine puts around its driver's cursor.
+    """
+    twin = _native.DbApiTwin(json.dumps(style), lambda _old: wrapped(NoDatabase(dialect)), 1, explained)
     twin.prepare(json.dumps(order["transactions"]), json.dumps(order["constants"]))
     return twin.trial(json.dumps({**order["trial"], "stop_on_error": False}))
 

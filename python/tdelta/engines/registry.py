@@ -21,6 +21,7 @@ ENGINES: dict[str, str] = {
     "mysql": "tdelta.engines.mysql",
     "postgres": "tdelta.engines.postgres",
     "duckdb": "tdelta.engines.duckdb",
+    "turso": "tdelta.engines.turso",
     "oracle": "tdelta.engines.oracle",
     "sqlserver": "tdelta.engines.sqlserver",
 }

@@ -24,6 +24,7 @@ CAUTIONS = {
     ),
     "run-interrupted": "the run was interrupted: this is what was known by then",
     "instructions-left-out": "{factor}=off is left out: {why}",
+    "experimental-encryption": "{product} calls its encryption experimental: what it costs may change with any version",
     "calibration-unsound": "calibration {calibration} found this instrument unsound here: {fault}",
     # figures
     "no-ratio": "{metric}: no ratio for {conditions}, since a trial there or at the baseline cost nothing",

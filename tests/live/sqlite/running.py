@@ -176,7 +176,8 @@ def recorded(factory: pytest.TempPathFactory, name: str, *options: str) -> Answe
 
 def workers_of(pid: int) -> list[int]:
     """The worker processes that this run started, wherever they hang in the tree now."""
-    return _running(pid, "tdelta.driver.worker", "tdelta.engines.sqlite.worker", "tdelta.engines.duckdb.worker")
+    embedded = (f"tdelta.engines.{name}.worker" for name in ("sqlite", "duckdb", "turso"))
+    return _running(pid, "tdelta.driver.worker", *embedded)
 
 
 def schema_keepers_of(pid: int) -> list[int]:

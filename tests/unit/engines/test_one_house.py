@@ -11,7 +11,8 @@ import tdelta
 
 HOUSE = Path(tdelta.__file__).parent
 ENGINES = re.compile(
-    "sqlite|sqlcipher|apsw|duckdb|mariadb|mysql|percona|innodb|postgres|pg_tde|libpq|oracle|sqlserver", re.IGNORECASE
+    "sqlite|sqlcipher|apsw|duckdb|mariadb|mysql|percona|innodb|postgres|pg_tde|libpq|oracle|sqlserver|turso",
+    re.IGNORECASE,
 )
 
 EXCUSED = {

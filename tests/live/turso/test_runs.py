@@ -1,0 +1,103 @@
+"""``tdelta run --engine turso`` from command line to answer, on small data."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import Any
+
+import pytest
+from sqlite.running import SMALL, Answered, Place, end, read_until, workers_left
+from sqlite.test_answers import checks
+
+from tdelta.engines.turso.engine import CIPHERS, TursoEngine
+from tdelta.messages.checks import FINDS, NO_MARKER
+
+from .conftest import ENGINE
+
+ENCRYPTED = [cipher for cipher in CIPHERS if cipher != "none"]
+SCAN = (*ENGINE, "--workload", "scan", "--no-aa-twin")
+
+
+def states(document: Any, cipher: str) -> dict[str, str]:
+    """The states of the classes that hold rows, of the twins of one cipher."""
+    return {
+        one["file_class"]: one["state"]
+        for one in document["evidence"]
+        if one["condition"]["cipher"] == cipher and one["file_class"] != "other"
+    }
+
+
+def test_the_study_is_sound_with_every_cipher_and_four_writers(study: Answered) -> None:
+    found = checks(study.document)
+    assert found["cipher-in-force"] == (
+        "ok",
+        "none: a plain file, aegis-256: aegis256, cipher 3 in the file's header, aes-256-gcm: aes256gcm, cipher 2 in"
+        " the file's header, aes-128-gcm: aes128gcm, cipher 1 in the file's header",
+    )
+    for check in ("rows-before", "settings", "files-encrypted", "same-work", NO_MARKER, FINDS):
+        assert found[check][0] == "ok", found[check]
+    assert study.document["settings"]["options"]["threads"] == 4
+    assert {one["decision"] for one in study.document["verdicts"]} != {"unsound"}
+    assert any("experimental" in caution for caution in study.document["cautions"])
+    assert 100 < study.document["loop_cost_ns"] < 100_000
+
+
+def test_tables_and_log_are_encrypted_and_temporary_files_are_in_the_clear(study: Answered) -> None:
+    assert states(study.document, "none") == {"database": "plain", "wal": "plain", "temp": "plain"}
+    for cipher in ENCRYPTED:
+        assert states(study.document, cipher) == {"database": "encrypted", "wal": "encrypted", "temp": "uncovered"}
+
+
+def test_trials_hold_what_was_counted(study: Answered) -> None:
+    for trial in study.place.trials():
+        assert trial["files_bytes"]["database"] > 0
+        assert trial["cpu_user_seconds"] + trial["cpu_system_seconds"] > 0
+        assert not trial["errors"], "writers wait for each other, and none is refused"
+        assert sum(span["count"] for span in trial["transactions"].values()) == trial["operations"]
+
+
+def test_cold_trials_read_the_file_and_hidden_instructions_are_proved(place: Place) -> None:
+    options = ("--vary", "cipher=aes-256-gcm", "--vary", "aes_instructions=on,off", "--cold", "--rounds", "1..1")
+    document = place.answer(*SCAN, *options)
+    for trial in place.trials():
+        assert trial["asked_read_bytes"] > 1_000_000, "of a file of 3 MB"
+    (listed,) = (one for one in json.loads(place.tdelta("engines", "--json").out)["engines"] if one["name"] == "turso")
+    assert (listed["available"], listed["version"]) == (True, TursoEngine().version())
+    if listed["aes_instructions"] == ["on", "off"]:  # else this CPU's cannot be hidden
+        assert checks(document)["aes-instructions"][0] == "ok"
+
+
+def test_a_bulk_load_can_be_the_trial(place: Place) -> None:
+    document = place.answer(*SCAN, "--vary", "work=load", "--size", "1MB")
+    assert checks(document)["rows-after"][0] == "ok"
+    assert {trial["work"] for trial in place.trials()} == {"load"}
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("--vary", "cipher=aegis256"), "aegis-256"),
+        (("--scope", "data"), "--scope"),
+        (("--workload", "connect"), "connect"),
+    ],
+)
+def test_what_turso_cannot_do_is_refused_before_anything_is_made(
+    place: Place, options: tuple[str, ...], code: str
+) -> None:
+    ran = place.run(*ENGINE, *options)
+    assert ran.code == 2
+    assert code in ran.err
+    assert "Traceback" not in ran.err
+    assert list(place.twins.glob("twins-*")) == []
+
+
+def test_an_interrupted_run_leaves_nothing_and_can_be_resumed(place: Place) -> None:
+    process = place.start("run", *SMALL, *SCAN, "--trial-seconds", "0.3", "--blocks", "4")
+    read_until(process, "round 1")
+    ended = end(process, signal.SIGINT)
+    assert workers_left(process.pid) == []
+    assert list(place.twins.glob("twins-*")) == []
+    assert ended.code == 130, ended.err
+    resumed = place.tdelta("run", "--resume", "last", "--json")
+    assert resumed.document["counts"]["rounds"] >= 2, resumed.err
