@@ -37,6 +37,7 @@ def test_figures_belong_to_studies_that_exist() -> None:
         ("warehouse", "CPU, SUM from disk", "4.72"),
         ("warehouse", "CPU, SUM from memory", "1.01"),
         ("direct-load", "elapsed", "1.50"),
+        ("order-entry", "Turso", "1.06"),
         ("dml-trace", "AIX", "2.17"),
         ("dml-trace", "Linux", "1.34"),
     ],
@@ -52,7 +53,8 @@ def test_every_figure_names_its_source_with_a_year_or_says_that_there_is_none(st
 
 
 def test_what_was_not_published_as_a_ratio_has_none() -> None:
-    assert [f.ratio for f in PUBLISHED["order-entry"]] == [None, None]
+    oracle = [figure for figure in PUBLISHED["order-entry"] if "Oracle" in figure.source]
+    assert [figure.ratio for figure in oracle] == [None, None]
 
 
 def of(cipher: str, role: Role = Role.TREATMENT, **levels: float) -> Condition:
