@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from tdelta.session.groups import Group
 from tdelta.session.options import Option
 from tdelta.session.request import OPTIONS
 
@@ -34,8 +35,12 @@ def generated(page: str) -> str:
 
 
 def _table(options: Iterable[Option], old: str) -> str:
-    words = dict(_ROW.findall(old))
-    return HEAD + "".join(_row(option, words.get(option.flag, _words(option))) for option in options)
+    words, taken = dict(_ROW.findall(old)), list(options)
+    parts = []
+    for group in Group:
+        rows = [_row(one, words.get(one.flag, _words(one))) for one in taken if one.group is group]
+        parts += [f"{group.value}:\n\n{HEAD}{''.join(rows)}"] if rows else []
+    return "\n".join(parts)
 
 
 def _row(option: Option, words: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from tdelta.cli.exit_codes import after, analysis_exit_code
+from tdelta.cli.help import Command
 from tdelta.cli.output import Mistyped, color, drawn_progress, undecided_option, width, write
 from tdelta.cli.units import Typed
 from tdelta.messages import Refusal
@@ -17,7 +18,7 @@ _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo", 
 """Options that are not called as their parameters are."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", nargs=-1, metavar="FILES...")
 @click.option(
     "--condition",
@@ -49,7 +50,7 @@ _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo", 
     "slo_seconds",
     type=Typed(ResponseTime()),
     metavar="TIME",
-    help="Time a transaction may take, e.g. 20ms: how often each condition took longer is told, and decides nothing.",
+    help="Time a transaction may take, e.g. 20ms: how often each condition took longer; decides nothing.",
 )
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page as well."

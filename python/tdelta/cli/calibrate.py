@@ -5,9 +5,11 @@ from __future__ import annotations
 import click
 
 from tdelta.cli.exit_codes import ExitCode
+from tdelta.cli.help import Command, Option
 from tdelta.cli.output import color, drawn_progress, width, write
 from tdelta.cli.run import request_of
 from tdelta.cli.units import Typed, click_options
+from tdelta.session.groups import Group
 from tdelta.session.request import OPTIONS
 from tdelta.session.values import Duration, Percent
 
@@ -16,11 +18,24 @@ _OPTIONS = click_options(option for option in OPTIONS.values() if option.decides
 
 
 @click.command(
+    cls=Command,
     params=_OPTIONS,
 )
-@click.option("--plant", type=Typed(Percent()), multiple=True, help="Cost to plant in one more twin; repeatable.  [5%]")
 @click.option(
-    "--max-time", "max_seconds", type=Typed(Duration()), help="Wall clock for all runs.  [10m; 1h on a server]"
+    "--plant",
+    cls=Option,
+    group=Group.EVERYDAY,
+    type=Typed(Percent()),
+    multiple=True,
+    help="Cost to plant in one more twin; repeatable.  [5%]",
+)
+@click.option(
+    "--max-time",
+    "max_seconds",
+    cls=Option,
+    group=Group.EVERYDAY,
+    type=Typed(Duration()),
+    help="Wall clock for all runs.  [10m; 1h on a server]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")
 def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:

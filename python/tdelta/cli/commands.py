@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
+from tdelta.cli.help import CommandGroup
 from tdelta.errors import Interrupted
 from tdelta.messages import Refusal
 
@@ -74,6 +76,13 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         ),
     ),
     (
+        "Help",
+        (
+            Entry("completion", "Have your shell complete commands, options and names."),
+            Entry("man", "Print the man page."),
+        ),
+    ),
+    (
         "For developers",
         (Entry("contract", "Try every ability of an adapter on two of your own servers."),),
     ),
@@ -87,7 +96,7 @@ def entries() -> Iterator[Entry]:
         yield from listed
 
 
-class Commands(click.Group):
+class Commands(CommandGroup):
     """A group whose commands are those of the table, imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -98,6 +107,11 @@ class Commands(click.Group):
         """The command of that name, imported now; None where there is none."""
         found = next((entry for entry in entries() if entry.name == cmd_name), None)
         return super().get_command(ctx, cmd_name) if found is None else found.load()
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so, without importing any, and the group's own options."""
+        found = [CompletionItem(one.name, help=one.about) for one in entries() if one.name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command. Ctrl-C, also while its modules are imported, is an error with what could not be tidied up.

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tdelta.cli.exit_codes import ExitCode
+from tdelta.cli.help import Command
 from tdelta.cli.output import color, drawn_progress, width, write
 from tdelta.cli.run import request_of
 from tdelta.cli.units import click_options
@@ -16,6 +17,7 @@ _TAKEN = ("engine", "baseline", "encrypted", "schema", "assume_encrypted")
 
 
 @click.command(
+    cls=Command,
     params=click_options(OPTIONS[name] for name in _TAKEN),
 )
 @click.option(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from tdelta.cli.help import Command
 from tdelta.cli.output import color, width, write
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON (docs/json.md).")
 def engines(as_json: bool) -> None:
     """List the engines and their libraries: which can be tested here, versions and ciphers, what to install.

@@ -22,6 +22,17 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+MEANINGS = {
+    ExitCode.ANSWERED: "answered; with --budget: within it",
+    ExitCode.INTERNAL: "a defect of tdelta, or a process of its own that died",
+    ExitCode.USAGE: "a command line, a file or a machine with which it cannot be done",
+    ExitCode.UNDECIDED: "undecided: the data do not tell the overhead from what you would not care about",
+    ExitCode.UNSOUND: "unsound: a check failed, so nothing is answered",
+    ExitCode.OVER_BUDGET: "over the budget",
+    ExitCode.INTERRUPTED: "interrupted",
+}
+"""What each says, for the man page."""
+
 _BY_DECISION = {
     "unsound": ExitCode.UNSOUND,
     "over": ExitCode.OVER_BUDGET,

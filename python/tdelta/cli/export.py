@@ -9,14 +9,16 @@ import click
 from tdelta.cli import formats
 from tdelta.cli.exit_codes import UNDECIDED
 from tdelta.cli.formats import FORMATS
+from tdelta.cli.help import Command, store_option
 from tdelta.cli.output import write_by
+from tdelta.cli.units import run_ids
 
 _TRIALS = ", ".join(one.name for one in FORMATS.values() if one.of_trials)
 _ANSWERS = ", ".join(one.name for one in FORMATS.values() if not one.of_trials)
 
 
-@click.command()
-@click.argument("run", default="last")
+@click.command(cls=Command)
+@click.argument("run", default="last", shell_complete=run_ids)
 @click.option(
     "--format",
     "file_format",
@@ -25,7 +27,7 @@ _ANSWERS = ", ".join(one.name for one in FORMATS.values() if not one.of_trials)
     help=f"{_TRIALS}: one row per trial (json: histograms, too); {_ANSWERS}: the answer, as `tdelta show` gives it.",
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [standard output]")
-@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
+@store_option
 def export(run: str, file_format: str, output: Path | None, store: Path | None) -> None:
     """Write the trials of RUN (an id, the beginning of one, or `last`) as CSV, JSON or Parquet, or its answer.
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import click
 
+from tdelta.cli.help import Command
 from tdelta.cli.output import BadValue, color, drawn_progress, width, write
 from tdelta.cli.units import Typed
-from tdelta.design.factors import size_bytes
+from tdelta.design.factors import page_bytes
 from tdelta.messages import Refusal
 from tdelta.session.values import Duration
 
-_KIBIBYTES = re.compile(r"(\d+)\s*[kK]")
-
 
 class PageSizes(click.ParamType[tuple[int, ...]]):
-    """``4k,16k`` as bytes. Page sizes go by 1024, so that ``k`` alone is KiB here; other units are as everywhere."""
+    """``4k,16k`` as bytes."""
 
     name = "sizes"
 
@@ -26,7 +24,7 @@ class PageSizes(click.ParamType[tuple[int, ...]]):
         if isinstance(value, tuple):
             return value
         words = [word.strip() for word in str(value).split(",")]
-        sizes = {word: _page_bytes(word) for word in words}
+        sizes = {word: page_bytes(word) for word in words}
         wrong = [word for word, size in sizes.items() if size is None]
         if wrong:
             listed = ", ".join(repr(word) for word in wrong)
@@ -49,13 +47,8 @@ class Names(click.ParamType[tuple[str, ...]]):
         return names
 
 
-def _page_bytes(word: str) -> int | None:
-    match = _KIBIBYTES.fullmatch(word)
-    return 1024 * int(match[1]) if match else size_bytes(word)
-
-
-@click.command()
-@click.option("--sizes", type=PageSizes(), metavar="SIZE,…", help="Pages to encrypt; k is KiB.  [4k,8k,16k,256k]")
+@click.command(cls=Command)
+@click.option("--sizes", type=PageSizes(), metavar="SIZE,…", help="Pages to encrypt.  [4k,8k,16k,256k]")
 @click.option(
     "--algorithms",
     type=Names(),

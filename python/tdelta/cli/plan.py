@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tdelta.cli.help import Command, Option
 from tdelta.cli.output import BadValue, Mistyped, color, drawn_progress, typed_flags, width, write
 from tdelta.cli.run import request_of
 from tdelta.cli.units import Typed, click_options
 from tdelta.messages import Refusal
 from tdelta.records import Metric
+from tdelta.session.groups import Group
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import studies
 from tdelta.session.values import Duration, Percent
@@ -28,30 +30,47 @@ _OF_STORED_RUNS = frozenset({"metric", "store"})
 """Options of a run that also go with stored runs."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("sources", nargs=-1, metavar="[RUN]...")
 @click.option(
-    "--effect", "effects", type=Typed(Percent()), multiple=True, help="True overhead to be told; repeatable.  [a list]"
+    "--effect",
+    "effects",
+    cls=Option,
+    group=Group.EVERYDAY,
+    type=Typed(Percent()),
+    multiple=True,
+    help="True overhead to be told; repeatable.  [a list]",
 )
 @click.option(
     "--rope",
     "ropes",
+    cls=Option,
+    group=Group.EVERYDAY,
     type=Typed(Percent()),
     multiple=True,
     help="Overhead you would not care about; repeatable.  [a list]",
 )
 @click.option(
     "--assurance",
+    cls=Option,
+    group=Group.EVERYDAY,
     metavar="CHANCE",
     default="0.8",
     help="Chance of a right decision, 0.5 to 0.99 or a percentage.  [0.8]",
 )
 @click.option(
-    "--max-time", "max_seconds", type=Typed(Duration()), help="The longest run you would let measure.  [no limit]"
+    "--max-time",
+    "max_seconds",
+    cls=Option,
+    group=Group.EVERYDAY,
+    type=Typed(Duration()),
+    help="The longest run you would let measure.  [no limit]",
 )
 @click.option(
     "--pilot-time",
     "pilot_seconds",
+    cls=Option,
+    group=Group.EVERYDAY,
     type=Typed(Duration()),
     help="Wall clock of a pilot, set-up included.  [2m; 15m on a server]",
 )

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tdelta.cli.help import Command, store_option
 from tdelta.cli.output import Mistyped, drawn_progress, write
+from tdelta.cli.units import run_ids
 from tdelta.messages import Refusal
 
 if TYPE_CHECKING:
     from tdelta.report.decision import DecisionBasis
 
 
-@click.command()
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.command(cls=Command)
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=run_ids)
 @click.option("--compare", "is_comparison", is_flag=True, help="Set several RUNs side by side.")
 @click.option(
     "--decision",
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option("--open", "is_opened", is_flag=True, help="Open it in the browser, where there is a display.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is no report of tdelta's.")
-@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
+@store_option
 def report(
     runs: tuple[str, ...],
     is_comparison: bool,

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tdelta.cli.exit_codes import ExitCode
+from tdelta.cli.help import Command, Option
 from tdelta.cli.output import (
     Mistyped,
     color,
@@ -18,18 +19,25 @@ from tdelta.cli.output import (
     width,
     write,
 )
-from tdelta.cli.units import click_options
+from tdelta.cli.units import click_options, study_names
 from tdelta.messages import Refusal
+from tdelta.session.groups import Group
 from tdelta.session.request import OPTIONS, RunRequest
 
 _BESIDES_RESUME = frozenset({"resume_id", "store", "as_json", "undecided"})
 
 
 @click.command(
-    params=[click.Argument(["study"], required=False), *click_options(OPTIONS.values())],
+    cls=Command,
+    params=[
+        click.Argument(["study"], required=False, shell_complete=study_names),
+        *click_options(OPTIONS.values()),
+    ],
 )
 @click.option(
     "--write-workload",
+    cls=Option,
+    group=Group.OWN_DATABASE,
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Write the workload proposed for --database or --restore as a folder to edit; run nothing.",

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tdelta.cli.help import CommandGroup, store_option
 from tdelta.cli.output import Mistyped, color, width, write
 from tdelta.cli.units import Typed
+from tdelta.cli.units import run_ids as offered_runs
 from tdelta.messages import Refusal
 from tdelta.records import Decision
 from tdelta.records.kept import RunKind
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from tdelta.store import Store
 
 _ALL = "all"
-_STORE = click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON (docs/json.md).")
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Say what would be removed; remove nothing.")
 _KIND = click.option(
@@ -34,7 +35,7 @@ _KIND = click.option(
 )
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True)
 @_KIND
 @click.option("--label", "labels", type=Typed(Labels()), multiple=True, help="Runs with this label; repeatable.")
 @click.option("--engine", "engines", multiple=True, metavar="NAME", help="Runs of this engine; repeatable.")
@@ -48,7 +49,7 @@ _KIND = click.option(
 )
 @click.option("--within", "within_seconds", type=Typed(Duration()), help="Runs of this time back from now: 30d, 12h.")
 @click.option("--most", type=click.IntRange(min=1), metavar="N", help="The newest N of these.  [all]")
-@_STORE
+@store_option
 @_JSON
 @click.pass_context
 def runs(
@@ -92,10 +93,10 @@ def runs(
 
 
 @runs.command(short_help="Give a run labels.")
-@click.argument("run")
+@click.argument("run", shell_complete=offered_runs)
 @click.argument("labels", nargs=-1, metavar="[LABEL]...", type=Typed(Labels()))
 @click.option("--remove", "removed", multiple=True, metavar="LABEL", help="Label to take away; repeatable.")
-@_STORE
+@store_option
 @_JSON
 @click.pass_context
 def label(
@@ -118,9 +119,9 @@ def label(
 
 
 @runs.command(short_help="Keep a note with a run.")
-@click.argument("run")
+@click.argument("run", shell_complete=offered_runs)
 @click.argument("text")
-@_STORE
+@store_option
 @_JSON
 @click.pass_context
 def note(ctx: click.Context, run: str, text: str, store: Path | None, as_json: bool) -> None:
@@ -137,9 +138,9 @@ def note(ctx: click.Context, run: str, text: str, store: Path | None, as_json: b
 
 
 @runs.command(short_help="Remove runs from the store.")
-@click.argument("run_names", nargs=-1, required=True, metavar="RUN...")
+@click.argument("run_names", nargs=-1, required=True, metavar="RUN...", shell_complete=offered_runs)
 @_DRY_RUN
-@_STORE
+@store_option
 @_JSON
 @click.pass_context
 def remove(ctx: click.Context, run_names: tuple[str, ...], dry_run: bool, store: Path | None, as_json: bool) -> None:
@@ -162,7 +163,7 @@ def remove(ctx: click.Context, run_names: tuple[str, ...], dry_run: bool, store:
 @_KIND
 @click.option("--labelled", is_flag=True, help="Runs with a label or a note, too, which else stay.")
 @_DRY_RUN
-@_STORE
+@store_option
 @_JSON
 @click.pass_context
 def prune(

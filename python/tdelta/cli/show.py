@@ -8,11 +8,13 @@ import click
 
 from tdelta.cli import formats
 from tdelta.cli.formats import FORMATS
+from tdelta.cli.help import Command, store_option
 from tdelta.cli.output import show_result, undecided_option
+from tdelta.cli.units import run_ids
 
 
-@click.command()
-@click.argument("run", default="last")
+@click.command(cls=Command)
+@click.argument("run", default="last", shell_complete=run_ids)
 @click.option(
     "--format",
     "file_format",
@@ -28,7 +30,7 @@ from tdelta.cli.output import show_result, undecided_option
     "--step-summary", is_flag=True, help="Append the answer as Markdown to the file that GITHUB_STEP_SUMMARY names."
 )
 @undecided_option
-@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
+@store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
 def show(
     run: str,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tdelta.cli.help import Command, store_option
 from tdelta.cli.output import color, drawn_progress, width, write
 from tdelta.errors import TdeltaError, UsageError
 from tdelta.messages import Refusal
@@ -20,7 +21,7 @@ _QUIET_SECONDS = 1.0
 _STAGES = {"bytes": "reading", "search": "searching"}
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("target", metavar="PATH|RUN")
 @click.option(
     "--marker",
@@ -29,7 +30,7 @@ _STAGES = {"bytes": "reading", "search": "searching"}
     metavar="TEXT|hex:…",
     help="What you know to be in the rows, at least 6 bytes; repeatable.",
 )
-@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
+@store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
 def verify(target: str, markers: tuple[str, ...], store: Path | None, as_json: bool) -> int:
     """Say whether files hold plaintext, as far as bytes can tell. Files are only read.

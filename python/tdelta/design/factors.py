@@ -53,6 +53,10 @@ _BYTES = {
     "mb": 10**6,
     "gb": 10**9,
     "tb": 10**12,
+    "k": 2**10,
+    "m": 2**20,
+    "g": 2**30,
+    "t": 2**40,
     "kib": 2**10,
     "mib": 2**20,
     "gib": 2**30,
@@ -148,6 +152,11 @@ def size_bytes(text: str) -> int | None:
     return int(size) if size.is_integer() and size > 0 else None
 
 
+def page_bytes(text: str) -> int | None:
+    """The size of a page as whole bytes: a power of two, so that ``8kB`` is 8192 as it is for PostgreSQL."""
+    return size_bytes(re.sub(r"(?i)kb\s*$", "KiB", text))
+
+
 def share_of_percent(number: str) -> float:
     """Per cent as a share, without the dust of binary division: ``7`` is 0.07 and not 0.07000000000000001."""
     return float(f"{number}e-2")
@@ -218,7 +227,7 @@ def _threads(text: str) -> int:
 
 
 def _page_size(text: str) -> int:
-    size = size_bytes(text)
+    size = page_bytes(text)
     if size is None or size not in PAGE_SIZES:
         raise ValueError(text)
     return size

@@ -61,13 +61,11 @@ def studies_text(studies: Sequence[Study], width: int, *, color: bool = False) -
     """The studies, each with the published experiment it comes from."""
     parts: list[Text | Table] = []
     for study in studies:
-        state = "" if study.runs else "  (not in this version)"
-        parts += paragraph(
-            f"{study.name}: {study.title}{state}", width, "bold" if study.runs else "dim", indent=_INDENT
-        )
-        read = ", ".join(f"published:{name}" for name in study.tables)
-        analyze = f"its tables: tdelta analyze {read}" if read else ""
-        for line in filter(None, (f"published: {study.published}", study.note, analyze)):
+        parts += paragraph(f"{study.name}: {study.title}", width, "bold", indent=_INDENT)
+        read = " ".join(f"published:{name}" for name in study.tables)
+        analyze = f"its tables: tdelta analyze {read}" if read and study.runs else ""
+        command = "" if study.runs else f"its command: {study.command}"
+        for line in filter(None, (f"published: {study.published}", study.note, analyze, command)):
             parts += paragraph(f"{_INDENT}{line}", width, indent=_INDENT * 2)
     return draw(parts, width, color=color)
 
@@ -82,6 +80,7 @@ def studies_document(studies: Sequence[Study]) -> dict[str, object]:
                 "title": study.title,
                 "published": study.published,
                 "runs": study.runs,
+                "command": study.command,
                 "note": study.note,
                 "tables": list(study.tables),
             }

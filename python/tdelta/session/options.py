@@ -14,6 +14,7 @@ from typing import Any
 
 from tdelta.engines.registry import profiles
 from tdelta.engines.takes import Takes
+from tdelta.session.groups import Group
 from tdelta.session.values import Flag, Value
 
 _SAME = object()
@@ -32,7 +33,8 @@ class Option:
         open_loop: its default with ``--rate`` or ``--at``, where that is another.
         absent: its value in runs stored by versions that did not have it, where that was another than the default.
         shown: the default in words, where writing its value would not say it.
-        takes: the group of options it is of; None where every engine takes it.
+        group: the heading under which it is listed.
+        takes: which engines take it; None where every engine does.
         factor: the factor that varies it, where its name is another.
         also: a second field that the same flag sets.
         decides_trial: whether it decides what a trial is, so that a calibration must have it in common with a run.
@@ -51,6 +53,7 @@ class Option:
     open_loop: Any = _SAME
     absent: Any = _SAME
     shown: str = ""
+    group: Group = Group.EXPERT
     takes: Takes | None = None
     factor: str = ""
     also: str = ""

@@ -20,7 +20,7 @@ from tdelta.session.published import PUBLISHED, PublishedFigure
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A study as ``tdelta studies`` lists it. ``runs`` says whether this version can run it.
+    """A study as ``tdelta studies`` lists it. ``runs`` says whether it is a run, and not an analysis of its tables.
 
     ``settings`` are the options in which it differs from a run without a study (those in which it differs once more on
     an engine stand in the engine's folder), ``at_published_scale`` those with ``--scale published``. ``tables`` are the
@@ -53,6 +53,12 @@ class Study:
         """Whether it runs on that engine: on its own and those that have settings for it, or on any."""
         own = self.settings.get("engine")
         return self.runs and (own is None or engine == own or self.name in study_settings(engine))
+
+    @property
+    def command(self) -> str:
+        """What is typed for it."""
+        tables = " ".join(f"published:{name}" for name in self.tables)
+        return f"tdelta run {self.name}" if self.runs else f"tdelta analyze {tables}"
 
     @property
     def figures(self) -> tuple[PublishedFigure, ...]:
@@ -344,7 +350,7 @@ _STUDIES = (
         "gamma model of response times",
         "JAGS on Swingbench response times: 95 % HDI of the difference -0.69 ... +1.89 ms",
         False,
-        "it is a model of results that are there, and runs nothing",
+        "an analysis of results that are there: nothing is run",
         tables=("response-times",),
     ),
 )
@@ -360,11 +366,11 @@ def study(name: str) -> Study:
 
     Raises:
         UnknownName: there is no such study.
-        UsageError: this version cannot run it.
+        UsageError: it is an analysis, and no run.
     """
     known = {study.name: study for study in _STUDIES}
     if name not in known:
         raise UnknownName("study", name, known)
     if not known[name].runs:
-        raise UsageError(Refusal.of("study-does-not-run", study=name, why=known[name].note))
+        raise UsageError(Refusal.of("study-does-not-run", study=name, command=known[name].command))
     return known[name]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tdelta.design import parse_vary
-from tdelta.design.factors import SHARE_FACTORS, share_of_percent, size_bytes
+from tdelta.design.factors import SHARE_FACTORS, page_bytes, share_of_percent, size_bytes
 from tdelta.messages import Refusal
 from tdelta.records import Level
 from tdelta.records.kept import label_fault
@@ -41,6 +41,10 @@ class Value:
     def parse(self, text: str) -> Any:
         """One value as typed; raises ``ValueError`` of a refusal, which says what was expected."""
         return text
+
+    def offered(self) -> Iterable[str]:
+        """The names that a shell offers while a value is typed; none where there are too many, or files go, too."""
+        return ()
 
     def gathered(self, parsed: Any) -> Any:
         """The option's value from what `parse` made: of all that was typed where it is repeatable."""
@@ -130,13 +134,14 @@ class Percent(Number):
 
 @dataclass(frozen=True, slots=True)
 class Size(Value):
-    """``50MB``, ``64MiB`` or plain bytes, as whole bytes."""
+    """``50MB``, ``64MiB``, ``10G`` or plain bytes, as whole bytes; ``of`` reads it."""
 
     metavar: str = "SIZE"
+    of: Callable[[str], int | None] = size_bytes
 
     def parse(self, text: str) -> int:
         """Turn the text into bytes."""
-        found = size_bytes(text)
+        found = self.of(text)
         if found is None:
             raise ValueError(Refusal.of("not-a-size", found=text))
         return found
@@ -147,8 +152,10 @@ class Size(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes(Size):
-    """A size that is written as plain bytes."""
+class PageSize(Size):
+    """The size of a page, written as plain bytes."""
+
+    of: Callable[[str], int | None] = page_bytes
 
     def write(self, value: Any) -> str:
         """``4096``."""

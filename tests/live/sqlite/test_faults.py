@@ -35,7 +35,7 @@ def assert_refused(ran: Ran, *told: str) -> None:
         (("--engine", "sqlit"), ("unknown engine 'sqlit'", "Did you mean 'sqlite'?")),
         (("--engine", "oracle"), ("two servers of your own", "--baseline")),
         (("order-entri",), ("unknown study 'order-entri'", "Did you mean 'order-entry'?")),
-        (("response-times",), ("runs nothing", "tdelta run order-entry")),
+        (("response-times",), ("is an analysis", "tdelta analyze published:response-times")),
         (("--workload", "read-onyl"), ("unknown workload 'read-onyl'", "Did you mean 'read-only'?")),
         (("--resume", "20260101-zzzz"), ("there is no run to read",)),
     ],

@@ -88,13 +88,20 @@ def test_all_names_and_sizes_that_do_not_exist_are_told_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("text", "sizes"),
-    [("4k", (4096,)), ("4K, 16 k", (4096, 16384)), ("64KiB,1MiB", (65536, 2**20)), ("4kB", (4000,)), ("512", (512,))],
+    [
+        ("4k", (4096,)),
+        ("4K, 16 k", (4096, 16384)),
+        ("64KiB,1MiB", (65536, 2**20)),
+        ("4kB", (4096,)),
+        ("4.5k", (4608,)),
+        ("512", (512,)),
+    ],
 )
 def test_page_sizes_go_by_1024_unless_the_unit_says_otherwise(text: str, sizes: tuple[int, ...]) -> None:
     assert PageSizes().convert(text, None, None) == sizes
 
 
-@pytest.mark.parametrize("text", ["", "4q", "4k,", "4.5k", "k", "-4k", "4k 8k"])
+@pytest.mark.parametrize("text", ["", "4q", "4k,", "4.00001k", "k", "-4k", "4k 8k"])
 def test_sizes_that_could_be_misread_are_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="expected page sizes such as 4k,16k or 4096,64KiB, found"):
         PageSizes().convert(text, None, None)

@@ -41,6 +41,7 @@ OF_HELP = {
     "tdelta.cli",
     "tdelta.cli.commands",
     "tdelta.cli.exit_codes",
+    "tdelta.cli.help",
     "tdelta.cli.main",
     "tdelta.cli.output",
     "tdelta.driver",
@@ -50,6 +51,8 @@ OF_HELP = {
     "tdelta.leaving",
     "tdelta.messages",
     "tdelta.panics",
+    "tdelta.session",
+    "tdelta.session.groups",
 }
 """What ``tdelta --help`` may load of tdelta; of `tdelta.messages` all modules, which are tables."""
 

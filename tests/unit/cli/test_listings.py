@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import pytest
 
 import tdelta.engines.catalogue
 import tdelta.session.studies
 from tdelta.engines.profile import EngineInfo
+from tdelta.session.studies import Study
 
 from .calling import call
 
@@ -22,9 +22,7 @@ ENGINE = EngineInfo(
     option="sqlite3mc",
     crypto="own",
 )
-STUDY = SimpleNamespace(
-    name="order-entry", title="users at a shop", published="Oracle 12c", runs=True, note="", tables=()
-)
+STUDY = Study("order-entry", "users at a shop", "Oracle 12c", True)
 
 
 @pytest.fixture(autouse=True)

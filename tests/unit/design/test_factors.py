@@ -102,7 +102,7 @@ def test_what_is_no_list_of_levels_is_refused_as_it_was_typed(text: str):
 
 
 def test_a_page_size_may_have_a_unit_and_a_factor_be_typed_as_its_option():
-    assert parse_vary(["page-size=4096,16KiB"]) == {"page_size": (4096, 16384)}
+    assert parse_vary(["page-size=4096,16KiB,8k,32kB"]) == {"page_size": (4096, 16384, 8192, 32768)}
 
 
 def test_two_spellings_of_one_level_are_one_level_given_twice():

@@ -31,13 +31,13 @@ def test_a_library_of_an_engine_is_listed_with_the_option_that_tests_it() -> Non
     assert (listed["option"], listed["crypto"]) == ("sqlcipher", "openssl")
 
 
-def test_studies_name_the_published_experiment_and_whether_they_run_here() -> None:
+def test_studies_name_the_published_experiment_and_how_they_are_run() -> None:
     text = studies_text(STUDIES, 100)
     assert "order-entry: users at a shop\n    published: Oracle 12c, Swingbench\n" in text
-    assert "warehouse: a fact table  (not in this version)\n" in text
+    assert "warehouse: a fact table\n" in text
     assert "    needs a server" in text
-    assert "    its tables: tdelta analyze published:warehouse, published:more\n" in text
-    assert text.count("its tables") == 1
+    assert "    its command: tdelta analyze published:warehouse published:more\n" in text
+    assert text.count("its command") == 1
 
 
 def test_a_dry_run_says_minutes_disk_and_memory_with_what_is_free() -> None:

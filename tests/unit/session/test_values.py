@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdelta.session.values import Duration, Percent, ResponseTime, Rounds, Size, Value
+from tdelta.session.values import Duration, PageSize, Percent, ResponseTime, Rounds, Size, Value
 
 
 def parse(kind: Value, text: str) -> object:
@@ -22,6 +22,11 @@ def parse(kind: Value, text: str) -> object:
         (Size(), "64MiB", 64 * 2**20),
         (Size(), "1.5 GB", 1_500_000_000),
         (Size(), "4096", 4096),
+        (Size(), "10G", 10 * 2**30),
+        (Size(), "8k", 8192),
+        (Size(), "8kB", 8000),
+        (PageSize(), "8kB", 8192),
+        (PageSize(), "16k", 16384),
         (Duration(), "90s", 90.0),
         (Duration(), "5m", 300.0),
         (Duration(), "1h30m", 5400.0),

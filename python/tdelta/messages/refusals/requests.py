@@ -64,9 +64,11 @@ REQUESTS = {
     "not-calibrated": (
         "{option}: expected none, since a calibration runs identical twins of tdelta's own making; leave it out"
     ),
+    "which-shell": "which shell? expected one of {known}, found {found}: tdelta completion bash",
     # values of options
     "not-a-percentage": "expected a percentage such as 5% or 0.5%, found {found!r}",
-    "not-a-size": "expected a size such as 50MB, 1.5GB or 64MiB (kB, MB, GB, TB; KiB, MiB, GiB, TiB), found {found!r}",
+    "not-a-size": "expected a size such as 50MB, 1.5GB, 64MiB or 10G (kB, MB, GB, TB; powers of 1024: K, M, G, T"
+    " or KiB, MiB, GiB, TiB), found {found!r}",
     "not-a-duration": "expected a duration such as 90s, 5m, 1h30m, 30d or 250ms, found {found!r}",
     "not-a-response-time": "expected a time such as 20ms, 250us or 1.5s, found {found!r}",
     "not-rounds": "expected MIN or MIN..MAX such as 3 or 3..8, found {found!r}",
@@ -149,7 +151,7 @@ REQUESTS = {
     "unknown-scope": "scope {scope}: {product} has {known}",
     # studies and workloads
     "one-scale": "study {study}: it has one scale only; leave --scale out",
-    "study-does-not-run": "study {study!r}: {why}; what runs now: `tdelta run order-entry`",
+    "study-does-not-run": "study {study!r} is an analysis of published results: `{command}`",
     "study-without-cipher": (
         "study {study} asks for cipher {cipher}, which {product} does not have: choose among {known} with --vary"
         " cipher=…"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tdelta.engines.takes import Takes
 from tdelta.records import DEFAULT_ROPE, Level, Metric
+from tdelta.session.groups import Group
 from tdelta.session.options import option
 from tdelta.session.values import (
     Choice,
@@ -45,6 +46,7 @@ class Design:
         {},
         shown="cipher=aes-256",
         of_study=False,
+        group=Group.EVERYDAY,
     )
     trial_seconds: float = option(
         "--trial-seconds",
@@ -69,7 +71,7 @@ class Design:
         shown="a tenth",
         decides_trial=True,
     )
-    blocks_per_round: int = option("--blocks", Whole(), "Blocks a round.", 6, calibrates=True)
+    blocks_per_round: int = option("--blocks", Whole(), "Blocks per round.", 6, calibrates=True)
     step_blocks: int | None = option(
         "--step-blocks",
         Whole(),
@@ -77,7 +79,12 @@ class Design:
         shown="all",
     )
     aa: bool = option(
-        "--aa", Flag(), "Compare identical plain twins: does this machine tell the truth?", False, of_pilot=False
+        "--aa",
+        Flag(),
+        "Compare identical plain twins: does this machine tell the truth?",
+        False,
+        of_pilot=False,
+        group=Group.EXPERIMENT,
     )
     aa_twin: bool = option(
         "--no-aa-twin",
@@ -95,7 +102,12 @@ class Design:
         of_pilot=False,
     )
     plant: tuple[float, ...] = option(
-        "--plant", Percents(), "One more plain twin, slowed by this much; repeatable.", (), of_pilot=False
+        "--plant",
+        Percents(),
+        "One more plain twin, slowed by this much; repeatable.",
+        (),
+        of_pilot=False,
+        group=Group.EXPERIMENT,
     )
     trace: bool = option(
         "--trace",
@@ -104,6 +116,7 @@ class Design:
         False,
         takes=Takes.TRACES,
         of_pilot=False,
+        group=Group.EXPERIMENT,
     )
     profile: bool = option(
         "--profile",
@@ -112,6 +125,7 @@ class Design:
         False,
         of_pilot=False,
         of_study=False,
+        group=Group.EXPERIMENT,
     )
     seed: int | None = option(
         "--seed",
@@ -140,9 +154,12 @@ class DecisionOptions:
         shown="3, as many as time allows",
         also="max_rounds",
         of_pilot=False,
+        group=Group.EXPERIMENT,
     )
     max_rounds: int | None = option("", Whole(), "The most rounds.")
-    max_seconds: float = option("--max-time", Duration(), "Wall clock, set-up included.", 85.0, of_pilot=False)
+    max_seconds: float = option(
+        "--max-time", Duration(), "Wall clock, set-up included.", 85.0, of_pilot=False, group=Group.EVERYDAY
+    )
     rope: float = option(
         "--rope",
         Percent(),
@@ -150,22 +167,29 @@ class DecisionOptions:
         DEFAULT_ROPE,
         calibrates=True,
         of_pilot=False,
+        group=Group.EVERYDAY,
     )
     rope_is_given: bool = option("", Flag(), "Whether --rope was typed.", False, of_study=False, compare=False)
     budget: float | None = option(
-        "--budget", Percent(), "Overhead you allow: turns the run into a gate, exit code 5 if over.", of_pilot=False
+        "--budget",
+        Percent(),
+        "Overhead you allow: turns the run into a gate, exit code 5 if over.",
+        of_pilot=False,
+        group=Group.EVERYDAY,
     )
     metric: Metric = option(
         "--metric",
         Choice("NAME", names=tuple(metric.value for metric in Metric), make=Metric),
         f"Cost that decides: {', '.join(Metric)}.",
         Metric.RESPONSE_TIME,
+        group=Group.EXPERIMENT,
     )
     slo_seconds: float | None = option(
         "--slo",
         ResponseTime(),
-        "Time a transaction may take, e.g. 20ms: how often each twin takes longer is told, and decides nothing.",
+        "Time a transaction may take, e.g. 20ms: how often each twin takes longer is reported, and decides nothing.",
         of_study=False,
+        group=Group.EXPERIMENT,
     )
     use_calibration: bool = option(
         "--no-calibration",
@@ -181,7 +205,13 @@ class Where:
     """Where files go, and what runs are called there."""
 
     directory: Path | None = option(
-        "--dir", Place("DIR"), "Where the twins' files go.", shown="~/.cache/tdelta", calibrates=True, of_study=False
+        "--dir",
+        Place("DIR"),
+        "Where the twins' files go.",
+        shown="~/.cache/tdelta",
+        calibrates=True,
+        of_study=False,
+        group=Group.OUTPUT,
     )
     store: Path | None = option(
         "--store",
@@ -190,6 +220,7 @@ class Where:
         shown="TDELTA_STORE, else the user's data folder",
         calibrates=True,
         of_study=False,
+        group=Group.OUTPUT,
     )
     labels: tuple[str, ...] = option(
         "--label",
@@ -198,4 +229,5 @@ class Where:
         (),
         of_pilot=False,
         of_study=False,
+        group=Group.OUTPUT,
     )

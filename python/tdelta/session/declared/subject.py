@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tdelta.design.factors import SCOPES
+from tdelta.engines.registry import ENGINES
 from tdelta.engines.shared.external.dsn import parse_dsn
 from tdelta.engines.sqlite.libraries import SQLITE3MC, WHEELS
 from tdelta.engines.takes import Takes
+from tdelta.session.groups import Group
 from tdelta.session.options import option
-from tdelta.session.values import Bytes, Choice, Flag, Number, Percent, Place, Size, Value, Whole
+from tdelta.session.values import Choice, Flag, Number, PageSize, Percent, Place, Size, Value, Whole
 from tdelta.workloads import BUILT_IN
+
+
+@dataclass(frozen=True, slots=True)
+class _Engine(Value):
+    """An engine's name."""
+
+    metavar: str = "NAME"
+
+    def offered(self) -> Iterable[str]:
+        """All of them."""
+        return ENGINES
 
 
 @dataclass(frozen=True, slots=True)
 class _Library(Value):
     """A library's name or path."""
+
+    def offered(self) -> Iterable[str]:
+        """The names."""
+        return WHEELS
 
     def to_json(self, value: Any) -> str:
         """The name, or the absolute path."""
@@ -28,6 +46,10 @@ class _Library(Value):
 @dataclass(frozen=True, slots=True)
 class _Workload(Value):
     """A workload's name or folder."""
+
+    def offered(self) -> Iterable[str]:
+        """The built-in ones."""
+        return BUILT_IN
 
     def to_json(self, value: Any) -> str:
         """The name, or the absolute path of the folder that is there."""
@@ -64,14 +86,16 @@ class Tested:
         of_study=False,
         takes=Takes.INSTANCES,
         decides_defaults=True,
+        group=Group.EVERYDAY,
     )
     engine: str = option(
         "--engine",
-        Value("NAME"),
+        _Engine(),
         "Engine to test; see `tdelta engines`.",
         "sqlite",
         calibrates=True,
         decides_defaults=True,
+        group=Group.EVERYDAY,
     )
     library: str = option(
         "--library",
@@ -80,6 +104,7 @@ class Tested:
         SQLITE3MC.name,
         takes=Takes.LIBRARY,
         calibrates=True,
+        group=Group.EXPERIMENT,
     )
     server_binary: Path | None = option(
         "--server-binary",
@@ -88,6 +113,7 @@ class Tested:
         shown="the newest that is found",
         takes=Takes.SERVER,
         calibrates=True,
+        group=Group.SERVERS,
     )
     scale: str = option(
         "--scale",
@@ -96,6 +122,7 @@ class Tested:
         "laptop",
         takes=Takes.INSTANCES,
         decides_defaults=True,
+        group=Group.EXPERIMENT,
     )
     database: Path | None = option(
         "--database",
@@ -104,6 +131,7 @@ class Tested:
         shown="generated rows",
         takes=Takes.LIBRARY,
         calibrates=True,
+        group=Group.OWN_DATABASE,
     )
     restore: str | None = option(
         "--restore",
@@ -111,15 +139,21 @@ class Tested:
         "Command that loads a dump of your own into each kind of private server: 'psql -1 -f app.sql'.",
         shown="generated rows",
         takes=Takes.SERVER,
+        group=Group.OWN_DATABASE,
     )
     baseline: str | None = option(
         "--baseline",
         _Dsn(),
         "Server of your own that is plain: mysql://USER@HOST/?password-env=NAME.",
         decides_defaults=True,
+        group=Group.SERVERS,
     )
     encrypted: str | None = option(
-        "--encrypted", _Dsn(), "Server of your own that is encrypted, to be compared with it.", decides_defaults=True
+        "--encrypted",
+        _Dsn(),
+        "Server of your own that is encrypted, to be compared with it.",
+        decides_defaults=True,
+        group=Group.SERVERS,
     )
     schema: str | None = option(
         "--schema",
@@ -127,6 +161,7 @@ class Tested:
         "Schema that is made on both, and removed.",
         shown="tdelta_RUN",
         takes=Takes.OWN_SERVERS,
+        group=Group.SERVERS,
     )
     assume_encrypted: bool = option(
         "--assume-encrypted",
@@ -134,8 +169,9 @@ class Tested:
         "Take the encrypted server's disk for encrypted, where the server cannot tell (PostgreSQL).",
         False,
         takes=Takes.OWN_SERVERS,
+        group=Group.SERVERS,
     )
-    size_bytes: int = option("--size", Size(), "Data of each twin.", 50_000_000, calibrates=True)
+    size_bytes: int = option("--size", Size(), "Data of each twin.", 50_000_000, calibrates=True, group=Group.EVERYDAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +190,7 @@ class Work:
         "Built-in workload, or a folder of your own.",
         shown="order-entry",
         calibrates=True,
+        group=Group.EVERYDAY,
     )
     load: str | None = option(
         "--load",
@@ -161,6 +198,7 @@ class Work:
         "Command that is the load, on a server: 'sysbench oltp_read_only run', any.",
         shown="the workload's mix",
         takes=Takes.SERVER,
+        group=Group.SERVERS,
     )
     load_operations: str | None = option(
         "--load-operations",
@@ -168,8 +206,9 @@ class Work:
         "What finds the number of operations in what CMD prints, in its group.",
         shown="known of sysbench and pgbench",
         takes=Takes.SERVER,
+        group=Group.SERVERS,
     )
-    threads: int = option("--threads", Whole(), "Clients at work at once.", 1, decides_trial=True)
+    threads: int = option("--threads", Whole(), "Clients at work at once.", 1, decides_trial=True, group=Group.EVERYDAY)
     cold: bool = option(
         "--cold",
         Flag(),
@@ -178,19 +217,22 @@ class Work:
         takes=Takes.INSTANCES,
         factor="work",
         decides_trial=True,
+        group=Group.EXPERIMENT,
     )
     rate: float | None = option(
         "--rate",
         Number("PER_SECOND"),
-        "Operations due a second, over all threads; latency counts from the due time.",
+        "Operations due per second, over all threads; latency counts from the due time.",
         shown="as fast as they can",
         decides_trial=True,
+        group=Group.EXPERIMENT,
     )
     at: float | None = option(
         "--at",
         Percent(),
         "Operations due at this share of what the baseline can do; vary it with --vary at=30%,60%,80%.",
         decides_trial=True,
+        group=Group.EXPERIMENT,
     )
     arrivals: str = option(
         "--arrivals",
@@ -198,6 +240,7 @@ class Work:
         "Law of arrivals with --rate or --at.",
         "poisson",
         calibrates=True,
+        group=Group.EXPERIMENT,
     )
 
 
@@ -216,6 +259,7 @@ class TwinOptions:
         "What is encrypted: the tables, these and one thing more, or all.",
         shown="all that it can",
         takes=Takes.SCOPE,
+        group=Group.SERVERS,
     )
     encrypted_dir: Path | None = option(
         "--encrypted-dir",
@@ -223,6 +267,7 @@ class TwinOptions:
         "Folder on an encrypted file system, for PostgreSQL's encrypted twins.",
         shown="gocryptfs, or pg_tde",
         takes=Takes.ENCRYPTED_FOLDER,
+        group=Group.SERVERS,
     )
     cache: float = option(
         "--cache",
@@ -231,6 +276,7 @@ class TwinOptions:
         0.10,
         takes=Takes.INSTANCES,
         decides_trial=True,
+        group=Group.EXPERIMENT,
     )
     session_memory: int | None = option(
         "--session-memory",
@@ -239,14 +285,16 @@ class TwinOptions:
         shown="as the engine has it",
         takes=Takes.SESSION_MEMORY,
         decides_trial=True,
+        group=Group.EXPERIMENT,
     )
     page_size: int | None = option(
         "--page-size",
-        Bytes(),
+        PageSize(),
         "Database page.",
         shown="4096; with --database its own",
         takes=Takes.LIBRARY,
         decides_trial=True,
+        group=Group.EXPERIMENT,
     )
     journal_mode: str = option(
         "--journal-mode",
@@ -276,7 +324,7 @@ class TwinOptions:
     reserve: str = option(
         "--reserve",
         Choice(names=("equal", "natural")),
-        "Reserved bytes a page: the same on every twin, or what each cipher needs.",
+        "Reserved bytes per page: the same on every twin, or what each cipher needs.",
         "equal",
         takes=Takes.LIBRARY,
     )
@@ -287,4 +335,5 @@ class TwinOptions:
         shown="raw; passphrase where connections are part of the work",
         takes=Takes.LIBRARY,
         of_study=False,
+        group=Group.EXPERIMENT,
     )

@@ -1,0 +1,16 @@
+"""The groups that options are listed in, by ``--help``, the man page and docs/commands.md."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Group(StrEnum):
+    """A group of options, by its heading; in the order in which they are listed."""
+
+    EVERYDAY = "Everyday"
+    OWN_DATABASE = "Your own database"
+    SERVERS = "Servers"
+    EXPERIMENT = "Experiment"
+    OUTPUT = "Output"
+    EXPERT = "Expert"
