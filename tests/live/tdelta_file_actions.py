@@ -40,10 +40,12 @@ def acted(tmp_path: Path, actions: Iterable[str], again: str, beside: str = "", 
                 before = set(folder.path.iterdir())
                 for action in (*actions, again):
                     step = "" if action == again else action
-                    job = TrialJob(seed=1, stream=0, operations=5, first_op=0, deadline_seconds=60.0, step=step)
+                    job = TrialJob(seed=1, stream=0, operations=5, first_op=1, deadline_seconds=60.0, step=step)
                     found[cipher, action] = twin.trial(job)
                 if beside:
-                    found[cipher, beside] = twin.trial(dataclasses.replace(job, step="", during=beside))
+                    found[cipher, beside] = twin.trial(
+                        dataclasses.replace(job, step="", during=beside, first_op=1 + job.operations)
+                    )
                 assert set(folder.path.iterdir()) == before, "an action left something over"
             finally:
                 twin.end()

@@ -1,8 +1,8 @@
 """How a worker process gets its orders and gives its answers: lines of JSON on standard input and output.
 
 Answers leave on a duplicate of standard output (the original is pointed at standard error, so that no library can break
-the protocol by printing); bytes in them, as of histograms, are base64. ``stop`` is obeyed at once, while a trial runs;
-the end of the input ends the process.
+the protocol by printing); bytes in them, as of histograms, are base64. ``stop`` is obeyed at once, while a trial runs,
+and ``aside`` is begun at once, to go on beside a trial; the end of the input ends the process.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import queue
 import signal
 import sys
 import threading
-from typing import Any, Protocol, TextIO, TypeAlias
+from typing import Any, Protocol, TextIO, TypeAlias, runtime_checkable
 
 from tdelta.measure.children import die_with_parent
 from tdelta.measure.private import UMASK
@@ -39,12 +39,23 @@ class Host(Protocol):
         """Let go of everything."""
 
 
+@runtime_checkable
+class HasAside(Protocol):
+    """A host that can do something beside a trial, in a thread."""
+
+    def aside(self, order: Order) -> None:
+        """Begin it; called from another thread, and there is no answer."""
+
+
 def listen(lines: TextIO, orders: queue.SimpleQueue[Order | None], host: Host) -> None:
-    """Hand on every order but ``stop``, which cannot wait for the trial it is to end. ``None`` at the end of input."""
+    """Hand on every order but those that cannot wait for the trial that runs. ``None`` at the end of input."""
     for line in lines:
         order = json.loads(line)
         if order["do"] == "stop":
             host.request_stop()
+            continue
+        if order["do"] == "aside" and isinstance(host, HasAside):
+            host.aside(order)
             continue
         if order["do"] == "trial":
             host.clear_stop()  # here, in the order of the lines, so that a stop behind this one is not lost

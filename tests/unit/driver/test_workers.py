@@ -259,6 +259,22 @@ def test_orders_are_handed_on_in_turn_and_the_end_of_the_input_ends_the_worker()
     assert [orders.get() for _ in range(3)] == [{"do": "hello"}, {"do": "close"}, None]
 
 
+def test_what_goes_on_beside_a_trial_is_begun_without_waiting_for_what_came_before() -> None:
+    class Busy(Host):
+        def __init__(self) -> None:
+            super().__init__()
+            self.begun: list[object] = []
+
+        def aside(self, order: dict[str, object]) -> None:
+            self.begun.append(order["said"])
+
+    host = Busy()
+    orders: queue.SimpleQueue = queue.SimpleQueue()
+    listen(io.StringIO('{"do": "hello"}\n{"do": "aside", "said": "x"}\n'), orders, host)
+    assert host.begun == ["x"]
+    assert [orders.get() for _ in range(2)] == [{"do": "hello"}, None]
+
+
 def test_a_value_that_native_code_refuses_is_an_answer() -> None:
     kind, message = Host().answer({"do": "loop_cost", "transactions": [], "constants": {}, "trial": {}})["error"]
     assert kind == "value"

@@ -14,7 +14,7 @@ from pathlib import Path
 from tdelta.design.actions import AskedAction
 from tdelta.driver.acting import ACTION_SECONDS, Act, Outcome
 from tdelta.driver.backups import choices_of
-from tdelta.engines.duckdb.backups import TOOLS, backup_act
+from tdelta.engines.duckdb.backups import BESIDE, TOOLS, backup_act
 from tdelta.engines.duckdb.site import DuckdbSite
 from tdelta.engines.shared.rewriting import REWRITES, PeakDisk, left_by, markers_of, require_rows
 from tdelta.measure.private import FOLDER_MODE
@@ -101,3 +101,6 @@ ACTIONS: Mapping[str, Callable[[DuckdbSite, AskedAction], Act]] = {
 
 CHOICES: Mapping[str, Mapping[str, tuple[str, ...]]] = dict.fromkeys(("backup", "restore"), choices_of(TOOLS))
 """What those that have choices take."""
+
+DURING: Mapping[str, Mapping[str, tuple[str, ...]]] = {"backup": choices_of(BESIDE)}
+"""The actions that go on beside a load, with what they take."""

@@ -1,7 +1,7 @@
-"""Backups of a DuckDB file: a copy of it while it is detached, and its rows as text by ``EXPORT DATABASE``.
+"""Backups of a DuckDB file: a copy of it while it is detached, its rows as text, and its rows in another file.
 
-DuckDB has no backup of a file that is in use: who writes to it waits meanwhile. Rows are exported and imported by the
-process that has the file open.
+DuckDB has no backup of a file that is in use: to be copied it is detached, so that nobody can work meanwhile. Rows are
+exported, copied and imported by the process that has the file open, beside a load, too: they are those of one snapshot.
 """
 
 from __future__ import annotations
@@ -17,25 +17,30 @@ from tdelta.driver.programs import Program, Programs
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.tree_usage import usage
 from tdelta.driver.workers import Worker
-from tdelta.engines.duckdb.engine import CATALOG, literal
+from tdelta.engines.duckdb.engine import CATALOG, attach_sql, literal
 from tdelta.engines.duckdb.site import PROGRAM, DuckdbSite
 from tdelta.engines.shared.rewriting import markers_of
 from tdelta.evidence import FileClass
+from tdelta.measure.private import FOLDER_MODE
 from tdelta.measure.space import allocated
 from tdelta.records import Usage
 
 TOOLS: Mapping[str, BackupTool] = {
     "copy": BackupTool("the file, copied while it is detached", programs=(Program("cp", "install coreutils"),)),
     "dump": BackupTool("EXPORT DATABASE, as CSV", is_logical=True),
+    "copy-rows": BackupTool("COPY FROM DATABASE into a new file, with the same key"),
 }
 """By name, the default first."""
 
-_NAME = "backup.db"
+BESIDE: Mapping[str, BackupTool] = {name: tool for name, tool in TOOLS.items() if name != "copy"}
+"""Those that go on beside a load."""
+
+_NAME, _OTHER = "backup.db", "backup"
 
 
 def backup_act(site: DuckdbSite, asked: AskedAction) -> Act:
     """The action ``backup`` or ``restore`` on one twin."""
-    tool, compress = tool_of(asked.choices, TOOLS)
+    tool, compress = tool_of(asked.choices, BESIDE if site.is_beside else TOOLS)
     order = BackupOrder(TOOLS[tool], compress, site.path.parent / "backup", tuple(markers_of(site.job)))
     is_backup = asked.name == "backup"
     return (Backup if is_backup else Restore)(_DuckdbMaker(site, tool), order, site.halt)
@@ -46,7 +51,8 @@ class _DuckdbMaker:
 
     def __init__(self, site: DuckdbSite, tool: str) -> None:
         self._site = site
-        self._is_copy = tool == "copy"
+        self._is_detached_copy = tool == "copy"
+        self._is_dump = tool == "dump"
         self._other: Worker | None = None
         self._is_detached = False
 
@@ -56,16 +62,27 @@ class _DuckdbMaker:
 
     def make(self, into: Path, compress: str, programs: Programs) -> Usage:
         """Copy or export; exported files are compressed one after another when all are there."""
-        if self._is_copy:
+        if self._is_detached_copy:
             return self._copied(into, compress, programs)
-        site, used = self._site, Usage()
-        folder = into if compress == NONE else into.parent / "exported"
-        site.worker.send("run", statements=[f"EXPORT DATABASE {CATALOG} TO {literal(str(folder))} (FORMAT csv)"])
-        site.halt.wait_for(site.worker, "an export")
+        folder, used = into if compress == NONE else into.parent / "exported", Usage()
+        if self._is_dump:
+            self._site.run([f"EXPORT DATABASE {CATALOG} TO {literal(str(folder))} (FORMAT csv)"], "an export")
+        else:
+            folder.mkdir(FOLDER_MODE, exist_ok=True)
+            self._site.run(self._copying(folder / _NAME), "a copy of all rows")
         if compress != NONE:
             for file in sorted(folder.iterdir()):
                 used += packed(programs, file, into)
         return used
+
+    def _copying(self, target: Path) -> list[str]:
+        options = self._site.options(target, self._site.key)
+        return [
+            attach_sql(options, _OTHER),
+            f"COPY FROM DATABASE {CATALOG} TO {_OTHER}",
+            f"CHECKPOINT {_OTHER}",
+            f"DETACH {_OTHER}",
+        ]
 
     def _copied(self, into: Path, compress: str, programs: Programs) -> Usage:
         site = self._site
@@ -87,7 +104,7 @@ class _DuckdbMaker:
 
     def class_of(self, _name: str) -> FileClass:
         """A database, or rows as text."""
-        return FileClass.DATABASE if self._is_copy else FileClass.DUMP
+        return FileClass.DUMP if self._is_dump else FileClass.DATABASE
 
     def data_bytes(self) -> int:
         """The file's."""
@@ -107,12 +124,12 @@ class _DuckdbMaker:
         if compress != NONE:
             used = unpacked(programs, made, into.parent / "unpacked")
             made = into.parent / "unpacked"
-        if self._is_copy:
+        if not self._is_dump:
             used += programs.run(("cp", str(made / _NAME), str(target)))
         before = usage(other.pid)
         other.send("open", options=site.options(target, site.key))
         site.halt.wait_for(other, "a restored file")
-        if not self._is_copy:
+        if self._is_dump:
             other.send("run", statements=[f"IMPORT DATABASE {literal(str(made))}"])
             site.halt.wait_for(other, "an import")
         other.ask("facts", queries={"row": f"SELECT 1 FROM {site.table} LIMIT 1"})

@@ -271,6 +271,10 @@ class Connection:
         with self._database.told():
             self.cursor.execute(sql)
 
+    def interrupt(self) -> None:
+        """End the statement that another thread runs on it."""
+        self.cursor.interrupt()
+
     def close(self) -> None:
         """Close it."""
         with contextlib.suppress(ClientError), self._database.told():

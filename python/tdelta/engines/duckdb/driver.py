@@ -10,7 +10,7 @@ from typing import Any
 from tdelta.driver import AnyJob, Mix, TwinFolder
 from tdelta.driver.backups import backup_checks
 from tdelta.engines.capabilities import Template
-from tdelta.engines.duckdb.actions import ACTIONS, CHOICES
+from tdelta.engines.duckdb.actions import ACTIONS, CHOICES, DURING
 from tdelta.engines.duckdb.backups import TOOLS
 from tdelta.engines.duckdb.engine import PLAIN_SCOPE, SCOPES, WITH_TEMP, DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.profile import PROFILE
@@ -127,8 +127,8 @@ class DuckdbDriver:
         yield from backup_checks(TOOLS, levels)
 
     def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-        """What can be done to a file; nothing goes on beside a load."""
-        return {name: CHOICES.get(name, {}) for name in ACTIONS} if factor == "work" else {}
+        """What can be done to a file; beside a load its rows can be backed up."""
+        return {name: CHOICES.get(name, {}) for name in ACTIONS} if factor == "work" else DURING
 
     def _check_scope(self, scope: str) -> None:
         if scope not in SCOPES:

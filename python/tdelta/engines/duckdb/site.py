@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta.driver.acting import Halt
 from tdelta.driver.jobs import LoadJob
-from tdelta.driver.workers import Worker
+from tdelta.driver.workers import Worker, failure
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings, quoted
 
 PROGRAM = "tdelta.engines.duckdb.worker"
@@ -29,6 +30,7 @@ class DuckdbSite:
         job: how the rows were made.
         environment: what is added to that of a worker of the twin's.
         halt: says whether an action is to end.
+        is_beside: whether it goes on beside a trial, which keeps the worker busy.
     """
 
     engine: DuckdbEngine
@@ -40,6 +42,27 @@ class DuckdbSite:
     job: LoadJob
     environment: Mapping[str, str]
     halt: Halt
+    is_beside: bool = False
+
+    def run(self, statements: Sequence[str], what: str) -> None:
+        """Have the worker run statements, on another connection where a trial goes on meanwhile.
+
+        Raises:
+            EnvironmentFault: it takes too long, or is to end.
+            TdeltaError: a statement failed; the message is DuckDB's.
+        """
+        if not self.is_beside:
+            self.worker.send("run", statements=statements)
+            self.halt.wait_for(self.worker, what)
+            return
+        said = self.path.parent / "aside.json"
+        said.unlink(missing_ok=True)
+        self.worker.send("aside", statements=statements, said=str(said))
+        self.halt.wait_until(said.exists, what)
+        answer = json.loads(said.read_text(encoding="utf-8"))
+        said.unlink()
+        if "error" in answer:
+            raise failure(*answer["error"])
 
     @property
     def table(self) -> str:

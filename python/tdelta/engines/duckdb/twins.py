@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tdelta.design.actions import AskedAction, parse_action
+from tdelta.design.actions import NOTHING, AskedAction, parse_action
 from tdelta.driver import acting
 from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.files import TwinFolder
@@ -22,7 +22,7 @@ from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.tree_usage import usage
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.actions import ACTIONS
-from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.engine import CATALOG, DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.exposure import DuckdbExposure, spilled
 from tdelta.engines.duckdb.pricing import ask_block_prices
 from tdelta.engines.duckdb.rows import GeneratedRows
@@ -62,7 +62,7 @@ class DuckdbTwin:
         control: Callable[[Sequence[bytes]], tuple[Found, ...]],
         order: Callable[[str], tuple[dict[str, Any], int]],
         prices: Callable[[], dict[str, object]],
-        act: Callable[[AskedAction, acting.Halt], acting.Act],
+        act: Callable[[AskedAction, acting.Halt, bool], acting.Act],
     ) -> None:
         self._act = act
         self._halt = acting.Halt()
@@ -164,12 +164,39 @@ class DuckdbTwin:
             return self._step(job.step)
         if job.step:
             used = partial(usage, self.pid)
-            return acting.alone(self._act(parse_action(job.step), self._halt), job.step, used, self._halt, None)
+            act = self._act(parse_action(job.step), self._halt, False)
+            return acting.alone(act, job.step, used, self._halt, None)
+        if job.during:
+            return self._beside(job)
         is_cold = self._settings.is_cold
         seconds = job.deadline_seconds + _GRACE_SECONDS + is_cold * job.operations * _COOL_SECONDS
-        answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json(), is_cold=is_cold)
+        return self._measured(self._worker.ask("trial", seconds=seconds, trial=job.as_json(), is_cold=is_cold), job)
+
+    def _measured(self, answer: Mapping[str, Any], job: TrialJob) -> Measurement:
         settings = self._settings
         return of_embedded(answer, job, load_threads=settings.threads, database_threads=settings.engine_threads)
+
+    def _beside(self, job: TrialJob) -> Measurement:
+        """A trial beside whose load something goes on, or nothing does. The checkpoint after it is in no figure.
+
+        What both use is the worker's, so that it is taken until both have ended; of its CPU time the recorded
+        operations have their share.
+        """
+        asked, halt = parse_action(job.during), self._halt
+        act = acting.IDLE if asked.name == NOTHING else self._act(asked, halt, True)
+        beside = acting.Beside(act, head_seconds=job.head_seconds)
+        with acting.prepared(act, halt):
+            before = usage(self.pid)
+            with beside.going_on(halt):
+                seconds = job.deadline_seconds + _GRACE_SECONDS
+                answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json(), checkpoint=False)
+            used = acting.difference(usage(self.pid), before)
+            measured = dataclasses.replace(self._measured(answer, job), usage=used)
+            measured = acting.of_recorded(beside.added(measured))
+            if not halt.is_asked:
+                measured = acting.inspected(act, measured)
+        self._worker.ask("run", seconds=STEP_SECONDS, statements=[f"CHECKPOINT {CATALOG}"])
+        return measured
 
     def _step(self, step: str) -> Measurement:
         """One load out of the files of all rows, or one rebuild; the write into the file included."""
@@ -344,8 +371,13 @@ class DuckdbTwins(WholeTrials):
         return self._keys[cipher]
 
 
-def _act(made: Callable[[acting.Halt], DuckdbSite], asked: AskedAction, halt: acting.Halt) -> acting.Act:
-    return ACTIONS[asked.name](made(halt), asked)
+def _act(
+    made: Callable[[acting.Halt, bool], DuckdbSite],
+    asked: AskedAction,
+    halt: acting.Halt,
+    is_beside: bool,
+) -> acting.Act:
+    return ACTIONS[asked.name](made(halt, is_beside), asked)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

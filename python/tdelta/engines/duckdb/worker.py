@@ -6,6 +6,9 @@ Started as ``python -m tdelta.engines.duckdb.worker PARENT_PID``; how it is spok
 from __future__ import annotations
 
 import contextlib
+import json
+import threading
+from pathlib import Path
 
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import TwinHost
@@ -32,6 +35,35 @@ class Host(TwinHost):
         self._database: Database | None = None
         self._exposed: list[Connection] = []
         self._afterwards: list[str] = []
+        self._beside: Connection | None = None
+
+    def aside(self, order: Order) -> None:
+        """Run statements on a connection of their own, in a thread; what came of them is written to a file."""
+        threading.Thread(target=self._run_aside, args=(order,), daemon=True).start()
+
+    def _run_aside(self, order: Order) -> None:
+        said: Order = {}
+        try:
+            database = self._open()
+            self._beside = database.connect()
+            try:
+                for sql in order["statements"]:
+                    self._beside.run(sql)
+            finally:
+                connection, self._beside = self._beside, None
+                database.drop(connection)
+        except Exception as error:  # whatever it is, whoever waits for the file has to know
+            said = {"error": self.refused(error) or ["sql", repr(error)]}
+        target = Path(order["said"])
+        part = target.with_suffix(".part")
+        part.write_text(json.dumps(said), encoding="utf-8")
+        part.rename(target)
+
+    def request_stop(self) -> None:
+        """End what goes on beside a trial as well."""
+        super().request_stop()
+        if (connection := self._beside) is not None:
+            connection.interrupt()
 
     def refused(self, error: Exception) -> list[str] | None:
         """What DuckDB said, or the system of a file, as well."""
