@@ -16,6 +16,7 @@ from tdelta.engines.servers import DATABASE
 from tdelta.engines.shared.sessions import Asking
 from tdelta.errors import EnvironmentFault
 
+_MARKERS = "CREATE TABLE tdelta_marker (marker VARBINARY(64)) AS SELECT 16 AS id, RANDOM_BYTES(64) AS marker"
 _COPYING = "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'ALTER TABLE%'"
 
 
@@ -32,9 +33,11 @@ class TestMysql(PrivateServers):
         with Server(recipe(engine, tmp_path / "copy", wanted)) as server:
             copy_data(loaded.recipe, server.recipe)
             server.start()
+            sql(server.recipe, _MARKERS, DATABASE)
             with performed(engine, server, wanted, "encrypt", "t") as outcome:
                 assert outcome.counters["tables"] == 1
                 assert outcome.counters["encrypted_bytes"] > 1_000_000
+                sql(server.recipe, "DROP TABLE tdelta_marker", DATABASE)  # it was not asked to be encrypted
                 assert engine.cipher_fault(settings("data"), self.data_facts(engine, server)) is None
                 sql(server.recipe, "FLUSH TABLES t FOR EXPORT", DATABASE)  # the copy's pages are written by then
                 assert not shows_marker(server)
@@ -45,6 +48,7 @@ class TestMysql(PrivateServers):
                 assert rotated.counters == {"rotations": 2, "tables": 1}
             server.restart()
             assert count(server) == str(ROWS), "by the new key"
+            sql(server.recipe, _MARKERS, DATABASE)
             self.check_halt(engine, server)
 
     def data_facts(self, engine: Engine, server: Server) -> dict[str, str]:

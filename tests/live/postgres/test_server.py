@@ -86,6 +86,7 @@ def marked(engine: PostgresEngine, server: Server) -> Server:
         "CREATE TABLE notes (id int PRIMARY KEY, note text)",
         f"INSERT INTO notes SELECT n, '{MARKER.decode()}-' || n FROM generate_series(1, 5000) AS n",
         "CREATE INDEX ON notes (note)",
+        "CREATE TABLE tdelta_marker AS SELECT 16 AS id, gen_random_uuid()::text::bytea AS marker",
         *engine.after_load_sql(PLAIN, ["notes"]),
     )
     return server

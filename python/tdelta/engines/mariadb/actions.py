@@ -14,6 +14,7 @@ from tdelta.engines.shared.private.disk import DiskPeak
 from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
 from tdelta.engines.shared.private.restarts import LogSql, restarts
 from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.settling import Settling
 
 _STATUS = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "
 _LOG = LogSql(
@@ -45,7 +46,7 @@ _REMAINS = RemainsSql(
     hexadecimal="HEX({})",
     literal="X'{}'",
     bytes_type="VARBINARY({})",
-    settle=("SET GLOBAL innodb_max_purge_lag_wait = 0", "SET GLOBAL innodb_log_checkpoint_now = ON"),
+    settle=(Settling(("SET GLOBAL innodb_max_purge_lag_wait = 0", "SET GLOBAL innodb_log_checkpoint_now = ON")),),
 )
 
 

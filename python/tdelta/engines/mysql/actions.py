@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tdelta.driver.acting import Outcome
 from tdelta.engines.mysql.backups import TOOLS
 from tdelta.engines.servers import DATABASE
+from tdelta.engines.shared.mysql_evidence import FILES, SETTLED, flushing
 from tdelta.engines.shared.private.actions import ServerAction, Site
 from tdelta.engines.shared.private.backups import backups
+from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
 from tdelta.engines.shared.private.restarts import LogSql, restarts
 from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.settling import Settling
 from tdelta.errors import EnvironmentFault
 
 _STATUS = "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = "
@@ -26,8 +29,21 @@ _LOG = LogSql(
 )
 """An idle server checkpoints within seconds; only servers built for debugging can be asked to."""
 
-_OURS = f"FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE '{DATABASE}/%' AND ENCRYPTION = 'Y'"
+_OURS = (
+    f"FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE '{DATABASE}/%' AND ENCRYPTION = 'Y'"
+    f" AND NAME <> '{DATABASE}/{DELETED_TABLE}'"
+)
 _ENCRYPTED, _BYTES = (f"SELECT {what} {_OURS}" for what in ("COUNT(*)", "SUM(FILE_SIZE)"))
+
+_PURGE = Settling(query="SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'")
+_REMAINS = RemainsSql(
+    rules=FILES,
+    hexadecimal="HEX({})",
+    literal="X'{}'",
+    bytes_type="VARBINARY({})",
+    settle=(_PURGE, flushing("performance_schema.global_status")),
+    settled=SETTLED,
+)
 
 
 class _Connected:
@@ -64,23 +80,37 @@ class Encrypt(_Connected):
     redo log, undo tablespaces and what the server keeps of its own stay as they are.
     """
 
+    _remains: Remains | None = None
+
+    def prepare(self) -> None:
+        """Connect, plant rows to look for afterwards."""
+        super().prepare()
+        self._remains = Remains(self.site, _REMAINS, self.session)
+        self._remains.plant()
+
+    def inspect(self) -> Mapping[str, int]:
+        """What is left in the clear."""
+        return {} if self._remains is None else self._remains.search()
+
     def perform(self) -> Outcome:
         """Encrypt every table."""
-        self._have_all("Y")
+        self._have_all("Y", (*self.site.tables, DELETED_TABLE))
         return Outcome({"tables": self.number(_ENCRYPTED), "encrypted_bytes": self.number(_BYTES)})
 
     def undo(self) -> None:
         """Decrypt every table, unless the twin is to end anyway."""
         try:
             if self._session is not None and not self.site.halt.is_asked:
-                self._have_all("N")
+                if self._remains is not None:
+                    self._remains.remove()
+                self._have_all("N", self.site.tables)
         finally:
             super().undo()
 
-    def _have_all(self, encryption: str) -> None:
+    def _have_all(self, encryption: str, tables: Sequence[str]) -> None:
         connection = self.number("SELECT CONNECTION_ID()")
         try:
-            for table in self.site.tables:
+            for table in tables:
                 self._have(table, encryption)
         except EnvironmentFault:
             self.site.run(f"KILL {connection}")  # else who waits for the table would go on waiting

@@ -12,10 +12,17 @@ from tdelta.driver.acting import ACTION_SECONDS, Outcome, difference
 from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.driver.servers.server import Server
 from tdelta.engines.postgres.backups import reach
+from tdelta.engines.postgres.evidence import EVIDENCE
+from tdelta.engines.servers import FolderEncrypted
 from tdelta.engines.shared.private.actions import ServerAction, Site
 from tdelta.engines.shared.private.disk import allocated_bytes, kept
+from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
 from tdelta.engines.shared.private.restarts import LogSql, Started, restarts
+from tdelta.engines.shared.server_files import ServerFiles
+from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.settling import Settling
 from tdelta.errors import EnvironmentFault
+from tdelta.evidence import FileClass
 
 _WRITTEN = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), {since})::bigint"
 _LOG = LogSql(
@@ -30,22 +37,38 @@ _LOOK_AGAIN_SECONDS = 0.05
 _MOST_MB_A_SECOND = 1024
 """pg_basebackup takes no more."""
 
+_REMAINS = RemainsSql(
+    rules=EVIDENCE.files,
+    hexadecimal="encode({}, 'hex')",
+    literal="'\\x{}'::bytea",
+    bytes_type="bytea",
+    settle=(Settling((f"VACUUM (TRUNCATE false) {DELETED_TABLE}", "CHECKPOINT")),),
+)
+"""Pages that are empty at the end of a file would else be cut off, as they are not in the middle of a table."""
+
 
 class Encrypt:
     """A base backup into encrypted storage, and a server started on it, beside the one that it is taken from.
 
     PostgreSQL encrypts nothing itself, so this is how its owner comes to encrypted files. The load stays with the plain
-    server. Knob ``rate``: how many MB a second the backup may take.
+    server. Knob ``rate``: how many MB a second the backup may take. Afterwards the plain server's files are searched,
+    and those of the encrypted storage, as they lie on the disk.
     """
 
     def __init__(self, site: Site) -> None:
         self._site = site
+        plain = site.settings
+        self._encrypted = dataclasses.replace(plain, cipher=plain.becomes, scope="all", becomes="")
         self._started: Started | None = None
+        self._session: Asking | None = None
+        self._remains: Remains | None = None
 
     def prepare(self) -> None:
-        """Make the folder of the other server, and start the process that will ask it."""
-        plain = self._site.settings
-        recipe = self._site.beside(dataclasses.replace(plain, cipher=plain.becomes, scope="all", becomes=""))
+        """Plant rows, make the folder of the other server, and start the process that will ask it."""
+        self._session = self._site.connect()
+        self._remains = Remains(self._site, _REMAINS, self._session)
+        self._remains.plant()
+        recipe = self._site.beside(self._encrypted)
         recipe = dataclasses.replace(recipe, initialize=(self._backup(recipe),))
         server = Server(recipe)
         try:
@@ -72,11 +95,27 @@ class Encrypt:
             programs=difference(server.usage(), before),
         )
 
+    def inspect(self) -> Mapping[str, int]:
+        """What is in the clear: where the rows were, and in what the copy is stored."""
+        assert self._started is not None  # noqa: S101 - prepared
+        assert self._remains is not None  # noqa: S101 - prepared
+        copy, engine = self._started.site, self._site.engine
+        if isinstance(engine, FolderEncrypted) and not engine.can_be_searched(self._encrypted):
+            return self._remains.search()
+        files = ServerFiles(EVIDENCE.files, copy.recipe.place, copy.server.pids, copy.recipe.mount).files()
+        return self._remains.search([dataclasses.replace(file, file_class=FileClass.STORAGE) for file in files])
+
     def undo(self) -> None:
-        """End the other server and remove its folder."""
-        if self._started is not None:
-            self._started.end()
-            self._started.site.server.end()
+        """End the other server and remove its folder, and the rows."""
+        try:
+            if self._remains is not None and not self._site.halt.is_asked:
+                self._remains.remove()
+        finally:
+            if self._session is not None:
+                self._session.close()
+            if self._started is not None:
+                self._started.end()
+                self._started.site.server.end()
 
     def _copy(self, server: Server) -> None:
         """Make the encrypted storage and the backup in it."""

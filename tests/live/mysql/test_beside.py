@@ -1,0 +1,23 @@
+"""What goes on beside the load of a private MySQL server's twin, and what it leaves in the clear."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tdelta_beside import beside
+from tdelta_serving import found
+
+from tdelta.driver.acting import DELETED, SECONDS, THERE, WHILE_WORK
+
+
+def test_tables_are_encrypted_beside_a_load_and_what_is_left_in_the_clear_is_named(tmp_path: Path) -> None:
+    found("mysql")
+    trial = beside(tmp_path, "mysql", "encrypt")
+    assert trial.measured.operations == 400
+    assert trial.measured.engine_counters[SECONDS] > 0
+    assert trial.measured.engine_counters[WHILE_WORK] >= 0
+    assert trial.counted["tables"] >= 2
+    assert "tables" in trial.searched()
+    assert "tables" not in trial.in_the_clear(THERE) | trial.in_the_clear(DELETED)
+    assert "redo log" in trial.in_the_clear(DELETED)
+    assert trial.after == trial.before, "the rows are as before, and plain again"
