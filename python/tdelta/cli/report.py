@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import webbrowser
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,9 @@ def report(
     force: bool,
     store: Path | None,
 ) -> None:
-    """Write the HTML page of RUN (an id, the beginning of one, or `last`): one file that needs no network.
+    """Write the HTML page of RUN, one file that needs no network.
+
+    RUN is an id, the beginning of one, a label, `last`, or a pack's file.
 
     Example: tdelta report last --open
 
@@ -109,12 +112,12 @@ def _page(runs: tuple[str, ...], store: Path | None, *, is_comparison: bool) -> 
     from tdelta.report.page.compose import compose
     from tdelta.report.page.gather import gather
     from tdelta.report.page.render import render
-    from tdelta.store import Store
+    from tdelta.store.reading import found
 
-    with Store.open(store, must_exist=True) as opened, drawn_progress() as observer:
-        found = [gather(opened, opened.resolve(run), observer) for run in runs]
-        page = compare(found) if is_comparison else compose(found[0])
-    return render(page), "compare" if is_comparison else found[0].result.settings.run_id
+    with ExitStack() as stack, drawn_progress() as observer:
+        read = [gather(*stack.enter_context(found(run, store)), observer) for run in runs]
+        page = render(compare(read) if is_comparison else compose(read[0]))
+    return page, "compare" if is_comparison else read[0].result.settings.run_id
 
 
 def _open(path: Path) -> None:

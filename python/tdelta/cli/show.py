@@ -41,21 +41,21 @@ def show(
     store: Path | None,
     as_json: bool,
 ) -> int:
-    """Repeat the answer of RUN (an id, the beginning of one, or `last`), with its exit code.
+    """Repeat the answer of RUN (an id, a label, `last`, or a pack's file), with its exit code.
 
     Example: tdelta show last
 
     Example: tdelta show last --format junit --output tdelta.xml
     """
-    from tdelta.store import Store
+    from tdelta.store.reading import found
 
     wanted = formats.chosen(file_format, output, as_json=as_json)
     summary = formats.step_summary() if step_summary else None
-    with Store.open(store, must_exist=True) as opened:
-        answered = formats.answered_of(opened, opened.resolve(run), undecided)
-    if summary is not None:
-        formats.append_summary(summary, answered)
-    if wanted is None:
-        return show_result(answered.result, as_json=False, undecided=undecided)
-    formats.write_answer(answered, wanted, output)
+    with found(run, store) as (opened, run_id):
+        answered = formats.answered_of(opened, run_id, undecided)
+        if summary is not None:
+            formats.append_summary(summary, answered)
+        if wanted is None:
+            return show_result(answered.result, as_json=False, undecided=undecided)
+        formats.write_answer(answered, wanted, output)
     return answered.exit_code

@@ -33,7 +33,8 @@ from tdelta.store.faults import changed, decoding, not_a_store, told, too_new
 from tdelta.store.kinds import KIND, LABELS, NOTE, PART_OF
 from tdelta.store.older import modern
 from tdelta.store.places import default_path, make_private
-from tdelta.store.rows import MEASURED_COLUMNS, TRIAL_COLUMNS, trial_of, trial_row
+from tdelta.store.putting import put_fact, put_run, put_trial
+from tdelta.store.rows import MEASURED_COLUMNS, TRIAL_COLUMNS, trial_of
 from tdelta.store.seals import FACT, HISTOGRAMS, RUN, TRIAL, delete, is_broken, seal, unseal_fact
 from tdelta.store.summaries import RUNS_NAMED, RunStatus, RunSummary, answered, fits, some
 
@@ -129,15 +130,10 @@ class Store:
         Raises:
             StoreError: the store has a run of that id already.
         """
-        cells = (settings.run_id, settings.seed, time.time(), RunStatus.PLANNED.value)
         with self._transaction() as db:
-            db.execute(
-                "INSERT INTO runs (run_id, seed, created_unix_seconds, status, settings, machine, versions)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*cells, dumps(settings), dumps(machine), dumps(versions)),
-            )
+            put_run(db, settings, time.time(), machine, versions)
             for key, value in facts.items():
-                _put(db, settings.run_id, key, value)
+                put_fact(db, settings.run_id, key, value)
             seal(db, RUN, settings.run_id)
 
     def forget(self, run_id: str) -> None:
@@ -157,16 +153,8 @@ class Store:
             StorageFault: there is no room for it, or the store is not writable.
             StoreError: the run is unknown, or has a trial at this place of this block (or of this condition) already.
         """
-        names = ("run_id", *TRIAL_COLUMNS)
-        marks = ", ".join("?" * len(names))
         with self._transaction() as db:
-            added = db.execute(
-                f"INSERT INTO trials ({', '.join(names)}) VALUES ({marks})", (run_id, *trial_row(trial))
-            ).lastrowid
-            rows = ((added, name, payload) for name, payload in trial.measurement.histograms.items())
-            db.executemany("INSERT INTO histograms (trial, name, payload) VALUES (?, ?, ?)", rows)
-            seal(db, TRIAL, added)
-            seal(db, HISTOGRAMS, added)
+            put_trial(db, run_id, trial)
             seal(db, RUN, run_id)
 
     def trials(self, run_id: str, *, histograms: bool = True) -> tuple[Trial, ...]:
@@ -248,7 +236,7 @@ class Store:
             StoreError: the store has no such run.
         """
         with self._transaction() as db:
-            _put(db, run_id, key, value)
+            put_fact(db, run_id, key, value)
             seal(db, RUN, run_id)
 
     def drop_fact(self, run_id: str, key: str) -> None:
@@ -462,11 +450,6 @@ class Store:
             self._require(HISTOGRAMS, trial)
         with decoding(self.path):
             return trial_of(rows[0], dict(named))
-
-
-def _put(db: sqlite3.Connection, run_id: str, key: str, value: object) -> None:
-    db.execute("INSERT OR REPLACE INTO run_facts (run_id, key, value) VALUES (?, ?, ?)", (run_id, key, dumps(value)))
-    seal(db, FACT, run_id, key)
 
 
 def _json_object(text: str) -> dict[str, object]:

@@ -37,6 +37,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "campaigns/frozen": [("--from", "5", "--count", "2", "--seed", "0")],
     "campaigns/hostile": [("--areas", "streams", "--count", "2"), ("--areas", "dsns", "--count", "2")],
     "campaigns/kills": [("--tries", "6", "--seed", "7")],
+    "campaigns/packs": [("--tries", "150", "--seed", "5")],
     "campaigns/power_loss": [("--tries", "150", "--seed", "4")],
     "campaigns/rekey": [
         ("--library", "sqlcipher", "--kind", "rekey", "--count", "3", "--seed", "5"),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import tdelta_samples as s
 
-from tdelta.cli.commands import entries
+from tdelta.cli.commands import Entry, entries
 from tdelta.store import Store
 
 LOADED = """
@@ -73,10 +73,10 @@ def test_the_list_of_commands_is_printed_without_any_command(option: str) -> Non
     assert not heavy & found
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in entries()])
-def test_the_help_of_a_command_is_printed_without_what_only_its_work_needs(name: str) -> None:
-    found = loaded(f"{name} --help")
-    assert f"tdelta.cli.{name}" in found
+@pytest.mark.parametrize("entry", [*entries()], ids=lambda entry: entry.name)
+def test_the_help_of_a_command_is_printed_without_what_only_its_work_needs(entry: Entry) -> None:
+    found = loaded(f"{entry.name} --help")
+    assert f"tdelta.cli.{entry.module or entry.name}" in found
     assert not {"numpy", "scipy", "rich", "sqlglot", "jinja2", "apsw", "tdelta.report", "tdelta.store"} & found
 
 

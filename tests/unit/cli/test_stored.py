@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import hashlib
 import io
 import json
 import sys
@@ -78,3 +80,38 @@ def test_an_export_that_standard_output_does_not_take_is_told(
 
 def test_export_asks_for_a_format(store: Path) -> None:
     assert "Missing option '--format'" in call("export", "--store", str(store)).err
+
+
+def test_a_pack_answers_as_its_run_does(store: Path, tmp_path: Path) -> None:
+    pack = tmp_path / "run.tdelta"
+    assert call("pack", "last", "-o", str(pack), "--store", str(store)).out == f"{pack}\n"
+    for words in (("show",), ("export", "--format", "csv"), ("show", "--json")):
+        packed, stored = call(words[0], str(pack), *words[1:]), call(*words, "--store", str(store))
+        assert (packed.code, packed.out) == (stored.code, stored.out)
+
+
+def test_an_opened_run_is_shown_by_its_id_and_not_resumed(store: Path, tmp_path: Path) -> None:
+    pack, other = tmp_path / "run.tdelta", str(tmp_path / "other.sqlite")
+    call("pack", "-o", str(pack), "--store", str(store))
+    shown = call("show", "--store", str(store))
+    assert call("open", str(pack), "--store", other).out == shown.out
+    assert call("show", s.RUN_ID, "--store", other).out == shown.out
+    with Store.open(Path(other)) as opened:
+        opened._db.execute("UPDATE runs SET status = 'interrupted'")
+        opened._db.execute("DELETE FROM seals")
+    done = call("run", "--resume", s.RUN_ID, "--store", other, "--json")
+    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "run-opened")
+
+
+def test_a_pack_whose_page_cannot_be_made_is_not_put_into_the_store(store: Path, tmp_path: Path) -> None:
+    pack, other = tmp_path / "run.tdelta", tmp_path / "other.sqlite"
+    call("pack", "-o", str(pack), "--store", str(store))
+    lines = gzip.decompress(pack.read_bytes()).splitlines(keepends=True)[:-1]
+    head = json.loads(lines[0])
+    head["result"]["verdicts"][0]["condition"]["levels"] = []
+    text = b"".join((json.dumps(head, separators=(",", ":")).encode(), b"\n", *lines[1:]))
+    last = json.dumps({"digest": hashlib.sha256(text).hexdigest()}, separators=(",", ":"))
+    pack.write_bytes(gzip.compress(text + last.encode() + b"\n"))
+    done = call("open", str(pack), "--store", str(other), "--json")
+    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "pack-damaged-by")
+    assert not other.exists()

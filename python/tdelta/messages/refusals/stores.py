@@ -43,4 +43,22 @@ STORES = {
     "run-at-work": "run {run} is at work: wait for it, or end it with Ctrl-C, before it is removed",
     "nothing-to-label": "expected a LABEL to give the run, or --remove LABEL, found neither",
     "nothing-to-prune-by": "expected --older-than, --larger-than, or both: name what is to be removed",
+    "pack-not-writable": "pack {path}: cannot be written: {fault}",
+    "pack-not-readable": "pack {path}: cannot be read: {fault}",
+    "not-over-this": "{path} is there and is not a pack of tdelta's: name another file with --output, or give --force",
+    "not-a-pack": "expected a pack, which `tdelta pack` writes, found another file ({fault})",
+    "pack-too-large": "expected at most {most}, found more: it is not read",
+    "pack-too-new": "expected a pack of version {known}, found {found}: upgrade tdelta",
+    "pack-cut-off": "it ends before its digest: it was cut off on its way, take a whole copy",
+    "pack-changed": "its digest does not fit: it was damaged or edited, take another copy",
+    "pack-line": "expected {expected}, found {found}: no version of tdelta wrote this",
+    "pack-damaged": "{fault}: no version of tdelta wrote this",
+    "pack-damaged-by": "it holds values that no run has ({kind}: {fault})",
+    "pack-of-other-run": (
+        "run {run} is in store {store} already, with another answer: open the pack with --store FILE, or show the file"
+        " itself"
+    ),
+    "run-opened": (
+        "run {run} came out of a pack and is not resumed: that would run what its maker named, on what is not here"
+    ),
 }

@@ -1,0 +1,30 @@
+"""``tdelta pack``: a run as one file, to be handed on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tdelta.cli.output import write
+
+
+@click.command()
+@click.argument("run", default="last")
+@click.option("--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [./RUN.tdelta]")
+@click.option("--force", is_flag=True, help="Overwrite a file that is not a pack.")
+@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
+def pack(run: str, output: Path | None, force: bool, store: Path | None) -> None:
+    """Write RUN (an id, the beginning of one, a label, or `last`) with all its trials to one file.
+
+    The file is for `tdelta open`, and stands wherever a command takes a RUN: `tdelta show RUN.tdelta`.
+
+    Example: tdelta pack last -o encryption-2026.tdelta
+    """
+    from tdelta.store.pack import SUFFIX, write_pack
+    from tdelta.store.reading import found
+
+    with found(run, store) as (opened, run_id):
+        path = Path(f"{run_id}{SUFFIX}") if output is None else output
+        write_pack(opened, run_id, path, force=force)
+    write(f"{path}\n")

@@ -1,0 +1,328 @@
+"""One run as one file, to be handed on: JSON lines under gzip, the last of which is a digest of all before it.
+
+A pack is read, never run: it is text that the codec turns into records or refuses, and what comes out of it goes into a
+store as a run of this machine's would, sealed anew. It names no file that is written, and nothing in it is a path that
+is opened. `LIMITS` keep its reading within memory, whatever it claims to hold.
+
+The digest shows damage. It does not show who made the pack: whoever changes it can write the digest that fits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import json
+import re
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NoReturn, TypeVar
+
+from tdelta import __version__
+from tdelta.errors import StorageFault, StoreError, UsageError
+from tdelta.inputs import opened as opened_file
+from tdelta.inputs import size_words
+from tdelta.messages import Refusal
+from tdelta.records import RunResult, RunSettings, Trial
+from tdelta.records.kept import RunKind
+from tdelta.store.codec import decode, encode
+from tdelta.store.export import replacing_bytes
+from tdelta.store.kinds import KIND, LABELS, NOTE, checked_labels, checked_note
+from tdelta.store.older import modern
+from tdelta.store.store import Store
+from tdelta.store.whole import Whole, take_in, whole
+
+T = TypeVar("T")
+
+FORMAT = "tdelta.pack"
+VERSION = 1
+SUFFIX = ".tdelta"
+_BEGINNING = f'{{"schema":"{FORMAT}/'.encode()
+_RUN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
+_MOVING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What would move a terminal's cursor, turn a line around, or be no text at all."""
+
+_PRIVATE = 0o600
+_LATEST = 1e11  # no date that Python cannot write
+_DEEPEST = 60
+_LONGEST_SAID = 300
+_FAULTS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, EOFError, zlib.error)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large a pack may be: the file, its text, one line of it, and how many trials."""
+
+    file_bytes: int = 1 << 29
+    text_bytes: int = 1 << 31
+    line_bytes: int = 1 << 26
+    trials: int = 1_000_000
+
+
+LIMITS = Limits()
+
+
+class _Damaged(ValueError):
+    """What is wrong with a pack."""
+
+    def __init__(self, said: Refusal) -> None:
+        self.said = said
+        super().__init__(said)
+
+
+def is_pack_name(text: str) -> bool:
+    """Whether a RUN that somebody typed is the file of a pack, and not the name of a run."""
+    return text.endswith(SUFFIX) or ("/" in text and Path(text).is_file())
+
+
+def is_pack(path: Path) -> bool:
+    """Whether this is a pack, by its beginning.
+
+    Raises:
+        OSError: it is not a regular file, or cannot be read.
+    """
+    with opened_file(path) as file, gzip.GzipFile(fileobj=file) as packed:
+        try:
+            return packed.read(len(_BEGINNING)) == _BEGINNING
+        except (OSError, EOFError, zlib.error):
+            return False
+
+
+def write_pack(store: Store, run_id: str, path: Path, *, force: bool = False) -> str:
+    """Write a run with its trials to a file, beside it first and then renamed. Returns the digest.
+
+    The same run makes the same text. Labels and the note go with it; what only a resumption needs does not.
+
+    Args:
+        store: the open store.
+        run_id: the whole id of the run.
+        path: the file.
+        force: overwrite whatever is there.
+
+    Raises:
+        UnknownName: the store has no such run.
+        StoreError: the run has no result yet.
+        UsageError: something is there that is no pack, and ``force`` is not given.
+        StorageFault: the file cannot be written.
+    """
+    run = whole(store, run_id)
+    digest = hashlib.sha256()
+    try:
+        if path.exists() and not force and not is_pack(path):
+            raise UsageError(Refusal.of("not-over-this", path=str(path)))
+        with (
+            replacing_bytes(path.resolve(), _PRIVATE) as out,
+            gzip.GzipFile(filename="", fileobj=out, mode="wb", mtime=0) as packed,
+        ):
+            for line in _lines_of(run, store):
+                packed.write(line)
+                digest.update(line)
+            packed.write(_line({"digest": digest.hexdigest()}))
+    except OSError as error:
+        raise StorageFault(Refusal.of("pack-not-writable", path=path, fault=error.strerror or error)) from error
+    return digest.hexdigest()
+
+
+def _lines_of(run: Whole, store: Store) -> Iterator[bytes]:
+    yield _line(
+        {
+            "schema": f"{FORMAT}/{VERSION}",
+            "tdelta": __version__,
+            "run_id": run.settings.run_id,
+            "created_unix_seconds": run.created_unix_seconds,
+            "labels": run.facts.get(LABELS, []),
+            "note": run.facts.get(NOTE, ""),
+            "machine": run.machine,
+            "versions": run.versions,
+            "settings": encode(run.settings),
+            "result": encode(run.result),
+        }
+    )
+    for trial in store.iter_trials(run.settings.run_id):
+        yield _line({"trial": encode(trial)})
+
+
+def _line(values: object) -> bytes:
+    return f"{json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(',', ':'))}\n".encode()
+
+
+@contextlib.contextmanager
+def unpacked(path: Path, limits: Limits = LIMITS) -> Iterator[tuple[Store, str]]:
+    """A store that holds the run of a pack and nothing else, for as long as the block lasts, and the run's id.
+
+    It is a private temporary database of SQLite's, whose file has no name. What the block makes of values that no run
+    has, such as a division by 0, is a fault of the pack.
+
+    Raises:
+        StoreError: the file is not a pack, or not what tdelta wrote.
+        UsageError: it cannot be opened.
+    """
+    with contextlib.closing(sqlite3.connect("", isolation_level=None)) as db:
+        store = Store(path, db)
+        store._prepare()
+        with saying(f"pack {path}"), _read(path, limits) as file:
+            _require_digest(file, limits)
+            lines = _lines(file, limits)
+            run = _headed(next(lines))
+            take_in(store, run, _trials(lines, limits))
+        with saying(f"pack {path}"):
+            yield store, run.settings.run_id
+
+
+@contextlib.contextmanager
+def saying(what: str) -> Iterator[None]:
+    """Turn what values that no run has lead to into an error that names the pack, or the run that came out of one.
+
+    Raises:
+        StoreError: such a value.
+    """
+    try:
+        yield
+    except _Damaged as error:
+        raise StoreError(error.said.at(what)) from error
+    except StoreError as error:
+        raise StoreError(*(_shown(refusal, what) for refusal in error.refusals)) from error
+    except _FAULTS as error:
+        said = Refusal.of("pack-damaged-by", kind=type(error).__name__, fault=_plain_text(str(error))[:_LONGEST_SAID])
+        raise StoreError(said.at(what)) from error
+
+
+def _shown(refusal: Refusal, what: str) -> Refusal:
+    return Refusal.of("pack-damaged", fault=_plain_text(refusal.text)[:_LONGEST_SAID]).at(what)
+
+
+@contextlib.contextmanager
+def _read(path: Path, limits: Limits) -> Iterator[IO[bytes]]:
+    """The file, which is not too large."""
+    try:
+        with opened_file(path) as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            if size > limits.file_bytes:
+                raise _Damaged(Refusal.of("pack-too-large", most=size_words(limits.file_bytes)))
+            yield file
+    except EOFError as error:
+        raise _Damaged(Refusal.of("pack-cut-off")) from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise _Damaged(Refusal.of("not-a-pack", fault=str(error)[:_LONGEST_SAID])) from error
+    except OSError as error:
+        raise UsageError(Refusal.of("pack-not-readable", path=str(path), fault=error.strerror or error)) from error
+
+
+def _raw_lines(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
+    """The lines of the pack, each whole, within the limits."""
+    file.seek(0)
+    left = limits.text_bytes
+    with gzip.GzipFile(fileobj=file) as packed:
+        while line := packed.readline(limits.line_bytes + 1):
+            left -= len(line)
+            if len(line) > limits.line_bytes or left < 0:
+                most = limits.text_bytes if left < 0 else limits.line_bytes
+                raise _Damaged(Refusal.of("pack-too-large", most=size_words(most)))
+            if not line.endswith(b"\n"):
+                raise _Damaged(Refusal.of("pack-cut-off"))
+            yield line
+
+
+def _require_digest(file: IO[bytes], limits: Limits) -> None:
+    """See that the last line is the digest of those before it."""
+    digest, last = hashlib.sha256(), b""
+    for number, line in enumerate(_raw_lines(file, limits)):
+        if number == 0 and not line.startswith(_BEGINNING):
+            raise _Damaged(Refusal.of("not-a-pack", fault="its first line is not that of a pack"))
+        digest.update(last)
+        last = line
+    if not last.startswith(b'{"digest":'):
+        raise _Damaged(Refusal.of("pack-cut-off"))
+    if last != _line({"digest": digest.hexdigest()}):
+        raise _Damaged(Refusal.of("pack-changed"))
+
+
+def _lines(file: IO[bytes], limits: Limits) -> Iterator[dict[str, Any]]:
+    """The objects of all lines but the last one, without what would move a terminal's cursor."""
+    before = b""
+    for line in _raw_lines(file, limits):
+        if before:
+            yield _object(before)
+        before = line
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    found = _plain(json.loads(line.decode("utf-8"), parse_constant=_no_constant), 0)
+    if not isinstance(found, dict):
+        raise _Damaged(Refusal.of("pack-line", expected="an object", found=type(found).__name__))
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise _Damaged(Refusal.of("pack-line", expected=f"at most {_DEEPEST} levels", found="more"))
+    match value:
+        case str():
+            return _plain_text(value)
+        case list():
+            return [_plain(one, depth + 1) for one in value]
+        case dict():
+            return {_plain_text(key): _plain(one, depth + 1) for key, one in value.items()}
+    return value
+
+
+def _plain_text(text: str) -> str:
+    return _MOVING.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _headed(header: dict[str, Any]) -> Whole:
+    """What the first line says of the run."""
+    schema = _of(header, "schema", str)
+    if schema != f"{FORMAT}/{VERSION}":
+        raise _Damaged(Refusal.of("pack-too-new", known=f"{FORMAT}/{VERSION}", found=schema[:_LONGEST_SAID]))
+    run_id = _of(header, "run_id", str)
+    settings = decode(RunSettings, header.get("settings"))
+    result = decode(RunResult, modern(header.get("result")))
+    if not _RUN_ID.fullmatch(run_id) or {settings.run_id, result.settings.run_id} != {run_id}:
+        raise _Damaged(Refusal.of("pack-line", expected="one id of a run", found=repr(run_id[:_LONGEST_SAID])))
+    labels, note = decode(tuple[str, ...], header.get("labels")), _of(header, "note", str)
+    facts: dict[str, object] = {KIND: RunKind.OPENED}
+    try:
+        facts |= {LABELS: list(checked_labels(labels))} if labels else {}
+        facts |= {NOTE: checked_note(note)} if note else {}
+    except UsageError as error:
+        raise _Damaged(error.refusals[0]) from error
+    return Whole(
+        settings=settings,
+        created_unix_seconds=_date(header),
+        machine=_of(header, "machine", dict),
+        versions=decode(dict[str, str], header.get("versions")),
+        result=result,
+        facts=facts,
+    )
+
+
+def _trials(lines: Iterator[dict[str, Any]], limits: Limits) -> Iterator[Trial]:
+    for number, line in enumerate(lines):
+        if line.keys() != {"trial"}:
+            raise _Damaged(Refusal.of("pack-line", expected="a trial", found=", ".join(line)[:_LONGEST_SAID]))
+        if number >= limits.trials:
+            raise _Damaged(Refusal.of("pack-too-large", most=f"{limits.trials} trials"))
+        yield decode(Trial, line["trial"])
+
+
+def _date(header: dict[str, Any]) -> float:
+    found = decode(float, header.get("created_unix_seconds"))
+    if not 0 <= found < _LATEST:
+        raise _Damaged(Refusal.of("pack-line", expected="seconds since 1970", found=f"{found:g}"))
+    return found
+
+
+def _of(header: dict[str, Any], name: str, kind: type[T]) -> T:
+    found = header.get(name)
+    if type(found) is not kind:
+        raise _Damaged(Refusal.of("pack-line", expected=f"{name}: {kind.__name__}", found=type(found).__name__))
+    return found

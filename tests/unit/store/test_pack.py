@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdelta.errors import StoreError, UsageError
+from tdelta.records.kept import RunKind
+from tdelta.store import Store
+from tdelta.store.kinds import LABELS, NOTE, PROCESS
+from tdelta.store.pack import Limits, is_pack, is_pack_name, saying, unpacked, write_pack
+from tdelta.store.reading import found
+from tdelta.store.whole import adopt
+
+from .examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
+
+RUN = "20260802-kqmt"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A finished run of two trials, with a label, a note, and what only its process knows."""
+    with Store.open(tmp_path / "runs.sqlite") as opened:
+        settings = settings_of(RUN)
+        opened.create_run(settings, MACHINE, VERSIONS, {LABELS: ["v1"], NOTE: "new disks", PROCESS: {"pid": 1}})
+        for position in range(2):
+            opened.add_trial(RUN, trial_of(position=position))
+        opened.finish(RUN, result_of(settings))
+        yield opened
+
+
+@pytest.fixture
+def pack(store: Store, tmp_path: Path) -> Path:
+    path = tmp_path / "run.tdelta"
+    write_pack(store, RUN, path)
+    return path
+
+
+def sealed(path: Path, lines: list[bytes]) -> None:
+    """Write lines as a pack whose digest fits, as a stranger can."""
+    text = b"".join(lines)
+    last = json.dumps({"digest": hashlib.sha256(text).hexdigest()}, separators=(",", ":"))
+    path.write_bytes(gzip.compress(text + last.encode() + b"\n"))
+
+
+def changed(path: Path, change: Callable[[dict[str, Any]], object], line: int = 0) -> None:
+    lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)[:-1]
+    values = json.loads(lines[line])
+    change(values)
+    lines[line] = json.dumps(values, separators=(",", ":")).encode() + b"\n"
+    sealed(path, lines)
+
+
+def refusal(path: Path, limits: Limits | None = None) -> str:
+    """The code with which a pack is refused; the message names the file."""
+    with pytest.raises(StoreError) as raised, unpacked(path, limits or Limits()):
+        pass
+    assert str(path) in str(raised.value)
+    return raised.value.refusals[0].code
+
+
+def test_what_comes_out_of_a_pack_is_what_went_in(store: Store, pack: Path) -> None:
+    with unpacked(pack) as (opened, run_id):
+        assert run_id == RUN
+        assert opened.trials(RUN) == store.trials(RUN)
+        for of in (Store.result, Store.settings, Store.machine, Store.versions):
+            assert of(opened, RUN) == of(store, RUN)
+        assert opened.summary(RUN) == replace(store.summary(RUN), kind=RunKind.OPENED)
+        assert opened.facts(RUN).keys() == {LABELS, NOTE, "kind"}
+
+
+def test_the_same_run_makes_the_same_pack(store: Store, pack: Path, tmp_path: Path) -> None:
+    write_pack(store, RUN, tmp_path / "again.tdelta")
+    assert (tmp_path / "again.tdelta").read_bytes() == pack.read_bytes()
+
+
+def test_a_pack_of_an_opened_pack_is_the_same(pack: Path, tmp_path: Path) -> None:
+    with unpacked(pack) as (opened, run_id):
+        write_pack(opened, run_id, tmp_path / "again.tdelta")
+    assert (tmp_path / "again.tdelta").read_bytes() == pack.read_bytes()
+
+
+def test_a_pack_is_for_its_owner_only(pack: Path) -> None:
+    assert stat.S_IMODE(pack.stat().st_mode) == 0o600
+
+
+def test_a_pack_replaces_a_pack_and_nothing_else(store: Store, pack: Path, tmp_path: Path) -> None:
+    write_pack(store, RUN, pack)
+    other = tmp_path / "notes.txt"
+    other.write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError) as raised:
+        write_pack(store, RUN, other)
+    assert ([one.code for one in raised.value.refusals], other.read_text(encoding="utf-8")) == (
+        ["not-over-this"],
+        "mine",
+    )
+    write_pack(store, RUN, other, force=True)
+    assert is_pack(other)
+
+
+def test_reading_a_pack_leaves_no_file(pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.setenv("TMPDIR", str(empty))
+    monkeypatch.setenv("SQLITE_TMPDIR", str(empty))
+    before = sorted(tmp_path.iterdir())
+    with unpacked(pack):
+        assert (list(empty.iterdir()), sorted(tmp_path.iterdir())) == ([], before)
+
+
+def test_an_opened_run_is_in_the_store_once_and_last_never_means_it(pack: Path, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "other.sqlite") as other, unpacked(pack) as (opened, run_id):
+        adopt(other, opened, run_id)
+        adopt(other, opened, run_id)
+        assert [(run.run_id, run.kind, run.labels) for run in other.runs()] == [(RUN, RunKind.OPENED, ("v1",))]
+        assert other.trials(RUN) == opened.trials(RUN)
+        with pytest.raises(UsageError):
+            other.resolve("last")
+
+
+def test_another_run_of_the_same_id_is_not_overwritten(store: Store, pack: Path) -> None:
+    changed(pack, lambda head: head["result"].update(decision="negligible"))
+    expected = store.result(RUN)
+    with unpacked(pack) as (opened, run_id), pytest.raises(UsageError) as raised:
+        adopt(store, opened, run_id)
+    assert [one.code for one in raised.value.refusals] == ["pack-of-other-run"]
+    assert store.result(RUN) == expected
+
+
+def test_damage_is_noticed(pack: Path) -> None:
+    good = pack.read_bytes()
+    pack.write_bytes(good[:-20])
+    assert refusal(pack) == "pack-cut-off"
+    lines = gzip.decompress(good).splitlines(keepends=True)
+    pack.write_bytes(gzip.compress(b"".join(lines[:-1])))
+    assert refusal(pack) == "pack-cut-off"
+    pack.write_bytes(gzip.compress(b"".join(lines).replace(b"sqlite", b"duckdb")))
+    assert refusal(pack) == "pack-changed"
+    pack.write_bytes(b"condition,mean\nplain,3\n")
+    assert refusal(pack) == "not-a-pack"
+    pack.write_bytes(gzip.compress(b"condition,mean\nplain,3\n"))
+    assert refusal(pack) == "not-a-pack"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda head: head.update(schema="tdelta.pack/2"), "pack-too-new"),
+        (lambda head: head.update(run_id="../../../tmp/x"), "pack-line"),
+        (lambda head: head["settings"].update(run_id="20260802-zzzz"), "pack-line"),
+        (lambda head: head.update(machine=[1]), "pack-line"),
+        (lambda head: head.update(created_unix_seconds=1e300), "pack-line"),
+        (lambda head: head.update(labels=["last"]), "not-a-label"),
+        (lambda head: head.pop("result"), "pack-damaged"),
+        (lambda head: head["result"].update(decision="maybe"), "pack-damaged"),
+        (lambda head: head["settings"].update(seed=2**63), "pack-damaged"),
+        (lambda head: head["settings"].update(unknown="rm -rf /"), "pack-damaged"),
+    ],
+)
+def test_what_no_run_can_have_is_refused(pack: Path, change: Callable[[dict[str, Any]], object], code: str) -> None:
+    changed(pack, change)
+    assert refusal(pack) == code
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda line: line["trial"].update(block=True),
+        lambda line: line["trial"]["measurement"]["histograms"].update({"tx:all": "no Base64!"}),
+        lambda line: line.update(fact="x"),
+        lambda line: line["trial"].update(position=1),  # there is one already
+    ],
+)
+def test_a_trial_that_cannot_be_one_is_refused(pack: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    changed(pack, change, line=1)
+    assert refusal(pack) in {"pack-damaged", "pack-damaged-by", "pack-line"}
+
+
+def test_text_that_moves_a_terminals_cursor_is_made_harmless(pack: Path) -> None:
+    changed(pack, lambda head: head["machine"].update(cpu_model="\x1b[2J\x9b\u202eevil\ud800"))
+    with unpacked(pack) as (opened, run_id):
+        assert opened.machine(run_id)["cpu_model"] == "\ufffd[2J\ufffd\ufffdevil\ufffd"
+
+
+def test_brackets_without_end_are_refused(pack: Path) -> None:
+    lines = gzip.decompress(pack.read_bytes()).splitlines(keepends=True)[:-1]
+    for levels in (100, 100_000):
+        sealed(pack, [*lines, b'{"trial":' + b"[" * levels + b"]" * levels + b"}\n"])
+        assert refusal(pack) in {"pack-line", "pack-damaged-by"}
+
+
+@pytest.mark.parametrize(
+    "limits", [Limits(file_bytes=100), Limits(text_bytes=5_000), Limits(line_bytes=2_000), Limits(trials=1)]
+)
+def test_what_is_larger_than_a_limit_is_not_read(pack: Path, limits: Limits) -> None:
+    assert refusal(pack, limits) == "pack-too-large"
+
+
+def test_a_bomb_is_not_unpacked(pack: Path) -> None:
+    with gzip.open(pack, "wb", 1) as bomb:
+        for _ in range(80):
+            bomb.write(bytes(1 << 20))
+    assert refusal(pack) == "pack-too-large"
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.tdelta")
+    with pytest.raises(UsageError) as raised, unpacked(tmp_path / "pipe.tdelta"):
+        pass
+    assert raised.value.refusals[0].code == "pack-not-readable"
+
+
+def test_values_that_break_what_is_made_of_them_are_a_fault_of_the_pack(pack: Path) -> None:
+    with pytest.raises(StoreError) as raised, unpacked(pack):
+        raise ZeroDivisionError("float division by zero")
+    assert raised.value.refusals[0].code == "pack-damaged-by"
+
+
+def test_a_defect_elsewhere_stays_one() -> None:
+    with pytest.raises(AssertionError), saying("pack"):
+        raise AssertionError
+
+
+def test_a_file_of_a_pack_is_a_run_like_any_other(store: Store, pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with found(str(pack), None) as (opened, run_id):
+        assert opened.result(run_id) == store.result(RUN)
+    with found("v1", store.path) as (opened, run_id):
+        assert (opened.path, run_id) == (store.path, RUN)
+    monkeypatch.chdir(pack.parent)
+    assert [is_pack_name(text) for text in ("run.tdelta", "./run.tdelta", "last", "release/3.1")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
