@@ -42,7 +42,7 @@ REPLICATIONS = ("none", "async", "semisync")
 """What a replica does while its primary's load runs: nothing, it follows, commits wait for it."""
 
 SHARE_FACTORS = frozenset({"cache", "at"})
-"""Factors whose levels are shares, written as percentages."""
+"""Factors whose levels are shares, written as percentages; a cache's can be a size, too, which stays a text."""
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _SIZE = re.compile(rf"{_NUMBER}\s*([A-Za-z]*)")
@@ -84,7 +84,8 @@ def parse_level(factor: str, text: str) -> Level:
     """Parse one level.
 
     Returns:
-        The level: a share for ``cache`` (``10%`` is 0.1), bytes for ``page_size``, else a count or a name.
+        The level: for ``cache`` a share (``10%`` is 0.1) or the text of a size, bytes for ``page_size``, else a count
+        or a name.
 
     Raises:
         UnknownName: there is no such factor.
@@ -150,6 +151,30 @@ def size_bytes(text: str) -> int | None:
         return None
     size = float(match[1]) * _BYTES[match[2].lower()]
     return int(size) if size.is_integer() and size > 0 else None
+
+
+def size_text(size: int) -> str:
+    """A size as it is typed, in the unit in which it is shortest: ``50MB``, ``64MiB``."""
+    units = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+    units |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+    return min((f"{size // step}{unit}" for unit, step in units.items() if size % step == 0), key=len)
+
+
+def cache_level(text: str) -> float | str:
+    """A level of the factor ``cache``: a share of the data (``10%`` is 0.1), or a size, as `size_text` writes it.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    size = size_bytes(text) if re.search(r"[A-Za-z]\s*$", text) else None
+    return _share(text) if size is None else size_text(size)
+
+
+def cache_bytes(level: Level, data_bytes: int) -> int:
+    """How large the cache of a level is, given the size of the data."""
+    size = size_bytes(level) if isinstance(level, str) else round(float(level) * data_bytes)
+    assert size is not None  # noqa: S101 - `cache_level` wrote it
+    return size
 
 
 def page_bytes(text: str) -> int | None:
@@ -255,7 +280,11 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("scope", f"one of {', '.join(SCOPES)}", _scope),
             Factor("storage", f"one of {', '.join(STORAGES)}, or a folder's path with a slash in it", parse_storage),
             Factor("threads", "a whole number of threads, at least 1", _threads),
-            Factor("cache", "a share of the data size above 0, such as 10% or 0.1 (with % above 200 %)", _share),
+            Factor(
+                "cache",
+                "a share of the data size above 0, such as 10% or 0.1 (with % above 200 %), or a size such as 4GB",
+                cache_level,
+            ),
             Factor("work", f"one of {', '.join(WORKS)}", _work),
             Factor("during", f"one of {', '.join(DURING)}, maybe with knobs (encrypt:iops=200)", _during),
             Factor("replication", f"one of {', '.join(REPLICATIONS)}", _replication),

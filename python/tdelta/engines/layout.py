@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tdelta.design.actions import ACTIONS, connects, parse_action
+from tdelta.design.factors import cache_bytes
 from tdelta.driver.jobs import TRANSACTIONS
 from tdelta.driver.user_data import StagedCopy
 from tdelta.records import Condition
@@ -106,8 +107,8 @@ class RunLayout:
         return self.workload.connects or connects(self.work(condition) for condition in self.conditions)
 
     def cache_bytes(self, condition: Condition, data_bytes: int) -> int:
-        """What a condition's twins have for their cache, a share of the data."""
-        return round(float(self.level(condition, "cache")) * data_bytes)
+        """What a condition's twins have for their cache: a share of the data, or as large as was asked."""
+        return cache_bytes(self.level(condition, "cache"), data_bytes)
 
 
 @dataclass(frozen=True, slots=True)

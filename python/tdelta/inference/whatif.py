@@ -19,6 +19,7 @@ from operator import attrgetter
 
 import numpy as np
 
+from tdelta.design.factors import cache_bytes
 from tdelta.inference.costs import panels
 from tdelta.inference.fits import CostFit, fit_metrics
 from tdelta.inference.page_counts import crossed_pages
@@ -86,14 +87,24 @@ def what_ifs(trials: Iterable[Trial], settings: RunSettings, prices: Mapping[str
             known = {metric: seen[metric][condition.key] for metric in _METRICS if condition.key in seen[metric]}
             of = prices.get(condition.key)
             pages = None if of is None or of.counted not in _CHECKED else crossed_pages(panel, condition, of)
-            if len(known) == len(_METRICS) and pages is not None:
-                cell = _Cell(condition, float(condition.level(_FACTOR)), *pages, known)
+            share = _share(condition, settings)
+            if len(known) == len(_METRICS) and pages is not None and share is not None:
+                cell = _Cell(condition, share, *pages, known)
                 kinds.setdefault(_kind(condition), []).append(cell)
     return tuple(
         _what_if(sorted(cells, key=lambda cell: cell.cache), prices[cells[0].condition.key])
         for cells in kinds.values()
         if len(cells) >= FEWEST_CELLS
     )
+
+
+def _share(condition: Condition, settings: RunSettings) -> float | None:
+    """The share of the data that a condition's cache holds; None where it is a size and the data's is not known."""
+    level = condition.level(_FACTOR)
+    if not isinstance(level, str):
+        return float(level)
+    data = settings.options.get("size_bytes") if settings.database is None else settings.database.size_bytes
+    return cache_bytes(level, data) / data if isinstance(data, int) and data else None
 
 
 def _kind(condition: Condition) -> tuple[object, ...]:

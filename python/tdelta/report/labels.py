@@ -5,6 +5,8 @@ Only factors that vary in the run are named: a run at one thread does not say "1
 
 from __future__ import annotations
 
+import re
+
 from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.engines.registry import servers
@@ -206,12 +208,17 @@ def contrast_title(factor: str) -> str:
     return f"what {_factor_name(factor)} changes by itself"
 
 
+def cache_text(level: Level) -> str:
+    """A cache as it was asked for: ``10 %`` of the data, or ``4 GB``."""
+    return re.sub(r"(?<=\d)(?=[A-Za-z])", " ", level) if isinstance(level, str) else share(level)
+
+
 def level_text(factor: str, level: Level) -> str:
     """A level of a factor in words: ``16 threads``, ``cache 10 %``, ``4 KiB pages``."""
     if factor == "threads":
         return f"{level} thread{'' if level == 1 else 's'}"
-    if factor == "cache" and isinstance(level, int | float):
-        return f"cache {share(level)}"
+    if factor == "cache":
+        return f"cache {cache_text(level)}"
     if factor == "work":
         return f"{level} caches" if level in ("warm", "cold") else action_label(str(level))
     if factor == "page_size" and isinstance(level, int):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from tdelta.design.factors import cache_bytes
 from tdelta.engines.registry import profile
 from tdelta.records import RunResult, RunSettings, SettingsCompared
-from tdelta.report.labels import is_served, varies
-from tdelta.report.quantities import amounts, counted, share
+from tdelta.report.labels import cache_text, is_served, varies
+from tdelta.report.quantities import amounts, counted
 
 _LIBRARY = "library under test"
 _AS_ASKED = 0.1
@@ -71,15 +72,15 @@ def _data(result: RunResult) -> Iterator[str]:
         return
     data = _megabytes(size)
     cache = settings.options.get("cache")
-    if settings.own_servers is not None or not isinstance(cache, int | float) or varies("cache", settings):
+    if settings.own_servers is not None or not isinstance(cache, int | float | str) or varies("cache", settings):
         yield f"{data}{cold}"
         return
     compared = result.one(SettingsCompared)
     in_force = None if compared is None else _cache_bytes(compared.shared, profile(settings.engine).cache_setting)
-    if in_force is not None and abs(in_force / max(1.0, cache * size) - 1.0) > _AS_ASKED:
-        yield f"{data} with a cache of {_megabytes(in_force)} (asked for {share(cache)}){cold}"
+    if in_force is not None and abs(in_force / max(1.0, cache_bytes(cache, size)) - 1.0) > _AS_ASKED:
+        yield f"{data} with a cache of {_megabytes(in_force)} (asked for {cache_text(cache)}){cold}"
     else:
-        yield f"{data} with a {share(cache)} cache{cold}"
+        yield f"{data} with a {cache_text(cache)} cache{cold}"
 
 
 def _cache_bytes(shared: Mapping[str, str], setting: str) -> int | None:

@@ -54,7 +54,7 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
     """
     unvaried: dict[str, tuple[Level, ...]] = {
         "threads": (request.work.threads,),
-        "cache": (float(request.twins.cache),),
+        "cache": (request.twins.cache,),
         **({} if request.twins.page_size is None else {"page_size": (request.twins.page_size,)}),
         "journal_mode": (request.twins.journal_mode,),
         **({} if request.work.at is None else {"at": (float(request.work.at),)}),

@@ -7,11 +7,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tdelta.design import drawn_twin, fresh_seed, lay_out, with_bb_twins
 from tdelta.design.actions import connects
+from tdelta.design.factors import cache_bytes
 from tdelta.design.layout import PLAIN
 from tdelta.driver import AnyJob, LoadJob, Mix, default_base
 from tdelta.driver.jobs import Steps
@@ -145,7 +147,7 @@ class Plan:
 
     def of_one_round(self) -> Plan:
         """The same with no more B/B twins than a round has, the largest: what is there at once."""
-        largest = max(self.bb_twins, key=_size, default=())
+        largest = max(self.bb_twins, key=partial(_size, self.size_bytes), default=())
         kept = tuple(c for c in self.conditions if c.role is not Role.BB or c in largest)
         return dataclasses.replace(self, settings=dataclasses.replace(self.settings, conditions=kept))
 
@@ -242,10 +244,11 @@ class Plan:
         return self.layout.ciphers
 
 
-def _size(conditions: tuple[Condition, ...]) -> tuple[float, ...]:
+def _size(data_bytes: int, conditions: tuple[Condition, ...]) -> tuple[float, ...]:
     """What makes an instance large: its connections, then its cache."""
     levels = [dict(condition.levels) for condition in conditions]
-    return sum(float(of["threads"]) for of in levels), max(float(of.get("cache", 0.0)) for of in levels)
+    caches = [cache_bytes(of.get("cache", 0.0), data_bytes) for of in levels]
+    return sum(float(of["threads"]) for of in levels), max(caches)
 
 
 def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> RunEngine:

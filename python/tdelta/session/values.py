@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design import parse_vary
-from tdelta.design.factors import SHARE_FACTORS, page_bytes, share_of_percent, size_bytes
+from tdelta.design.factors import SHARE_FACTORS, cache_level, page_bytes, share_of_percent, size_bytes, size_text
 from tdelta.messages import Refusal
 from tdelta.records import Level
 from tdelta.records.kept import label_fault
@@ -26,7 +26,6 @@ _RESPONSE_TIME = re.compile(rf"{_NUMBER}\s*(us|µs|μs|ms|s)")
 _ROUNDS = re.compile(r"(\d+)(?:\.\.(\d+)?)?")
 _EXPONENTS = {"us": "e-6", "µs": "e-6", "μs": "e-6", "ms": "e-3", "s": ""}
 _SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-_SIZES = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 _MINUTE = 60.0
 
@@ -147,8 +146,33 @@ class Size(Value):
         return found
 
     def write(self, value: Any) -> str:
-        """In the largest unit in which it is whole."""
-        return next(f"{int(value) // step}{unit}" for unit, step in _SIZES if int(value) % step == 0)
+        """In the unit in which it is shortest."""
+        return size_text(int(value))
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSize(Number):
+    """``10%`` as the share 0.1 of the data, or ``4GB`` as that text. One of the two signs is required."""
+
+    metavar: str = "PERCENT|SIZE"
+
+    def parse(self, text: str) -> float | str:
+        """Turn the text into a share, or the size in its shortest form."""
+        try:
+            return cache_level("" if re.fullmatch(r"[\d.\s]*", text) else text.strip())
+        except ValueError:
+            raise ValueError(Refusal.of("not-a-cache", found=text)) from None
+
+    def taken(self, value: Any) -> Any:
+        """Whole numbers and texts, too; what is no size is left to be refused with the rest."""
+        try:
+            return self.parse(value) if isinstance(value, str) else super(CacheSize, self).taken(value)
+        except ValueError:
+            return value
+
+    def write(self, value: Any) -> str:
+        """``10%`` or ``4GB``."""
+        return str(value) if isinstance(value, str) else Percent().write(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +338,7 @@ class Factors(Value):
         return [f"{factor}={','.join(self._level(factor, level) for level in value[factor])}" for factor in value]
 
     def _level(self, factor: str, level: object) -> str:
-        return Percent().write(level) if factor in SHARE_FACTORS else str(level)
+        return Percent().write(level) if factor in SHARE_FACTORS and not isinstance(level, str) else str(level)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
 """How levels are written, and what is said when they are written wrongly."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tdelta.design import FACTORS, parse_level, parse_vary
+from tdelta.design.factors import cache_bytes, size_bytes, size_text
 from tdelta.errors import UnknownName, UsageError
 
 
@@ -102,6 +105,7 @@ def test_what_is_no_list_of_levels_is_refused_as_it_was_typed(text: str):
 
 
 def test_a_page_size_may_have_a_unit_and_a_factor_be_typed_as_its_option():
+    assert parse_vary(["cache=4GB,120%,512m,0.1"]) == {"cache": ("4GB", 1.2, "512MiB", 0.1)}
     assert parse_vary(["page-size=4096,16KiB,8k,32kB"]) == {"page_size": (4096, 16384, 8192, 32768)}
 
 
@@ -113,3 +117,21 @@ def test_two_spellings_of_one_level_are_one_level_given_twice():
 def test_a_single_unknown_factor_stays_an_unknown_name():
     with pytest.raises(UnknownName, match="Did you mean 'cipher'"):
         parse_vary(["chiper=aes-256"])
+
+
+@pytest.mark.parametrize(
+    ("level", "size"), [("4GB", 4 * 10**9), ("512MiB", 2**29), (0.1, 5_000_000), (1.2, 60_000_000)]
+)
+def test_a_cache_is_a_share_of_the_data_or_as_large_as_it_says(level: str | float, size: int) -> None:
+    assert cache_bytes(level, 50_000_000) == size
+
+
+@given(st.integers(1, 10**15))
+def test_a_size_is_written_so_that_it_is_read_again(size: int) -> None:
+    assert size_bytes(size_text(size)) == size
+
+
+@pytest.mark.parametrize("text", ["4GB,4000MB", "50%,0.5", "4096,10%", "GB", "-1GB"])
+def test_a_cache_that_is_no_size_or_the_same_twice_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_vary([f"cache={text}"])

@@ -56,6 +56,10 @@ def test_a_cache_that_is_not_as_small_as_was_asked_for_is_named_by_its_size(
     assert "50 MB with a cache of 10 MiB (asked for 10 %)" in subject(run(engine=engine, shared=shared))
 
 
+def test_a_cache_of_a_size_is_named_by_it() -> None:
+    assert "50 MB with a 512 MiB cache" in subject(run(cache="512MiB"))
+
+
 def test_a_cache_in_force_that_is_the_one_asked_for_is_named_as_asked() -> None:
     text = subject(run(engine="mariadb", shared={"innodb_buffer_pool_size": "5242880"}))
     assert "50 MB with a 10 % cache" in text

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdelta.session.values import Duration, PageSize, Percent, ResponseTime, Rounds, Size, Value
+from tdelta.session.values import CacheSize, Duration, PageSize, Percent, ResponseTime, Rounds, Size, Value
 
 
 def parse(kind: Value, text: str) -> object:
@@ -26,6 +26,11 @@ def parse(kind: Value, text: str) -> object:
         (Size(), "8k", 8192),
         (Size(), "8kB", 8000),
         (PageSize(), "8kB", 8192),
+        (CacheSize(), "10%", 0.1),
+        (CacheSize(), "4GB", "4GB"),
+        (CacheSize(), "4096 MB", "4096MB"),
+        (CacheSize(), "512M", "512MiB"),
+        (CacheSize(), "0.5g", "512MiB"),
         (PageSize(), "16k", 16384),
         (Duration(), "90s", 90.0),
         (Duration(), "5m", 300.0),
@@ -89,6 +94,10 @@ def test_a_percentage_is_the_nearest_float_to_its_share(value: object) -> None:
     [
         (Percent(), "5", "not-a-percentage"),
         (Size(), "5 elephants", "not-a-size"),
+        (CacheSize(), "10", "not-a-cache"),
+        (CacheSize(), "0.1", "not-a-cache"),
+        (CacheSize(), "4 elephants", "not-a-cache"),
+        (CacheSize(), "0GB", "not-a-cache"),
         (Duration(), "5", "not-a-duration"),
         (ResponseTime(), "0ms", "not-a-response-time"),
         (Rounds(), "many", "not-rounds"),

@@ -69,6 +69,7 @@ REQUESTS = {
     "not-a-percentage": "expected a percentage such as 5% or 0.5%, found {found!r}",
     "not-a-size": "expected a size such as 50MB, 1.5GB, 64MiB or 10G (kB, MB, GB, TB; powers of 1024: K, M, G, T"
     " or KiB, MiB, GiB, TiB), found {found!r}",
+    "not-a-cache": "expected a share of the data such as 10%, or a size such as 4GB or 512M, found {found!r}",
     "not-a-duration": "expected a duration such as 90s, 5m, 1h30m, 30d or 250ms, found {found!r}",
     "not-a-response-time": "expected a time such as 20ms, 250us or 1.5s, found {found!r}",
     "not-rounds": "expected MIN or MIN..MAX such as 3 or 3..8, found {found!r}",

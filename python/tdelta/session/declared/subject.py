@@ -15,7 +15,7 @@ from tdelta.engines.sqlite.libraries import SQLITE3MC, WHEELS
 from tdelta.engines.takes import Takes
 from tdelta.session.groups import Group
 from tdelta.session.options import option
-from tdelta.session.values import Choice, Flag, Number, PageSize, Percent, Place, Size, Value, Whole
+from tdelta.session.values import CacheSize, Choice, Flag, Number, PageSize, Percent, Place, Size, Value, Whole
 from tdelta.workloads import BUILT_IN
 
 
@@ -249,8 +249,9 @@ class TwinOptions:
     """What twins are made with.
 
     ``scope`` is what an engine encrypts (None: all that it can), ``encrypted_dir`` a folder of the user's that is
-    encrypted, in which PostgreSQL's encrypted twins live. ``cache`` is a share of the data size, ``session_memory``
-    bytes. ``page_size`` is a database's own where it is None. ``key`` says how a library is given keys.
+    encrypted, in which PostgreSQL's encrypted twins live. ``cache`` is a share of the data size, or the text of a
+    size, ``session_memory`` bytes. ``page_size`` is a database's own where it is None. ``key`` says how a library is
+    given keys.
     """
 
     scope: str | None = option(
@@ -269,10 +270,10 @@ class TwinOptions:
         takes=Takes.ENCRYPTED_FOLDER,
         group=Group.SERVERS,
     )
-    cache: float = option(
+    cache: float | str = option(
         "--cache",
-        Percent(),
-        "Page cache or buffer pool, as a share of the data.",
+        CacheSize(),
+        "Page cache or buffer pool: a share of the data, or a size such as 4GB.",
         0.10,
         takes=Takes.INSTANCES,
         decides_trial=True,
