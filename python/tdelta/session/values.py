@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tdelta.design import parse_vary
+from tdelta.design import parse_level, parse_vary
 from tdelta.design.factors import SHARE_FACTORS, cache_level, page_bytes, share_of_percent, size_bytes, size_text
+from tdelta.errors import UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Level
 from tdelta.records.kept import label_fault
@@ -322,8 +323,8 @@ class Factors(Value):
         return parse_vary(parsed)
 
     def taken(self, value: Any) -> dict[str, tuple[Level, ...]]:
-        """Any sequences of levels."""
-        return {factor: tuple(levels) for factor, levels in value.items()}
+        """Any sequences of levels, of which texts may be as typed; what cannot be read is left to be refused."""
+        return {factor: tuple(_level(factor, level) for level in levels) for factor, levels in value.items()}
 
     def to_json(self, value: Any) -> dict[str, list[Level]]:
         """Lists of levels."""
@@ -331,7 +332,7 @@ class Factors(Value):
 
     def from_json(self, value: Any) -> dict[str, tuple[Level, ...]]:
         """The levels of each factor."""
-        return self.taken(value)
+        return {factor: tuple(levels) for factor, levels in value.items()}
 
     def texts(self, value: Mapping[str, Any]) -> list[str | None]:
         """Each factor."""
@@ -373,3 +374,10 @@ class Labels(Value):
     def texts(self, value: Any) -> list[str | None]:
         """Each."""
         return list(value)
+
+
+def _level(factor: str, level: Level) -> Level:
+    try:
+        return parse_level(factor, level) if isinstance(level, str) else level
+    except UsageError:
+        return level

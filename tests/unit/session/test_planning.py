@@ -224,7 +224,7 @@ def test_several_faults_are_named_at_once() -> None:
         ({"vary": {"threads": (1, "many")}}, UsageError, "threads=many: expected a whole number"),
         ({"vary": {"cache": (10,)}}, UsageError, "cache=10: expected a share"),
         ({"vary": {"cache": (0.1, -0.5)}}, UsageError, "cache=-50%: expected a share"),
-        ({"vary": {"page_size": ("4k",)}}, UsageError, "page_size=4k: expected bytes"),
+        ({"vary": {"page_size": ("5k",)}}, UsageError, "page_size=5k: expected bytes"),
         ({"vary": {"cipher": ("none",)}}, UsageError, "nothing to compare"),
         ({"aa": True, "plant": (9.0,)}, UsageError, "planted cost 9"),
     ],
