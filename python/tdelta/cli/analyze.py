@@ -11,14 +11,31 @@ from tdelta.cli.exit_codes import after, analysis_exit_code
 from tdelta.cli.help import Command
 from tdelta.cli.output import Mistyped, color, drawn_progress, undecided_option, width, write
 from tdelta.cli.units import Typed
+from tdelta.importers.formats import FORMATS
 from tdelta.messages import Refusal
 from tdelta.session.values import Percent, ResponseTime
 
-_OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo", "run_sd": "run-sd"}
+_OPTIONS = {
+    "conditions": "condition",
+    "priors": "prior",
+    "slo_seconds": "slo",
+    "run_sd": "run-sd",
+    "input_format": "input-format",
+}
 """Options that are not called as their parameters are."""
 
 
-@click.command(cls=Command)
+class _Analyze(Command):
+    """The command, whose help ends with the formats that are read."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A line for each."""
+        del ctx
+        with formatter.section("Formats, seen from the content of files (docs/analyze-files.md)"):
+            formatter.write_dl([(it.tool, it.looks) for it in FORMATS])
+
+
+@click.command(cls=_Analyze)
 @click.argument("files", nargs=-1, metavar="FILES...")
 @click.option(
     "--condition",
@@ -28,6 +45,10 @@ _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo", 
     help="Condition of the files that match; repeatable.  [from names and folders]",
 )
 @click.option("--unit", metavar="UNIT", help="Unit of figures whose file says none: ms, us, s, tps, /s, tpm, ….")
+@click.option(
+    "--column", metavar="NAME", help="Where the figures are: a column, a metric of k6, a unit of Go.  [by its name]"
+)
+@click.option("--input-format", metavar="NAME", help="What the files are, of the list below.  [seen in them]")
 @click.option("--baseline", metavar="NAME", help="Condition that the others are compared with.  [none, plain, off, …]")
 @click.option("--rope", type=Typed(Percent()), help="Overhead you would not care about, either way.  [2%]")
 @click.option(
@@ -61,7 +82,7 @@ _OPTIONS = {"conditions": "condition", "priors": "prior", "slo_seconds": "slo", 
 def analyze(
     files: tuple[str, ...], output: Path | None, force: bool, as_json: bool, undecided: str, **given: object
 ) -> int:
-    """Judge results that you already have: CSV, sysbench, pgbench, Swingbench, HammerDB, BenchBase.
+    """Judge results that you already have, of any tool.
 
     FILES are files and folders, gzip or not; - is standard input; published:NAME is a published table. Conditions come
     from file names and folders, from columns, or from --condition.
@@ -71,6 +92,8 @@ def analyze(
     Example: tdelta analyze --condition plain=run1.csv --condition tde=run2.csv run1.csv run2.csv
 
     Example: tdelta analyze plain/ tde/ --slo 20ms
+
+    Example: tdelta analyze plain.jsonl tde.jsonl --column elapsed --unit ms
 
     Example: tdelta analyze published:read-only-sweep
     """

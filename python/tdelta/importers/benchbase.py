@@ -7,7 +7,6 @@ are found by their names, since forks add some and old versions lack some.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from dataclasses import dataclass, replace
 from tdelta.importers.accumulating import Gathering
 from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.intervals import longest_stretch
+from tdelta.importers.json_content import json_object
 from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.rounding import half_unit
@@ -128,7 +128,7 @@ class SummaryImporter:
         """Response times with their percentiles, and throughput."""
         belonging = belonging_of(source, SUMMARY, naming)
         problems = problems_of(source, SUMMARY)
-        document = _json_object(source, problems)
+        document = json_object(source, problems, LARGEST_SUMMARY_BYTES)
         problems.raise_if_any()
         terminals = whole(document.get("terminals"))
         yield from _summary(document, belonging.with_level("threads", terminals or None), problems)
@@ -254,22 +254,6 @@ def _read_readings(source: Source, problems: Problems) -> _Readings:
         readings.rates.append(max(throughput, 0.0))
         readings.means_ms.append(max(average, 0.0) * ms)
     return readings
-
-
-def _json_object(source: Source, problems: Problems) -> Mapping[str, object]:
-    try:
-        document = json.loads(source.content(LARGEST_SUMMARY_BYTES).decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        problems.add(Refusal.of("json-not-utf-8", byte=error.object[error.start]))
-    except json.JSONDecodeError as error:
-        problems.add(Refusal.of("json-not-readable", fault=error.msg), error.lineno)
-    except (ValueError, RecursionError):
-        problems.add(Refusal.of("json-too-long"))
-    else:
-        if isinstance(document, dict):
-            return document
-        problems.add(Refusal.of("not-a-json-object", found=shown(document)))
-    return {}
 
 
 def _summary(document: Mapping[str, object], belonging: Belonging, problems: Problems) -> Iterator[Observation]:

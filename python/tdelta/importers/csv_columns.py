@@ -18,6 +18,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers import csv_names as known_names
 from tdelta.importers.csv_units import Measure, measure_of_unit
 from tdelta.importers.csv_wide import WideColumn, wide_columns
+from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import excerpt, printable
 from tdelta.messages import Refusal
 from tdelta.records.observed import RESPONSE_TIME, THROUGHPUT
@@ -69,6 +70,7 @@ class Column:
     condition: str | None = None
 
 
+_OF_FIGURES = {Part.COUNT, Part.MEAN, Part.SD, Part.QUANTILE, Part.RESPONSE, Part.METRIC}
 _QUANTILE = re.compile(r"p(\d{1,2})(?:[._]?(\d+))?|(\d{1,2})(?:th|st|nd|rd)?_percentile|median")
 _OPENED = str.maketrans("[{", "((")
 _RATE = re.compile(r".+_per_(s|sec|second|m|min|minute)")
@@ -76,28 +78,64 @@ _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|(?
 _UNNAMED_UNIT = re.compile(r"[\s\-]+")
 
 
-def columns_of(
-    header: Sequence[str], numeric: Sequence[bool], file: str, line: int, unit: str | None = None
-) -> tuple[Column, ...]:
+def columns_of(header: Sequence[str], numeric: Sequence[bool], where: str, naming: Naming) -> tuple[Column, ...]:
     """The columns of a header.
 
     Args:
         header: its cells.
         numeric: for each column, whether all cells of the file's beginning are numbers.
-        file: as the user named it, for messages.
-        line: of the header.
-        unit: of figures whose column says none, as the user says it.
+        where: the header is, for messages.
+        naming: what the user says of the unit of figures whose column says none, and of the column of the figures.
 
     Raises:
         ImportFault: two columns of one name, or two that would both be the transaction, the run, …; a response time
-            without a unit.
+            without a unit; no such column.
     """
     names = [one_spelling(printable(cell)) for cell in header]
     found = _of_jmeter(names) or _of_table(names, numeric)
-    found = _with_a_metric(_with_unit(found, unit))
-    if faults := [fault.at(f"{file}:{line}") for fault in _faults(header, names, found)]:
+    if naming.column is not None:
+        index = column_index(header, naming.column)
+        if index is None:
+            listed = excerpt(", ".join(cell.strip() for cell in header), 200)
+            raise ImportFault(Refusal.of("no-such-column", column=naming.column, columns=listed).at(where))
+        found = _chosen(found, index, naming.unit)
+    found = _with_a_metric(_with_unit(found, naming.unit))
+    if faults := [fault.at(where) for fault in _faults(header, names, found)]:
         raise ImportFault(*faults)
     return tuple(_with_names(found, header))
+
+
+def column_index(header: Sequence[str], name: str) -> int | None:
+    """Where the column is that the user names: as the header has it, else in one spelling."""
+    cells = [cell.strip().strip("\ufeff") for cell in header]
+    if name.strip() in cells:
+        return cells.index(name.strip())
+    names = [one_spelling(printable(cell)) for cell in header]
+    asked = one_spelling(name)
+    return names.index(asked) if asked in names else None
+
+
+def _chosen(columns: list[Column], index: int, unit: str | None) -> list[Column]:
+    """The columns with figures in one of them alone, response times if they are times; a mean keeps its count."""
+    asked = columns[index]
+    kept = {Part.COUNT, Part.SD, Part.QUANTILE} if asked.part is Part.MEAN else set()
+    found = [
+        replace(it, part=Part.NOTHING) if it.part in _OF_FIGURES - kept and it is not asked else it for it in columns
+    ]
+    if asked.part not in (Part.RESPONSE, Part.MEAN):
+        found[index] = _chosen_one(asked, unit)
+    return found
+
+
+def _chosen_one(asked: Column, unit: str | None) -> Column:
+    stem, own = _split(asked.name)
+    if asked.part is Part.QUANTILE:
+        return replace(asked, part=Part.METRIC, metric=stem)
+    if own in known_names.TIMES_MS and stem not in known_names.NO_RESPONSE:
+        return Column(asked.index, asked.name, Part.RESPONSE, RESPONSE_TIME, "ms", known_names.TIMES_MS[own])
+    if asked.part is not Part.METRIC or (not asked.unit and unit is not None):
+        return Column(asked.index, asked.name, Part.RESPONSE, RESPONSE_TIME)
+    return asked
 
 
 def _of_table(names: Sequence[str], numeric: Sequence[bool]) -> list[Column]:
@@ -121,6 +159,16 @@ def _measure(name: str) -> Measure | None:
     if column.part not in (Part.RESPONSE, Part.METRIC, Part.MEAN) or not column.unit:
         return None
     return Measure(column.metric, column.unit, column.scale)
+
+
+def measure_of_name(cell: str) -> Measure | None:
+    """What a column of figures is by a header's cell, if that says it: ``p95_ms``, ``latency (ms)``, ``tps``."""
+    name = one_spelling(printable(cell))
+    found = _measure(name)
+    if found is not None:
+        return found
+    unit = name.rpartition("_")[2]
+    return measure_of_unit(unit)
 
 
 def _of_jmeter(names: Sequence[str]) -> list[Column]:
@@ -151,11 +199,16 @@ def _with_unit(columns: list[Column], unit: str | None) -> list[Column]:
     ]
 
 
+def is_jmeter(header: Sequence[str]) -> bool:
+    """Whether a header is that of JMeter's results."""
+    return known_names.JMETER.issubset(one_spelling(printable(cell)) for cell in header)
+
+
 def says_conditions(header: Sequence[str], numeric: Sequence[bool]) -> bool:
     """Whether a column has the conditions, or there is a column for each."""
-    names = [one_spelling(printable(cell)) for cell in header]
-    if known_names.JMETER.issubset(names):
+    if is_jmeter(header):
         return False
+    names = [one_spelling(printable(cell)) for cell in header]
     return any(it.part is Part.CONDITION or it.condition for it in _of_table(names, numeric))
 
 

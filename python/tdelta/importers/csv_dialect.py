@@ -11,10 +11,12 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from datetime import UTC, datetime
+from itertools import islice, pairwise
+from typing import Protocol, runtime_checkable
 
 from tdelta.errors import ImportFault
-from tdelta.importers.csv_columns import is_known, is_wide
+from tdelta.importers.csv_columns import column_index, is_known, is_wide
 from tdelta.importers.protocol import Source
 from tdelta.importers.reading import HEAD_BYTES, excerpt, head_lines, printable
 from tdelta.messages import Caution, Refusal
@@ -29,15 +31,33 @@ _ROWS_LOOKED_AT = 1000
 _PLAIN_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _GROUPED_BY_COMMAS = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3}){2,}(?:\.\d*)?|(?:,\d{3})+\.\d*)")
 _WITH_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][+-]?\d{1,3})?")
+_DATED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", re.ASCII)
+_OLDEST, _MS_OF_NOW = 1e8, 1e11
+"""Seconds since 1970 of 1973 and of the year 5138; what is larger is in ms."""
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _COMMENT = re.compile(r"#\s*(?P<word>[A-Za-z]+)\s*:\s*(?P<text>.+)")
 _TOLD = ("reconstruction", "note", "caution")
 _OF_OTHER_TOOLS = (
     ("time", "threads", "tps", "qps"),  # sysbench's CSV hook
+    ("metric_name", "timestamp", "metric_value"),  # k6
+    ("response-time", "dns+dialup", "dns"),  # hey
+    ("type", "name", "request count", "failure count"),  # Locust
+    ("timestamp", "user count", "type", "name"),
 )
 _OF_BENCHBASE = re.compile(
     r"\s*(?:transaction type[^,]*,.*\blatency ?\(|time ?\(sec(?:onds)?\),.*\bthroughput ?\(req)", re.IGNORECASE
 )
+
+
+@runtime_checkable
+class AsCsv(Protocol):
+    """A source that has the rows of another format as lines of a CSV.
+
+    Attributes:
+        first_line: the number of its first line, the header: 0 where the file itself has none.
+    """
+
+    first_line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +95,20 @@ class Table:
         return tuple(found)
 
 
-def sniffed(source: Source) -> Table | None:
+def sniffed(source: Source, column: str | None = None) -> Table | None:
     """The table that a file's beginning shows; None where it shows none.
+
+    Args:
+        source: the file, or what has its rows as a CSV.
+        column: a name that makes a line with it a header, as the user says it.
 
     Raises:
         ImportFault: it is one, but numbers could be read in two ways.
     """
     is_whole = len(source.head) < HEAD_BYTES
-    numbered = [(number, line.rstrip("\r")) for number, line in enumerate(head_lines(source, only_whole=True), 1)]
+    first = source.first_line if isinstance(source, AsCsv) else 1
+    lines = enumerate(head_lines(source, only_whole=True), first)
+    numbered = [(number, line.rstrip("\r")) for number, line in lines]
     comments = [line for _, line in numbered if line.startswith("#")]
     content = [(number, line) for number, line in numbered if line.strip() and not line.startswith("#")]
     if not content:
@@ -98,7 +124,8 @@ def sniffed(source: Source) -> Table | None:
     if len(best) == 1 and looked_at and (spaced := _spaced(line, looked_at[0][1])):
         best, separator = spaced, " "
     rows = tuple(_cells(line, separator) for _, line in looked_at)
-    if not _is_header(best, rows):
+    has_column = column is not None and column_index(best, column) is not None
+    if not has_column and not _is_header(best, rows):
         return None
     if len(best) == 1 and not (rows and is_number(rows[0][0] if rows[0] else "", has_decimal_comma=False)):
         return None
@@ -147,6 +174,31 @@ def chunks_of(source: Source, table: Table) -> Iterator[tuple[list[int], list[li
             lines, rows = _of_full_width(source.name, table, lines, rows)
         if rows:
             yield lines, rows
+
+
+def is_over_time(table: Table) -> bool:
+    """Whether rows are moments of one run: the first column is ``Time``, and its cells are moments that go on."""
+    if not table.header or table.header[0].strip().lower() != "time" or len(table.header) < 2:
+        return False
+    found = [moment(row[0]) for row in table.rows if row]
+    known = [it for it in found if it is not None]
+    return len(known) == len(found) > 1 and all(before < after for before, after in pairwise(known))
+
+
+def moment(text: str) -> float | None:
+    """Seconds since 1970 of a cell: a date and time (UTC, where it says no zone), or seconds or ms since 1970."""
+    cell = text.strip()
+    if _PLAIN_NUMBER.fullmatch(cell):
+        value = float(cell)
+        value = value / 1e3 if value > _MS_OF_NOW else value
+        return value if _OLDEST <= value <= _MS_OF_NOW else None
+    if not _DATED.match(cell):
+        return None
+    try:
+        at = datetime.fromisoformat(cell)
+    except ValueError:
+        return None
+    return at.timestamp() if at.tzinfo is not None else at.replace(tzinfo=UTC).timestamp()
 
 
 def is_number(text: str, has_decimal_comma: bool) -> bool:

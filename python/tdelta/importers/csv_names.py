@@ -28,6 +28,8 @@ COST = _names(
     "cpu elapsed time disk reads writes physical_reads physical_writes logical_reads buffer_gets gets query_gets"
     " current_gets redo log_bytes size bytes calls rows wait waits"
 )
+NO_RESPONSE = _names("cpu disk")
+"""Times that are no response times, even where the user chooses them."""
 NOT_USED = _names(
     "timestamp time_stamp ts start start_time end end_time date datetime epoch id seq row number no line client"
     " client_id thread thread_id worker worker_id session session_id pid host hostname comment note notes source"

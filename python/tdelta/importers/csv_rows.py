@@ -16,13 +16,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
-from tdelta.importers.accumulating import LONGEST_MS, MOST_GROUPS, Gathering, no_response_time, too_many_groups
+from tdelta.importers.accumulating import (
+    LONGEST_MS,
+    MOST_GROUPS,
+    Gathering,
+    no_response_time,
+    place,
+    too_many_groups,
+)
 from tdelta.importers.belonging import apart, contradiction, with_said
-from tdelta.importers.csv_columns import Column, Part, columns_of, first_throughput, one_spelling, says_conditions
-from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, number_of, sniffed
+from tdelta.importers.csv_columns import (
+    Column,
+    Part,
+    columns_of,
+    first_throughput,
+    is_jmeter,
+    one_spelling,
+    says_conditions,
+)
+from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, is_over_time, number_of, sniffed
+from tdelta.importers.csv_names import FACTOR
 from tdelta.importers.intervals import Span
 from tdelta.importers.problems import MOST_SHOWN, LineFaults
-from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import excerpt, printable
 from tdelta.importers.rounding import half_unit
 from tdelta.messages import Caution, Refusal
@@ -39,6 +55,8 @@ from tdelta.records.observed import (
 )
 
 MOST_FIGURES = 100_000
+_FEWEST_ROWS = 5
+"""With fewer, numbers that differ may be levels."""
 _KIND = "combinations of condition, transaction, run and factors"
 _OF_ENCRYPTION = frozenset(("encryption", "cipher", "tde"))
 _KEYS = (Part.CONDITION, Part.TRANSACTION, Part.RUN, Part.FACTOR)
@@ -48,50 +66,79 @@ class CsvRows:
     """The format; see `tdelta.importers.protocol.Importer`."""
 
     name = "CSV"
+    has_columns = True
 
     def recognizes(self, source: Source) -> bool:
         """Whether its first line that is no comment is a header with a name that is known."""
         try:
-            return sniffed(source) is not None
+            table = self._table(source)
         except ImportFault:  # a table, but with numbers that could be read in two ways: `read` says so
             return True
+        return table is not None and not is_jmeter(table.header) and not is_over_time(table)
+
+    def has_column(self, source: Source, column: str) -> bool:
+        """Whether it is a table with a column that the user names, though none that is known."""
+        try:
+            return self._table(source, column) is not None
+        except ImportFault:
+            return False
 
     def says_conditions(self, source: Source) -> bool:
         """Whether a column says the conditions, or each is a column."""
         try:
-            table = sniffed(source)
+            table = self._table(source)
         except ImportFault:
             return True
         return table is not None and says_conditions(table.header, table.numeric)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """Its rows as samples, summaries or figures."""
-        table = sniffed(source)
+        table = self._table(source, naming.column)
         if table is None:
             raise ImportFault(Refusal.of("not-a-csv").at(source.name))
-        reader = _Reader(source, table, _columns(table, source, naming), naming)
+        reader = _Reader(self.name, self._opened(source), table, _columns(table, source, naming), naming)
         if reader.naming.condition is None and not reader.of(Part.CONDITION) and not reader.wide:
             raise ImportFault(
                 Refusal.of(
                     "no-condition-column", columns=excerpt(", ".join(table.header), 200), file=source.path.name
-                ).at(f"{source.name}:{table.header_line}")
+                ).at(place(source.name, table.header_line or None))
             )
         for one in reader.observations():
             yield replace(one, is_encryption=reader.is_encryption)
 
+    def _opened(self, source: Source) -> Source:
+        """What the rows are read from: the file, as it is or as a CSV."""
+        return source
+
+    def _table(self, source: Source, column: str | None = None) -> Table | None:
+        return sniffed(self._opened(source), column)
+
 
 def _columns(table: Table, source: Source, naming: Naming) -> tuple[Column, ...]:
-    """The columns; where the user said the condition, a column of that name is a factor as any other."""
-    found = columns_of(table.header, table.numeric, source.name, table.header_line, naming.unit)
-    if naming.condition is None:
-        return found
-    return tuple(replace(it, part=Part.FACTOR) if it.part is Part.CONDITION else it for it in found)
+    """The columns; where the user said the condition, a column of that name is a factor as any other.
+
+    Where he said the column of the figures, other numbers of which no two are the same (a time, a size) are no factors.
+    """
+    found = columns_of(table.header, table.numeric, place(source.name, table.header_line or None), naming)
+    if naming.condition is not None:
+        found = tuple(replace(it, part=Part.FACTOR) if it.part is Part.CONDITION else it for it in found)
+    if naming.column is not None:
+        found = tuple(replace(it, part=Part.NOTHING) if _is_of_each_row(it, table) else it for it in found)
+    return found
+
+
+def _is_of_each_row(column: Column, table: Table) -> bool:
+    if column.part is not Part.FACTOR or one_spelling(column.name) in FACTOR or not table.numeric[column.index]:
+        return False
+    cells = [row[column.index] for row in table.rows if column.index < len(row)]
+    return len(cells) >= _FEWEST_ROWS and len(set(cells)) == len(cells)
 
 
 @dataclass(slots=True)
 class _Reader:
-    """One file being read."""
+    """One file being read, whose format is known by that name."""
 
+    format: str
     source: Source
     table: Table
     columns: tuple[Column, ...]
@@ -284,7 +331,7 @@ class _Reader:
 
     def _origin(self, line: int | None = None) -> Origin:
         cautions = (*self.table.cautions, *self.misnamed)
-        return Origin(self.source.name, CsvRows.name, line, cautions, self.table.source)
+        return Origin(self.source.name, self.format, line, cautions, self.table.source)
 
     def _published(self, cells: Sequence[str], metric: str) -> str | None:
         """What the authors printed: in the column of this metric, else in the one of the row."""
@@ -382,3 +429,6 @@ def _level(text: str) -> Level:
     if not math.isfinite(value):
         return text
     return int(value) if value.is_integer() and "." not in text and abs(value) < 1e15 else value
+
+
+IMPORTERS: tuple[Importer, ...] = (CsvRows(),)

@@ -10,7 +10,7 @@ from tdelta.importers.accumulating import LONGEST_MS, Gathering, no_response_tim
 from tdelta.importers.belonging import belonging_of
 from tdelta.importers.csv_units import measure_of_unit
 from tdelta.importers.problems import LineFaults, number
-from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import excerpt, head_lines
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import ALL, RESPONSE_TIME, Observation, Series
@@ -64,3 +64,6 @@ def _values(source: Source) -> Iterator[tuple[int, float]]:
         else:
             yield line, value
     faults.raise_if_any()
+
+
+IMPORTERS: tuple[Importer, ...] = (NumbersOnly(),)

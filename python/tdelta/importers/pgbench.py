@@ -18,7 +18,8 @@ from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, place
 from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.intervals import usual_step
-from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog
+from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import excerpt, head_lines, printable
 from tdelta.importers.rounding import half_unit
 from tdelta.messages import Caution, Refusal
@@ -292,3 +293,6 @@ def _told_apart(run: _Run, seen: dict[object, int], belonging: Belonging) -> Ite
     if run.has_figures:
         seen[run.clients] = number = seen.get(run.clients, 0) + 1
         yield from run.observations(belonging.of_run(number, number))
+
+
+IMPORTERS: tuple[Importer, ...] = (PgbenchReport(), PgbenchLog(), PgbenchAggregates())

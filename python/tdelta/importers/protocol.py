@@ -25,12 +25,14 @@ class Naming:
         run: which run of the condition.
         levels: further factors that names show, ``(("threads", 16),)``.
         unit: of figures of which the file says none (``ms``, ``tps``), as the user says it.
+        column: where the figures are, as the user says it: a column, a metric, a unit of results.
     """
 
     condition: str | None
     run: str = "1"
     levels: tuple[tuple[str, Level], ...] = ()
     unit: str | None = None
+    column: str | None = None
 
 
 class Source(Protocol):
@@ -74,6 +76,13 @@ class Importer(Protocol):
         Raises:
             ImportFault: what was expected, what was found, ``file:line``, and what to do; all faults at once.
         """
+
+
+@runtime_checkable
+class Choosable(Protocol):
+    """An importer of files that hold several figures, of which the user may choose one (`Naming.column`)."""
+
+    has_columns: bool
 
 
 @runtime_checkable

@@ -1,7 +1,7 @@
 """From paths to observations: every file is recognized by its content, named, and read by the importer that knows it.
 
-An importer is one file and one entry of `IMPORTERS`. No two of them recognize one file; a test holds that over all
-fixtures.
+A format is one module and one entry of `tdelta.importers.formats.FORMATS`. No two importers recognize one file; a test
+holds that over all fixtures, and the user decides where strangers' files break it.
 """
 
 from __future__ import annotations
@@ -12,60 +12,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from tdelta.errors import ImportFault
-from tdelta.importers import benchbase, hammerdb, swingbench
-from tdelta.importers.csv_rows import CsvRows
+from tdelta.errors import ImportFault, UnknownName
 from tdelta.importers.cutting import Named
+from tdelta.importers.formats import FORMATS, format_lines
 from tdelta.importers.merging import together
 from tdelta.importers.naming import namings
-from tdelta.importers.numbers_only import NumbersOnly
-from tdelta.importers.pgbench import PgbenchReport
-from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog
-from tdelta.importers.protocol import Importer, Marked, Naming, Source
-from tdelta.importers.reading import FileSource, Progress, excerpt, expand, looks_binary
-from tdelta.importers.sysbench import Sysbench
+from tdelta.importers.protocol import Choosable, Importer, Marked, Naming, Source
+from tdelta.importers.reading import FileSource, Progress, excerpt, expand, looks_binary, printable
 from tdelta.importers.unprefixed import Unprefixed, without_prefix
 from tdelta.importers.views import one_run_each
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation
 
-IMPORTERS: tuple[Importer, ...] = (
-    Sysbench(),
-    PgbenchReport(),
-    PgbenchLog(),
-    PgbenchAggregates(),
-    *swingbench.IMPORTERS,
-    *hammerdb.IMPORTERS,
-    *benchbase.IMPORTERS,
-    CsvRows(),
-    NumbersOnly(),
-)
+IMPORTERS: tuple[Importer, ...] = tuple(importer for it in FORMATS for importer in it.importers())
 
-KNOWN_FORMATS = (
-    ("sysbench", "its output ('[ 10s ] thds: 16 tps: …', 'SQL statistics:'), or its CSV hook's rows"),
-    ("pgbench", "its report ('tps = …'), its log (-l), its log's aggregates (--aggregate-interval)"),
-    ("Swingbench", "its results file in XML ('<Results …>')"),
-    ("HammerDB", "'TEST RESULT : System achieved …', a job's JSON, its jobs database, its time profile"),
-    ("BenchBase", "'*.raw.csv', '*.samples.csv', '*.summary.json'"),
-    ("CSV", "a row a condition ('condition,threads,tps'), or a column a condition ('query,plain_ms,tde_ms')"),
-    ("numbers", "one a line, with --unit"),
-)
-"""What the formats look like, for those whose file is none of them."""
-
-_OF_YOUR_OWN = "give a CSV with a row for each response time"
-WITH_TIMES: Mapping[str, str] = {
-    "sysbench": "run sysbench with --histogram (1.0 and newer)",
-    "pgbench": "run pgbench with -l, and give its log",
-    "pgbench aggregate log": "run pgbench with -l and without --aggregate-interval",
-    "Swingbench": f"tdelta reads no response times from Swingbench's files: {_OF_YOUR_OWN}",
-    "HammerDB jobs": f"tdelta reads no response times from HammerDB's files: {_OF_YOUR_OWN}",
-    "HammerDB database": f"tdelta reads no response times from HammerDB's files: {_OF_YOUR_OWN}",
-    "HammerDB profile": f"tdelta reads no response times from HammerDB's files: {_OF_YOUR_OWN}",
-    "BenchBase readings": "give BenchBase's *.raw.csv",
-    "BenchBase summary": "give BenchBase's *.raw.csv",
-    "CSV": _OF_YOUR_OWN,
-    "numbers": _OF_YOUR_OWN,
-}
+WITH_TIMES: Mapping[str, str] = {importer.name: it.times for it in FORMATS for importer in it.importers()}
 """By importer: what to do for single response times, or a histogram of them, where its files have none."""
 
 _HINT = re.compile(r"\b[te]ps\b|statistics:|Test execution summary:|Latency histogram|TEST RESULT :|transaction")
@@ -82,6 +43,14 @@ class SaysConditions(Protocol):
 
     def says_conditions(self, source: Source) -> bool:
         """Whether this file does."""
+
+
+@runtime_checkable
+class Tabular(Protocol):
+    """An importer of tables, which the user may make known by naming a column."""
+
+    def has_column(self, source: Source, column: str) -> bool:
+        """Whether it is a table with that column."""
 
 
 @runtime_checkable
@@ -107,6 +76,8 @@ def read_files(
     conditions: Sequence[str] = (),
     *,
     unit: str | None = None,
+    column: str | None = None,
+    input_format: str | None = None,
     progress: Progress = lambda _: None,
     told: Told = lambda _: None,
     importers: Sequence[Importer] = IMPORTERS,
@@ -119,16 +90,22 @@ def read_files(
         paths: files and folders as the user named them.
         conditions: his ``name=glob``, in their order; see `tdelta.importers.naming`.
         unit: of figures of which a file says none, as he says it.
+        column: where the figures are, where a file has several, as he says it.
+        input_format: what the files are, where he says it: a tool of `FORMATS`, or an importer.
         progress: told of every byte read.
         told: told of files in folders that are no results and were left out.
         importers: the registry, for tests.
 
     Raises:
         ImportFault: files that cannot be found, recognized, named or read; as many faults at once as there are.
+        UsageError: no such format.
     """
-    files = _recognized(expand(paths), told, importers)
+    files = _recognized(expand(paths), told, _asked_for(input_format, importers), column)
+    if column is not None:
+        _must_have_columns(files)
     names = {
-        path: replace(naming, unit=unit) for path, naming in namings([file.named for file in files], conditions).items()
+        path: replace(naming, unit=unit, column=column)
+        for path, naming in namings([file.named for file in files], conditions).items()
     }
     faults: list[Refusal] = []
     texts: list[str] = []
@@ -150,11 +127,13 @@ def read_files(
     return tuple(one_run_each(found))
 
 
-def recognize(source: Source, importers: Sequence[Importer] = IMPORTERS) -> tuple[Importer, Source]:
+def recognize(
+    source: Source, importers: Sequence[Importer] = IMPORTERS, column: str | None = None
+) -> tuple[Importer, Source]:
     """The importer that knows this file, and the file as that importer reads it.
 
     By its head, where that shows its format; else by the first line that only one tool prints, wherever it stands and
-    whatever prefix a container's log or a time stamp put before it.
+    whatever prefix a container's log or a time stamp put before it; else by a column that the user names.
 
     Raises:
         ImportFault: none does, or more than one.
@@ -164,14 +143,41 @@ def recognize(source: Source, importers: Sequence[Importer] = IMPORTERS) -> tupl
         return found[0], source
     if found:
         names = " and ".join(importer.name for importer in found)
-        raise ImportFault(Refusal.of("several-formats", formats=names).at(source.name))
+        raise ImportFault(Refusal.of("several-formats", formats=names, first=found[0].name).at(source.name))
     kind = looks_binary(source.head)
     within = None if kind else _by_any_line(source, importers)
     if within is not None:
         return within
+    if column is not None and not kind:
+        for importer in importers:
+            if isinstance(importer, Tabular) and importer.has_column(source, column):
+                return importer, source
     line = source.head.split(b"\n", 1)[0].rstrip(b"\r")
     what = kind or f"a file that begins {excerpt(line)}"
     raise ImportFault(Refusal.of("unknown-format", found=what).at(source.name))
+
+
+def _asked_for(name: str | None, importers: Sequence[Importer]) -> Sequence[Importer]:
+    """The importers that may know the files: all, or those of the format that the user says."""
+    if name is None:
+        return importers
+    asked = name.strip().lower()
+    of_tool = {it.name for known in FORMATS if known.tool.lower() == asked for it in known.importers()}
+    found = [it for it in importers if it.name in of_tool or it.name.lower() == asked]
+    if not found:
+        raise UnknownName("input format", name, [it.tool for it in FORMATS])
+    return found
+
+
+def _must_have_columns(files: Sequence[_Recognized]) -> None:
+    """See that there is something to choose from in every file, where the user chooses."""
+    faults = [
+        Refusal.of("no-columns-to-choose", format=file.importer.name).at(printable(str(file.path)))
+        for file in files
+        if not isinstance(file.importer, Choosable)
+    ]
+    if faults:
+        raise ImportFault(*faults)
 
 
 def _by_any_line(source: Source, importers: Sequence[Importer]) -> tuple[Importer, Source] | None:
@@ -190,28 +196,32 @@ def _by_any_line(source: Source, importers: Sequence[Importer]) -> tuple[Importe
     return None
 
 
-def _recognized(paths: Sequence[tuple[Path, bool]], told: Told, importers: Sequence[Importer]) -> list[_Recognized]:
+def _recognized(
+    paths: Sequence[tuple[Path, bool]], told: Told, importers: Sequence[Importer], column: str | None
+) -> list[_Recognized]:
     """Files with their importers. What lies in a folder without being results is left out, unless all of it is so."""
     found: list[_Recognized] = []
     faults: list[Refusal] = []
     left_out: list[Refusal] = []
     for path, is_asked_for in paths:
         try:
-            file = _recognized_one(path, importers, must_have_results=not is_asked_for)
+            file = _recognized_one(path, importers, column, must_have_results=not is_asked_for)
         except ImportFault as fault:
             (faults if is_asked_for else left_out).extend(fault.refusals)
             continue
         found.append(file)
     if faults or not found:
-        shapes = "\n".join(f"  {name:<10}  {looks}" for name, looks in KNOWN_FORMATS)
+        shapes = "\n".join(f"  {line}" for line in format_lines())
         raise ImportFault(*faults, *(left_out if not found else ()), Refusal.of("formats", formats=shapes))
     for said in left_out:
         told(said)
     return found
 
 
-def _recognized_one(path: Path, importers: Sequence[Importer], *, must_have_results: bool) -> _Recognized:
-    importer, source = recognize(FileSource(path), importers)
+def _recognized_one(
+    path: Path, importers: Sequence[Importer], column: str | None, *, must_have_results: bool
+) -> _Recognized:
+    importer, source = recognize(FileSource(path), importers, column)
     if must_have_results and isinstance(importer, Marked) and not importer.has_results(source):
         raise ImportFault(Refusal.of("without-results", format=importer.name).at(source.name))
     says = isinstance(importer, SaysConditions) and importer.says_conditions(source)

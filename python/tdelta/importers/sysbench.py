@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from tdelta.errors import ImportFault
 from tdelta.importers.belonging import belonging_of
 from tdelta.importers.problems import LineFaults
-from tdelta.importers.protocol import Naming, Source
+from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import excerpt, head_lines
 from tdelta.importers.rounding import half_unit
 from tdelta.importers.sysbench_run import Run
@@ -175,3 +175,6 @@ def _seconds(text: str) -> float | None:
 def _csv_figures(text: str) -> tuple[float, int, float, float]:
     seconds, threads, per_second, queries = text.split(",")[:4]
     return float(seconds), int(float(threads)), float(per_second), float(queries)
+
+
+IMPORTERS: tuple[Importer, ...] = (Sysbench(),)

@@ -30,6 +30,19 @@ IMPORTED_CAUTIONS = {
     "group-of-zeros": "all {zeros} response times are 0 (a clock too coarse): left out",
     "column-unused": "column {column} is not used: its rows are single response times",
     "rows-failed": "{rows} rows say that they failed: left out",
+    "failed-included": "{failed} failed requests are in the figures: the tool does not tell them apart",
+    "without-response": "{requests} requests had no response: they are in no response time",
+    "types-too-many": "more than {most} names of requests: no types, so only all of them together are compared",
+    "whole-iterations": (
+        "whole iterations of the script are compared, with its pauses: there are no requests of HTTP or gRPC"
+    ),
+    "times-corrected": "wrk adds response times for requests that a stall kept from being sent: they are in its mean",
+    "repetitions-in-process": (
+        "up to {most} repetitions in one process are taken as runs: what differs from one start to the next is not in"
+        " them"
+    ),
+    "report-of-tool-missing": "{expected} is missing: the run did not end, or the file is cut off",
+    "of-monitoring": "figures of monitoring: it samples, smooths and may have begun before the load",
     "left-out-of-report": "{count:.0f} {what}",
     "checkpoint-reports": "checkpoint reports start the counts anew: only the intervals are used",
     "report-missing": "sysbench's final report is missing: the run did not end, or the file is cut off",

@@ -50,6 +50,8 @@ class AnalysisRequest:
         run_sd: what runs of one system differ by, a share, where the user states it: single runs decide with it.
         slo_seconds: what a transaction may take; how often it took longer is told, and never decided on.
         unit: of figures of which a file says none: ``ms``, ``tps``.
+        column: where the figures are, in files that have several: a column, a metric, a unit of results.
+        input_format: what the files are, where that is not seen from what is in them.
     """
 
     files: tuple[str, ...]
@@ -62,6 +64,8 @@ class AnalysisRequest:
     transaction: str | None = None
     slo_seconds: float | None = None
     unit: str | None = None
+    column: str | None = None
+    input_format: str | None = None
     run_sd: float | None = None
 
 
@@ -153,7 +157,15 @@ def _read(
     """All observations; ``told`` hears of files in folders that are no results."""
     paths = _paths(request.files)
     unit = None if request.unit is None else asked_unit(request.unit)
-    found = read_files(paths, request.conditions, unit=unit, progress=_progress(observe, paths), told=told)
+    found = read_files(
+        paths,
+        request.conditions,
+        unit=unit,
+        column=request.column,
+        input_format=request.input_format,
+        progress=_progress(observe, paths),
+        told=told,
+    )
     return tuple(_named(observation) for observation in found)
 
 

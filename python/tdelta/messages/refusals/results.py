@@ -12,7 +12,62 @@ RESULTS: dict[str, str] = {
     "not-a-time-of-results": (
         "expected a response time from 0 to {most:g} ms, found {found}. Leave out rows that are no measurement"
     ),
-    "several-formats": "expected one format, found what looks like {formats}. Split the file",
+    "several-formats": (
+        "expected one format, found what looks like {formats}. Say which it is: --input-format '{first}'; or split the"
+        " file"
+    ),
+    "no-columns-to-choose": "expected a file with columns to choose from (--column), found one of {format}",
+    "no-such-column": "expected a column {column!r} (--column), found {columns}",
+    "columns-to-choose": "expected one column of figures, found {columns}. Say which: --column '{first}'",
+    "no-such-metric-of-k6": "expected values of {metric}, found none. Name another metric: --column METRIC",
+    "metric-without-unit": (
+        "expected the unit of the metric {metric}, which is the script's own. Say it: --unit ms (or us, s, …)"
+    ),
+    "not-a-point-of-k6": "expected a point as k6 writes it, with a number as its value; found {found}",
+    "no-durations-of-k6": (
+        "expected http_req_duration, grpc_req_duration or iteration_duration, found {metrics}. Name another metric:"
+        " --column METRIC"
+    ),
+    "no-average-of-k6": "expected avg of {metric}, a number of 0 or more, found {found}",
+    "no-successful-requests": "expected requests that succeeded, found none ({failed} failed)",
+    "no-elapsed": "expected a sample with its elapsed time in ms ('t'), found {found}",
+    "no-commands": "expected results of commands with their times, found none",
+    "no-times-of-command": "expected the times of {command} in seconds, each 0 or more; found {found}",
+    "no-result-of-tool": "expected {expected}, found none. Did the run end?",
+    "run-without-end": "expected {expected} at the end of the run that begins here, found none. Leave the run out",
+    "runs-too-many-in-file": "expected at most {most} runs in one file, found more",
+    "benchmark-without-condition": (
+        "expected a condition in the name (Benchmark…/cipher=none), as the others have it; found {found}. Or say it by"
+        " --condition NAME=GLOB, for all of the file"
+    ),
+    "not-a-row-of-locust": "expected counts and times as Locust writes them, found {found}",
+    "totals-fall": "expected totals of {name} that grow, found some that fall: more than one test is in the file",
+    "no-throughput-of-ycsb": "expected a number above 0 as Throughput(ops/sec), found {found}",
+    "no-figures-of-operation": "expected Operations and AverageLatency(us) of {operation}, found {found}",
+    "not-a-figure-of-ycsb": "expected an object with metric, measurement and value, found {found}",
+    "intervals-without-length": "expected intervals of a second or more, found some without length",
+    "not-over-time": "expected a column Time, with moments that go on, and a series beside it",
+    "series-without-unit": (
+        "expected the unit of {column}, found none in its name and its cells. Say it: --unit ms or --unit tps"
+    ),
+    "not-a-moment": "expected a moment and a figure of 0 or more, found {found}",
+    "keys-not-before": "expected the keys of the lines before, found others: {keys}. Give every line all keys",
+    "openpyxl-missing": (
+        "expected openpyxl, which reads spreadsheets: pip install 'tdelta[xlsx]'; or save the sheet as CSV"
+    ),
+    "spreadsheet-damaged": (
+        "expected an undamaged .xlsx, found one that cannot be read ({fault}). Save it again, or as CSV"
+    ),
+    "spreadsheet-too-large": (
+        "expected at most {parts} parts of {most} together, found {found} of {size}. Save the sheet as CSV"
+    ),
+    "sheet-too-long": "expected at most {most} rows in a sheet, found more. Save it as CSV",
+    "several-sheets": (
+        "expected one sheet with a table of results, found {sheets}. Leave one in the file, or save it as CSV"
+    ),
+    "no-sheet-of-results": (
+        "expected a sheet whose first row is a header such as condition, threads, tps; found {sheets}"
+    ),
     "unknown-format": "expected results of a known format, found {found}",
     "without-results": "output of {format} without a result: of building or loading the data, or cut off",
     "column-twice": "expected each column once, found {name!r} {times} times",

@@ -1,0 +1,116 @@
+"""The formats that are read: a line each, without what reads them.
+
+Help and messages list them from here, so this module imports nothing heavy; the modules that read are loaded when files
+are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tdelta.importers.protocol import Importer
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """The files of one tool.
+
+    Attributes:
+        tool: its name, as ``--input-format`` takes it.
+        module: in this package; its ``IMPORTERS`` read the files.
+        looks: what they look like, for those whose file is none of them.
+        times: what to do for single response times, or a histogram of them, where a file has none.
+    """
+
+    tool: str
+    module: str
+    looks: str
+    times: str
+
+    def importers(self) -> tuple[Importer, ...]:
+        """What reads its files; loads the module."""
+        found: tuple[Importer, ...] = import_module(f"{__package__}.{self.module}").IMPORTERS
+        return found
+
+
+_CSV = "give a CSV with a row for each response time"
+_NONE = "its files have no response times: " + _CSV
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "sysbench",
+        "sysbench",
+        "its output ('[ 10s ] thds: 16 tps: …', 'SQL statistics:'), or its CSV hook's rows",
+        "run sysbench with --histogram (1.0 and newer)",
+    ),
+    Format(
+        "pgbench",
+        "pgbench",
+        "its report ('tps = …'), its log (-l), its log's aggregates (--aggregate-interval)",
+        "run pgbench with -l and without --aggregate-interval, and give its log",
+    ),
+    Format("Swingbench", "swingbench", "its results file in XML ('<Results …>')", f"Swingbench: {_NONE}"),
+    Format(
+        "HammerDB",
+        "hammerdb",
+        "'TEST RESULT : System achieved …', a job's JSON, its jobs database, its time profile",
+        f"HammerDB: {_NONE}",
+    ),
+    Format("BenchBase", "benchbase", "'*.raw.csv', '*.samples.csv', '*.summary.json'", "give BenchBase's *.raw.csv"),
+    Format(
+        "YCSB",
+        "ycsb",
+        "its output ('[READ], AverageLatency(us), …') as text or JSON, or measurementtype=raw",
+        "run YCSB with -p measurementtype=raw",
+    ),
+    Format(
+        "tpcc-mysql", "tpcc_mysql", "its output ('10, trx: 12920, 95%: 9.483, …', '<TpmC>')", f"tpcc-mysql: {_NONE}"
+    ),
+    Format(
+        "k6",
+        "k6",
+        "--out json=FILE, --out csv=FILE, --summary-export=FILE, the data of handleSummary",
+        "run k6 with --out json=FILE",
+    ),
+    Format("JMeter", "jmeter", "its results (.jtl), XML ('<testResults …>') or CSV", "give JMeter's .jtl"),
+    Format(
+        "Locust",
+        "locust",
+        "'PREFIX_stats.csv', 'PREFIX_stats_history.csv' (--csv PREFIX)",
+        f"Locust: {_NONE}",
+    ),
+    Format("wrk", "wrk", "its output ('Running 10s test @ …')", "wrk prints no response times: hey -o csv does"),
+    Format("hey", "hey", "its output ('Response time histogram:'), or hey -o csv", "run hey with -o csv"),
+    Format("hyperfine", "hyperfine", "--export-json FILE", "export hyperfine's results by --export-json"),
+    Format(
+        "Go benchmarks",
+        "go_bench",
+        "the output of go test -bench ('BenchmarkInsert-8  1000  1234 ns/op')",
+        "a Go benchmark prints means: " + _CSV,
+    ),
+    Format(
+        "Grafana",
+        "grafana",
+        "a panel's data, or an export of Prometheus, as CSV ('Time,…' and a row for each moment)",
+        f"a panel has figures over time: {_CSV}",
+    ),
+    Format(
+        "CSV",
+        "csv_rows",
+        "a row a condition ('condition,threads,tps'), or a column a condition ('query,plain_ms,tde_ms')",
+        _CSV,
+    ),
+    Format("JSON lines", "json_lines", "an object a line, whose keys are columns as in a CSV", _CSV),
+    Format("spreadsheet", "spreadsheet", "an .xlsx whose sheet is such a table", _CSV),
+    Format("numbers", "numbers_only", "one a line, with --unit", _CSV),
+)
+
+
+def format_lines() -> Iterator[str]:
+    """A line for each, in columns."""
+    width = max(len(it.tool) for it in FORMATS)
+    return (f"{it.tool:<{width}}  {it.looks}" for it in FORMATS)

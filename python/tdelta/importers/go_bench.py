@@ -1,0 +1,175 @@
+"""Go benchmarks: the lines of ``go test -bench``, a line a repetition (``-count``).
+
+The format is Go's own (golang.org/design/14313-benchmark-format): a name, the number of iterations, pairs of a value
+and its unit. A line is a mean over its iterations, without a deviation. Repetitions are runs one after the other in one
+process, which is told. ``/key=value`` in a name is a level, or the condition (``/cipher=none``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from tdelta.errors import ImportFault
+from tdelta.importers.accumulating import LONGEST_MS
+from tdelta.importers.belonging import Belonging
+from tdelta.importers.csv_names import CONDITION, TIMES_MS
+from tdelta.importers.problems import LARGEST, number, plain_name, problems_of, shown, whole
+from tdelta.importers.protocol import Importer, Naming, Source
+from tdelta.importers.reading import head_lines
+from tdelta.importers.rounding import half_unit
+from tdelta.messages import Caution, Refusal
+from tdelta.records.conditions import Level
+from tdelta.records.observed import Figure, Group, Observation, Summary
+
+MOST_LINES = 100_000
+_LINE = re.compile(r"Benchmark(?P<name>[^\sa-z]\S{0,500}|)\s+(?P<count>\d{1,15})\s+(?P<rest>\S.*)$")
+_PROCESSORS = re.compile(r"-(\d{1,4})$")
+_TIME = re.compile(r"(ns|us|µs|ms|s|sec)/op")
+_COSTS = ("B/op", "allocs/op")
+"""What ``-benchmem`` adds: shown, and not decided on."""
+_LEVEL = "gomaxprocs"
+
+
+class GoBenchmarks:
+    """The format; see `tdelta.importers.protocol.Importer`."""
+
+    name = "Go benchmarks"
+    has_columns = True
+
+    def recognizes(self, source: Source) -> bool:
+        """Whether its beginning has a line of a benchmark."""
+        return any(map(self.is_mark, head_lines(source)))
+
+    def is_mark(self, line: str) -> bool:
+        """Whether a line is of a benchmark."""
+        match = _LINE.match(line)
+        return match is not None and bool(_figures(match["rest"]))
+
+    def has_results(self, source: Source) -> bool:
+        """Whether there is one."""
+        return any(self.is_mark(line) for _, line in source.text_lines())
+
+    def says_conditions(self, source: Source) -> bool:
+        """Whether names of benchmarks have the condition in them, as a key and a value."""
+        lines = [match for line in head_lines(source) if (match := _LINE.match(line))]
+        return bool(lines) and all(_Name.of(match["name"]).condition for match in lines)
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """A summary, or a figure, a line."""
+        problems = problems_of(source, self.name)
+        seen: Counter[Group] = Counter()
+        lines = 0
+        found: list[tuple[Belonging, str, int, int, Mapping[str, str]]] = []
+        for number_of_line, text in source.text_lines():
+            match = _LINE.match(text)
+            figures = _figures(match["rest"]) if match else {}
+            if match is None or not figures:
+                continue
+            lines += 1
+            if lines > MOST_LINES:
+                raise ImportFault(Refusal.of("figures-too-many", most=MOST_LINES).at(f"{source.name}:{number_of_line}"))
+            name = _Name.of(match["name"])
+            condition = naming.condition or name.condition
+            if condition is None:
+                problems.add(Refusal.of("benchmark-without-condition", found=shown(text)), number_of_line)
+                continue
+            belonging = Belonging(source.name, self.name, condition, naming.run, naming.levels)
+            if naming.condition is not None and name.condition is not None:
+                belonging = belonging.with_level(name.key, name.condition)
+            for key, level in name.levels:
+                belonging = belonging.with_level(key, level)
+            seen[belonging.response_times(name.text)] += 1
+            position = seen[belonging.response_times(name.text)]
+            own = belonging.of_run(position, position)
+            found.append((own, name.text, number_of_line, whole(match["count"]) or 0, figures))
+        told = (
+            (Caution.of("repetitions-in-process", most=max(seen.values())),) if seen and max(seen.values()) > 1 else ()
+        )
+        units: dict[str, None] = {}
+        used = 0
+        for belonging, name_text, line, count, printed in found:
+            units |= dict.fromkeys(printed)
+            for one in _observations(belonging.noting(*told), name_text, line, count, printed, naming.column):
+                used += 1
+                yield one
+        if not used and not problems:
+            asked = naming.column or "ns/op"
+            problems.add(Refusal.of("no-such-column", column=asked, columns=shown(", ".join(units) or "none")))
+        problems.raise_if_any()
+
+
+IMPORTERS: tuple[Importer, ...] = (GoBenchmarks(),)
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A benchmark's name, cut: ``Insert/cipher=none/rows=10-8``."""
+
+    text: str
+    condition: str | None
+    key: str
+    levels: tuple[tuple[str, Level], ...]
+
+    @classmethod
+    def of(cls, name: str) -> _Name:
+        """What it says."""
+        processors = _PROCESSORS.search(name)
+        whole_name = name if processors is None else name[: processors.start()]
+        parts: list[str] = []
+        condition, of_condition = None, ""
+        levels: list[tuple[str, Level]] = []
+        for part in whole_name.split("/"):
+            key, equals, text = part.partition("=")
+            value = plain_name(text)
+            if not equals or value is None or plain_name(key) is None:
+                parts.append(part)
+            elif key.lower() in CONDITION and condition is None:
+                condition, of_condition = value, key
+            else:
+                as_number = number(value)
+                levels.append((key, int(as_number) if as_number is not None and as_number.is_integer() else value))
+        if processors is not None:
+            levels.append((_LEVEL, int(processors[1])))
+        return cls(plain_name("/".join(parts)) or "Benchmark", condition, of_condition, tuple(dict(levels).items()))
+
+
+def _figures(rest: str) -> dict[str, str]:
+    """Values as printed by their units; empty where the rest of a line is none."""
+    words = rest.split()
+    if len(words) % 2 or not 2 <= len(words) <= 200:
+        return {}
+    found = {unit: value for value, unit in zip(words[::2], words[1::2], strict=True)}
+    return found if all(_is_figure(value) for value in found.values()) else {}
+
+
+def _is_figure(value: str) -> bool:
+    found = number(value)
+    return found is not None and 0 <= found <= LARGEST
+
+
+def _observations(
+    belonging: Belonging, name: str, line: int, count: int, figures: Mapping[str, str], column: str | None
+) -> Iterator[Observation]:
+    """The figures of one line that are wanted: those of the unit that the user says, else the time and its costs."""
+    for unit, printed in figures.items():
+        value = float(printed)
+        if not value:
+            continue
+        time = _TIME.fullmatch(unit)
+        wanted = unit == column if column is not None else time is not None or unit in _COSTS
+        if not wanted:
+            continue
+        if time is not None:
+            scale = TIMES_MS[time[1]]
+            if value * scale <= LONGEST_MS and count:
+                group = belonging.response_times(name)
+                rounding = scale * half_unit(printed)
+                yield Summary(group, belonging.origin(line), count, value * scale, None, rounding=rounding)
+        elif unit.endswith(("/s", "/sec")):
+            yield Figure(belonging.throughput(name), belonging.origin(line), value, rounding=half_unit(printed))
+        elif plain_name(unit) is not None:
+            group = replace(belonging.response_times(name), metric=unit, unit="")
+            yield Figure(group, belonging.origin(line), value, rounding=half_unit(printed))

@@ -1,0 +1,134 @@
+"""JSON lines: an object a line, whose keys are columns as those of a CSV are.
+
+The rules are those of `tdelta.importers.csv_columns`: ``{"condition": "none", "response_ms": 12.4}`` is a row of a
+table of samples. The keys of a file's beginning are its columns; objects and lists within an object are not read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tdelta.importers.csv_rows import CsvRows
+from tdelta.importers.json_content import one_object
+from tdelta.importers.k6 import is_k6
+from tdelta.importers.problems import LineFaults, shown
+from tdelta.importers.protocol import Importer, Source
+from tdelta.importers.reading import HEAD_BYTES, head_lines
+from tdelta.messages import Refusal
+
+_SEPARATING = re.compile(r"[;,|\t]")
+_MOST_KEYS = 200
+
+
+class JsonLines(CsvRows):
+    """The format; see `tdelta.importers.protocol.Importer`."""
+
+    name = "JSON lines"
+
+    def recognizes(self, source: Source) -> bool:
+        """Whether its first lines are objects, with a key that is known as a column."""
+        return self._may_be(source) and super().recognizes(source)
+
+    def has_column(self, source: Source, column: str) -> bool:
+        """Whether its first lines are objects with a key that the user names."""
+        return self._may_be(source) and super().has_column(source, column)
+
+    def says_conditions(self, source: Source) -> bool:
+        """Whether a key says the conditions, or each is a key."""
+        return self._may_be(source) and super().says_conditions(source)
+
+    def _opened(self, source: Source) -> Source:
+        return _Lines(source)
+
+    @staticmethod
+    def _may_be(source: Source) -> bool:
+        filled = [line for line in head_lines(source, only_whole=True) if line.strip()]
+        if not filled or not filled[0].lstrip().startswith("{") or is_k6(filled[0]):
+            return False
+        return bool(one_object(filled[0])) and (len(filled) == 1 or one_object(filled[1]) is not None)
+
+
+IMPORTERS: tuple[Importer, ...] = (JsonLines(),)
+
+
+class _Lines:
+    """A file of JSON lines as a CSV whose rows have the numbers of its lines; see `csv_dialect.AsCsv`."""
+
+    first_line = 0
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        keys: dict[str, None] = {}
+        rows: list[dict[str, object]] = []
+        for line in head_lines(source, only_whole=True):
+            found = one_object(line)
+            if found is not None:
+                keys |= dict.fromkeys(found)
+            rows.append(found or {})
+        self._keys = list(keys)[: _MOST_KEYS + 1]
+        self._head = "\n".join((self._header(), *(self._row(it) if it else "" for it in rows)))
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._source.path
+
+    @property
+    def name(self) -> str:
+        """As the user named it."""
+        return self._source.name
+
+    @property
+    def head(self) -> bytes:
+        """Its first rows; as long as a head if the file's own is, and shorter than one if that is the whole file."""
+        text = self._head.encode()
+        is_whole = len(self._source.head) < HEAD_BYTES
+        return text[: HEAD_BYTES - 1] if is_whole else text[:HEAD_BYTES].ljust(HEAD_BYTES, b"\n")
+
+    def text_lines(self) -> Iterator[tuple[int, str]]:
+        """The header, numbered 0, and a row for each line. Raises ``ImportFault`` for lines that are no objects."""
+        yield 0, self._header()
+        faults = LineFaults()
+        known = set(self._keys)
+        for number, line in self._source.text_lines():
+            if not line.strip():
+                yield number, ""
+                continue
+            found = one_object(line)
+            if found is None:
+                faults.add(Refusal.of("not-a-json-object", found=shown(line)).at(f"{self.name}:{number}"))
+            elif not known.issuperset(found):
+                others = ", ".join(shown(key) for key in found if key not in known)
+                faults.add(Refusal.of("keys-not-before", keys=others[:200]).at(f"{self.name}:{number}"))
+            elif not faults:
+                yield number, self._row(found)
+        faults.raise_if_any()
+
+    def content(self, limit_bytes: int) -> bytes:
+        """All of it, as it is."""
+        return self._source.content(limit_bytes)
+
+    def _header(self) -> str:
+        return _line([_SEPARATING.sub("_", key) for key in self._keys])
+
+    def _row(self, found: Mapping[str, object]) -> str:
+        return _line([_cell(found.get(key)) for key in self._keys])
+
+
+def _cell(value: object) -> str:
+    """A value as a cell: objects and lists are none."""
+    if value is None or isinstance(value, dict | list):
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return " ".join(text.split())
+
+
+def _line(cells: list[str]) -> str:
+    written = io.StringIO()
+    csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="").writerow(cells)
+    return written.getvalue()

@@ -1,0 +1,160 @@
+"""wrk's output (versions 3 and 4, and wrk2): mean and deviation of latency, percentiles, requests a second.
+
+As ``wrk.c`` prints it, one run after the other in one file. wrk adds latencies for requests that a stall kept from
+being sent (``stats_correct``): they are in its mean, and that is told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tdelta.errors import ImportFault
+from tdelta.importers.accumulating import LONGEST_MS
+from tdelta.importers.belonging import Belonging, belonging_of
+from tdelta.importers.csv_names import TIMES_MS
+from tdelta.importers.problems import Problems, problems_of, shown
+from tdelta.importers.protocol import Importer, Naming, Source
+from tdelta.importers.reading import head_lines
+from tdelta.importers.rounding import half_unit
+from tdelta.messages import Caution, Refusal
+from tdelta.records.observed import Figure, Observation, Summary
+
+MOST_RUNS = 1000
+_NUMBER = r"(\d{1,12}(?:\.\d{1,6})?)"
+_TIME = rf"{_NUMBER}(us|ms|s|m|h)"
+_BEGIN = re.compile(rf"Running {_TIME} test @ \S")
+_CONNECTIONS = re.compile(r"\d{1,7} threads and (\d{1,9}) connections")
+_LATENCY = re.compile(rf"Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s+{_NUMBER}%")
+_PERCENTILE = re.compile(rf"{_NUMBER}%\s+{_TIME}$")
+_REQUESTS = re.compile(rf"(\d{{1,15}}) requests in {_TIME}, ")
+_RATE = re.compile(rf"Requests/sec:\s+{_NUMBER}$")
+_ERRORS = re.compile(r"Non-2xx or 3xx responses: (\d{1,15})$")
+_SOCKETS = re.compile(r"Socket errors: connect (\d{1,15}), read (\d{1,15}), write (\d{1,15}), timeout (\d{1,15})$")
+_MS = {**TIMES_MS, "m": 6e4, "h": 3.6e6}
+
+
+class Wrk:
+    """The format; see `tdelta.importers.protocol.Importer`."""
+
+    name = "wrk"
+
+    def recognizes(self, source: Source) -> bool:
+        """Whether its beginning has a line that only wrk prints."""
+        return any(self.is_mark(line.strip()) for line in head_lines(source))
+
+    def is_mark(self, line: str) -> bool:
+        """Whether a line begins a run."""
+        return _BEGIN.match(line) is not None
+
+    def has_results(self, source: Source) -> bool:
+        """Whether a run has ended."""
+        return any(_RATE.match(line.strip()) for _, line in source.text_lines())
+
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """Its runs; with the same number of connections they are told apart by their order."""
+        belonging = belonging_of(source, self.name, naming)
+        problems = problems_of(source, self.name)
+        seen: dict[object, int] = {}
+        for run in _runs(source, problems):
+            key = run.connections
+            seen[key] = number = seen.get(key, 0) + 1
+            yield from run.observations(belonging.of_run(number, number))
+        if not seen and not problems:
+            problems.add(Refusal.of("no-result-of-tool", expected="'Latency …' and 'Requests/sec: …' of wrk"))
+        problems.raise_if_any()
+
+
+IMPORTERS: tuple[Importer, ...] = (Wrk(),)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run so far; times in ms, with how far off they may be."""
+
+    connections: int | None = None
+    mean: tuple[float, float] | None = None
+    sd: float = 0.0
+    quantiles: dict[float, float] = field(default_factory=dict)
+    requests: int = 0
+    seconds: float | None = None
+    errors: int = 0
+    unanswered: int = 0
+    rate: str = ""
+
+    def take(self, line: str) -> None:
+        """One more line."""
+        if match := _LATENCY.match(line):
+            self.mean = float(match[1]) * _MS[match[2]], half_unit(match[1]) * _MS[match[2]]
+            self.sd = float(match[3]) * _MS[match[4]]
+        elif match := _PERCENTILE.match(line):
+            share = round(float(match[1]) / 100, 9)
+            if 0 < share < 1 and len(self.quantiles) < 100:
+                self.quantiles[share] = float(match[2]) * _MS[match[3]]
+        elif match := _CONNECTIONS.match(line):
+            self.connections = int(match[1]) or None
+        elif match := _REQUESTS.match(line):
+            self.requests, self.seconds = int(match[1]), float(match[2]) * _MS[match[3]] / 1e3
+        elif match := _ERRORS.match(line):
+            self.errors = int(match[1])
+        elif match := _SOCKETS.match(line):
+            self.unanswered = sum(map(int, match.groups()))
+        elif match := _RATE.match(line):
+            self.rate = match[1]
+
+    def observations(self, belonging: Belonging) -> Iterator[Observation]:
+        """What there is of the run."""
+        own = belonging.with_level("connections", self.connections).noting(*self._cautions())
+        if self.mean is not None and self.requests:
+            mean, rounding = self.mean
+            if max(mean, self.sd) > LONGEST_MS:
+                raise ImportFault(
+                    Refusal.of("latency-too-large", most=LONGEST_MS, found=shown(f"{mean:g}")).at(belonging.file)
+                )
+            yield Summary(
+                own.response_times(),
+                own.origin(None, Caution.of("times-corrected")),
+                self.requests,
+                mean,
+                self.sd,
+                self.quantiles,
+                rounding=rounding,
+                duration_seconds=self.seconds,
+            )
+        yield Figure(
+            own.throughput(),
+            own.origin(),
+            float(self.rate),
+            rounding=half_unit(self.rate),
+            duration_seconds=self.seconds,
+        )
+
+    def _cautions(self) -> Iterator[Caution]:
+        if self.errors:
+            yield Caution.of("failed-included", failed=self.errors)
+        if self.unanswered:
+            yield Caution.of("without-response", requests=self.unanswered)
+
+
+def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
+    """Runs that ended. One that did not is a fault: its figures stand below the others'."""
+    run: _Run | None = None
+    began = ended = 0
+    for number, text in source.text_lines():
+        line = text.strip()
+        if _BEGIN.match(line):
+            if run is not None:
+                problems.add(Refusal.of("run-without-end", expected="'Requests/sec: …'"), began)
+            run, began = _Run(), number
+        elif run is not None:
+            run.take(line)
+            if run.rate:
+                ended += 1
+                if ended > MOST_RUNS:
+                    problems.add(Refusal.of("runs-too-many-in-file", most=MOST_RUNS), number)
+                    return
+                yield run
+                run = None
+    if run is not None:
+        problems.add(Refusal.of("run-without-end", expected="'Requests/sec: …'"), began)

@@ -1,0 +1,216 @@
+"""Tools that print means: wrk, hey, YCSB, tpcc-mysql, Locust, Go benchmarks; and what they do not say."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tdelta.errors import ImportFault
+from tdelta.importers import go_bench, hey, locust, tpcc_mysql, wrk, ycsb
+from tdelta.importers.protocol import Importer, Naming
+from tdelta.importers.reading import FileSource
+from tdelta.records.observed import Figure, Observation, Summary
+
+from .given import FIXTURES, changed, figures, only, read, series, summaries, written
+
+
+def codes(observation: Observation) -> list[str]:
+    return [it.code for it in observation.origin.cautions]
+
+
+def fault(importers: tuple[Importer, ...], path: Path, naming: Naming) -> list[str]:
+    with pytest.raises(ImportFault) as raised:
+        list(only(importers, path).read(FileSource(path, path.name), naming))
+    return [it.code for it in raised.value.refusals]
+
+
+PLAIN = Naming("plain")
+WRK = FIXTURES / "wrk/wrk-4.1.0.txt"
+
+
+def test_wrk_prints_mean_deviation_percentiles_and_throughput():
+    observations = read(wrk.IMPORTERS, WRK)
+    times = summaries(observations)["all"]
+    assert (times.count, times.mean, times.sd) == (256, 46.73, 6.36)
+    assert times.quantiles == {0.5: 47.72, 0.75: 48.17, 0.9: 52.04, 0.99: 59.91}
+    assert times.rounding == pytest.approx(0.005)
+    assert times.group.levels == (("connections", 4),)
+    assert list(figures(observations).values()) == [85.07]
+    assert codes(times) == ["failed-included", "times-corrected"]
+    assert times.duration_seconds == pytest.approx(3.01)
+
+
+def test_units_of_wrk_are_those_of_each_figure(tmp_path: Path):
+    path = changed(tmp_path, "wrk/wrk-4.1.0.txt", "46.73ms    6.36ms", "635.91us    1.20ms")
+    times = summaries(read(wrk.IMPORTERS, path))["all"]
+    assert (times.mean, times.sd, times.rounding) == (pytest.approx(0.63591), 1.2, pytest.approx(5e-6))
+
+
+def test_several_runs_of_wrk_in_one_file_are_runs(tmp_path: Path):
+    text = WRK.read_text()
+    other = text.replace("and 4 connections", "and 8 connections")
+    found = read(wrk.IMPORTERS, written(tmp_path, text + other + text))
+    assert [(it.group.levels[0][1], it.group.run) for it in found if isinstance(it, Summary)] == [
+        (4, "1"),
+        (8, "1"),
+        (4, "1.2"),
+    ]
+
+
+def test_a_run_of_wrk_without_its_end_is_a_fault(tmp_path: Path):
+    cut = WRK.read_text().replace("Requests/sec:     85.07\n", "")
+    assert "run-without-end" in fault(wrk.IMPORTERS, written(tmp_path, cut), PLAIN)
+
+
+def test_hey_prints_a_mean_without_a_deviation_and_how_it_is_rounded():
+    observations = read(hey.IMPORTERS, FIXTURES / "hey/hey-0.1.4.txt")
+    times = summaries(observations)["all"]
+    assert (times.count, times.mean, times.sd, times.rounding) == (300, 46.4, None, pytest.approx(0.05))
+    assert times.quantiles[0.95] == pytest.approx(52.1)
+    assert list(figures(observations).values()) == [64.2173]
+    assert codes(times) == ["failed-included"]
+
+
+def test_requests_without_a_response_are_told(tmp_path: Path):
+    text = (FIXTURES / "hey/hey-0.1.4.txt").read_text() + "Error distribution:\n  [7]\tGet x: timeout\n"
+    assert codes(summaries(read(hey.IMPORTERS, written(tmp_path, text)))["all"])[-1] == "without-response"
+
+
+@pytest.mark.parametrize("name", ["ycsb-0.17.json", "ycsb-0.17-array.json", "ycsb-0.17.txt", "ycsb-0.17-histogram.txt"])
+def test_ycsb_says_the_same_as_text_and_as_json(name: str):
+    observations = read(ycsb.IMPORTERS, FIXTURES / "ycsb" / name)
+    times = summaries(observations)
+    assert set(times) == {"READ", "UPDATE"}
+    assert 2.4 < times["READ"].mean < 2.8
+    assert (times["READ"].sd is not None) is ("histogram" in name)
+    (rate,) = (it for it in observations if isinstance(it, Figure))
+    assert rate.group.transaction == "all"
+    assert 1300 < rate.value < 1500
+
+
+def test_figures_of_ycsb_are_those_that_it_printed():
+    observations = read(ycsb.IMPORTERS, FIXTURES / "ycsb/ycsb-0.17.txt")
+    times = summaries(observations)["READ"]
+    assert (times.count, times.mean) == (1489, pytest.approx(2.5857105))
+    assert times.quantiles == pytest.approx({0.95: 5.099, 0.99: 5.155})
+    assert times.group.levels == (("threads", 4),)
+    variance = summaries(read(ycsb.IMPORTERS, FIXTURES / "ycsb/ycsb-0.17-histogram.txt"))["READ"].sd
+    assert variance == pytest.approx((2994263.6595625244 * 494 / 493) ** 0.5 / 1000)
+
+
+def test_status_lines_of_ycsb_are_a_series(tmp_path: Path):
+    lines = [
+        f"2026-11-25 18:45:{s}:252 {s} sec: {s}00 operations; {1400 + s} current ops/sec; est" for s in range(10, 20)
+    ]
+    text = "\n".join([*lines, "[OVERALL], RunTime(ms), 10000", "[OVERALL], Throughput(ops/sec), 1414.5"])
+    (found,) = series(read(ycsb.IMPORTERS, written(tmp_path, text)))
+    assert found.values == tuple(float(1400 + s) for s in range(11, 19))
+    assert found.interval_seconds == pytest.approx(1)
+
+
+def test_runs_of_ycsb_in_one_log_are_runs(tmp_path: Path):
+    text = (FIXTURES / "ycsb/ycsb-0.17.txt").read_text()
+    found = read(ycsb.IMPORTERS, written(tmp_path, text * 3))
+    assert [it.group.run for it in found if isinstance(it, Figure)] == ["1", "1.2", "1.3"]
+
+
+def test_an_operation_of_ycsb_without_figures_is_a_fault(tmp_path: Path):
+    path = changed(
+        tmp_path, "ycsb/ycsb-0.17.txt", "[READ], AverageLatency(us), 2585.7", "[READ], AverageLatency(us), x"
+    )
+    assert "no-figures-of-operation" in fault(ycsb.IMPORTERS, path, PLAIN)
+
+
+TPCC = FIXTURES / "tpcc-mysql/tpcc-mysql.txt"
+
+
+def test_tpcc_mysql_counts_new_orders_of_each_interval():
+    observations = read(tpcc_mysql.IMPORTERS, TPCC)
+    (rates,) = series(observations)
+    assert rates.values == (1292.0, 1266.6, 1326.9, 1272.1, 1257.3)
+    assert (rates.interval_seconds, rates.starts_at_seconds, rates.rounding) == (10, 0, 0.05)
+    assert rates.group.levels == (("connections", 32), ("warehouses", 100))
+    (rate,) = figures(observations).values()
+    assert rate == pytest.approx(76978.797 / 60)
+    assert rate == pytest.approx(sum(rates.values) / 5, rel=1e-3)
+    times = summaries(observations)
+    assert (times["new order"].count, times["new order"].mean, times["new order"].sd) == (64149, 4.9, None)
+    assert codes(times["payment"]) == ["failed-transactions"]
+
+
+def test_the_older_layout_of_tpcc_mysql_is_read(tmp_path: Path):
+    text = "".join(f"{s:4d}, {900 + s}(0):0.8|1.0, {900 + s}(1):0.2|0.4, 90(0):0.1|0.2\n" for s in range(10, 60, 10))
+    (rates,) = series(read(tpcc_mysql.IMPORTERS, written(tmp_path, text)))
+    assert rates.values == (91.0, 92.0, 93.0, 94.0, 95.0)
+    assert codes(rates) == ["report-of-tool-missing"]
+
+
+LOCUST = FIXTURES / "locust"
+
+
+def test_statistics_of_locust_are_summaries_by_name():
+    observations = read(locust.IMPORTERS, LOCUST / "locust-2.47_stats.csv")
+    times = summaries(observations)
+    assert set(times) == {"all", "GET New order", "GET Read"}
+    assert (times["all"].count, times["all"].mean, times["all"].sd) == (418, pytest.approx(55.367027), None)
+    assert times["all"].quantiles[0.999] == 180
+    assert codes(times["all"]) == ["failed-included"]
+    assert codes(times["GET Read"]) == []
+    rates = {group.transaction: value for group, value in figures(observations).items()}
+    assert rates["all"] == pytest.approx(52.14178)
+
+
+def test_the_history_of_locust_is_taken_from_its_totals():
+    observations = read(locust.IMPORTERS, LOCUST / "locust-2.47_stats_history.csv")
+    found = {(it.group.transaction, it.group.metric): it for it in series(observations)}
+    totals = [
+        (int(cells[17]), float(cells[20]))
+        for line in (LOCUST / "locust-2.47_stats_history.csv").read_text().splitlines()[1:]
+        if (cells := line.split(","))[3] == "Aggregated"
+    ]
+    counts = [after - before for (before, _), (after, _) in pairwise(totals)]
+    rates = found["all", "throughput"].values
+    assert rates == tuple(map(float, counts[1 : 1 + len(rates)]))
+    means = found["all", "response_time"].values
+    assert means[0] == pytest.approx((totals[2][0] * totals[2][1] - totals[1][0] * totals[1][1]) / counts[1])
+    assert found["all", "throughput"].started_unix_seconds == 1795632386
+
+
+def test_other_files_of_locust_are_no_results(tmp_path: Path):
+    for header in ("Method,Name,Error,Occurrences,First Seen,Last Seen", "Count,Message,Traceback,Nodes"):
+        source = FileSource(written(tmp_path, f"{header}\nGET,/x,e,1,a,b\n"))
+        assert not any(importer.recognizes(source) for importer in locust.IMPORTERS)
+
+
+GO = FIXTURES / "go/go-1.26.txt"
+
+
+def test_each_line_of_a_go_benchmark_is_a_run():
+    observations = read(go_bench.IMPORTERS, GO)
+    times = [it for it in observations if isinstance(it, Summary) and it.group.transaction == "ReadPage"]
+    assert [(it.group.run, it.count) for it in times] == [("1", 8794), ("1.2", 10000), ("1.3", 15946)]
+    assert [it.mean for it in times] == pytest.approx([0.007821, 0.004788, 0.001692])
+    assert times[0].rounding == pytest.approx(5e-7)
+    assert times[0].group.levels == (("gomaxprocs", 2),)
+    assert all("repetitions-in-process" in codes(it) for it in times)
+
+
+def test_a_key_in_the_name_of_a_go_benchmark_is_a_level_or_the_condition(tmp_path: Path):
+    lines = [line for line in GO.read_text().splitlines() if "cipher=" in line]
+    path = written(tmp_path, "\n".join(lines))
+    importer = only(go_bench.IMPORTERS, path)
+    assert isinstance(importer, go_bench.GoBenchmarks)
+    assert importer.says_conditions(FileSource(path))
+    found = [it for it in importer.read(FileSource(path), Naming(None)) if isinstance(it, Summary)]
+    assert {it.group.condition for it in found} == {"none", "aes-256"}
+    levels = [it.group.levels for it in importer.read(FileSource(path), PLAIN)]
+    assert levels[0] == (("cipher", "none"), ("gomaxprocs", 2))
+
+
+def test_a_unit_of_go_is_chosen_by_its_name():
+    found = read(go_bench.IMPORTERS, GO, Naming("plain", column="pages/s"))
+    assert {it.group.metric for it in found} == {"throughput"}
+    assert len(found) == 6
+    assert "no-such-column" in fault(go_bench.IMPORTERS, GO, Naming("plain", column="p99-ns/op"))
