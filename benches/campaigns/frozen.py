@@ -7,8 +7,9 @@ From the root of the repository::
 Each try begins a run as `kills` does (not on servers of the user's), stops tdelta, its workers, its servers or all of
 them at a drawn moment (or as soon as they are there), for a drawn time of half a second to 30 s, and lets them go on.
 The run must end, with an answer or with a clear error; a trial in the store that took longer than a pause of a second
-and a half or more, and was promised after it began, has it in it (trials take a tenth of a second). Pauses below that
-are not looked for: tdelta finds those of a second or more.
+and a half or more, and whose block had begun before the pause was over and was stored after it began, has it in it
+(trials take a tenth of a second). Pauses below that are not looked for: tdelta finds those of a second or more. The
+longest trial is printed, so that what the machine's other work does to trials shows.
 """
 
 from __future__ import annotations
@@ -103,8 +104,12 @@ def _try(shape: Shape, part: str, place: Place, draw: random.Random, tally: Tall
     if not stopped:
         return "nothing to stop at that moment"
     if took >= FOUND_SECONDS:
-        within = [p.trial for p in promises(place) if p.at_ns > began * 1e9 and p.trial[3] >= took * 1e9]
-        assert not within, f"the pause of {took:.1f} s is in the trials {within}"
+        pause_ns = began * 1e9, (began + took) * 1e9
+        meant = [p for p in promises(place) if p.at_ns > pause_ns[0] and p.began_ns < pause_ns[1]]
+        within = [p for p in meant if p.trial[3] >= took * 1e9]
+        assert not within, f"the pause of {took:.1f} s, ns {pause_ns}, is in the trials {within}"
+    longest = max((p.trial[3] for p in promises(place)), default=0) / 1e9
+    print(f"  pause {took:.1f} s, longest trial {longest:.1f} s, load {os.getloadavg()[0]:.0f}", flush=True)
     return f"exit {process.returncode}"
 
 

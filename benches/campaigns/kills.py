@@ -73,8 +73,9 @@ add = Store.add_trial
 
 def add_trial(store, run_id, trial):
     add(store, run_id, trial)
+    began_ns = time.monotonic_ns() - int((time.time() - trial.started_unix_seconds) * 1e9)
     of = (trial.block, trial.position, trial.instance, trial.measurement.elapsed_ns)
-    os.write(marks, (" ".join(map(str, (time.monotonic_ns(), *of))) + chr(10)).encode())
+    os.write(marks, (" ".join(map(str, (time.monotonic_ns(), began_ns, *of))) + chr(10)).encode())
 
 Store.add_trial = add_trial
 from tdelta.cli.main import main
@@ -119,9 +120,10 @@ class Shape:
 
 @dataclass(frozen=True)
 class Promise:
-    """A trial that the store has promised, and when."""
+    """A trial that the store has promised, when, and when its block began."""
 
     at_ns: int
+    began_ns: int
     trial: tuple[int, int, str, int]
 
 
@@ -236,7 +238,10 @@ def promises(place: Place) -> list[Promise]:
     marks = marks_of(place)
     lines = marks.read_text().rpartition("\n")[0].splitlines() if marks.exists() else []
     fields = (line.split() for line in lines)
-    return [Promise(int(ns), (int(block), int(at), twin, int(took))) for ns, block, at, twin, took in fields]
+    return [
+        Promise(int(ns), int(began), (int(block), int(at), twin, int(took)))
+        for ns, began, block, at, twin, took in fields
+    ]
 
 
 def _kill(process: subprocess.Popen[str], marks: Path, draw: random.Random, longest_seconds: float) -> int:

@@ -3,9 +3,14 @@
 //! Every thread gathers its times in a small buffer and empties it into the histograms of the core it runs on, so
 //! there is one set for each core (two thousand connections share the sets of two cores) and the lock is taken once in
 //! a few hundred operations. Times are nanoseconds; a histogram spans 1 ns to 1 h with three significant digits, which
-//! contains the usual 1 µs to 1 h and keeps three digits below a microsecond too.
+//! contains the usual 1 µs to 1 h and keeps three digits below a microsecond too. That is an array of 132 KiB: only the
+//! first [`WHOLE_SPANS`] spans have one, further ones are counted in [`few`], so that a script of thousands of statements
+//! takes megabytes and not gigabytes.
+
+mod few;
 
 use crate::process::cores;
+use few::Few;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use hdrhistogram::{Counter, Histogram};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,6 +19,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub const LONGEST_NS: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 const BUFFER: usize = 256;
+/// So many spans, transaction types first, have a whole histogram on each core: 17 MB of them.
+pub const WHOLE_SPANS: usize = 128;
+/// Of one histogram with these bounds and digits.
+const WHOLE_BYTES: usize = 33 * 1024 * size_of::<u32>();
 
 /// An empty histogram of the range and precision used everywhere.
 #[must_use]
@@ -26,15 +35,62 @@ pub struct Histograms {
     cores: Vec<Mutex<CoreSet>>,
 }
 
-/// A core's histograms by span, made when first needed.
-type CoreSet = Vec<Option<Box<Histogram<u32>>>>;
+/// A core's times by span.
+type CoreSet = Vec<Times>;
+
+/// The times of one span on one core.
+enum Times {
+    /// Made when first needed.
+    Whole(Option<Box<Histogram<u32>>>),
+    Few(Few),
+}
+
+impl Times {
+    fn of(span: usize) -> Self {
+        if span < WHOLE_SPANS {
+            Self::Whole(None)
+        } else {
+            Self::Few(Few::default())
+        }
+    }
+
+    fn record(&mut self, ns: u64) {
+        match self {
+            Self::Whole(counts) => counts.get_or_insert_with(|| Box::new(histogram())).saturating_record(ns),
+            Self::Few(counts) => counts.record(ns),
+        }
+    }
+
+    fn reset(&mut self) {
+        match self {
+            Self::Whole(counts) => counts.iter_mut().for_each(|counts| counts.reset()),
+            Self::Few(counts) => counts.reset(),
+        }
+    }
+
+    fn add_to(&self, all: &mut Histogram<u32>) {
+        match self {
+            Self::Whole(counts) => {
+                counts.iter().for_each(|counts| all.add(&**counts).expect("all histograms share their bounds"));
+            }
+            Self::Few(counts) => counts.add_to(all),
+        }
+    }
+}
 
 impl Histograms {
     /// Empty sets for `spans` spans.
     #[must_use]
     pub fn new(spans: usize) -> Self {
-        let set = || Mutex::new((0..spans).map(|_| None).collect());
+        let set = || Mutex::new((0..spans).map(Times::of).collect());
         Self { cores: (0..cores()).map(|_| set()).collect() }
+    }
+
+    /// Bytes that the sets of `spans` spans come to take at most.
+    #[must_use]
+    pub fn most_bytes(spans: usize) -> usize {
+        let whole = spans.min(WHOLE_SPANS);
+        cores() * (whole * WHOLE_BYTES + (spans - whole) * few::MOST_BYTES)
     }
 
     fn set_of_this_core(&self) -> MutexGuard<'_, CoreSet> {
@@ -48,7 +104,7 @@ impl Histograms {
     pub fn reset(&self) {
         for core in &self.cores {
             let mut set = core.lock().unwrap_or_else(PoisonError::into_inner);
-            set.iter_mut().flatten().for_each(|h| h.reset());
+            set.iter_mut().for_each(Times::reset);
         }
     }
 
@@ -58,9 +114,7 @@ impl Histograms {
         let mut all = histogram();
         for core in &self.cores {
             let set = core.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(part) = &set[span] {
-                all.add(&**part).expect("all histograms share their bounds");
-            }
+            set[span].add_to(&mut all);
         }
         all
     }
@@ -111,7 +165,7 @@ impl<'a> Recorder<'a> {
     pub fn flush(&mut self) {
         let mut set = self.histograms.set_of_this_core();
         for (span, ns) in self.buffer.drain(..) {
-            set[span as usize].get_or_insert_with(|| Box::new(histogram())).saturating_record(ns);
+            set[span as usize].record(ns);
         }
     }
 }
@@ -174,6 +228,28 @@ mod tests {
         assert_eq!(histograms.merged(0).len(), 0);
         histograms.reset();
         assert_eq!(histograms.merged(1).len(), 0);
+    }
+
+    #[test]
+    fn a_span_past_the_whole_ones_has_the_same_histogram() {
+        let last = 2 * WHOLE_SPANS;
+        let histograms = Histograms::new(last + 1);
+        let mut recorder = Recorder::new(&histograms, last + 1);
+        for ns in [0, 1, 999, 2047, 2048, 2049, 1_000_000, 1_000_001, LONGEST_NS - 1, LONGEST_NS, LONGEST_NS + 1] {
+            recorder.record(0, ns);
+            recorder.record(last, ns);
+        }
+        recorder.flush();
+        assert_eq!(encode(&histograms.merged(last)), encode(&histograms.merged(0)));
+        histograms.reset();
+        assert_eq!(histograms.merged(last).len(), 0);
+    }
+
+    #[test]
+    fn ten_thousand_statements_take_a_tenth_of_whole_histograms_at_most() {
+        assert_eq!(histogram().distinct_values() * size_of::<u32>(), WHOLE_BYTES);
+        assert_eq!(Histograms::most_bytes(WHOLE_SPANS), cores() * WHOLE_SPANS * WHOLE_BYTES);
+        assert!(Histograms::most_bytes(10_000) < cores() * 10_000 * WHOLE_BYTES / 10);
     }
 
     #[test]

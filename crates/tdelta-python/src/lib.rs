@@ -27,7 +27,7 @@ use std::os::raw::{c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tdelta_core::client::{ClientError, Noop};
 use tdelta_core::data::{Plan, TableChecksum};
-use tdelta_core::latency::{encode, merge, tally};
+use tdelta_core::latency::{encode, merge, tally, Histograms};
 use tdelta_core::load::{Constant, Loop, Mix, Transaction, Trial};
 use tdelta_core::process::{monotonic_ns, Tree, Usage, Watch};
 use tdelta_sqlite::bare::PointSelects;
@@ -102,6 +102,12 @@ fn loop_cost<'py>(py: Python<'py>, transactions: &str, constants: &str, trial: &
     let outcome = py.detach(|| noop.run(&trial, None, &STOP)).map_err(native)?;
     let recorded = noop.recorded().ok_or_else(|| NativeError::new_err(("order", "a trial of nothing")))?;
     values::report(py, &outcome, &serde_json::Value::Null, recorded)
+}
+
+/// Bytes that a trial's histograms take at most on this machine, of so many transaction types and statements.
+#[pyfunction]
+fn histograms_bytes(spans: usize) -> usize {
+    Histograms::most_bytes(spans)
 }
 
 /// The checksums of the rows that a plan generates, without any database.
@@ -221,6 +227,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<floor::PyFloorMeter>()?;
     module.add_function(wrap_pyfunction!(floor::page_copies_ns, module)?)?;
     module.add_function(wrap_pyfunction!(loop_cost, module)?)?;
+    module.add_function(wrap_pyfunction!(histograms_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(plan_checksums, module)?)?;
     module.add_function(wrap_pyfunction!(rows::write_csv, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_summary, module)?)?;

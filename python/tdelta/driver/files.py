@@ -10,6 +10,7 @@ files 0600 from their first byte.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -31,6 +32,9 @@ _LOCK = ".tdelta-owner"
 _PREFIX = "twins-"
 _ELSEWHERE = "elsewhere"
 """In the default place, links to the folders of runs that are in other places: `sweep_all` finds them there."""
+
+_GONE = (errno.ENOENT, errno.ENOTCONN)
+"""What is no longer there, or lay in a file system whose process has died."""
 
 _COPY_BYTES = 1 << 24
 _REMOVAL_SECONDS = 3.0
@@ -89,10 +93,13 @@ class TwinFolder:
         return target
 
     def remove(self, path: Path) -> None:
-        """Remove a database file with its log and journal."""
+        """Remove a database file with its log and journal, if they are there."""
         for suffix in ("", "-wal", "-shm", "-journal"):
-            with contextlib.suppress(FileNotFoundError):
+            try:
                 Path(f"{path}{suffix}").unlink()
+            except OSError as error:
+                if error.errno not in _GONE:
+                    raise
 
 
 def default_base() -> Path:

@@ -70,7 +70,7 @@ def freeze(root: int, spare: Collection[int], seconds: float) -> bool:
         Whether that was so within ``seconds``; a thread that waits for a disk stops only after that.
     """
     give_up = time.monotonic() + seconds
-    while not all(_has_stopped(pid) for pid in _signal_all(signal.SIGSTOP, root, spare)):
+    while not all(has_stopped(pid) for pid in _signal_all(signal.SIGSTOP, root, spare)):
         if time.monotonic() > give_up:
             return False
         time.sleep(_LOOK_AGAIN_SECONDS)
@@ -142,7 +142,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-def _has_stopped(pid: int) -> bool:
+def has_stopped(pid: int) -> bool:
     """Whether every thread has: a process counts as stopped while a thread of it still waits for a disk."""
     states = [process.state for thread in entries(Path(f"/proc/{pid}/task")) if (process := _read(thread))]
     return all(state in _STOPPED for state in states)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
@@ -41,6 +43,7 @@ _HURRIED_SECONDS = 3.0
 """How long after a Ctrl-C, or the end of the run's time, a worker may go on with what it was asked."""
 
 _hurried = threading.Event()
+_relied_on: list[tuple[str, int]] = []
 
 
 class Worker(Child):
@@ -67,6 +70,9 @@ class Worker(Child):
         self._failed = failed or failure
         self.server: int | None = None
         """The process of the server that its answers depend on, on this machine."""
+
+        self.file_systems: tuple[int, ...] = ()
+        """The processes of the encrypted file system under that server."""
 
         self.is_patient = False
         """Whether what it is asked is done to its end, also after a Ctrl-C."""
@@ -114,7 +120,9 @@ class Worker(Child):
         super().send(do, **order)
 
     def look(self) -> None:
-        """See whether it or its server stands stopped; called every `LOOK_SECONDS` by whoever waits for it.
+        """See whether it, its server or a file system under them stands stopped.
+
+        Called every `LOOK_SECONDS` by whoever waits for it.
 
         After ten such seconds, or one where it was to stop anyway (`hurry`), it is ended, and its answer is
         ``ServerLost``; so it is where it was to stop and goes on.
@@ -123,6 +131,9 @@ class Worker(Child):
         self._stood_seconds = 0.0 if who is None else self._stood_seconds + LOOK_SECONDS
         is_hurried = self._is_to_stop or _hurried.is_set()
         if who is not None and self._stood_seconds >= (LOOK_SECONDS if is_hurried else _PATIENCE_SECONDS):
+            for _, pid in _relied_on:  # or a worker that waits for one of these could not be ended
+                if is_stopped(pid):
+                    os.kill(pid, signal.SIGKILL)
             self.lose(Refusal.of("stopped-by-signal", process=who, seconds=self._stood_seconds))
         if _hurried.is_set() and not self.is_patient:
             self._hurried_seconds += LOOK_SECONDS
@@ -138,6 +149,8 @@ class Worker(Child):
         yield self.called, self.pid
         if self.server is not None:
             yield "the server", self.server
+        yield from (("the encrypted file system under the server", pid) for pid in self.file_systems)
+        yield from _relied_on
 
     def require_running(self) -> None:
         """Raise ``WorkerFault`` if the process has ended."""
@@ -175,6 +188,20 @@ class Worker(Child):
 def hurry(*, hurried: bool = True) -> None:
     """Whether workers of this process that stand stopped are waited for at all: not after a Ctrl-C."""
     (_hurried.set if hurried else _hurried.clear)()
+
+
+@contextlib.contextmanager
+def relying_on(called: str, process: int) -> Iterator[None]:
+    """Within the block a worker that waits is given up where this process, which lies under a twin, stands stopped.
+
+    So is the process: it is killed.
+    """
+    entry = called, process
+    _relied_on.append(entry)
+    try:
+        yield
+    finally:
+        _relied_on.remove(entry)
 
 
 def looks(seconds: float) -> Iterator[float]:

@@ -7,7 +7,7 @@ second or more are found, shorter ones are not. A process that waits for a CPU d
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +25,23 @@ class Watched:
 
 
 @contextlib.contextmanager
-def watching(who: str) -> Iterator[Watched]:
-    """Within the block it is watched whether this process, ``who``, stands still."""
-    seen, watch = Watched(), _native.Watch([])
+def watching(who: str, others: Sequence[int] = (), called: str = "") -> Iterator[Watched]:
+    """Within the block it is watched whether this process, ``who``, stands still, or others do, ``called`` so."""
+    seen, watch = Watched(), _native.Watch(others)
     try:
         yield seen
     finally:
-        seen.standstill = in_words(watch.end(), who)
+        seen.standstill = in_words(watch.end(), who, called)
 
 
-def in_words(found: Mapping[str, Any] | None, who: str) -> str:
-    """What a watch of ``who`` saw, for people; empty where nothing stood still, or nobody watched."""
+def in_words(found: Mapping[str, Any] | None, who: str, others: str = "the server") -> str:
+    """What a watch of ``who`` and ``others`` saw, for people; empty where nothing stood still, or nobody watched."""
     if not found:
         return ""
     if found["suspended_ns"]:
         return f"the machine was suspended for {found['suspended_ns'] / 1e9:.0f} s"
     if found["stopped"]:
-        return "the server was stopped by a signal"
+        return f"{others} was stopped by a signal"
     return f"{who} stood still for {found['paused_ns'] / 1e9:.0f} s" if found["paused_ns"] else ""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tdelta import _native
 from tdelta.design.layout import PLAIN
 from tdelta.design.storages import STORAGES, is_own_folder, storage_of
 from tdelta.driver import Twin, TwinFolder
@@ -77,6 +78,11 @@ class Housing:
         """What the storage of an instance used so far, beside the database itself."""
         return Usage() if self.rooms is None else self.rooms.usage(name)
 
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The processes that encrypt below instances: all that stands still where one of them does."""
+        return () if self.rooms is None else self.rooms.processes
+
     def below(self, name: str, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """What a search finds below the file system of an instance."""
         return () if self.rooms is None else self.rooms.below(name, needles)
@@ -107,8 +113,10 @@ def with_storage(measured: Measurement, before: Usage, after: Usage) -> Measurem
 
 
 def needs_of(plan: Plan) -> ResourceEstimate:
-    """What a plan takes of the machine, the images of its twins included."""
+    """What a plan takes of the machine, the images of its twins and its workers' histograms included."""
     needs, count = plan.engine.estimate(plan.layout), len(plan.instances())
+    of_worker = _native.histograms_bytes(plan.workload.most_spans)
+    needs = replace(needs, memory_bytes=needs.memory_bytes + len(plan.conditions) * of_worker)
     if not needs_images(plan.layout.storages):
         return needs
     beside = count * _image_bytes(plan) - needs.disk_bytes  # what is in them was estimated already

@@ -302,7 +302,7 @@ class RoundRunner:
         """What the trials measured, that of the storage below them included, and what stood still meanwhile."""
         twins, usage = [twin for _, twin in named], self._ready.housing.usage
         before = [usage(name) for name, _ in named]
-        with self._interruption.watching(*twins), watching("tdelta") as own:
+        with self._interruption.watching(*twins), watching("tdelta", *self._beside()) as own:
             measured = self._ready.twins.block(list(zip(twins, jobs, strict=True)), order)
         after = [usage(name) for name, _ in named]
         measured = tuple(with_storage(m, *used) for m, *used in zip(measured, before, after, strict=True))
@@ -310,6 +310,10 @@ class RoundRunner:
         if self._plan.engine.profile.fills_cpus:  # what waits for a CPU is the engine itself
             measured = tuple(dataclasses.replace(m, pressure=_without_cpu(m.pressure)) for m in measured)
         return list(measured), standstill
+
+    def _beside(self) -> tuple[Sequence[int], str]:
+        """What is watched beside tdelta's own processes and servers."""
+        return self._ready.housing.processes, "the encrypted file system under a twin"
 
     def _compare_rows(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Compare what the trials left behind, where one thread makes the order of operations certain."""

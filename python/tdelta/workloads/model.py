@@ -138,6 +138,11 @@ class Workload:
             for t in self.transactions
         }
 
+    @property
+    def most_spans(self) -> int:
+        """At most so many transactions and statements have response times: semicolons end all but a script's last."""
+        return sum(2 + t.text.count(";") for t in self.transactions)
+
     def tables_sql(self, dialect: Dialect) -> tuple[str, ...]:
         """The statements to run before the load: tables with their primary keys."""
         return self._schema(dialect).tables

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from tdelta.driver.storage.available import require_storage
+from tdelta.driver.tree import below
 from tdelta.errors import UsageError
 from tdelta.measure.procfs import read_text
 
-from .running import PATIENCE_SECONDS, Answered, recorded, require
+from .running import ANSWERED, PATIENCE_SECONDS, Answered, Place, read_until, recorded, require
 
 LEVELS = ("plain", "fscrypt", "gocryptfs")
 FOLDERS = ("plain", "gocryptfs")
@@ -139,3 +140,27 @@ def test_rooms_are_gone_after_a_kill(
         time.sleep(0.05)
     assert not left(tmp_path / "twins-r1")
     assert not list(tmp_path.glob("twins-*"))
+
+
+def test_a_file_system_that_is_stopped_for_a_while_voids_the_block_and_for_ever_the_round(place: Place) -> None:
+    options = ("--workload", "order-entry", "--size", "1MB", "--no-aa-twin", "--no-bb-twin", "--trial-seconds", "2")
+    storage = ("--vary", f"storage={','.join(FOLDERS)}", "--vary", "cipher=none")
+    process = place.start(
+        "run", "--json", *options, *storage, "--blocks", "2", "--rounds", "1..1", "--max-time", "600s"
+    )
+    read_until(process, "round 1: 2 blocks")
+    stop_file_system_of(process.pid, seconds=1.5)
+    read_until(process, "again: block 1, since the encrypted file system under a twin was stopped by a signal")
+    stop_file_system_of(process.pid)
+    read_until(process, "lost: block 1, since the encrypted file system under a twin was stopped by a signal")
+    _, err = process.communicate(timeout=3 * PATIENCE_SECONDS)
+    assert process.returncode in ANSWERED, err
+    assert not list(place.twins.iterdir())
+
+
+def stop_file_system_of(tdelta: int, seconds: float | None = None) -> None:
+    (process,) = (one.pid for one in below(tdelta) if b"gocryptfs\0" in Path(f"/proc/{one.pid}/cmdline").read_bytes())
+    os.kill(process, signal.SIGSTOP)
+    if seconds is not None:
+        time.sleep(seconds)
+        os.kill(process, signal.SIGCONT)

@@ -134,6 +134,29 @@ def test_a_worker_whose_server_is_stopped_for_good_is_given_up_as_well(monkeypat
         server.kill()
 
 
+@pytest.mark.parametrize("is_servers", [True, False])
+def test_one_above_a_file_system_that_is_stopped_for_good_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, *, is_servers: bool
+) -> None:
+    monkeypatch.setattr("tdelta.driver.workers.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("tdelta.driver.workers._PATIENCE_SECONDS", 0.2)
+    called = "the encrypted file system under the server" if is_servers else "what lies below"
+    with subprocess.Popen(["sleep", "60"]) as below, Worker() as worker:
+        os.kill(below.pid, signal.SIGSTOP)
+        if is_servers:
+            worker.file_systems = (below.pid,)
+        relied_on = os.getpid() if is_servers else below.pid  # itself goes on
+        with (
+            workers.relying_on("what lies below", relied_on),
+            pytest.raises(ServerLost, match=f"^{called} was stopped by a signal"),
+        ):
+            worker.answer(30.0)
+        assert is_running(below.pid) == is_servers  # a server's goes with the server
+        below.kill()
+    with Worker() as worker:
+        assert worker.ask("hello") == {"pid": worker.pid}
+
+
 def test_after_a_ctrl_c_none_is_waited_for_that_stands_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "LOOK_SECONDS", 0.01)
     with Worker() as worker:

@@ -55,6 +55,19 @@ def test_a_process_that_is_stopped_for_a_while_sees_so_itself() -> None:
     assert out.strip() in ("this program stood still for 1 s", "this program stood still for 2 s")
 
 
+def test_another_process_that_is_stopped_is_called_what_it_is() -> None:
+    with subprocess.Popen(["sleep", "60"]) as other:
+        with watching("this program", [other.pid], "what lies below") as before:
+            pass
+        other.send_signal(signal.SIGSTOP)
+        while not is_stopped(other.pid):
+            time.sleep(0.001)
+        with watching("this program", [other.pid], "what lies below") as seen:
+            pass
+        other.kill()
+    assert (before.standstill, seen.standstill) == ("", "what lies below was stopped by a signal")
+
+
 def test_a_process_that_waits_for_a_cpu_does_not_stand_still() -> None:
     """On one CPU with eight that never let go of it, at the least share that a process can have."""
     cpu = min(os.sched_getaffinity(0))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import resource
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tdelta import _native
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.errors import EnvironmentFault, StorageFault
 from tdelta.session import RunRequest, conduct, dry_run
+from tdelta.session.housing import needs_of
 from tdelta.session.planning import Plan, plan
 
 from .served import engine, installed
@@ -38,6 +42,20 @@ def test_an_embedded_run_takes_a_file_for_each_condition() -> None:
     assert one.disk_bytes == pytest.approx(100e6 * (2 + 2 * 1.3), rel=0.01)
     assert three.disk_bytes == pytest.approx(100e6 * (2 + 6 * 1.3), rel=0.01)
     assert one.open_files == 0
+
+
+def test_the_histograms_of_thousands_of_statements_are_in_what_is_announced() -> None:
+    few = made(engine="sqlite", scope=None)
+    (transaction,) = few.workload.transactions
+    assert few.workload.most_spans >= 2
+    many = replace(
+        few, workload=replace(few.workload, transactions=(replace(transaction, text="SELECT 1;\n" * 10_000),))
+    )
+    added = needs_of(many).memory_bytes - needs_of(few).memory_bytes
+    assert added == len(few.conditions) * (
+        _native.histograms_bytes(10_002) - _native.histograms_bytes(few.workload.most_spans)
+    )
+    assert 10e6 < _native.histograms_bytes(10_002) / (os.cpu_count() or 1) < 130e6
 
 
 @pytest.mark.parametrize("asked", ["encrypt", "rekey", "decrypt"])

@@ -16,8 +16,11 @@ const DUE_NS: u64 = 250_000_000;
 /// A pause of a second or more, wherever it begins between two beats, is longer than this by the time it is seen.
 const LATE_NS: u64 = 750_000_000;
 const STACK_BYTES: usize = 128 << 10;
-/// Of a tree of processes, so many are looked at, the parents first.
-const LOOKED_AT: usize = 16;
+/// So many of the watched processes are looked at every time: the parents, among them a file system under a server.
+const ALWAYS: usize = 16;
+/// So many of the others, the next ones each time: up to 128 are all looked at within 0.75 s, and of more a single one
+/// is hardly any of the load.
+const IN_TURN: usize = 40;
 
 /// What was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -30,6 +33,28 @@ pub struct Standstill {
     pub stopped: bool,
 }
 
+/// The processes that are watched, and where it goes on with those that are looked at in turn.
+struct Watched {
+    always: Vec<u32>,
+    others: Vec<u32>,
+    next: usize,
+}
+
+impl Watched {
+    fn new(mut always: Vec<u32>) -> Self {
+        let others = always.split_off(ALWAYS.min(always.len()));
+        Self { always, others, next: 0 }
+    }
+
+    /// Whether one of those that are looked at now is stopped.
+    fn has_stopped(&mut self) -> bool {
+        let in_turn: Vec<u32> =
+            self.others.iter().cycle().skip(self.next).take(IN_TURN.min(self.others.len())).copied().collect();
+        self.next = (self.next + in_turn.len()) % self.others.len().max(1);
+        self.always.iter().chain(&in_turn).any(|process| is_stopped(*process))
+    }
+}
+
 /// Watches from [`Watch::begin`] to [`Watch::end`].
 pub struct Watch {
     over: Arc<(Mutex<bool>, Condvar)>,
@@ -40,14 +65,13 @@ impl Watch {
     /// Begins; without a thread to be had, nothing will have been seen.
     #[must_use]
     pub fn begin(watched: Option<&Tree>) -> Self {
-        let mut members = watched.map(Tree::members).unwrap_or_default();
-        members.truncate(LOOKED_AT);
+        let watched = Watched::new(watched.map(Tree::members).unwrap_or_default());
         let over = Arc::new((Mutex::new(false), Condvar::new()));
         let theirs = over.clone();
         let builder = Builder::new().name("tdelta-watch".into()).stack_size(STACK_BYTES);
         // From here on, however late the thread comes: what it waited for a CPU since it was made is in its own count.
         let began = Beat { boot_ns: clock(libc::CLOCK_BOOTTIME), waited_ns: 0 };
-        Self { over, thread: builder.spawn(move || beat(&theirs, &members, began)).ok() }
+        Self { over, thread: builder.spawn(move || beat(&theirs, watched, began)).ok() }
     }
 
     /// Ends, and says what was seen.
@@ -94,7 +118,7 @@ impl Beat {
     }
 }
 
-fn beat((lock, changed): &(Mutex<bool>, Condvar), watched: &[u32], began: Beat) -> Standstill {
+fn beat((lock, changed): &(Mutex<bool>, Condvar), mut watched: Watched, began: Beat) -> Standstill {
     let mut seen = Standstill::default();
     let offset_ns = || clock(libc::CLOCK_BOOTTIME).saturating_sub(monotonic_ns());
     let (began_ns, mut last) = (offset_ns(), began);
@@ -106,7 +130,7 @@ fn beat((lock, changed): &(Mutex<bool>, Condvar), watched: &[u32], began: Beat) 
         }
         let now = Beat::now();
         seen.paused_ns += now.paused_since(&last);
-        seen.stopped |= watched.iter().any(|process| is_stopped(*process));
+        seen.stopped |= watched.has_stopped();
         last = now;
         if *over {
             let suspended_ns = offset_ns().saturating_sub(began_ns);
@@ -150,6 +174,34 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(seen, Standstill::default());
+    }
+
+    #[test]
+    fn all_that_are_watched_are_looked_at_within_three_beats_and_the_parents_at_each() {
+        // Of processes that are not there none is stopped: what is looked at is all that can be seen.
+        let mut watched = Watched::new((1..=(ALWAYS + 2 * IN_TURN + 10) as u32).map(|n| u32::MAX - n).collect());
+        assert_eq!((watched.always.len(), watched.others.len()), (ALWAYS, 2 * IN_TURN + 10));
+        let starts: Vec<usize> = (0..4)
+            .map(|_| {
+                assert!(!watched.has_stopped());
+                watched.next
+            })
+            .collect();
+        assert_eq!(starts, [IN_TURN, 2 * IN_TURN, IN_TURN - 10, 2 * IN_TURN - 10]);
+        assert!(!Watched::new(Vec::new()).has_stopped());
+    }
+
+    #[test]
+    fn the_last_one_of_many_that_is_stopped_is_seen() {
+        let mut last = Command::new("sleep").arg("30").stdin(Stdio::null()).spawn().unwrap();
+        // SAFETY: no preconditions; the child has not been waited for.
+        unsafe { libc::kill(last.id() as libc::pid_t, libc::SIGSTOP) };
+        let others = (1..=(ALWAYS + IN_TURN) as u32).map(|n| u32::MAX - n);
+        let mut watched = Watched::new(others.chain([last.id()]).collect());
+        let seen = [watched.has_stopped(), watched.has_stopped()];
+        last.kill().unwrap();
+        last.wait().unwrap();
+        assert_eq!(seen, [false, true]);
     }
 
     #[test]

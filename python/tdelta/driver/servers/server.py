@@ -197,6 +197,7 @@ class Server:
         """Stop the whole tree of processes until `thaw`. The supervisor lets it breathe every few minutes.
 
         Raises:
+            ServerLost: the file system under it stands stopped.
             ServerFault: it does not run.
         """
         self._ask("freeze")
@@ -275,6 +276,8 @@ class Server:
     def _refused(self, error: Declined) -> TdeltaError:
         if error.kind == "storage":
             return StorageFault(disk_refusal(error))
+        if error.kind == "stopped":
+            return ServerLost(Refusal.of("supervisor-refuses", said=error))
         return self._fault(Refusal.of("supervisor-refuses", said=error))
 
     def _fault(self, said: Refusal) -> TdeltaError:

@@ -106,7 +106,11 @@ class ServerHost(Host):
         self._require_running()
         if not tree.freeze(os.getpid(), self._mount_pids(), _FREEZE_SECONDS):
             self._thaw()
-            raise Failed("server", f"it could not be frozen within {_FREEZE_SECONDS:.0f} s")
+            said = f"could not be frozen within {_FREEZE_SECONDS:.0f} s"
+            if any(tree.has_stopped(pid) for pid in self._mount_pids()):  # threads that wait for it do not stop
+                below = "the encrypted file system under the server was stopped by a signal"
+                raise Failed("stopped", f"{below}, and the server {said}")
+            raise Failed("server", f"it {said}")
         self._is_frozen = True
         return {}
 

@@ -20,6 +20,7 @@ from tdelta.driver.storage import images
 from tdelta.driver.storage.available import kernel_driver, needs_images
 from tdelta.driver.storage.encrypting import close_luks_when_unused, encrypt_folder, mount_gocryptfs, open_luks
 from tdelta.driver.tree_usage import usage
+from tdelta.driver.workers import relying_on
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass, Found, TwinFile, search
 from tdelta.measure.encrypted_folders import encryption_of
@@ -100,6 +101,8 @@ class Rooms:
         with contextlib.ExitStack() as stack:
             room = self._own(level, name, stack) if is_own_folder(level) else self._made(level, name, stack)
             _require_in_force(level, room)
+            if room.process is not None:
+                stack.enter_context(relying_on("the encrypted file system under a twin", room.process.pid))
             self._rooms[name] = room
             try:
                 yield room
@@ -110,6 +113,11 @@ class Rooms:
     def usage(self, name: str) -> Usage:
         """What the storage of an instance used so far, beside the database itself."""
         return self._rooms[name].usage() if name in self._rooms else Usage()
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The processes that encrypt."""
+        return tuple(room.process.pid for room in self._rooms.values() if room.process is not None)
 
     def below(self, name: str, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """What a search finds below the file system of an instance."""

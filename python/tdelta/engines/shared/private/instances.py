@@ -490,11 +490,12 @@ class ServerTwin:
         engine = self.instance.engine
         settling = engine.settling
         self._worker.server = self.instance.server.pid
+        self._worker.file_systems = self.instance.server.file_system_pids()
         self._worker.ask(
             "observe",
             observed={
                 "watch": [self.instance.server.supervisor_pid],
-                "file_systems": list(self.instance.server.file_system_pids()),
+                "file_systems": list(self._worker.file_systems),
                 "counters": list(engine.counters),
                 "flush": list(engine.flushing) if isinstance(engine, Flushed) else [],
                 "settle": [sql for sql in settling.statements if sql not in self.instance.kept_until_applied],
