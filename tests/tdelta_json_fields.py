@@ -64,6 +64,7 @@ Hints = Mapping[str, Any]
 
 _TEXTS = tuple[str, ...]
 _CAUTIONS: Hints = {"cautions": _TEXTS, "caution_codes": tuple[Caution, ...]}
+_AGAINST: Hints = {"against_trust": _TEXTS}
 _LEFT_OUT: Hints = {"left_out": _TEXTS, "left_out_codes": tuple[Message, ...]}
 _SCOPE: Hints = {"name": str, "said": str, "is_encrypted": bool}
 _SERVER: Hints = {
@@ -108,11 +109,11 @@ _SETTINGS: Hints = {
 DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
     "tdelta.run/2": (
         {"schema": str, "run_id": str, "seed": int, "decision": Decision, "exit_code": int},
-        {"answer": str, "subject": str, "estimand": str},
+        {"sentence": str, "answer": str, "subject": str, "estimand": str},
         {"verdicts": tuple[Verdict, ...], "noise_floor": tuple[NoiseFloor, ...], "simulated_coverage": Held | None},
         {"ciphers_in_force": Mapping[str, str], "barely_encrypted": Mapping[str, float], "overridden": _TEXTS},
         LoopFacts,
-        {"validity": tuple[Validity, ...], **_CAUTIONS},
+        {"validity": tuple[Validity, ...], **_CAUTIONS, **_AGAINST},
         {"counts": Counts, "stopped_by": str, "interrupted": bool, "settings": _SETTINGS},
         {"machine": Mapping[str, object], "versions": Mapping[str, str]},
     ),
@@ -145,7 +146,13 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
             ]
         },
     ),
-    "tdelta.analysis/2": ({"schema": str, "exit_code": int, "answer": str}, AnalysisResult, _CAUTIONS, _LEFT_OUT),
+    "tdelta.analysis/2": (
+        {"schema": str, "exit_code": int, "sentence": str, "answer": str},
+        AnalysisResult,
+        _CAUTIONS,
+        _AGAINST,
+        _LEFT_OUT,
+    ),
     "tdelta.floor/1": ({"schema": str}, Floor, _CAUTIONS),
     "tdelta.calibration/1": (
         {"schema": str, "exit_code": int, "is_sound": bool},

@@ -51,6 +51,7 @@ from tdelta.records import (
     Moved,
     NoiseFloor,
     PageCost,
+    Percentile,
     Percentile99,
     PublishedCell,
     ReplicationMeasure,
@@ -271,7 +272,9 @@ def costly() -> RunResult:
         settled(AES, 14.2, 4.38e6, estimate(1.196, 0.043), estimate(1.016, 0.004)),
     )
     odd_ones = (odd(PLAIN, 60), odd(AES, 30))
-    return result(Decision.COSTLY, (head, behind, *secondary()), stalls=odd_ones, checkpoints=behind_trials)
+    beyond = (Percentile(AES, PLAIN, 0.95, 181_000, 190_400), Percentile(AES, PLAIN, 0.99, 912_000, 961_500))
+    found = {"stalls": odd_ones, "checkpoints": behind_trials, "percentiles": beyond}
+    return result(Decision.COSTLY, (head, behind, *secondary()), **found)
 
 
 def settled(

@@ -32,8 +32,16 @@ def golden(name: str, text: str) -> str:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_text_is_what_its_golden_file_says(name: str, width: int) -> None:
     found = SAMPLES[name]()
-    text = analysis_text(found, pictures(found), width)
+    text = analysis_text(found, pictures(found), width, details=True)
     assert text == golden(f"{name}-{width}.txt", text)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_answer_is_what_its_golden_file_says(name: str) -> None:
+    found = SAMPLES[name]()
+    text = analysis_text(found, pictures(found), 100, command=COMMAND)
+    assert text == golden(f"{name}-brief.txt", text)
+    assert text.count("\n") <= 30
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -45,5 +53,5 @@ def test_the_page_reads_as_its_golden_file_says(name: str) -> None:
 
 
 def test_every_golden_file_belongs_to_a_sample() -> None:
-    kinds = ("80.txt", "100.txt", "page.txt")
+    kinds = ("80.txt", "100.txt", "page.txt", "brief.txt")
     assert {path.name for path in FILES.iterdir()} == {f"{name}-{kind}" for name in SAMPLES for kind in kinds}

@@ -11,13 +11,21 @@ from tdelta_samples import SAMPLES
 from tdelta.report.terminal import render
 
 FILES = Path(__file__).parent / "terminal"
+BRIEF = Path(__file__).parent / "brief"
 
 
 @pytest.mark.parametrize("width", [80, 100])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_terminal_text_is_what_its_golden_file_says(name: str, width: int) -> None:
-    path = FILES / f"{name}-{width}.txt"
-    text = render(SAMPLES[name](), width)
+    _hold(FILES / f"{name}-{width}.txt", render(SAMPLES[name](), width, details=True))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_answer_is_what_its_golden_file_says(name: str) -> None:
+    _hold(BRIEF / f"{name}.txt", render(SAMPLES[name](), 100))
+
+
+def _hold(path: Path, text: str) -> None:
     if os.environ.get("TDELTA_UPDATE_GOLDEN") == "1":
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -26,3 +34,4 @@ def test_the_terminal_text_is_what_its_golden_file_says(name: str, width: int) -
 
 def test_every_golden_file_belongs_to_a_sample() -> None:
     assert {path.name for path in FILES.iterdir()} == {f"{name}-{width}.txt" for name in SAMPLES for width in (80, 100)}
+    assert {path.name for path in BRIEF.iterdir()} == {f"{name}.txt" for name in SAMPLES}

@@ -9,7 +9,7 @@ import click
 
 from tdelta.cli.exit_codes import after, analysis_exit_code
 from tdelta.cli.help import Command
-from tdelta.cli.output import Mistyped, color, drawn_progress, undecided_option, width, write
+from tdelta.cli.output import Manner, Mistyped, answer_options, color, drawn_progress, width, write
 from tdelta.cli.units import Typed
 from tdelta.importers.formats import FORMATS
 from tdelta.messages import Refusal
@@ -77,11 +77,8 @@ class _Analyze(Command):
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page as well."
 )
 @click.option("--force", is_flag=True, help="Overwrite a file that is no page of tdelta's.")
-@undecided_option
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
-def analyze(
-    files: tuple[str, ...], output: Path | None, force: bool, as_json: bool, undecided: str, **given: object
-) -> int:
+@answer_options
+def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Manner, **given: object) -> int:
     """Judge results that you already have, of any tool.
 
     FILES are files and folders, gzip or not; - is standard input; published:NAME is a published table. Conditions come
@@ -98,6 +95,7 @@ def analyze(
     Example: tdelta analyze published:read-only-sweep
     """
     from tdelta.report.analysis import analysis_document, analysis_text, compose_analysis
+    from tdelta.report.analysis.brief import sentence
     from tdelta.report.document import to_json
     from tdelta.session.analyzing import AnalysisRequest, analyze_files
 
@@ -106,17 +104,27 @@ def analyze(
     asked = {name: value for name, value in given.items() if value is not None and value != ()}
     with drawn_progress() as observer:
         found = analyze_files(AnalysisRequest(files, **asked), observer)  # type: ignore[arg-type]
-    code = after(analysis_exit_code(found.result), undecided)
+    code = after(analysis_exit_code(found.result), manner.undecided)
     if output is not None:
         from tdelta.report.page.render import render
         from tdelta.report.page.writing import write_page
 
         write_page(render(compose_analysis(found.result, found.pictures, _command(files, asked))), output, force=force)
-    if as_json:
+    if manner.as_json:
         write(to_json(analysis_document(found.result, code)))
+    elif manner.quiet:
+        write(f"{sentence(found.result)}\n")
     else:
-        page = None if output is None else str(output)
-        write(analysis_text(found.result, found.pictures, width(), color=color(), page=page))
+        text = analysis_text(
+            found.result,
+            found.pictures,
+            width(),
+            color=color(),
+            details=manner.details,
+            command=_command(files, asked),
+            page=None if output is None else str(output),
+        )
+        write(text)
     return code
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import shutil
 import stat
 import sys
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
@@ -21,30 +23,83 @@ from tdelta.messages import Refusal
 if TYPE_CHECKING:
     from tdelta.records import Event, RunResult
 
-_WIDEST = 120
+_WIDEST = 200
 
-
-undecided_option = click.option(
-    "--undecided",
-    type=click.Choice(UNDECIDED),
-    default=UNDECIDED[0],
-    show_default=True,
-    help="Whether an undecided answer ends with exit code 3 (fail) or 0 (pass).",
+_ASCII = str.maketrans(
+    {
+        "\N{MINUS SIGN}": "-",
+        "\N{EN DASH}": "-",
+        "\N{HORIZONTAL ELLIPSIS}": "...",
+        "\N{MICRO SIGN}": "u",
+        "\N{MULTIPLICATION SIGN}": "x",
+        "\N{PLUS-MINUS SIGN}": "+-",
+        "\N{LEFT DOUBLE QUOTATION MARK}": '"',
+        "\N{RIGHT DOUBLE QUOTATION MARK}": '"',
+        "\N{NO-BREAK SPACE}": " ",
+        "\N{LIGHT SHADE}": ".",
+        "\N{FULL BLOCK}": "#",
+        "\N{BOX DRAWINGS HEAVY HORIZONTAL}": "=",
+        "\N{BLACK CIRCLE}": "o",
+        "\N{RIGHTWARDS ARROW}": "->",
+        "\N{GREATER-THAN OR EQUAL TO}": ">=",
+        "\N{LESS-THAN OR EQUAL TO}": "<=",
+    }
 )
-"""The option of every command that judges."""
+"""What stands for signs where the output cannot have them."""
 
 
-def show_result(result: RunResult, *, as_json: bool, undecided: str = UNDECIDED[0]) -> int:
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How much of an answer is printed, and for whom; ``undecided`` is what the exit code makes of such an answer."""
+
+    as_json: bool
+    details: bool
+    quiet: bool
+    undecided: str
+
+
+MANNER_OPTIONS = ("as_json", "details", "quiet", "undecided")
+"""The parameters of `answer_options`."""
+
+
+def answer_options(command: Callable[..., int]) -> Callable[..., int]:
+    """The options of every command that prints an answer; the function gets them as its ``manner``."""
+
+    @click.option(
+        "--undecided",
+        type=click.Choice(UNDECIDED),
+        default=UNDECIDED[0],
+        show_default=True,
+        help="Whether an undecided answer ends with exit code 3 (fail) or 0 (pass).",
+    )
+    @click.option("--details", is_flag=True, help="Print everything that was found below the answer.")
+    @click.option("--quiet", is_flag=True, help="Print the sentence alone.")
+    @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
+    @functools.wraps(command)
+    def having(*given: object, as_json: bool, details: bool, quiet: bool, undecided: str, **named: object) -> int:
+        typed = [flag for flag, is_on in (("--details", details), ("--quiet", quiet), ("--json", as_json)) if is_on]
+        if quiet and len(typed) > 1:
+            raise Mistyped(Refusal.of("one-manner", found=", ".join(typed)))
+        return command(*given, manner=Manner(as_json, details, quiet, undecided), **named)
+
+    return having
+
+
+def show_result(result: RunResult, manner: Manner) -> int:
     """Write one run's answer to standard output; returns the exit code that goes with it, after ``--undecided``."""
-    code = after(exit_code(result), undecided)
-    if as_json:
+    code = after(exit_code(result), manner.undecided)
+    if manner.as_json:
         from tdelta.report.document import document, to_json
 
         write(to_json(document(result, code)))
+    elif manner.quiet:
+        from tdelta.report.brief import sentence
+
+        write(f"{sentence(result)}\n")
     else:
         from tdelta.report.terminal import render
 
-        write(render(result, width(), color=color()))
+        write(render(result, width(), color=color(), details=manner.details))
     return code
 
 
@@ -75,10 +130,15 @@ def typed_flags(ctx: click.Context, parameters: Iterable[click.Parameter], apart
 def write(text: str) -> None:
     """Write to standard output. A reader that went away (``| head``) is no error and changes no exit code."""
     try:
-        click.echo(text, nl=False)
+        click.echo(text if _has_signs(sys.stdout) else text.translate(_ASCII), nl=False)
         sys.stdout.flush()
     except BrokenPipeError:
         silence(sys.stdout)
+
+
+def _has_signs(stream: TextIO) -> bool:
+    """Whether a stream can have every sign that tdelta writes: UTF does, and of all else nothing is assumed."""
+    return (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def write_by(writing: Callable[[TextIO], object]) -> None:
@@ -163,7 +223,7 @@ def close_streams() -> None:
 
 
 def width() -> int:
-    """Columns to lay text out for: the terminal's, at most 120; ``COLUMNS`` or 100 in a pipe."""
+    """Columns to lay text out for: the terminal's, at most 200; ``COLUMNS`` or 100 in a pipe."""
     from tdelta.report.terminal import DEFAULT_WIDTH
 
     if sys.stdout.isatty() or "COLUMNS" in os.environ:

@@ -9,13 +9,15 @@ import click
 from tdelta.cli.exit_codes import ExitCode
 from tdelta.cli.help import Command, Option
 from tdelta.cli.output import (
+    MANNER_OPTIONS,
+    Manner,
     Mistyped,
+    answer_options,
     color,
     drawn_progress,
     ready_to_show,
     show_result,
     typed_flags,
-    undecided_option,
     width,
     write,
 )
@@ -24,7 +26,7 @@ from tdelta.messages import Refusal
 from tdelta.session.groups import Group
 from tdelta.session.request import OPTIONS, RunRequest
 
-_BESIDES_RESUME = frozenset({"resume_id", "store", "as_json", "undecided"})
+_BESIDES_RESUME = frozenset({"resume_id", "store", *MANNER_OPTIONS})
 
 
 @click.command(
@@ -44,11 +46,8 @@ _BESIDES_RESUME = frozenset({"resume_id", "store", "as_json", "undecided"})
 )
 @click.option("--resume", "resume_id", metavar="RUN", help="Complete a run that was cut short.")
 @click.option("--dry-run", is_flag=True, help="Say minutes, gigabytes, memory and whether there is room; run nothing.")
-@undecided_option
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
-def run(
-    resume_id: str | None, dry_run: bool, as_json: bool, undecided: str, write_workload: Path | None, **given: object
-) -> int:
+@answer_options
+def run(resume_id: str | None, dry_run: bool, write_workload: Path | None, manner: Manner, **given: object) -> int:
     """Measure what encryption costs, and answer in a sentence.
 
     Without STUDY: embedded SQLite, the order-entry mix, plain against AES-256.
@@ -63,30 +62,30 @@ def run(
     """
     if resume_id is not None:
         _refuse_settings(click.get_current_context())
-        return _resume(resume_id, given, as_json=as_json, undecided=undecided)
+        return _resume(resume_id, given, manner)
     request = request_of(given)
     if dry_run or write_workload is not None:
-        return _dry_run(request, write_workload, as_json=as_json)
-    return _conduct(request, as_json=as_json, undecided=undecided)
+        return _dry_run(request, write_workload, as_json=manner.as_json)
+    return _conduct(request, manner)
 
 
-def _conduct(request: RunRequest, *, as_json: bool, undecided: str) -> int:
+def _conduct(request: RunRequest, manner: Manner) -> int:
     from tdelta.session import conduct
 
     ready_to_show()
     with drawn_progress() as observer:
         result = conduct(request, observer)
-    return show_result(result, as_json=as_json, undecided=undecided)
+    return show_result(result, manner)
 
 
-def _resume(run_id: str, given: dict[str, object], *, as_json: bool, undecided: str) -> int:
+def _resume(run_id: str, given: dict[str, object], manner: Manner) -> int:
     from tdelta.session import resume
 
     ready_to_show()
     store = given["store"]
     with drawn_progress() as observer:
         result = resume(run_id, store if isinstance(store, Path) else None, observer)
-    return show_result(result, as_json=as_json, undecided=undecided)
+    return show_result(result, manner)
 
 
 def _dry_run(request: RunRequest, write_workload: Path | None, *, as_json: bool) -> int:

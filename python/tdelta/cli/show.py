@@ -9,8 +9,9 @@ import click
 from tdelta.cli import formats
 from tdelta.cli.formats import FORMATS
 from tdelta.cli.help import Command, store_option
-from tdelta.cli.output import show_result, undecided_option
+from tdelta.cli.output import Manner, Mistyped, answer_options, show_result
 from tdelta.cli.units import run_ids
+from tdelta.messages import Refusal
 
 
 @click.command(cls=Command)
@@ -29,33 +30,35 @@ from tdelta.cli.units import run_ids
 @click.option(
     "--step-summary", is_flag=True, help="Append the answer as Markdown to the file that GITHUB_STEP_SUMMARY names."
 )
-@undecided_option
 @store_option
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
+@answer_options
 def show(
     run: str,
     file_format: str | None,
     output: Path | None,
     step_summary: bool,
-    undecided: str,
     store: Path | None,
-    as_json: bool,
+    manner: Manner,
 ) -> int:
     """Repeat the answer of RUN (an id, a label, `last`, or a pack's file), with its exit code.
 
     Example: tdelta show last
 
+    Example: tdelta show last --details
+
     Example: tdelta show last --format junit --output tdelta.xml
     """
     from tdelta.store.reading import found
 
-    wanted = formats.chosen(file_format, output, as_json=as_json)
+    wanted = formats.chosen(file_format, output, as_json=manner.as_json)
+    if file_format is not None and (manner.details or manner.quiet):
+        raise Mistyped(Refusal.of("manner-with-format"))
     summary = formats.step_summary() if step_summary else None
     with found(run, store) as (opened, run_id):
-        answered = formats.answered_of(opened, run_id, undecided)
+        answered = formats.answered_of(opened, run_id, manner.undecided)
         if summary is not None:
             formats.append_summary(summary, answered)
         if wanted is None:
-            return show_result(answered.result, as_json=False, undecided=undecided)
+            return show_result(answered.result, manner)
         formats.write_answer(answered, wanted, output)
     return answered.exit_code

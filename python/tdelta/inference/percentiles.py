@@ -85,6 +85,12 @@ def side_of(blocks: Sequence[Counts], quantile: float = QUANTILE) -> Side | None
     return Side(bins, np.ascontiguousarray(np.cumsum(held, axis=1).T) - quantile * total)
 
 
+def percentile_ns(counts: Counts, quantile: float) -> int | None:
+    """A percentile of one histogram, ns; None where fewer than `FEWEST_BEYOND` transactions lie beyond it."""
+    side = side_of([counts], quantile)
+    return None if side is None else int(_times_ns(side, np.ones((1, 1)))[0])
+
+
 def percentile_ratio(
     condition: Side, baseline: Side, rounds: NDArray[np.intp], rng: np.random.Generator, draws: int = DRAWS
 ) -> Percentile99:

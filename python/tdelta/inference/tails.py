@@ -20,13 +20,26 @@ from tdelta.inference.bad_trials import bad_counts, bad_trials
 from tdelta.inference.costs import Panel, panels
 from tdelta.inference.exceedances import Shares, exceedance_ratio, reason_for_none
 from tdelta.inference.histograms import Counts, bin_of, decode, merged, shortest_ns
-from tdelta.inference.percentiles import FEWEST_PAIRS, percentile_ratio, side_of
+from tdelta.inference.percentiles import FEWEST_PAIRS, percentile_ns, percentile_ratio, side_of
 from tdelta.inference.posterior import FloatArray
 from tdelta.messages import Caution
-from tdelta.records import ALL, Condition, Exceedance, Percentile99, Role, RunSettings, TailMeasure, Trial
+from tdelta.records import (
+    ALL,
+    Condition,
+    Exceedance,
+    Percentile,
+    Percentile99,
+    Role,
+    RunSettings,
+    TailMeasure,
+    Trial,
+)
 
 SLO = "slo_seconds"
 """The option of a run that holds the threshold."""
+
+SHOWN_QUANTILES = (0.95, 0.99)
+"""The percentiles that every run has."""
 
 _TRANSACTIONS = "tx:"
 
@@ -70,6 +83,42 @@ def tail_measures(
         return ()
     gathered = _gathered(read(), {(t.block, t.condition.key) for p in found for row in p.trials for t in row})
     return tuple(measure for panel in found for measure in _of_panel(panel, gathered, slo_ns, settings.seed))
+
+
+def percentiles(
+    trials: Sequence[Trial], settings: RunSettings, read: Callable[[], Iterable[Trial]]
+) -> tuple[Percentile, ...]:
+    """The mix's percentiles of every judged condition, `SHOWN_QUANTILES` of each, whatever the run's length.
+
+    Args:
+        trials: as `tail_measures` has them.
+        settings: the run's.
+        read: as `tail_measures` has it.
+
+    Returns:
+        None of a percentile that fewer than ten transactions of either side lie beyond.
+
+    Raises:
+        TdeltaError: if a stratum has not exactly one baseline, or a histogram is damaged.
+    """
+    found = [panel for panel in panels(trials, settings) if panel.trials]
+    if not found:
+        return ()
+    gathered = _gathered(read(), {(t.block, t.condition.key) for p in found for row in p.trials for t in row})
+    return tuple(one for panel in found for one in _percentiles(panel, gathered))
+
+
+def _percentiles(panel: Panel, gathered: Gathered) -> Iterator[Percentile]:
+    plain = np.flatnonzero(panel.where(Role.BASELINE, Role.AA)).tolist()
+    for at, condition in enumerate(panel.conditions):
+        if not condition.role.is_judged:
+            continue
+        compared, _ = _compared(panel, gathered, ALL, [at], plain)
+        here, there = (merged([t for block in s for t in block]) for s in (compared.condition, compared.baseline))
+        for quantile in SHOWN_QUANTILES:
+            plain_ns, own_ns = percentile_ns(there, quantile), percentile_ns(here, quantile)
+            if plain_ns is not None and own_ns is not None:
+                yield Percentile(condition, panel.baseline, quantile, plain_ns, own_ns)
 
 
 def tail_cautions(measures: Sequence[TailMeasure], settings: RunSettings) -> Iterator[Caution]:

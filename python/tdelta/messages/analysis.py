@@ -78,3 +78,15 @@ ANALYSIS_REASONS = {
         "no tail: {names} {conditions:has|have} {found}, neither single response times nor a histogram"
     ),
 }
+
+ANALYSIS_AGAINST_TRUST = {
+    "confounded": (
+        "all runs of {first} came before those of {then}, and figures drift by {drift:+.2g} % from run to run"
+    ),
+    "hidden-drift": "figures drift by {drift:+.2g} % from run to run, and whether conditions took turns is not known",
+    "unequal-lengths": "runs of unequal length ({lengths})",
+    "heavy-tailed": "heavy-tailed values whose order is not known: the interval may be far too narrow",
+    "few-runs": "{runs} runs in all",
+    "order-unknown": "the order of the runs is not known: they are taken to have alternated",
+}
+"""Of reasons that speak against trusting an answer, in so few words that they can stand beside it; worst first."""

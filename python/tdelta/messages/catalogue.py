@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tdelta.messages.analysis import ANALYSIS_REASONS
-from tdelta.messages.cautions import CAUTIONS
+from tdelta.messages.analysis import ANALYSIS_AGAINST_TRUST, ANALYSIS_REASONS
+from tdelta.messages.cautions import AGAINST_TRUST, CAUTIONS
 from tdelta.messages.checks import DETAILS
-from tdelta.messages.imported import IMPORTED_CAUTIONS
+from tdelta.messages.imported import IMPORTED_AGAINST_TRUST, IMPORTED_CAUTIONS
 from tdelta.messages.instrument import INSTRUMENT_CAUTIONS, INSTRUMENT_REASONS
 from tdelta.messages.message import Message, Parameter
 from tdelta.messages.reasons import REASONS
@@ -19,6 +19,7 @@ class Caution(Message):
 
     __slots__ = ()
     TEMPLATES = CAUTIONS | IMPORTED_CAUTIONS | INSTRUMENT_CAUTIONS
+    AGAINST_TRUST = AGAINST_TRUST | IMPORTED_AGAINST_TRUST
 
 
 class Detail(Message):
@@ -33,6 +34,7 @@ class Reason(Message):
 
     __slots__ = ()
     TEMPLATES = REASONS | ANALYSIS_REASONS | INSTRUMENT_REASONS
+    AGAINST_TRUST = ANALYSIS_AGAINST_TRUST
 
 
 class Refusal(Message):

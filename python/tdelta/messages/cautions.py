@@ -56,13 +56,13 @@ CAUTIONS = {
         " trials cannot show what encryption costs: {remedy}"
     ),
     "caches-differ": (
-        "the cache of {condition} met {met:.1%} of the requests and that of {baseline} {baseline_met:.1%}: twins whose"
-        " caches differ are not twins, and what they cost differs by more than encryption"
+        "the cache of {condition} met {met:.1f%} of the requests and that of {baseline} {baseline_met:.1f%}: twins"
+        " whose caches differ are not twins, and what they cost differs by more than encryption"
     ),
     "slo-no-times": "--slo: no answer, since no complete block has response times of single transactions",
-    "loop-dilutes": "{share:.1%} of the measured time is tdelta's own loop, so overheads read that much too small",
+    "loop-dilutes": "{share:.1f%} of the measured time is tdelta's own loop, so overheads read that much too small",
     "late-arrivals": (
-        "{share:.0%} of the operations found every connection busy when they fell due (backlog up to {backlog:,}): the"
+        "{share:.0f%} of the operations found every connection busy when they fell due (backlog up to {backlog:,}): the"
         " rate is near what the database can do, or above it"
     ),
     "other-plan": (
@@ -75,10 +75,10 @@ CAUTIONS = {
         " response times"
     ),
     "threads-waited": (
-        "threads, the server's own or other programs', waited for a CPU during {share:.0%} of the trials' time"
+        "threads, the server's own or other programs', waited for a CPU during {share:.0f%} of the trials' time"
     ),
-    "others-waited": "other programs waited for a CPU during {share:.0%} of the trials' time",
-    "host-took-cpu": "the host took {share:.1%} of the CPU time away during trials",
+    "others-waited": "other programs waited for a CPU during {share:.0f%} of the trials' time",
+    "host-took-cpu": "the host took {share:.1f%} of the CPU time away during trials",
     "cpu-would-decide": (
         "{condition}: response time is undecided on this pressed machine, CPU time per operation is {decision}: a run"
         " with --metric {metric} would decide"
@@ -238,3 +238,36 @@ CAUTIONS = {
         " look at whole CPUs: sysctl kernel.perf_event_paranoid=0, or CAP_PERFMON"
     ),
 }
+
+AGAINST_TRUST = {
+    # what the figures are of is not what was asked
+    "calibration-unsound": "a calibration found this instrument unsound here ({fault})",
+    "conditions-barely-encrypted": "next to nothing was encrypted or decrypted on {conditions}",
+    "tables-plain-on-both": "tables are plain on both servers",
+    "baseline-encrypted-too": "{scope} is encrypted on the baseline, too",
+    "encryption-assumed": "that the encrypted server is encrypted is your word for it",
+    "settings-differ": "the servers differ in a setting that is not encryption ({difference})",
+    "one-server-of-each-kind": "one server of each kind: part of the difference may be luck and not encryption",
+    "other-plan": "{condition} runs {statement} by another query plan",
+    "caches-differ": "caches differ: {met:.1f%} hits on {condition}, {baseline_met:.1f%} on {baseline}",
+    # the instrument
+    "twins-differ": "identical {twins} twins differ by {difference} %",
+    "one-round": "one round of fresh databases: at least 3 are needed to see how much they differ by chance",
+    "few-rounds": "{rounds} rounds of fresh databases: at least 3 are needed to see how much they differ by chance",
+    "few-blocks": "{blocks} complete {blocks:block|blocks} of trials: at least {fewest} are advised",
+    "surprising-luck": "fresh databases differ by {found:.1f%} in {metric}: intervals may be too narrow",
+    "surprising-luck-calibrated": "fresh databases differ by {found:.1f%} in {metric}: intervals may be too narrow",
+    "cache-unsettled": "caches had not settled when trials began",
+    "server-lost": "a server was lost and started anew",
+    "late-arrivals": "{share:.0f%} of the operations waited for a free connection: the rate is near the limit",
+    "loop-dilutes": "{share:.1f%} of the measured time is tdelta's own loop",
+    "load-timed": "the load command runs for a time, so the faster twin does more work",
+    # the machine
+    "others-delayed-database": "a busy machine: others kept the database from a CPU for {share:.0f%} of the time",
+    "threads-waited": "a busy machine: threads waited for a CPU during {share:.0f%} of the time",
+    "others-waited": "a busy machine: other programs waited for a CPU during {share:.0f%} of the time",
+    "host-took-cpu": "the host took {share:.1f%} of the CPU time away",
+    # the workload
+    "proposed-workload": "the workload is a proposal from the schema alone, not your application's own mix",
+}
+"""Of cautions that speak against trusting an answer, in so few words that they can stand beside it; worst first."""

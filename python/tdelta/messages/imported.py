@@ -83,3 +83,19 @@ IMPORTED_CAUTIONS = {
     "readings-missing": "readings are missing or out of order: {beside} beside the longest stretch left out",
     "copy-suspected": "{file} has the same figures as {other}, under another condition: is it a copy?",
 }
+
+IMPORTED_AGAINST_TRUST = {
+    "copy-suspected": "{file} may be a copy of {other}",
+    "run-aborted": "a run was aborted",
+    "report-missing": "a run did not end, or its file is cut off",
+    "pgbench-report-missing": "a run did not end, or its file is cut off",
+    "file-cut-off": "a file is cut off",
+    "name-contradicted": "a file's name says {factor} {named}, the file itself {said}",
+    "failed-transactions": "{transactions:.0f} failed transactions",
+    "rows-failed": "{rows} rows that say they failed",
+    "sysbench-reported": "sysbench reported {said}",
+    "group-of-zeros": "response times of 0 (a clock too coarse)",
+    "ramp-up-included": "the ramp-up is in the figures",
+    "mean-with-failed": "failed transactions are in the mean",
+}
+"""Of cautions that speak against trusting an answer, in so few words that they can stand beside it; worst first."""

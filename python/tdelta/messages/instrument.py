@@ -24,7 +24,7 @@ INSTRUMENT_REASONS = {
 INSTRUMENT_CAUTIONS = {
     # calibrations
     "few-calibration-runs": (
-        "{runs} {runs:run|runs}: even without a false call, up to {false:.0%} may be called wrongly; more time"
+        "{runs} {runs:run|runs}: even without a false call, up to {false:.0f%} may be called wrongly; more time"
         " (--max-time) narrows that"
     ),
     "reads-too-much": ("reads {points:.1f} points too much (95 % interval {interval}): overheads here carry that, too"),

@@ -48,10 +48,14 @@ PLACE = "where"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A code and its parameters. Each kind of message is a subclass with its catalogue, which has the text."""
+    """A code and its parameters. Each kind of message is a subclass with its catalogue, which has the text.
+
+    ``AGAINST_TRUST`` has second, shorter templates of those that speak against trusting an answer, worst first.
+    """
 
     DERIVED = ("text",)
     TEMPLATES: ClassVar[Mapping[str, str]] = {}
+    AGAINST_TRUST: ClassVar[Mapping[str, str]] = {}
 
     code: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
@@ -77,8 +81,23 @@ class Message:
         template = self.TEMPLATES.get(self.code)
         if template is None:
             return str(self.parameters.get(TEXT, "")) if self.code == TEXT else f"{self.code} {dict(self.parameters)}"
-        text = _TEMPLATES.vformat(template, (), self.parameters)
+        text = self.formatted(template)
         return f"{self.parameters[PLACE]}: {text}" if PLACE in self.parameters else text
+
+    def formatted(self, template: str) -> str:
+        """Another template with these parameters."""
+        return _TEMPLATES.vformat(template, (), self.parameters)
+
+    @property
+    def against_trust(self) -> str | None:
+        """In few words, where it speaks against trusting an answer; None of all others."""
+        template = self.AGAINST_TRUST.get(self.code)
+        return None if template is None else self.formatted(template)
+
+    @property
+    def severity(self) -> int:
+        """Its place among those that speak against trusting an answer, from 0: the worst; all others come last."""
+        return next((at for at, code in enumerate(self.AGAINST_TRUST) if code == self.code), len(self.AGAINST_TRUST))
 
     def __str__(self) -> str:
         return self.text

@@ -131,6 +131,28 @@ class Percentile99:
 
 
 @dataclass(frozen=True, slots=True)
+class Percentile(Finding):
+    """A percentile of the mix's response times over all complete blocks, for orientation: it has no interval.
+
+    ``quantile`` is a share (0.95). The baseline are both plain twins together, as in a `TailMeasure`.
+    """
+
+    FINDING = "percentiles"
+    DERIVED = ("quotient",)
+
+    condition: Condition
+    baseline: Condition
+    quantile: float
+    baseline_ns: int
+    condition_ns: int
+
+    @property
+    def quotient(self) -> float:
+        """The condition's over the baseline's."""
+        return self.condition_ns / self.baseline_ns
+
+
+@dataclass(frozen=True, slots=True)
 class TailMeasure(Finding):
     """The tail of one condition beside its baseline, over ``blocks`` complete blocks of ``rounds`` rounds.
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from tdelta.messages import Refusal
 from tdelta.records import FINDINGS, Finding, NoiseFloor, Role, RunResult, RunSettings, ServersFacts, Verdict
+from tdelta.report.brief import against_trust, sentence
 from tdelta.report.calibrated import used_values
 from tdelta.report.command import repeat_command
 from tdelta.report.estimand import RATIO_OF_MEANS, estimand
@@ -40,6 +41,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "seed": result.settings.seed,
         "decision": result.decision.value,
         "exit_code": exit_code,
+        "sentence": sentence(result),
         "answer": answer(result),
         "subject": subject(result),
         "estimand": estimand(result),
@@ -54,6 +56,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "validity": values_of(result.validity),
         "cautions": [str(caution) for caution in result.cautions],
         "caution_codes": values_of(result.cautions),
+        "against_trust": against_trust(result),
         "counts": values_of(result.counts),
         "stopped_by": result.stopped_by,
         "interrupted": result.interrupted,

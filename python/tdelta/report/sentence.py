@@ -38,7 +38,7 @@ def floor(result: RunResult) -> str | None:
     kinds = {"A/A": [f for f in floors if f.condition is None], "B/B": [f for f in floors if f.condition is not None]}
     first, *others = (_apart(kind, found, result) for kind, found in kinds.items() if found)
     twins = ", ".join((first, *(other.replace("differed ", "", 1) for other in others)))
-    if any(_is_outside(f, result) for f in floors):
+    if any(is_outside(f, result) for f in floors):
         return f"{twins}: nothing differs between such twins, so this run measured more than encryption."
     return f"{twins}: this instrument's noise floor."
 
@@ -47,18 +47,19 @@ def _apart(kind: str, floors: list[NoiseFloor], result: RunResult) -> str:
     """``A/A twins differed by +0.2 % (…)``: up to three pairs, else the one that differed most."""
     if len(floors) <= _SPELLED_OUT:
         return f"{kind} twins differed by {' and by '.join(_floor_part(f, result) for f in floors)}"
-    outside = [f for f in floors if _is_outside(f, result)]
+    outside = [f for f in floors if is_outside(f, result)]
     most = max(outside or floors, key=lambda f: abs(f.ratio.median - 1))
     return f"{kind} twins differed most, by {_floor_part(most, result)}"
 
 
-def _is_outside(noise: NoiseFloor, result: RunResult) -> bool:
-    return not _touches_rope(noise.ratio, _rope(result.settings))
+def is_outside(noise: NoiseFloor, result: RunResult) -> bool:
+    """Whether identical twins differ by more than what the user cares about."""
+    return not _touches_rope(noise.ratio, rope_edges(result.settings))
 
 
 def limits(settings: RunSettings) -> tuple[float, ...]:
     """The quotients that primary verdicts are held against: the budget, or both edges of the ROPE."""
-    return (1 + settings.budget,) if settings.budget is not None else _rope(settings)
+    return (1 + settings.budget,) if settings.budget is not None else rope_edges(settings)
 
 
 def rope_words(settings: RunSettings) -> str:
@@ -68,7 +69,8 @@ def rope_words(settings: RunSettings) -> str:
     return f"the default ±{share(settings.rope)}"
 
 
-def _rope(settings: RunSettings) -> tuple[float, float]:
+def rope_edges(settings: RunSettings) -> tuple[float, float]:
+    """Both edges of the ROPE, quotients."""
     return 1 - settings.rope, 1 + settings.rope
 
 
@@ -77,18 +79,18 @@ def _touches_rope(estimate: Estimate, rope: tuple[float, float]) -> bool:
 
 
 def _sentences(result: RunResult) -> list[str]:
-    encrypted = [v for v in result.primary if _is_encrypted(v.condition)]
-    others = [v for v in result.primary if not _is_encrypted(v.condition)]
-    failed = _failed_checks(result)
+    encrypted = [v for v in result.primary if is_encryption(v.condition)]
+    others = [v for v in result.primary if not is_encryption(v.condition)]
+    failed = failed_checks(result)
     if failed and len({v.decision is Decision.UNSOUND for v in result.primary}) == 1:
         return [f"Unsound, so no answer: {failed}. No figure of this run says what encryption costs."]
     first = (
-        [_summary(encrypted, result)] if len(encrypted) > _SPELLED_OUT else [_sentence(v, result) for v in encrypted]
+        [_summary(encrypted, result)] if len(encrypted) > _SPELLED_OUT else [sentence_of(v, result) for v in encrypted]
     )
     earlier = earlier_version(result)
     return [
         *first,
-        *(_sentence(v, result) for v in others),
+        *(sentence_of(v, result) for v in others),
         *partings(result),
         *((earlier,) if earlier else ()),
         *_idle(result),
@@ -102,12 +104,16 @@ def _idle(result: RunResult) -> Iterator[str]:
         yield f"{caution[0].upper()}{caution[1:]}."
 
 
-def _is_encrypted(condition: Condition) -> bool:
-    """Not so: a twin that is identical or planted, and a plain one whose AES instructions are off."""
+def is_encryption(condition: Condition) -> bool:
+    """Whether a verdict on it is of what encryption costs.
+
+    Not so: a twin that is identical or planted, and a plain one whose AES instructions are off.
+    """
     return condition.role not in _NOT_ENCRYPTION and not condition.is_plain
 
 
-def _failed_checks(result: RunResult) -> str:
+def failed_checks(result: RunResult) -> str:
+    """``the check “…” failed``; empty where none that counts did."""
     named = [f"“{v.check}”" + (f" ({v.detail})" if v.detail else "") for v in result.validity if v.is_unsound]
     if not named:
         return ""
@@ -133,7 +139,8 @@ _UNSOUND: dict[str, str] = {
 _NO_ALARM = (Decision.NEGLIGIBLE, Decision.WITHIN, Decision.UNDECIDED, Decision.UNSOUND)
 
 
-def _sentence(verdict: Verdict, result: RunResult) -> str:
+def sentence_of(verdict: Verdict, result: RunResult) -> str:
+    """What one primary verdict says."""
     condition, settings = verdict.condition, result.settings
     if not verdict.baseline_value:
         return f"No answer for {condition_label(condition, settings)}: {'; '.join(map(str, verdict.reasons))}."
@@ -142,7 +149,7 @@ def _sentence(verdict: Verdict, result: RunResult) -> str:
     text = templates[kind].format(
         reads=_place(condition, settings) + reads,
         judged=_judgement(verdict, settings),
-        why=_why_undecided(verdict, settings),
+        why=why_undecided(verdict, settings),
         reason=f" ({verdict.reasons[0]})" if verdict.reasons else "",  # the first made the verdict what it is
         truth=_truth(verdict, settings),
     )
@@ -156,7 +163,7 @@ def _reads(verdict: Verdict, result: RunResult) -> tuple[str, str]:
         return "identical" if verdict.decision in _NO_ALARM else "false alarm", f"the identical twin reads {reading}"
     if condition.role is Role.PLANTED:
         return "planted", f"a planted cost of {share(condition.planted or 0.0)} reads {reading}"
-    if not _is_encrypted(condition):  # what the instructions are worth to what is not encrypted
+    if not is_encryption(condition):  # what the instructions are worth to what is not encrypted
         during = str(dict(condition.levels).get("during", NOTHING))
         if during != NOTHING:
             asked = parse_action(during)
@@ -177,7 +184,8 @@ def _judgement(verdict: Verdict, settings: RunSettings) -> str:
     }.get(verdict.decision, verdict.decision.value)
 
 
-def _why_undecided(verdict: Verdict, settings: RunSettings) -> str:
+def why_undecided(verdict: Verdict, settings: RunSettings) -> str:
+    """What keeps a verdict from being one."""
     level, ends = _hdi(verdict, settings)
     reasons = [reason.text for reason in verdict.reasons]
     more = reasons[1:]
@@ -205,7 +213,7 @@ def _threads(condition: Condition, settings: RunSettings) -> int:
 
 def _costs(verdict: Verdict, result: RunResult) -> str:
     """``costs +3.1 % response time (…), and +4.0 % CPU per operation (…)``, or how it changes them."""
-    other = _companion(verdict, result)
+    other = companion(verdict, result)
     if verdict.ratio.median >= 1:
         beside = f", and {_reading(other, result.settings, brief=True)}" if other else ""
         return f"costs {_reading(verdict, result.settings)}{beside}"
@@ -213,7 +221,8 @@ def _costs(verdict: Verdict, result: RunResult) -> str:
     return f"changes {_change(verdict, result.settings)}{beside}"
 
 
-def _companion(verdict: Verdict, result: RunResult) -> Verdict | None:
+def companion(verdict: Verdict, result: RunResult) -> Verdict | None:
+    """The verdict on CPU time that goes with one on time, or the other way round."""
     wanted = Metric.CPU_PER_OPERATION if verdict.metric is not Metric.CPU_PER_OPERATION else Metric.RESPONSE_TIME
     return next(
         (
@@ -290,7 +299,7 @@ def _count_words(decision: Decision, settings: RunSettings) -> str:
 def _floor_part(noise: NoiseFloor, result: RunResult) -> str:
     home = next((c for c in result.settings.conditions if c.stratum == noise.stratum), None)
     where = surroundings(home, result.settings) if home else ()
-    return estimate_text(noise.ratio, _rope(result.settings)) + (f" at {' and '.join(where)}" if where else "")
+    return estimate_text(noise.ratio, rope_edges(result.settings)) + (f" at {' and '.join(where)}" if where else "")
 
 
 def _no_floor(result: RunResult) -> str | None:

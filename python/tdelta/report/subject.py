@@ -26,6 +26,18 @@ def subject(result: RunResult) -> str:
     return ", ".join(_parts(result))
 
 
+def load_words(settings: RunSettings) -> str:
+    """A load in the middle of a sentence, after ``this``: ``SQLite order-entry load``, ``load on app.db (SQLite)``."""
+    own = settings.own_servers
+    product = profile(settings.engine).product.partition(",")[0] if own is None else own.baseline.product
+    command = settings.options.get("load")
+    if isinstance(command, str):
+        return f"{product} load (`{' '.join(command.split()[:_MOST_WORDS])}`)"
+    if settings.database is not None:
+        return f"load on {settings.database.file} ({product})"
+    return f"{product} {settings.workload} load"
+
+
 def _parts(result: RunResult) -> Iterator[str]:
     settings = result.settings
     yield _product(result)

@@ -1,4 +1,4 @@
-"""The answer in a terminal or a pipe: sentence, table, noise floor, checks, cautions, and how to go on.
+"""The answer in a terminal or a pipe: the sentence, what it rests on, one table, and all else where it is asked for.
 
 Text is laid out for a width and returned; colour is added only when asked for, so that what a pipe receives is what a
 terminal shows, less its colours.
@@ -7,64 +7,47 @@ terminal shows, less its colours.
 from __future__ import annotations
 
 import math
-from itertools import groupby
+from collections.abc import Sequence
 
 from rich.table import Table
 from rich.text import Text
 
 from tdelta.records import (
-    Decision,
     Estimate,
-    Metric,
     RunResult,
-    RunSettings,
     StepMeasure,
-    Verdict,
 )
+from tdelta.report.brief import Line, lines, sentence
 from tdelta.report.calibrated import used_text
 from tdelta.report.checks import MARKS, STYLES, summed_up
 from tdelta.report.command import next_command, repeat_command
-from tdelta.report.drawing import NARROWEST, draw, measured, paragraph, plain_table
-from tdelta.report.estimand import TYPICAL, estimand, parting
+from tdelta.report.drawing import NARROWEST, draw, paragraph
 from tdelta.report.findings.registry import SHOWN
 from tdelta.report.findings.servers import differing_lines
 from tdelta.report.labels import (
     condition_label,
     database_text,
-    decision_word,
-    metric_label,
-    metric_name,
     origin_text,
     own_servers_text,
-    transaction_name,
 )
 from tdelta.report.quantities import (
     MISSING,
-    amounts,
     counted,
     duration,
     estimate_text,
-    percent,
-    ratio_cells,
     share,
     small_share,
+    wrap,
 )
 from tdelta.report.sentence import answer, floor, limits
 from tdelta.report.simulated import held_text
+from tdelta.report.table import brief_table, decision_style, full_table
 
 DEFAULT_WIDTH = 100
-_TYPICAL = "  typical operation"
-_ALL = "all"
-_METRIC_ORDER = tuple(Metric)
-_STYLES = {
-    Decision.COSTLY: "bold yellow",
-    Decision.OVER: "bold red",
-    Decision.NEGLIGIBLE: "bold green",
-    Decision.WITHIN: "bold green",
-    Decision.FASTER: "bold cyan",
-    Decision.UNDECIDED: "bold magenta",
-    Decision.UNSOUND: "bold white on red",
-}
+
+_BESIDE_FROM = 70
+"""Columns from which on texts stand beside their titles."""
+
 _STOPPED_BY = {
     "precision": "ended at the aimed precision",
     "time": "ended with too little time for another round",
@@ -72,33 +55,48 @@ _STOPPED_BY = {
 }
 
 
-def decision_style(decision: Decision) -> str:
-    """How a decision that counts is set off on a terminal."""
-    return _STYLES.get(decision, "bold")
-
-
-def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False) -> str:
-    """Everything a person needs to see of one run, as text that ends in a newline.
+def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False, details: bool = False) -> str:
+    """What a person sees of one run, as text that ends in a newline.
 
     Args:
         result: the finished (or interrupted) run.
         width: columns; at least 40 are used.
         color: whether to add ANSI colours.
+        details: whether to show everything that was found below the answer.
     """
     width = max(NARROWEST, width)
-    sections = (
-        _headline(result, width),
-        _table(result, width),
-        _notes(result, width),
-        *(one.text(result, width) for one in SHOWN if one.text is not None),
-        _checks(result, width),
-        _cautions(result, width),
-        _footer(result, width),
+    sections: tuple[list[Text | Table], ...] = (
+        [*paragraph(sentence(result), width, decision_style(result.decision))],
+        brief_lines(lines(result), width),
+        full_table(result, width) if details else brief_table(result, width),
     )
+    if details:
+        sections += (
+            _in_full(result, width),
+            _notes(result, width),
+            *(one.text(result, width) for one in SHOWN if one.text is not None),
+            _checks(result, width),
+            _cautions(result, width),
+            _footer(result, width),
+        )
     return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)
 
 
-def _headline(result: RunResult, width: int) -> list[Text | Table]:
+def brief_lines(given: Sequence[Line], width: int) -> list[Text | Table]:
+    """Each line with its title before it, folded beside the titles; below them in a narrow terminal."""
+    room = max((len(line.title) for line in given), default=0) + 2
+    parts: list[Text | Table] = []
+    for line in given:
+        style = "yellow" if line.is_warning else ""
+        if width < _BESIDE_FROM:
+            parts += paragraph(f"{line.title}: {line.text}", width, style, indent="  ")
+            continue
+        for at, text in enumerate(wrap(line.text, width - room)):
+            parts.append(Text.assemble((f"{line.title if at == 0 else '':<{room}}", "dim"), (text, style)))
+    return parts
+
+
+def _in_full(result: RunResult, width: int) -> list[Text | Table]:
     noise = floor(result)
     lines: list[Text | Table] = [*paragraph(answer(result), width, decision_style(result.decision))]
     lines += paragraph(noise, width) if noise else []
@@ -106,98 +104,6 @@ def _headline(result: RunResult, width: int) -> list[Text | Table]:
     lines += paragraph(calibrated, width) if calibrated else []
     changed = f"Settings of the study that were changed: {'; '.join(result.overridden)}."
     return [*lines, *paragraph(changed, width)] if result.overridden else lines
-
-
-def _table(result: RunResult, width: int) -> list[Text | Table]:
-    if not result.verdicts:
-        return []
-    has_truth = any(v.realised is not None for v in result.verdicts)
-    table = plain_table(
-        (
-            ("", False),
-            *((name, True) for name in ("baseline", "twin", "overhead", "95 % HDI")),
-            *((("realised", True),) if has_truth else ()),
-            ("verdict", False),
-        )
-    )
-    table.columns[-1].no_wrap = True
-    is_single = len({v.condition for v in result.verdicts}) == 1
-    if is_single:
-        table.columns[0].header = condition_label(result.verdicts[0].condition, result.settings)
-    for title, rows in _grouped(result):
-        _add_group(table, title, rows, result, is_single=is_single, has_truth=has_truth)
-    note = values_note(result)
-    if measured(table) > width:
-        table.padding = (0, 1, 0, 0)
-    if len(result.verdicts) > len(result.primary):
-        metric = metric_name(result.settings.metric, result.settings)
-        note += f" Only {metric} over the mix decides; the rest is for orientation."
-    return [table, Text(), *paragraph(note, width, "dim")]
-
-
-def values_note(result: RunResult) -> str:
-    """What the two values beside an overhead are."""
-    if estimand(result) == TYPICAL:
-        return "Values are per operation: the plain twins' geometric mean, and that times the ratio."
-    return "Values are per operation: the plain twins' mean, and that times the ratio of means."
-
-
-def _grouped(result: RunResult) -> list[tuple[str, list[Verdict]]]:
-    """Primary verdicts first, then the mix by metric, then each transaction type; the order within is the design's."""
-
-    def rank(verdict: Verdict) -> tuple[bool, bool, int, str]:
-        is_part = verdict.transaction != _ALL
-        return not verdict.primary, is_part, _METRIC_ORDER.index(verdict.metric), verdict.transaction if is_part else ""
-
-    ordered = sorted(result.verdicts, key=rank)
-    return [
-        (_title(rows[0], result.settings), rows) for rows in (list(group) for _, group in groupby(ordered, key=rank))
-    ]
-
-
-def _title(verdict: Verdict, settings: RunSettings) -> str:
-    if verdict.transaction == _ALL:
-        return metric_label(verdict.metric, settings)
-    name = transaction_name(verdict.transaction)
-    return name if verdict.metric is Metric.RESPONSE_TIME else f"{name}: {metric_label(verdict.metric, settings)}"
-
-
-def _add_group(
-    table: Table, title: str, rows: list[Verdict], result: RunResult, *, is_single: bool, has_truth: bool
-) -> None:
-    if not is_single:
-        table.add_row(Text(title, style="bold" if rows[0].primary else ""))
-    for verdict in rows:
-        label = title if is_single else f"  {condition_label(verdict.condition, result.settings)}"
-        cells = _cells(verdict, result)
-        truth = (_truth(verdict),) if has_truth else ()
-        table.add_row(label, *cells, *truth, _decision(verdict), style="bold" if verdict.primary else "")
-        if verdict.primary and verdict.typical is not None and (is_single or parting(verdict, result)):
-            row = (
-                _TYPICAL,
-                "",
-                "",
-                *ratio_cells(verdict.typical, limits(result.settings)),
-                *(("",) if has_truth else ()),
-                "",
-            )
-            table.add_row(*row)
-
-
-def _cells(verdict: Verdict, result: RunResult) -> tuple[str, ...]:
-    baseline, twin = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
-    return baseline, twin, *ratio_cells(verdict.ratio, limits(result.settings))
-
-
-def _truth(verdict: Verdict) -> str:
-    return "" if verdict.realised is None else percent(verdict.realised)
-
-
-def _decision(verdict: Verdict) -> Text:
-    return Text(
-        decision_word(verdict.decision, verdict.metric),
-        style=decision_style(verdict.decision) if verdict.primary else "",
-    )
 
 
 def _notes(result: RunResult, width: int) -> list[Text | Table]:

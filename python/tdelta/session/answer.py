@@ -20,7 +20,7 @@ from tdelta.inference.pages import page_costs
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.replication import replication_measures
 from tdelta.inference.steps import step_measures
-from tdelta.inference.tails import tail_cautions, tail_measures
+from tdelta.inference.tails import percentiles, tail_cautions, tail_measures
 from tdelta.inference.temporary import temporary_data
 from tdelta.inference.traces import statement_texts, statement_traces
 from tdelta.inference.whatif import what_ifs
@@ -145,6 +145,7 @@ def assemble(
             *published_cells(plan.settings.study, plan.conditions, _fixed(plan.request)),
             *_known(checks.settings_compared()),
             *tails,
+            *percentiles(trials, plan.settings, lambda: context.store.iter_trials(context.run_id)),
             *step_measures(trials, plan.settings),
             *action_measures(trials, plan.settings),
             *backup_measures(trials, plan.settings),

@@ -65,7 +65,7 @@ def test_every_option_reaches_the_request(asked: FakeAnalysis) -> None:
 
 def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(asked: FakeAnalysis) -> None:
     called = call("analyze", "a.csv")
-    assert called.out.startswith("Encryption (tde over plain) costs +31.0 %")
+    assert called.out.startswith("Yes: tde is 31 % slower than plain")
     assert called.err == "reading: 12 MB\n"
 
 

@@ -26,7 +26,7 @@ def test_a_pipe_gets_a_hundred_columns_without_colour(monkeypatch: pytest.Monkey
     assert (output.width(), output.color()) == (100, False)
 
 
-@pytest.mark.parametrize(("columns", "width"), [("80", 80), ("300", 120)])
+@pytest.mark.parametrize(("columns", "width"), [("80", 80), ("40", 40), ("300", 200)])
 def test_the_width_asked_for_is_taken_up_to_a_limit(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     assert output.width() == width

@@ -76,7 +76,7 @@ def test_a_run_names_its_calibration_and_what_it_can_show() -> None:
         "Calibrated on 2026-11-20 (14 runs here): noise floor 0.62 %, as far apart as identical twins were read."
         " Smallest visible overhead: +3.2 % in 5 min, +2.6 % in 20 min, +2.4 % in 60 min."
     )
-    assert " ".join(render(s.calibrated(), 100).split()).count(" ".join(text.split())) == 1
+    assert " ".join(render(s.calibrated(), 100, details=True).split()).count(" ".join(text.split())) == 1
 
 
 def changed(**changes: object) -> RunResult:

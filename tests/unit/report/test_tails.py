@@ -41,7 +41,7 @@ def test_a_row_has_both_sides_their_quotient_and_its_interval() -> None:
 
 
 def test_every_missing_interval_is_explained_below_the_table() -> None:
-    text = render(s.with_tails(), 100)
+    text = render(s.with_tails(), 100, details=True)
     assert "aes-256, browse products: longer than 20 ms: none on the condition nor on the plain twins" in text
     assert "too few for an interval" in text
 
@@ -105,11 +105,11 @@ def test_bad_trials_of_one_round_say_that_luck_is_assumed() -> None:
 
 def test_types_are_left_to_the_page_where_several_conditions_are_judged() -> None:
     result = s.with_tails()
-    assert "browse products: longer" in render(result, 100)
+    assert "browse products: longer" in render(result, 100, details=True)
     second = replace(result.primary[0], condition=s.condition("aes-128"))
     several = replace(result, verdicts=(*result.verdicts, second))
-    assert "browse products: longer" not in render(several, 100)
-    assert "longer than 20 ms" in render(several, 100)
+    assert "browse products: longer" not in render(several, 100, details=True)
+    assert "longer than 20 ms" in render(several, 100, details=True)
 
 
 def test_a_run_without_tails_shows_none() -> None:

@@ -66,7 +66,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunResult]:
 
 
 def test_it_is_in_the_text_on_the_page_and_in_the_document(found: RunResult) -> None:
-    assert "twice the overhead is 0.062" in terminal(found)
+    assert "twice the overhead is 0.062" in terminal(found, details=True)
     drawn = page(compose(RunData(found, 0.0)))
     assert "Twice as much" in drawn
     assert "Twice the overhead is 0.062." in drawn
@@ -85,7 +85,7 @@ def test_it_is_stored_and_read_again(found: RunResult) -> None:
 
 def test_a_run_without_it_shows_nothing_of_it(found: RunResult) -> None:
     without = s.costly()
-    assert "twice the overhead" not in terminal(without)
+    assert "twice the overhead" not in terminal(without, details=True)
     assert all(section.name != "doubled" for section in compose(RunData(without, 0.0)).sections)
     assert found.of(Doubled)
     assert document(without, 0)["doubled"] == []

@@ -198,6 +198,8 @@ REQUESTS = {
     "marker-too-short": "expected at least {least} bytes, found {found}: shorter ones occur by chance",
     "not-files": "{target}: expected a file or a folder, found a device, a pipe or a socket",
     "calibration-not-of-run": "no calibration can be of this run",
+    "manner-with-format": "--format has a form of its own: expected without --details and --quiet",
+    "one-manner": "--quiet prints the sentence alone: expected without --details and --json, found {found}",
     "force-without-output": "--force: expected with --output, found without",
     "one-run-expected": "expected one RUN, found {found}; --compare sets runs side by side",
     "two-formats": "expected --json or --format {found}, found both; --format json is --json",

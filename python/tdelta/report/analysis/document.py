@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tdelta.records import AnalysisResult, Comparison
+from tdelta.report.analysis.brief import against_trust, sentence
 from tdelta.report.analysis.sentence import answer
 from tdelta.report.values import record_values, values_of
 
@@ -16,10 +17,11 @@ def analysis_document(result: AnalysisResult, exit_code: int) -> dict[str, objec
         result: what was compared.
         exit_code: what the command ends with.
     """
-    head = {"schema": ANALYSIS_SCHEMA, "exit_code": exit_code, "answer": answer(result)}
+    head = {"schema": ANALYSIS_SCHEMA, "exit_code": exit_code, "sentence": sentence(result), "answer": answer(result)}
     texts = {
         "cautions": list(map(str, result.cautions)),
         "caution_codes": values_of(result.cautions),
+        "against_trust": against_trust(result),
         "left_out": list(map(str, result.left_out)),
         "left_out_codes": values_of(result.left_out),
     }

@@ -56,7 +56,7 @@ def headline(result: AnalysisResult) -> str:
         only = judged[0]
         if only.ratio is None:
             return f"Undecided, no replication: {_short(only, result)} {metric_words(only.metric)}"
-        if _is_lone(only):
+        if is_lone(only):
             return f"Undecided, one run a condition: {_short(only, result)} {metric_words(only.metric)}"
         return f"{only.decision.value.capitalize()}: {_short(only, result)} {metric_words(only.metric)}"
     counts = Counter(c.decision for c in judged)
@@ -117,7 +117,7 @@ def _under(name: str, result: AnalysisResult, bounds: tuple[float, ...]) -> list
 def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
     if comparison.ratio is None:
         text = _unreplicated(comparison, result)
-    elif _is_lone(comparison):
+    elif is_lone(comparison):
         text = _lone(comparison, result)
     else:
         text = _estimated(comparison, result)
@@ -125,7 +125,7 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
     return text[0].upper() + text[1:] if begins in _OWN_WORDS else text
 
 
-def _is_lone(comparison: Comparison) -> bool:
+def is_lone(comparison: Comparison) -> bool:
     """Whether each condition has one run, and nobody stated what runs differ by."""
     is_single = comparison.baseline.runs == comparison.condition.runs == 1
     return is_single and comparison.scatter.run_sd is None and comparison.decision is Decision.UNDECIDED
@@ -154,7 +154,7 @@ def _estimated(comparison: Comparison, result: AnalysisResult) -> str:
     clause = f"{_place(comparison, result)}{subject(comparison, result)} {_costs(comparison, result, 'costs')}"
     match comparison.decision:
         case Decision.UNDECIDED:
-            return f"undecided: {clause}: {_why_undecided(comparison, result)}."
+            return f"undecided: {clause}: {why_undecided(comparison, result)}."
         case Decision.UNSOUND:
             first = f" ({comparison.reasons[0]})" if comparison.reasons else ""
             return f"unsound, so no answer: {clause}, not to be relied on{first}."
@@ -191,7 +191,8 @@ def hdi_words(comparison: Comparison, result: AnalysisResult) -> str:
     return f"{level} % HDI of these two runs {hdi_text(ratio, ends, bounds)}; {wider} if, as you state, {name}"
 
 
-def _why_undecided(comparison: Comparison, result: AnalysisResult) -> str:
+def why_undecided(comparison: Comparison, result: AnalysisResult) -> str:
+    """What keeps a comparison from being decided."""
     if comparison.undecided_because:
         return "; ".join(map(str, comparison.undecided_because))
     estimate = deciding(comparison) or _known(comparison)
@@ -214,7 +215,7 @@ def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
     alone = sum(c.ratio is None for c in judged)
     many = "All" if alone == len(judged) else str(alone)
     bare = f" {many} have one figure a condition: no replication, so a quotient and no interval." if alone else ""
-    lone = sum(_is_lone(c) for c in judged if c.ratio is not None)
+    lone = sum(is_lone(c) for c in judged if c.ratio is not None)
     single = f" {'All' if lone == len(judged) else lone} have one run a condition." if lone else ""
     named = listed(metrics)
     what = f"reads {ends} {named}" if alone + lone == len(judged) else f"changes {named} by {ends}"

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision
+from tdelta.report.analysis.brief import brief_table, lines, sentence
 from tdelta.report.analysis.plots import picture_lines
 from tdelta.report.analysis.sentence import answer, design_lines, prior_lines
 from tdelta.report.analysis.tails import tail_lines
@@ -26,7 +27,8 @@ from tdelta.report.analysis.words import (
 )
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, hdi_text, printable
-from tdelta.report.terminal import DEFAULT_WIDTH, decision_style
+from tdelta.report.table import decision_style
+from tdelta.report.terminal import DEFAULT_WIDTH, brief_lines
 
 PICTURES_SHOWN = 2
 """More pictures than these are a page's work."""
@@ -44,30 +46,48 @@ def analysis_text(
     width: int = DEFAULT_WIDTH,
     *,
     color: bool = False,
+    details: bool = False,
+    command: str = "",
     page: str | None = None,
 ) -> str:
-    """Everything a person needs to see, as text that ends in a newline.
+    """What a person sees, as text that ends in a newline.
 
     Args:
         result: what was compared.
         pictures: the curves of those comparisons that have a posterior, in the order of the result.
         width: columns; at least 40 are used.
         color: whether to add ANSI colours.
+        details: whether to show everything that was found below the answer.
+        command: the command line that gave the answer.
         page: the HTML page that was written, if one was.
     """
     width = max(NARROWEST, width)
-    sections = (
-        paragraph(answer(result), width, decision_style(result.decision)),
-        _listed("What this design can bear", design_lines(result), width),
-        _table(result, width),
-        _priors(result, width),
-        tail_lines(result, width),
-        _pictures(result, pictures, width),
-        _listed("Cautions", list(map(str, result.cautions)), width, "yellow"),
-        _listed("Left out", list(map(str, result.left_out)), width, "dim"),
-        _footer(result, width, page),
+    sections: tuple[list[Text | Table], ...] = (
+        [*paragraph(sentence(result), width, decision_style(result.decision))],
+        brief_lines(lines(result, command), width) if result.comparisons or details else [],
+        _table(result, width) if details else brief_table(result, width),
+    )
+    if details:
+        sections += (
+            [*paragraph(answer(result), width, decision_style(result.decision))],
+            _listed("What this design can bear", design_lines(result), width),
+            _priors(result, width),
+            tail_lines(result, width),
+            _pictures(result, pictures, width),
+            _listed("Cautions", list(map(str, result.cautions)), width, "yellow"),
+        )
+    is_told = details or not result.comparisons
+    sections += (
+        _listed("Left out", list(map(str, result.left_out)), width, "dim") if is_told else _left_out(result, width),
+        _footer(result, width, page, is_full=is_told),
     )
     return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)
+
+
+def _left_out(result: AnalysisResult, width: int) -> list[Text | Table]:
+    """That there is something that was not compared."""
+    number = len(result.left_out)
+    return [*paragraph(f"Left out: {counted(number, 'item')} (--details).", width, "dim")] if number else []
 
 
 def _listed(title: str, lines: Sequence[str], width: int, style: str = "") -> list[Text | Table]:
@@ -220,13 +240,14 @@ def picture_title(picture: ComparisonPicture, result: AnalysisResult) -> str:
     return f"{metric_words(picture.metric)}, {words}"
 
 
-def _footer(result: AnalysisResult, width: int, page: str | None) -> list[Text | Table]:
+def _footer(result: AnalysisResult, width: int, page: str | None, *, is_full: bool) -> list[Text | Table]:
     files = ", ".join(f"{counted(number, 'file')} of {name}" for name, number in result.formats.items())
     lines = (
         *((f"read: {files}",) if files else ()),
         *((f"source: {printable(result.source)}",) if result.source else ()),
     )
-    footer: list[Text | Table] = [text for line in lines for text in paragraph(line, width, "dim", indent=_INDENT)]
+    shown = lines if is_full else ()
+    footer: list[Text | Table] = [text for line in shown for text in paragraph(line, width, "dim", indent=_INDENT)]
     if page:  # in one piece, to be copied
         footer.append(Text(f"HTML page: {page}", "dim", no_wrap=True, overflow="ignore"))
     return footer

@@ -28,7 +28,7 @@ from tdelta.report.page.rows import UNRELIABLE, is_unsound, limits_of, verdict_r
 from tdelta.report.page.wording import bounds_of, decided, has_data, label, limit_words, median_text
 from tdelta.report.quantities import amounts, estimate_text, hdi_text, small_share
 from tdelta.report.sentence import rope_words
-from tdelta.report.terminal import values_note
+from tdelta.report.table import values_note
 
 _ALL = "all"
 _TOLERANCE = 2e-3

@@ -73,7 +73,7 @@ def test_the_terminal_shows_so_many_rows_and_tells_of_the_others() -> None:
     found = s.one_tail()
     (only,) = found.comparisons
     many = replace(found, comparisons=tuple(replace(only, transaction=f"step {n}") for n in range(10)))
-    text = analysis_text(many, width=100)
+    text = analysis_text(many, width=100, details=True)
     part = text[text.index("tails") :]
     assert "step 7" in part
     assert "step 8" not in part

@@ -14,14 +14,15 @@ from tdelta.report.analysis.words import label
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
     found = s.SAMPLES[name]()
-    assert max(map(len, analysis_text(found, s.pictures(found), width).splitlines())) <= width
+    for details in (False, True):
+        assert max(map(len, analysis_text(found, s.pictures(found), width, details=details).splitlines())) <= width
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)
 def test_the_answer_comes_first_and_colours_only_when_asked_for(name: str) -> None:
     found = s.SAMPLES[name]()
-    plain = analysis_text(found, s.pictures(found))
-    coloured = analysis_text(found, s.pictures(found), color=True)
+    plain = analysis_text(found, s.pictures(found), details=True)
+    coloured = analysis_text(found, s.pictures(found), color=True, details=True)
     assert "\x1b" not in plain
     assert "\x1b[" in coloured
     bare = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
@@ -31,30 +32,30 @@ def test_the_answer_comes_first_and_colours_only_when_asked_for(name: str) -> No
 @pytest.mark.parametrize("name", s.SAMPLES)
 def test_every_comparison_has_a_row(name: str) -> None:
     found = s.SAMPLES[name]()
-    lines = [line.strip() for line in analysis_text(found, width=120).splitlines()]
+    lines = [line.strip() for line in analysis_text(found, width=120, details=True).splitlines()]
     for comparison in found.comparisons:
         assert any(line.startswith(label(comparison, found)) for line in lines)
 
 
-def test_what_the_design_can_bear_stands_before_the_table() -> None:
-    text = analysis_text(s.one_run())
-    assert text.index("What this design can bear") < text.index("overhead")
+def test_what_the_design_can_bear_stands_below_the_table() -> None:
+    text = analysis_text(s.one_run(), details=True)
+    assert text.index("overhead") < text.index("What this design can bear")
     assert "87 %" in text
 
 
 def test_a_table_without_posteriors_has_no_column_of_intervals() -> None:
-    assert "95 % HDI" not in analysis_text(s.sweep())
-    assert "published" in analysis_text(s.sweep())
-    assert "published" not in analysis_text(s.one_run())
+    assert "95 % HDI" not in analysis_text(s.sweep(), details=True)
+    assert "published" in analysis_text(s.sweep(), details=True)
+    assert "published" not in analysis_text(s.one_run(), details=True)
 
 
 def test_a_bare_quotient_reads_undecided_no_replication() -> None:
-    assert analysis_text(s.sweep()).count("undecided: no replication") == 4
+    assert analysis_text(s.sweep(), details=True).count("undecided: no replication") == 4
 
 
 def test_only_the_first_pictures_are_drawn_and_the_others_are_told_of() -> None:
     found = s.transactions()
-    text = analysis_text(found, s.pictures(found))
+    text = analysis_text(found, s.pictures(found), details=True)
     assert text.count("mean of plain") == 2
     assert "1 more picture" in text
 
@@ -72,4 +73,4 @@ def test_names_of_strangers_cannot_move_the_cursor() -> None:
 
 def test_the_page_that_was_written_is_named() -> None:
     assert "HTML page: out.html" in analysis_text(s.one_run(), page="out.html")
-    assert "HTML page" not in analysis_text(s.one_run())
+    assert "HTML page" not in analysis_text(s.one_run(), details=True)

@@ -1,0 +1,312 @@
+"""The answer in a few lines: yes or no and how much, what speaks against it, what was measured, how sure, what next.
+
+For people who know neither this tool nor its statistics. Everything else that a run found is asked for by
+``--details``. Worded by what was decided and never by more, as the sentences of `tdelta.report.sentence` are, which
+have every figure and stand on the page and in the JSON.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
+from tdelta.inference.simulated import FEWEST_ROUNDS
+from tdelta.messages import Caution
+from tdelta.messages.checks import IN_FORCE
+from tdelta.records import Decision, Metric, NoiseFloor, Role, RunResult, RunSettings, Validity, Verdict
+from tdelta.report.command import next_command, run_command
+from tdelta.report.effect import Effect, cipher_name, effect_of, makes
+from tdelta.report.labels import compared_words, condition_label, metric_name, surroundings
+from tdelta.report.quantities import counted, duration, share
+from tdelta.report.sentence import (
+    companion,
+    failed_checks,
+    is_encryption,
+    is_outside,
+    limits,
+    rope_edges,
+    sentence_of,
+    why_undecided,
+)
+from tdelta.report.subject import load_words, subject
+
+MOST_CAUTIONS = 4
+"""More than these are counted."""
+
+NO_ROUND = "No answer: the run ended before its first round was complete."
+
+_SPELLED_OUT = 3
+_ENOUGH_SECONDS = 600
+"""The default length of a run, which is three rounds and more of most engines."""
+
+_FEW_BLOCKS, _FEW_ROUNDS = "few-blocks", frozenset({"one-round", "few-rounds"})
+"""Few blocks go without saying where rounds are few."""
+
+_LEADS = {Decision.COSTLY: "Yes", Decision.NEGLIGIBLE: "No", Decision.OVER: "Yes", Decision.WITHIN: "No"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the answer: what it is of, and its text. ``is_warning``: it speaks against trusting the answer."""
+
+    title: str
+    text: str
+    is_warning: bool = False
+
+
+def sentence(result: RunResult) -> str:
+    """Yes or no, and how much: all that ``--quiet`` prints."""
+    text = " ".join(_sentences(result)) or NO_ROUND
+    return f"Interrupted before the end. {text}" if result.interrupted else text
+
+
+def lines(result: RunResult) -> list[Line]:
+    """What stands below the sentence, what speaks against trusting it first."""
+    return [
+        *_cautions(result),
+        Line("Measured", f"{subject(result)}; {_made(result)}"),
+        *_certainty(result),
+        *_cpu(result),
+        *_noise(result),
+        Line("Next", "; ".join(_next(result))),
+    ]
+
+
+def _sentences(result: RunResult) -> Iterator[str]:
+    encrypted = [v for v in result.primary if is_encryption(v.condition)]
+    failed = failed_checks(result)
+    if failed and all(v.decision is Decision.UNSOUND for v in result.primary):
+        yield f"No answer: {failed}, so no figure of this run says what encryption costs."
+        return
+    if encrypted and is_whole_run(result.barely_encrypted, result.settings):
+        yield f"No answer: {idle_cipher_caution(result.barely_encrypted, result.settings).text}."
+        return
+    if len(encrypted) > _SPELLED_OUT:
+        yield _summary(encrypted, result)
+    else:
+        load = f"this {load_words(result.settings)}"
+        for at, verdict in enumerate(encrypted):
+            yield _encrypted(verdict, result, load if at == 0 else "it")
+    for verdict in result.primary:
+        if not is_encryption(verdict.condition):
+            yield sentence_of(verdict, result)
+
+
+def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
+    """The sentence of one encrypted condition; ``load`` is what it encrypts."""
+    settings = result.settings
+    if not verdict.baseline_value:
+        return sentence_of(verdict, result)
+    who, effect = _who(verdict, result), _effect(verdict, settings)
+    what = metric_name(verdict.metric, settings)
+    match verdict.decision:
+        case Decision.COSTLY:
+            text = f"Yes: {who} makes {load} {makes(verdict.metric, effect)}"
+        case Decision.NEGLIGIBLE:
+            limit = f"within the limit of ±{share(settings.rope)}"
+            text = f"No: {who} makes no difference that matters to {load}: {what} {effect.signed()}, {limit}"
+        case Decision.FASTER:
+            odd = "though encryption adds work, so look for another difference between the twins"
+            text = f"No: {who} makes {load} {makes(verdict.metric, effect)}, {odd}"
+        case Decision.OVER:
+            over = f"over the budget of {share(settings.budget or 0.0)}"
+            text = f"Yes, {over}: {who} makes {load} {makes(verdict.metric, effect)}"
+        case Decision.WITHIN:
+            within = f"within the budget of {share(settings.budget or 0.0)}"
+            text = f"No: {who} stays {within} on {load}: {what} {effect.signed()}"
+        case Decision.UNDECIDED:
+            text = f"Undecided: {_undecided(verdict, effect, who, load, what)}"
+        case _:
+            reason = f" ({verdict.reasons[0]})" if verdict.reasons else ""
+            text = f"No answer: what {who} costs {load} is not to be relied on{reason}"
+    return f"{text}."
+
+
+def _undecided(verdict: Verdict, effect: Effect, who: str, load: str, what: str) -> str:
+    if verdict.metric not in (Metric.RESPONSE_TIME, Metric.TIME_WITH_CHECKPOINT):
+        return f"{who} changes {what} of {load} by {effect.signed()}"
+    best = "take the same time" if effect.amount().startswith("0.0 ") else effect.slower().partition(" (")[0]
+    return f"with {who}, {load} is {effect.reach()} (best estimate: {best})"
+
+
+def _summary(verdicts: list[Verdict], result: RunResult) -> str:
+    """One sentence for many conditions: in how many yes, and from where to where."""
+    settings = result.settings
+    counts = Counter(verdict.decision for verdict in verdicts)
+    least, most = (pick(verdicts, key=lambda v: v.ratio.median) for pick in (min, max))
+    ends = " to ".join(
+        f"{_effect(v, settings).signed().partition(' (')[0]} ({cipher_name(condition_label(v.condition, settings))})"
+        for v in (least, most)
+    )
+    what = metric_name(settings.metric, settings)
+    text = f"encryption changes {what} of this {load_words(settings)} by {ends}"
+    words = ", ".join(f"{number} {decision.value}" for decision, number in counts.most_common())
+    return f"{lead(counts)}: {text}. Of {len(verdicts)} encrypted conditions: {words}."
+
+
+def lead(counts: Counter[Decision]) -> str:
+    """Yes or no over many decisions: ``Yes, in 3 of 4 conditions``."""
+    yes = counts[Decision.COSTLY] + counts[Decision.OVER]
+    if yes:
+        return "Yes" if yes == counts.total() else f"Yes, in {yes} of {counts.total()} conditions"
+    decided = {_LEADS.get(decision) for decision in counts}
+    return "No" if decided == {"No"} else "Undecided"
+
+
+def _who(verdict: Verdict, result: RunResult) -> str:
+    """What makes the load slower, and where: ``at 16 threads, AES-256``."""
+    settings = result.settings
+    where = surroundings(verdict.condition, settings)
+    place = f"at {' and '.join(where)}, " if where else ""
+    if settings.own_servers is not None:
+        return f"{place}your encrypted server"
+    asked = cipher_name(compared_words(verdict.condition))
+    in_force = result.ciphers_in_force.get(str(verdict.condition.level("cipher")))
+    return f"{place}{asked}" + (f" (in force: {in_force})" if in_force else "")
+
+
+def _effect(verdict: Verdict, settings: RunSettings) -> Effect:
+    return effect_of(verdict.ratio, limits(settings), is_gate=settings.budget is not None)
+
+
+def against_trust(result: RunResult) -> list[str]:
+    """What speaks against trusting the answer: checks that failed and do not end it, then cautions, worst first."""
+    other = [f"{cipher} was asked for, the figures are of {found}" for cipher, found in result.ciphers_in_force.items()]
+    failed = [f"{check.check}: no, {check.detail}" for check in result.validity if _is_told(check, result)]
+    cautions = sorted((c for c in result.cautions if _is_of_answer(c, result)), key=lambda c: c.severity)
+    codes = {caution.code for caution in cautions}
+    said = [c.against_trust for c in cautions if not (c.code == _FEW_BLOCKS and codes & _FEW_ROUNDS)]
+    return list(dict.fromkeys([*map(cipher_name, other), *failed, *(text for text in said if text)]))
+
+
+def _is_told(check: Validity, result: RunResult) -> bool:
+    """Whether a check failed, and neither ended the answer nor is another cipher, which has words of its own."""
+    has_words = check.code == IN_FORCE and bool(result.ciphers_in_force)
+    return check.failed and not check.is_unsound and not has_words
+
+
+def _is_of_answer(caution: Caution, result: RunResult) -> bool:
+    """Not so: what was found of a metric that does not decide."""
+    return caution.parameters.get("metric", result.settings.metric.value) == result.settings.metric.value
+
+
+def _cautions(result: RunResult) -> Iterator[Line]:
+    found = against_trust(result)
+    if not found:
+        return
+    more = len(found) - MOST_CAUTIONS
+    rest = f"; and {more} more with --details" if more > 0 else ""
+    yield Line("Caution", "; ".join(found[:MOST_CAUTIONS]) + rest, is_warning=True)
+
+
+def _made(result: RunResult) -> str:
+    made = result.counts
+    return (
+        f"{counted(made.rounds, 'round')} of fresh databases, {counted(made.blocks, 'block')},"
+        f" {counted(made.trials, 'trial')} in {duration(made.elapsed_seconds)}"
+    )
+
+
+def _has_answer(result: RunResult) -> bool:
+    """Whether figures say what encryption costs."""
+    is_idle = is_whole_run(result.barely_encrypted, result.settings)
+    return not is_idle and any(v.decision is not Decision.UNSOUND for v in result.primary)
+
+
+def _certainty(result: RunResult) -> Iterator[Line]:
+    """What the interval is, and on which side of the limit it lies."""
+    settings, level = result.settings, 95 if result.settings.budget is None else 99
+    judged = [v for v in result.primary if v.baseline_value and v.decision is not Decision.UNSOUND]
+    if not _has_answer(result) or not any(is_encryption(v.condition) for v in judged):
+        return
+    if len(judged) > 1:
+        limit = _limit(settings)
+        yield Line(
+            "How sure", f"each verdict has its {level} % interval in the table, and needs all of it clear of {limit}"
+        )
+        return
+    verdict = judged[0]
+    if verdict.decision is Decision.UNDECIDED:
+        yield Line("How sure", _undecided_words(why_undecided(verdict, settings)))
+        return
+    where = {
+        Decision.COSTLY: "all of it above",
+        Decision.OVER: "all of it above",
+        Decision.FASTER: "all of it below",
+    }.get(verdict.decision, "all of it within")
+    span = _effect(verdict, settings).signed_span()
+    yield Line("How sure", f"{level} % sure that it is {span}, {where} {_limit(settings)}")
+
+
+def _undecided_words(why: str) -> str:
+    return f"not enough for yes or no: {why.replace(' % HDI', ' % interval')}"
+
+
+def _limit(settings: RunSettings) -> str:
+    if settings.budget is not None:
+        return f"the budget of {share(settings.budget)}"
+    whose = "your limit" if settings.rope_is_given else "the default limit"
+    return f"{whose} of ±{share(settings.rope)} (--rope)"
+
+
+def _cpu(result: RunResult) -> Iterator[Line]:
+    """The other cost of the same operations, where it is known: of the least and the most of several conditions."""
+    settings = result.settings
+    encrypted = [v for v in result.primary if is_encryption(v.condition)]
+    found = [other for v in encrypted if (other := companion(v, result)) is not None and other.baseline_value]
+    if not found or not _has_answer(result):
+        return
+    title = "CPU" if found[0].metric is Metric.CPU_PER_OPERATION else "Time"
+    what = metric_name(found[0].metric, settings).replace("CPU per", "CPU time per")
+    if len(found) == 1:
+        effect = effect_of(found[0].ratio, rope_edges(settings))
+        words = effect.more(what) if title == "CPU" else effect.slower()
+        yield Line(title, words)
+        return
+    least, most = (pick(found, key=lambda v: v.ratio.median) for pick in (min, max))
+    ends = " to ".join(effect_of(v.ratio, ()).signed().partition(" (")[0] for v in (least, most))
+    yield Line(title, f"{ends} {what}")
+
+
+def _noise(result: RunResult) -> Iterator[Line]:
+    """What identical twins read where there is nothing to see."""
+    floors = [f for f in result.noise_floor if f.metric is result.settings.metric]
+    if not floors:
+        if not any(v.condition.role is Role.IDENTICAL for v in result.primary):
+            yield Line("Noise floor", "not known: no second plain database ran beside the first (A/A twin)")
+        return
+    parts: list[str] = []
+    for is_plain, kind in ((True, "plain"), (False, "encrypted")):
+        some = [f for f in floors if (f.condition is None) is is_plain]
+        if some:
+            parts.append(_apart(some, kind, result, is_first=not parts))
+    text = ", ".join(parts)
+    if any(is_outside(f, result) for f in floors):
+        text += "; nothing differs between these, so this run measured more than encryption"
+    yield Line("Noise floor", text)
+
+
+def _apart(floors: list[NoiseFloor], kind: str, result: RunResult, *, is_first: bool) -> str:
+    widest = max(floors, key=lambda f: abs(f.ratio.median - 1))
+    most = "at most " if len(floors) > 1 else ""
+    differed = f"copies differed by {most}" if is_first else f"by {most}"
+    return f"two {kind} {differed}{effect_of(widest.ratio, rope_edges(result.settings)).signed()}"
+
+
+def _next(result: RunResult) -> Iterator[str]:
+    """What to do with this answer, one command; then the one that shows all figures."""
+    settings = result.settings
+    seconds = settings.options.get("max_seconds")
+    is_short = isinstance(seconds, int | float) and seconds < _ENOUGH_SECONDS
+    if result.interrupted:
+        yield f"{next_command('run --resume', settings)} (go on)"
+    elif result.decision is not Decision.UNDECIDED or settings.own_servers is not None:
+        yield f"{next_command('report', settings)} (HTML page)"
+    elif result.counts.rounds < FEWEST_ROUNDS and is_short:
+        longer = {**settings.options, "max_seconds": float(_ENOUGH_SECONDS)}
+        yield f"{run_command(longer)} (measure longer)"
+    else:
+        yield f"{next_command('plan', settings)} (how long would decide)"
+    yield next_command("show", settings, "--details")
