@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tdelta.cli.output import show_result, width
+from tdelta.cli.output import Manner, answer_options, show_result, width
 
 if TYPE_CHECKING:
     from tdelta.records import RunResult
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 @click.command("open")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
-def opening(file: Path, store: Path | None, as_json: bool) -> int:
+@answer_options
+def opening(file: Path, store: Path | None, manner: Manner) -> int:
     """Put the run of a pack (FILE, written by `tdelta pack`) into the store, and show its answer.
 
     Nothing in FILE is executed, and what no run can have is refused. The run keeps its id; `last` never means it.
@@ -36,7 +36,7 @@ def opening(file: Path, store: Path | None, as_json: bool) -> int:
             adopt(own, opened, run_id)
             place = own.path
         click.echo(f"run {run_id} is in {place}: tdelta report {run_id}", err=True)
-        return show_result(result, as_json=as_json)
+        return show_result(result, manner)
 
 
 def _read_all(store: Store, result: RunResult) -> None:
@@ -52,6 +52,6 @@ def _read_all(store: Store, result: RunResult) -> None:
 
     run_id = result.settings.run_id
     to_json(document(result, 0))
-    render(result, width(), color=False)
+    render(result, width(), details=True)
     render_page(compose(gather(store, run_id)))
     write_csv(store, run_id, StringIO())

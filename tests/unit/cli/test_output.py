@@ -61,3 +61,14 @@ def test_an_answer_to_a_terminal_that_has_been_closed_is_an_interruption(
         code = guarded(lambda: output.write("the answer"))
         output.silence(terminal)
     assert (code, capsys.readouterr().err) == (130, "error: interrupted\n")
+
+
+class Latin(io.StringIO):
+    encoding = "latin-1"
+
+
+def test_signs_are_ascii_where_the_output_is_not_utf_8(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Latin()
+    monkeypatch.setattr("sys.stdout", stream)
+    output.write("−0.3 … +1.1 %, 3 × 4 µs")
+    assert stream.getvalue() == "-0.3 ... +1.1 %, 3 x 4 us"

@@ -15,6 +15,7 @@ from tdelta.cli.main import cli, guarded
 from tdelta.cli.output import silence
 from tdelta.records import Measurement, Trial
 from tdelta.store import Store
+from tdelta_texts import has_no_answer
 
 from .calling import call
 
@@ -115,3 +116,22 @@ def test_a_pack_whose_page_cannot_be_made_is_not_put_into_the_store(store: Path,
     done = call("open", str(pack), "--store", str(other), "--json")
     assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "pack-damaged-by")
     assert not other.exists()
+
+
+def test_quiet_prints_the_sentence_alone_and_keeps_the_exit_code(store: Path) -> None:
+    done = call("show", "--quiet", "--store", str(store))
+    document = json.loads(call("show", "--json", "--store", str(store)).out)
+    assert (done.code, done.out) == (3, f"{document['sentence']}\n")
+
+
+def test_details_print_what_the_answer_leaves_out(store: Path) -> None:
+    brief, full = (call("show", *words, "--store", str(store)).out for words in ((), ("--details",)))
+    assert "repeat:    tdelta run" not in brief
+    assert "repeat:    tdelta run" in full
+    assert full.startswith(brief.split("\n\n")[0])
+
+
+@pytest.mark.parametrize("other", ["--details", "--json"])
+def test_quiet_goes_alone(store: Path, other: str) -> None:
+    done = call("show", "--quiet", other, "--store", str(store))
+    assert (done.code, has_no_answer(done.out)) == (2, True)

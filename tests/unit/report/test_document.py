@@ -31,7 +31,7 @@ _FREE_FORM |= {"traces.headings", "traces.statements[].condition", "traces.state
 _FREE_FORM |= {"profiles[].condition.condition", "profiles[].baseline.condition"}
 _FREE_FORM |= {"ledger[].condition", "ledger[].baseline", "what_if[].condition", "what_if[].cells[].condition"}
 _FREE_FORM |= {"settings.options", "machine", "versions", "servers[].condition", "published[].condition"}
-_FREE_FORM |= {"stalls[].condition", "noise_floor[].condition"}
+_FREE_FORM |= {"stalls[].condition", "noise_floor[].condition", "percentiles[].condition", "percentiles[].baseline"}
 _FREE_FORM |= {
     f"{at}[].parameters" for at in ("verdicts[].reason_codes", "validity[].details", "caution_codes", "refusals")
 }

@@ -74,7 +74,7 @@ def test_the_terminal_shows_so_many_rows_and_tells_of_the_others() -> None:
     (only,) = found.comparisons
     many = replace(found, comparisons=tuple(replace(only, transaction=f"step {n}") for n in range(10)))
     text = analysis_text(many, width=100, details=True)
-    part = text[text.index("tails") :]
+    part = text[text.index("\ntails") :]
     assert "step 7" in part
     assert "step 8" not in part
     assert "2 more tails: --output page.html and --json have them." in text

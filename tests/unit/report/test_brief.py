@@ -1,0 +1,119 @@
+"""The ten lines: what they say of a decision, what stands against it, and how much room they take."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+import tdelta_samples as s
+
+from tdelta.messages import Caution
+from tdelta.messages.cautions import AGAINST_TRUST
+from tdelta.messages.message import fields_of
+from tdelta.records import Decision, RunResult
+from tdelta.report.brief import against_trust, lines, sentence
+from tdelta.report.effect import Effect
+from tdelta.report.table import throughputs
+from tdelta.report.terminal import render
+
+MOST_LINES = 24
+
+
+@pytest.mark.parametrize("name", s.SAMPLES)
+def test_every_answer_has_room_in_a_terminal(name: str) -> None:
+    assert render(s.SAMPLES[name](), 100).count("\n") <= MOST_LINES
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("costly", "Yes: "),
+        ("negligible", "No: "),
+        ("undecided", "Undecided: "),
+        ("over_budget", "Yes, over the budget of "),
+        ("unsound", "No answer: "),
+        ("other_cipher", "No answer: "),
+        ("factorial", "Yes: "),
+        ("sweep", "Yes, in 2 of 4 conditions: "),
+        ("interrupted", "Interrupted before the end. Undecided: "),
+    ],
+)
+def test_yes_or_no_comes_first(name: str, begins: str) -> None:
+    assert sentence(s.SAMPLES[name]()).startswith(begins)
+
+
+def test_a_run_without_a_verdict_has_no_answer() -> None:
+    empty = replace(s.costly(), verdicts=(), decision=Decision.UNDECIDED)
+    assert sentence(empty).startswith("No answer")
+    assert "No answer" in render(empty, 100)
+
+
+def test_throughput_stands_in_the_table_as_the_other_side_of_response_time() -> None:
+    result = s.costly()
+    plain, encrypted = throughputs(result.primary[0], result) or (0.0, 0.0)
+    assert encrypted / plain == pytest.approx(1 / result.primary[0].ratio.median)
+    (row,) = [line for line in render(result, 100).splitlines() if line.startswith("throughput")]
+    assert "−3.0 %" in row
+
+
+@pytest.mark.parametrize("name", ["costly", "with_tails"])
+@pytest.mark.parametrize("details", [False, True])
+def test_percentiles_stand_in_the_table_where_a_run_has_them(name: str, details: bool) -> None:
+    result = s.SAMPLES[name]()
+    found = [line.split()[0] for line in render(result, 100, details=details).splitlines() if re.match(r"p9\d ", line)]
+    assert [one for one in found if one in ("p95", "p99")][:2] == (["p95", "p99"] if name == "costly" else found[:2])
+
+
+def cautioned(*codes: str) -> RunResult:
+    given = {code: dict.fromkeys(fields_of(AGAINST_TRUST[code]), 0.5) for code in codes}
+    cautions = [Caution.of(code, **parameters) for code, parameters in given.items()]
+    return replace(s.costly(), cautions=tuple(cautions))
+
+
+@pytest.mark.parametrize("code", AGAINST_TRUST)
+def test_every_caution_that_speaks_against_an_answer_has_its_words(code: str) -> None:
+    run = cautioned(code) if "metric" not in fields_of(AGAINST_TRUST[code]) else None
+    if run is not None:
+        (words,) = against_trust(run)
+        assert words
+        assert "{" not in words
+
+
+def test_the_worst_caution_comes_first_and_what_is_no_such_caution_is_left_out() -> None:
+    run = cautioned("others-waited", "few-blocks", "calibration-unsound")
+    found = against_trust(replace(run, cautions=(*run.cautions, Caution.of("sysbench-histogram"))))
+    assert ["calibration" in found[0], "blocks" in found[1], "busy" in found[2], len(found)] == [True, True, True, 3]
+    assert lines(run)[0].is_warning
+
+
+def test_few_blocks_go_without_saying_where_rounds_are_few() -> None:
+    assert len(against_trust(cautioned("few-rounds", "few-blocks"))) == 1
+
+
+def test_a_caution_of_a_metric_that_does_not_decide_is_left_out() -> None:
+    own = Caution.of("surprising-luck", metric="response_time", found=0.03, expected=0.01)
+    other = Caution.of("surprising-luck", metric="cpu_per_operation", found=0.03, expected=0.01)
+    assert len(against_trust(replace(s.costly(), cautions=(own, other)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("median", "ends", "slower", "reach"),
+    [
+        (1.36, (1.32, 1.40), "36 % slower (32 to 40 %)", "32 to 40 % slower"),
+        (1.031, (1.024, 1.038), "3.1 % slower (2.4 to 3.8 %)", "2.4 to 3.8 % slower"),
+        (0.95, (0.93, 0.97), "5.0 % faster (3.0 to 7.0 %)", "3.0 to 7.0 % faster"),
+        (1.004, (0.997, 1.011), "0.4 % slower (−0.3 to +1.1 %)", "between 0.3 % faster and 1.1 % slower"),
+        (5.7, (5.2, 6.1), "take 5.7 times as long (5.2 to 6.1 times)", "5.2 to 6.1 times as long"),
+    ],
+)
+def test_an_effect_is_worded_by_its_direction(
+    median: float, ends: tuple[float, float], slower: str, reach: str
+) -> None:
+    effect = Effect(median, ends, (0.98, 1.02))
+    assert (effect.slower(), effect.reach()) == (slower, reach)
+
+
+def test_figures_keep_their_side_of_a_limit() -> None:
+    assert "2.04" in Effect(1.0304, (1.0204, 1.0404), (0.98, 1.02)).slower()
+    assert "20.4" in Effect(1.26, (1.204, 1.31), (1.2,)).slower()
