@@ -142,7 +142,8 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
         {"schema": str},
         {
             "studies": [
-                dict.fromkeys(("name", "title", "published"), str) | {"runs": bool, "note": str, "tables": _TEXTS}
+                dict.fromkeys(("name", "title", "published"), str)
+                | {"runs": bool, "command": str, "note": str, "tables": _TEXTS}
             ]
         },
     ),

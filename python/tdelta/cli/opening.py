@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tdelta.cli.help import Command, store_option
 from tdelta.cli.output import Manner, answer_options, show_result, width
 
 if TYPE_CHECKING:
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from tdelta.store import Store
 
 
-@click.command("open")
+@click.command("open", cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
+@store_option
 @answer_options
 def opening(file: Path, store: Path | None, manner: Manner) -> int:
     """Put the run of a pack (FILE, written by `tdelta pack`) into the store, and show its answer.

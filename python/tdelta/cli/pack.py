@@ -6,14 +6,15 @@ from pathlib import Path
 
 import click
 
+from tdelta.cli.help import Command, store_option
 from tdelta.cli.output import write
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", default="last")
 @click.option("--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [./RUN.tdelta]")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a pack.")
-@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps the results.")
+@store_option
 def pack(run: str, output: Path | None, force: bool, store: Path | None) -> None:
     """Write RUN (an id, the beginning of one, a label, or `last`) with all its trials to one file.
 
