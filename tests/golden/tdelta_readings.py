@@ -76,4 +76,20 @@ def nothing() -> tuple[tuple[FileReading, ...], tuple[Marker, ...]]:
     return (), ()
 
 
-READINGS = {made.__name__: made for made in (one_of_each, absent, without_marker, nothing)}
+def server() -> tuple[tuple[FileReading, ...], tuple[Marker, ...]]:
+    """A server's data directory, its tables encrypted."""
+    name = "InnoDB tablespace, 226 of 227 sampled pages encrypted; its first page is plain by design"
+    tablespace = Header(name, Meaning.ENCRYPTED)
+    low = ("1 of 1 blocks hold little information a byte",)
+    readings = (
+        reading("mysql/user.frm", ReadState.PLAIN, low, blocks(4096, low=1)),
+        reading("notes.txt", ReadState.PLAIN, ("97% of it is printable text",), blocks(4096, low=1)),
+        reading(
+            "ib_logfile0", ReadState.MIXED, ("5 of 1,044 blocks look random",), blocks(4096, random=5, between=1_039)
+        ),
+        reading("shop/orders.ibd", ReadState.ENCRYPTED, (f"header: {name}",), blocks(4096, random=904), tablespace),
+    )
+    return readings, ()
+
+
+READINGS = {made.__name__: made for made in (one_of_each, absent, without_marker, nothing, server)}

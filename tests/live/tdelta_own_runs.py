@@ -189,7 +189,7 @@ class OwnRuns(KilledRuns):
         assert "--baseline" in repeat
         for file in answered.place.base.rglob("*"):
             assert not file.is_file() or PASSWORD.encode() not in file.read_bytes()
-        shown = " ".join(answered.place.tdelta("show").out.split())
+        shown = " ".join(answered.place.tdelta("show", "--details").out.split())
         assert answered.document["settings"]["own_servers"]["servers"][0]["where"] in shown
         assert f"servers of yours: {self.product}" in shown
 

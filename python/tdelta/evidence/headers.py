@@ -150,7 +150,8 @@ def _innodb(head: bytes, read: Read, size_bytes: int) -> Header | None:
     if plain:
         return Header(f"InnoDB tablespace with {plain} plain of {len(kinds)} sampled pages", Meaning.PLAIN)
     if encrypted:
-        return Header(f"InnoDB tablespace, {encrypted} of {len(kinds)} sampled pages encrypted", Meaning.ENCRYPTED)
+        sampled = f"{encrypted} of {len(kinds)} sampled pages encrypted"
+        return Header(f"InnoDB tablespace, {sampled}; its first page is plain by design", Meaning.ENCRYPTED)
     return Header("InnoDB tablespace without rows", Meaning.NEUTRAL)
 
 

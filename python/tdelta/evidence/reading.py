@@ -40,6 +40,7 @@ class ReadState(StrEnum):
     """What can be said of a file: see docs/evidence.md."""
 
     PLAIN = "plain"
+    ENCRYPTED = "encrypted"
     LOOKS_RANDOM = "looks random"
     MIXED = "mixed"
     EMPTY = "empty"
@@ -111,8 +112,7 @@ class FileReading:
     @property
     def says_something(self) -> bool:
         """Whether anything can be said of it without a marker."""
-        is_hidden = self.header is not None and self.header.meaning is Meaning.ENCRYPTED
-        return is_hidden or self.state in (ReadState.PLAIN, ReadState.LOOKS_RANDOM)
+        return self.state in (ReadState.PLAIN, ReadState.ENCRYPTED, ReadState.LOOKS_RANDOM)
 
 
 def parse_markers(texts: Sequence[str]) -> tuple[Marker, ...]:
@@ -263,6 +263,8 @@ def _judge(
     if statistics.zero_bytes == size_bytes:
         return ReadState.EMPTY, ("zeros only" if size_bytes else "no bytes",)
     told = (f"header: {header.name}",) if header else ()
+    if header is not None and header.meaning is Meaning.ENCRYPTED:
+        return ReadState.ENCRYPTED, told
     if not kinds.judged:
         return ReadState.MIXED, (*told, f"{size_bytes:,} bytes are too few to judge")
     spread = f"{kinds.random:,} of {kinds.judged:,} blocks look random"

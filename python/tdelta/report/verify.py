@@ -12,6 +12,8 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.engines.files import class_of
+from tdelta.evidence.classes import FileClass
 from tdelta.evidence.reading import BlockKinds, FileReading, Marker, ReadState
 from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import EvidenceState, FileEvidence, RunResult, Validity
@@ -25,8 +27,10 @@ VERIFY_SCHEMA = "tdelta.verify/1"
 ANSWERED, UNDECIDED, UNSOUND = 0, 3, 4
 
 _SHOWN = 40
-_ORDER = (ReadState.PLAIN, ReadState.MIXED, ReadState.LOOKS_RANDOM, ReadState.EMPTY)
-_STYLES = {ReadState.PLAIN: "bold red", ReadState.LOOKS_RANDOM: "green"}
+_ORDER = (ReadState.PLAIN, ReadState.MIXED, ReadState.LOOKS_RANDOM, ReadState.ENCRYPTED, ReadState.EMPTY)
+_STYLES = {ReadState.PLAIN: "bold red", ReadState.ENCRYPTED: "green", ReadState.LOOKS_RANDOM: "green"}
+_LAST = (FileClass.OTHER, FileClass.LOGS, FileClass.DICTIONARY)
+"""Classes of which no rows of the user's are known; all others come before them."""
 _COMPRESSED = (
     "Bytes that look random are encrypted or compressed: they cannot tell which, nor by which cipher, nor whether the"
     " key is safe."
@@ -61,8 +65,8 @@ def readings_text(
 ) -> str:
     """The files, plain ones first, and what is shown by them."""
     if not readings:
-        return draw(paragraph(_summary(readings), width, "bold"), width, color=color)
-    ordered = sorted(readings, key=lambda reading: (_ORDER.index(reading.state), reading.path))
+        return draw(paragraph(_summary(readings, target), width, "bold"), width, color=color)
+    ordered = sorted(readings, key=lambda reading: _rank(reading, target))
     table = plain_table(
         (("file", False), ("bytes", True), ("state", False), ("bits a byte", True), ("what was seen", False))
     )
@@ -70,7 +74,7 @@ def readings_text(
         state = Text(reading.state.value, style=_STYLES.get(reading.state, ""))
         size, bits = amounts((reading.size_bytes,), "bytes")[0], _bits(reading.statistics.by_block[0])
         table.add_row(_name(reading.path, target), size, state, bits, "; ".join(reading.reasons))
-    parts: list[Text | Table] = [*paragraph(_summary(readings), width, "bold"), Text(), table]
+    parts: list[Text | Table] = [*paragraph(_summary(readings, target), width, "bold"), Text(), table]
     if len(ordered) > _SHOWN:
         parts += paragraph(f"… and {counted(len(ordered) - _SHOWN, 'more file')}: --json lists them all", width, "dim")
     sentences = [text for limit in limits(readings, markers) for text in paragraph(f"- {limit}", width, indent="  ")]
@@ -111,7 +115,7 @@ def readings_document(
         "exit_code": exit_code,
         "path": str(target),
         "run_id": None,
-        "answer": _summary(readings),
+        "answer": _summary(readings, target),
         "markers": [
             {"text": one.text, "searched": [{"encoding": name, "hex": data.hex()} for name, data in one.needles]}
             for one in markers
@@ -143,18 +147,36 @@ def _checks(result: RunResult) -> tuple[Validity, ...]:
     return tuple(check for check in result.validity if check.code in (NO_MARKER, FINDS))
 
 
-def _summary(readings: Sequence[FileReading]) -> str:
+def _rank(reading: FileReading, target: Path) -> tuple[bool, int, int, Path]:
+    """Where a marker was found; then files with rows and logs of writes, other ones, an engine's catalogue last."""
+    found = _class(reading.path, target)
+    weight = _LAST.index(found) + 1 if found in _LAST else 0
+    return not reading.markers, weight, _ORDER.index(reading.state), reading.path
+
+
+def _class(path: Path, target: Path) -> FileClass:
+    """By its path below the target; where that says nothing, with the target's own name, which may be a schema's."""
+    if path == target:
+        return class_of(path.name)
+    below = path.relative_to(target).as_posix()
+    found = class_of(below)
+    return class_of(f"{target.name}/{below}") if found is FileClass.OTHER else found
+
+
+def _summary(readings: Sequence[FileReading], target: Path) -> str:
     if not readings:
         return "There is no regular file to read, so nothing is said."
-    counts = [(state, sum(reading.state is state for reading in readings)) for state in _ORDER]
-    told = ", ".join(f"{number:,} {_words(state)}" for state, number in counts if number)
+    counts = [(state, [one for one in readings if one.state is state]) for state in _ORDER]
+    told = ", ".join(f"{len(found):,} {_words(state, found, target)}" for state, found in counts if found)
     return f"{counted(len(readings), 'file')}: {told}."
 
 
-def _words(state: ReadState) -> str:
+def _words(state: ReadState, found: Sequence[FileReading], target: Path) -> str:
     match state:
         case ReadState.PLAIN:
-            return "plain (readable without a key)"
+            catalogue = sum(_class(one.path, target) is FileClass.DICTIONARY for one in found)
+            of_engine = f"; {catalogue:,} of them an engine's own catalogue" if catalogue else ""
+            return f"plain (readable without a key{of_engine})"
         case ReadState.LOOKS_RANDOM:
             return "looking random (encrypted or compressed)"
         case _:

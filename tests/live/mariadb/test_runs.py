@@ -70,6 +70,9 @@ class TestMariadbRuns(ServerRuns):
         assert document["decision"] != "unsound"
         assert "encryption (asked for aes-256, in force AES-128-CBC)" in document["answer"]
         assert "cannot show what encryption costs" in document["answer"]
+        shown = loaded[0].tdelta("show").out
+        assert "AES-256 was asked for, the figures are of AES-128-CBC" in " ".join(shown.split())
+        assert len(shown.splitlines()) <= 30
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -225,7 +225,10 @@ def test_a_planted_cost_is_realised_and_recorded(place: Place) -> None:
 def test_the_terminal_shows_a_sentence_first_and_progress_goes_to_standard_error(place: Place) -> None:
     ran = place.tdelta("run", *SMALL, *POINTS)
     assert ran.code in ANSWERED
-    assert "aes-256" in " ".join(ran.out.split("\n\n")[0].splitlines())
+    assert "AES-256" in ran.out.split("\n\n")[0]
+    assert len(ran.out.splitlines()) <= 24
+    (percentile,) = [line for line in ran.out.splitlines() if line.startswith("p95 ")]
+    assert len(percentile.split()) >= 5
     assert "load: none" in ran.err
     assert "after round 2" in ran.err
     again = place.tdelta("show")

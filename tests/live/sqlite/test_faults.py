@@ -192,4 +192,4 @@ def test_an_answer_that_cannot_be_written_is_told_and_stays_in_the_store(place: 
     process = place.start("run", *SMALL, "--no-aa-twin", program=program)
     assert_refused(ended(place, process), "standard output cannot be written", "No space left on device")
     assert place.query("SELECT status FROM runs") == [("done",)]
-    assert "aes-256" in place.tdelta("show").out
+    assert "AES-256" in place.tdelta("show").out

@@ -51,7 +51,7 @@ def test_the_database_the_kernel_and_tdeltas_own_loop_are_on_both_sides(profile:
 
 def test_what_was_sampled_is_shown_again_and_counts_for_no_verdict(profile: Any) -> None:
     place, document, found = profile
-    shown = place.tdelta("show", document["run_id"])
+    shown = place.tdelta("show", document["run_id"], "--details")
     assert "CPU profile of aes-256" in shown.out
     assert "aesEncryptCBC" in shown.out
     with sqlite3.connect(place.store) as db:

@@ -90,7 +90,7 @@ def test_a_header_that_stands_before_either_leaves_it_to_the_bytes(tmp_path: Pat
 def test_a_database_that_says_it_is_encrypted_says_something_though_its_front_is_clear(tmp_path: Path) -> None:
     head = (noise(8) + b"DUCK" + (64).to_bytes(8, "little") + (1).to_bytes(8, "little")).ljust(12_288, b"\0")
     reading = read(tmp_path / "file", head + noise(8192))
-    assert (reading.state, reading.says_something) == (ReadState.MIXED, True)
+    assert (reading.state, reading.says_something) == (ReadState.ENCRYPTED, True)
 
 
 def test_shared_memory_of_sqlite_is_no_plaintext(tmp_path: Path) -> None:
