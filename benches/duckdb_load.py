@@ -24,9 +24,9 @@ from typing import Any
 
 from tdelta.driver import LoadJob, TwinFolder, Worker
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
-from tdelta.engines.duckdb.rows import GeneratedRows
 from tdelta.engines.duckdb.twins import LOADING_MIB, PROGRAM
 from tdelta.engines.registry import dialects
+from tdelta.engines.shared.generated_rows import GeneratedRows
 from tdelta.workloads import load
 
 SEED = 20_26
@@ -119,7 +119,7 @@ def main() -> None:
     arguments = parser.parse_args()
     job = job_of(arguments.rows)
     with tempfile.TemporaryDirectory(dir=arguments.dir) as base, TwinFolder(Path(base), "bench") as folder:
-        rows = GeneratedRows(folder, job)
+        rows = GeneratedRows(folder, job, DuckdbEngine.product)
         generated = generate(rows, job, arguments.rows)
         loaded = load_into(folder.file("twin"), rows, job, arguments.rows, arguments)
     peak = max(generated["peak_rss_bytes"], loaded["peak_rss_bytes"])

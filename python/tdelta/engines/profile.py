@@ -96,7 +96,7 @@ class Profile:
     name: str
     product: str
     dialect: Dialect
-    takes: frozenset[Takes] = frozenset({Takes.INSTANCES})
+    takes: frozenset[Takes] = frozenset({Takes.INSTANCES, Takes.CACHE})
     defaults: Mapping[str, Any] = field(default_factory=dict)
     is_server: bool = False
     client_factors: tuple[str, ...] = ()

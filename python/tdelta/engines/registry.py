@@ -22,6 +22,7 @@ ENGINES: dict[str, str] = {
     "postgres": "tdelta.engines.postgres",
     "duckdb": "tdelta.engines.duckdb",
     "turso": "tdelta.engines.turso",
+    "clickhouse": "tdelta.engines.clickhouse",
     "oracle": "tdelta.engines.oracle",
     "sqlserver": "tdelta.engines.sqlserver",
 }

@@ -15,7 +15,11 @@ class Takes(Enum):
     LIBRARY = "for SQLite"
     SLICES = "for twins within the worker's own process"
     SERVER = "for servers that tdelta starts"
+<<<<<<< HEAD
     PAGE_COMPRESSION = "for MariaDB and MySQL, whose servers compress pages"
+=======
+    CACHE = "for engines whose cache can be limited"
+>>>>>>> f1c5fb27 (ClickHouse: within a process, on an encrypted disk; generated rows of analytic engines in one place)
     SCOPE = "for engines that encrypt some kinds of files and not others"
     SESSION_MEMORY = "for engines whose sorts and joins have memory of their own"
     ENCRYPTED_FOLDER = "for servers that cannot encrypt by themselves"
@@ -23,7 +27,7 @@ class Takes(Enum):
     OWN_SERVERS = "for servers of your own (--baseline and --encrypted)"
 
 
-SERVER_TAKES = frozenset({Takes.INSTANCES, Takes.SERVER, Takes.TRACES, Takes.SCOPE, Takes.SESSION_MEMORY})
+SERVER_TAKES = frozenset({Takes.INSTANCES, Takes.CACHE, Takes.SERVER, Takes.TRACES, Takes.SCOPE, Takes.SESSION_MEMORY})
 """What private servers take."""
 
 SERVER_DEFAULTS: Mapping[str, Any] = MappingProxyType(

@@ -112,6 +112,10 @@ CAUTIONS = {
         "{product} has one limit of memory for cached blocks and queries: {memory_mib} MiB of it are not counted as"
         " --cache, and may hold data all the same; --cold reads from the disk"
     ),
+    "cache-of-system": (
+        "{product} reads through the system's page cache, which nothing limits: on a machine with room, data that were"
+        " read once stay in memory"
+    ),
     "software-aes": (
         "{library} is {product}'s software AES, which it calls unsafe to write with: a level to compare, not to use"
     ),

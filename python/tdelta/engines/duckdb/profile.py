@@ -12,7 +12,7 @@ PROFILE = Profile(
     name="duckdb",
     product="DuckDB",
     dialect=Dialect("duckdb", "duckdb", bytes_literal="unhex('{}')"),
-    takes=frozenset({Takes.INSTANCES, Takes.TRACES, Takes.SCOPE, Takes.SESSION_MEMORY}),
+    takes=frozenset({Takes.INSTANCES, Takes.CACHE, Takes.TRACES, Takes.SCOPE, Takes.SESSION_MEMORY}),
     headings={  # blocks that it has in memory are not counted
         "physical": (("asked_read_bytes",), "bytes asked of the system to read (rchar)"),
         "current": (("asked_written_bytes",), "bytes asked of the system to write (wchar)"),

@@ -25,8 +25,8 @@ from tdelta.engines.duckdb.actions import ACTIONS
 from tdelta.engines.duckdb.engine import CATALOG, DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.exposure import DuckdbExposure, spilled
 from tdelta.engines.duckdb.pricing import ask_block_prices
-from tdelta.engines.duckdb.rows import GeneratedRows
 from tdelta.engines.duckdb.site import PROGRAM, DuckdbSite
+from tdelta.engines.shared.generated_rows import GeneratedRows
 from tdelta.engines.shared.rewriting import markers_of
 from tdelta.errors import Defect, StorageFault
 from tdelta.evidence import FileClass, Found, TwinFile, search
@@ -231,7 +231,7 @@ class DuckdbTwins(WholeTrials):
         self._engine = engine
         self._folder = folder
         self._job = job
-        self._rows = GeneratedRows(folder, job)
+        self._rows = GeneratedRows(folder, job, engine.product)
         self._keys: dict[str, str] = {}
         self._loads: dict[str, _Load] = {}
         self._expected: Checksums = {}

@@ -18,7 +18,7 @@ from tdelta.engines.duckdb.client import STYLE, load_twin
 from tdelta.engines.duckdb.database import Connection, Database, reading_sql, taken
 from tdelta.engines.duckdb.engine import quoted
 from tdelta.engines.duckdb.proof import page_costs
-from tdelta.engines.duckdb.rows import write_files
+from tdelta.engines.shared.generated_rows import write_files
 from tdelta.measure.usage import spent
 
 PROGRAM = "tdelta.engines.duckdb.worker"

@@ -12,7 +12,7 @@ PROFILE = Profile(
     name="turso",
     product="Turso",
     dialect=Dialect("turso", "sqlite", has_types=False),
-    takes=frozenset({Takes.INSTANCES, Takes.TRACES}),
+    takes=frozenset({Takes.INSTANCES, Takes.CACHE, Takes.TRACES}),
     headings={  # it counts no pages
         "physical": (("asked_read_bytes",), "bytes asked of the system to read (rchar)"),
         "current": (("asked_written_bytes",), "bytes asked of the system to write (wchar)"),

@@ -275,7 +275,7 @@ class TwinOptions:
         CacheSize(),
         "Page cache or buffer pool: a share of the data, or a size such as 4GB.",
         0.10,
-        takes=Takes.INSTANCES,
+        takes=Takes.CACHE,
         decides_trial=True,
         group=Group.EXPERIMENT,
     )

@@ -1,4 +1,4 @@
-"""The files that DuckDB's twins are filled from: every value of every law, in order, and what a full disk says."""
+"""The files that analytic engines are filled from: every value of every law, in order, and what a full disk says."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import pytest
 from tdelta import _native
 from tdelta.driver import LoadJob, TwinFolder, Worker
 from tdelta.engines.duckdb.engine import quoted
-from tdelta.engines.duckdb.rows import GeneratedRows, write_files
 from tdelta.engines.duckdb.twins import PROGRAM
 from tdelta.engines.duckdb.worker import Host
+from tdelta.engines.shared.generated_rows import GeneratedRows, write_files
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.errors import StorageFault, TdeltaError
@@ -151,7 +151,7 @@ def test_a_worker_tells_a_full_disk_as_one() -> None:
 
 def test_a_runs_rows_are_written_by_a_worker_and_removed(tmp_path: Path) -> None:
     with TwinFolder(tmp_path, "r1") as folder, Worker(program=PROGRAM) as worker:
-        rows = GeneratedRows(folder, job_of(PLAN))
+        rows = GeneratedRows(folder, job_of(PLAN), "DuckDB")
         files = rows.write(worker)
         assert files == rows.files()
         assert Path(files["every law"]).read_bytes().count(b"\n") >= ROWS
@@ -161,7 +161,7 @@ def test_a_runs_rows_are_written_by_a_worker_and_removed(tmp_path: Path) -> None
 
 def test_a_worker_that_cannot_write_is_a_fault_of_the_storage(tmp_path: Path) -> None:
     with TwinFolder(tmp_path, "r1") as folder, Worker(program=PROGRAM) as worker:
-        rows = GeneratedRows(folder, job_of(PLAN))
+        rows = GeneratedRows(folder, job_of(PLAN), "DuckDB")
         files = dict.fromkeys(rows.files(), "/dev/full")
         rows.files = lambda: files  # type: ignore[method-assign]
         with pytest.raises(StorageFault, match="No space left"):
@@ -170,7 +170,7 @@ def test_a_worker_that_cannot_write_is_a_fault_of_the_storage(tmp_path: Path) ->
 
 def test_rows_that_duckdb_does_not_find_in_the_files_are_told(tmp_path: Path) -> None:
     with TwinFolder(tmp_path, "r1") as folder:
-        rows = GeneratedRows(folder, job_of(PLAN))
+        rows = GeneratedRows(folder, job_of(PLAN), "DuckDB")
         found = {"few": (2, ""), "every law": (ROWS, ""), "none": (0, "")}
         rows.check(found)
         with pytest.raises(TdeltaError, match="every law: expected 5,000 generated rows, found 4,999"):

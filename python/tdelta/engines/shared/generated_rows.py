@@ -1,8 +1,8 @@
-"""The generated rows on their way into DuckDB: files that every kind of twin is filled from, made once.
+"""The generated rows on their way into an analytic engine: files that every kind of twin is filled from, made once.
 
-The native row generator writes each table as values separated by commas, which DuckDB reads fast, in parallel and in
-order. It streams: what is in memory does not grow with the table, and what is on disk are the files. They are gone
-before anything is measured, unless loads are what is measured.
+The native row generator writes each table as values separated by commas, which such an engine reads fast, in parallel
+and in order. It streams: what is in memory does not grow with the table, and what is on disk are the files. They are
+gone before anything is measured, unless loads are what is measured.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ _SECONDS = 24 * 3600.0
 
 
 class GeneratedRows:
-    """The files of a run's rows, in a folder of their own within the run's."""
+    """The files of a run's rows, in a folder of their own within the run's; ``product`` is who reads them."""
 
-    def __init__(self, folder: TwinFolder, job: LoadJob) -> None:
+    def __init__(self, folder: TwinFolder, job: LoadJob, product: str) -> None:
         self._job = job
+        self._product = product
         self.path = folder.path / "rows"
 
     def write(self, worker: Worker) -> dict[str, str]:
@@ -45,7 +46,7 @@ class GeneratedRows:
         return {table: str(self.path / f"{number}.csv") for number, (table, _) in enumerate(self._job.tables)}
 
     def check(self, found: Checksums) -> None:
-        """See that DuckDB finds as many rows in the files as the generator was to make.
+        """See that the engine finds as many rows in the files as the generator was to make.
 
         Raises:
             TdeltaError: it does not.
@@ -54,7 +55,7 @@ class GeneratedRows:
         for table in planned:
             rows, name = found[table["name"]][0], table["name"]
             if rows != table["rows"]:
-                raise Defect(f"{name}: expected {table['rows']:,} generated rows, found {rows:,} by DuckDB")
+                raise Defect(f"{name}: expected {table['rows']:,} generated rows, found {rows:,} by {self._product}")
 
     def remove(self) -> None:
         """Remove all of it."""

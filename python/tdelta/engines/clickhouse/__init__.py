@@ -1,0 +1,1 @@
+"""ClickHouse within a process (chDB): analytic, on an encrypted disk. Only its worker imports it."""

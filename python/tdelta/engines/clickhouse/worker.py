@@ -1,0 +1,137 @@
+"""What runs in a worker process of ClickHouse: one twin, with its driver under the load loop.
+
+Started as ``python -m tdelta.engines.clickhouse.worker PARENT_PID``; how it is spoken to, `tdelta.driver.orders` says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tdelta.driver.dbapi import ClientError, explained, loop_cost
+from tdelta.driver.hosting import TwinHost
+from tdelta.driver.orders import Order, serve
+from tdelta.engines.clickhouse.database import STYLE, Database, definition, reading_sql
+from tdelta.engines.clickhouse.engine import quoted
+from tdelta.engines.clickhouse.proof import page_costs
+from tdelta.engines.shared.generated_rows import write_files
+from tdelta.measure.usage import spent
+
+PROGRAM = "tdelta.engines.clickhouse.worker"
+
+
+class ClickhouseHost(TwinHost):
+    """The state of one worker: its database and, of the load's connections, its twin."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._database: Database | None = None
+
+    def refused(self, error: Exception) -> list[str] | None:
+        """What ClickHouse said, or the system of a file, as well."""
+        return list(explained(error)[:2]) if isinstance(error, (ClientError, OSError)) else super().refused(error)
+
+    def do_write_rows(self, order: Order) -> Order:
+        """Make the rows of every table and write them into a file that ClickHouse reads. Says how large these are."""
+        return dict(write_files(order["plan"], order["seed"], order["files"]))
+
+    def do_open(self, order: Order) -> Order:
+        """Open (or make) the twin, with so many connections for the load."""
+        self.do_close({})
+        self._database = Database(order["options"])
+        if connections := order.get("connections", 0):
+            self.twin = self._database.load_twin(connections)
+        return {"library": f"ClickHouse {self._database.text('SELECT version()')}"}
+
+    def do_digest(self, order: Order) -> Order:
+        """Rows and checksum of the files of rows, before any table has them; empty tables say which types to read."""
+        database, sums = self._open(), {}
+        database.run(*map(definition, order["tables_sql"]))
+        for table, columns in order["tables"]:
+            of_bytes = order["hexadecimal"].get(table, ())
+            source = reading_sql(order["files"][table], columns, database.types(table), of_bytes)
+            sums[table] = database.digest(f"({source})", columns)
+        return sums
+
+    def do_load(self, order: Order) -> Order:
+        """Make the tables and fill them out of their files."""
+        self._open().run(*map(definition, order["tables_sql"]))
+        self._open().fill(order)
+        return {}
+
+    def do_facts(self, order: Order) -> Order:
+        """The first value of each query, by name."""
+        return {name: self._open().text(sql) for name, sql in order["queries"].items()}
+
+    def do_cipher(self, _order: Order) -> Order:
+        """What ClickHouse says of the disk's encryption."""
+        return dict(self._open().cipher())
+
+    def do_checksums(self, order: Order) -> Order:
+        """Row counts and order-independent checksums of tables."""
+        return {table: self._open().digest(quoted(table), columns) for table, columns in order["tables"]}
+
+    def do_trial(self, order: Order) -> Order:
+        """Run one trial; in a cold one nothing of the twin is in any cache before each operation."""
+        return super().do_trial({**order, "trial": order["trial"] | {"cold": order.get("is_cold", False)}})
+
+    def do_step(self, order: Order) -> Order:
+        """Make all rows anew out of their files, or rebuild what there is by some statements; says what that took."""
+        database = self._open()
+
+        def step() -> None:
+            if order["load"] is not None:
+                self.do_load(order["load"])
+            database.run(*order["statements"])
+
+        database.run(*(f"{sql} SYNC" for sql in order["before"]))
+        return {**spent(step), "files": database.file_sizes()}
+
+    def do_loop_cost(self, order: Order) -> Order:
+        """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
+        return loop_cost({**STYLE, "parameters": "named"}, "clickhouse", order, Unconnected)  # what sqlglot can read
+
+    def do_run(self, order: Order) -> Order:
+        """Run statements."""
+        self._open().run(*order["statements"])
+        return {}
+
+    def do_prove(self, _order: Order) -> Order:
+        """Time a page cipher."""
+        return page_costs(self._open())
+
+    def do_close(self, order: Order) -> Order:
+        """Close the twin."""
+        super().do_close(order)
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+        return {}
+
+    def _open(self) -> Database:
+        if self._database is None:
+            raise ValueError("no twin is open")
+        return self._database
+
+
+class Unconnected:
+    """A cursor that does nothing, with transactions that end by methods."""
+
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+        self.connection = self
+        self.execute, self.fetchall = cursor.execute, cursor.fetchall
+
+    @property
+    def description(self) -> Any:
+        """The columns of the last statement."""
+        return self._cursor.description
+
+    def commit(self) -> None:
+        """Nothing."""
+
+    def rollback(self) -> None:
+        """Nothing."""
+
+
+if __name__ == "__main__":
+    serve(ClickhouseHost())

@@ -1,0 +1,51 @@
+"""What goes wrong with ClickHouse's encryption is seen, and no key is shown or written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdelta.driver import Worker
+from tdelta.engines.clickhouse.engine import ClickhouseEngine, ClickhouseSettings, header
+from tdelta.engines.clickhouse.twins import PROGRAM
+from tdelta.errors import TdeltaError
+
+KEY = "5e" * 32
+SETTINGS = ClickhouseSettings("aes-256-ctr", threads=1, engine_threads=1)
+MADE = ("CREATE TABLE t (a Int64) ENGINE = MergeTree ORDER BY a", "INSERT INTO t SELECT number FROM numbers(1000)")
+
+
+def test_a_key_is_on_no_disk_and_another_one_reads_nothing(tmp_path: Path) -> None:
+    options, engine = ClickhouseEngine().options(tmp_path, SETTINGS, KEY), ClickhouseEngine()
+    with Worker(program=PROGRAM) as worker:
+        worker.ask("open", options=options)
+        worker.ask("run", statements=MADE)
+        found = {**worker.ask("cipher"), "header": header(tmp_path)}
+        assert engine.cipher_fault(SETTINGS, found) is None
+        kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert kept
+        assert [
+            path for path in kept if KEY.encode() in path.read_bytes() or bytes.fromhex(KEY) in path.read_bytes()
+        ] == []
+    for wrong in ({"key": "7f" * 32}, {"key": None, "algorithm": None}):
+        with Worker(program=PROGRAM) as worker, pytest.raises(TdeltaError) as told:
+            _read(worker, {**options, **wrong})
+        assert KEY not in str(told.value)
+
+
+def _read(worker: Worker, options: dict[str, object]) -> None:
+    worker.ask("open", options=options)
+    worker.ask("facts", queries={"sum": "SELECT sum(a) FROM t"})
+
+
+def test_another_cipher_and_no_cipher_are_seen(tmp_path: Path) -> None:
+    engine = ClickhouseEngine()
+    plain = ClickhouseSettings("none", threads=1, engine_threads=1)
+    with Worker(program=PROGRAM) as worker:
+        worker.ask("open", options=engine.options(tmp_path, plain, None))
+        worker.ask("run", statements=MADE)
+        found = {**worker.ask("cipher"), "header": header(tmp_path)}
+    assert engine.cipher_fault(plain, found) is None
+    assert "header is plain" in (engine.cipher_fault(SETTINGS, found) or "")
+    assert "is_encrypted is 0" in (engine.cipher_fault(SETTINGS, found) or "")

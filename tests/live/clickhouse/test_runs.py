@@ -1,0 +1,76 @@
+"""``tdelta run --engine clickhouse`` from command line to answer, on small data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlite.running import Answered, Place
+from sqlite.test_answers import checks
+
+from tdelta.messages.checks import FINDS, NO_MARKER
+
+from .conftest import ENGINE
+
+
+def states(document: Any, cipher: str) -> dict[str, str]:
+    """The states of the classes that hold rows, of the twins of one cipher."""
+    found: dict[str, str] = {}
+    for one in document["evidence"]:
+        if one["condition"]["cipher"] == cipher and one["file_class"] != "other":
+            assert found.setdefault(one["file_class"], one["state"]) == one["state"]
+    return found
+
+
+def test_the_study_is_sound(study: Answered) -> None:
+    found = checks(study.document)
+    assert found["cipher-in-force"] == (
+        "ok",
+        "none: plain files, aes-256-ctr: an encrypted disk, cipher 2 in the header of every file",
+    )
+    for check in ("rows-before", "rows-after", "settings", "files-encrypted", "same-work", NO_MARKER, FINDS):
+        assert found[check][0] == "ok", found[check]
+    assert {trial["work"] for trial in study.place.trials()} == {"load", "rebuild", "warm", "cold"}
+    assert any("which nothing limits" in caution for caution in study.document["cautions"])
+
+
+def test_parts_are_encrypted_and_temporary_files_are_in_the_clear(study: Answered) -> None:
+    assert states(study.document, "none") == {"database": "plain", "temp": "plain"}
+    assert states(study.document, "aes-256-ctr") == {"database": "encrypted", "temp": "uncovered"}
+
+
+def test_a_load_writes_what_a_rebuild_writes_again_and_a_cold_query_reads_it(study: Answered) -> None:
+    for trial in study.place.trials():
+        assert trial["files_bytes"]["database"] > 100_000
+        moved = "asked_written_bytes" if trial["work"] in ("load", "rebuild") else "asked_read_bytes"
+        assert trial[moved] > 100_000, trial["work"]
+        assert not trial["errors"]
+
+
+def test_a_serial_load_proves_its_instructions_under_every_cipher(place: Place) -> None:
+    ciphers = ("--vary", "cipher=aes-128-ctr,aes-192-ctr")
+    brief = ("--size", "1MB", "--blocks", "1", "--rounds", "1..1", "--no-aa-twin")
+    document = place.answer("direct-load", *ENGINE, *ciphers, *brief)
+    found = checks(document)
+    assert found["cipher-in-force"][0] == "ok"
+    assert found["aes-instructions"][0] in ("ok", "not shown"), "where they cannot be hidden there is one level"
+    assert {trial["cipher"] for trial in place.trials()} == {"none", "aes-128-ctr", "aes-192-ctr"}
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--cache", "20%"), "--cache"),
+        (("--vary", "cache=10%,120%"), "cache"),
+        (("--vary", "cipher=aes-256"), "aes-256-ctr"),
+        (("--workload", "order-entry"), "changes rows"),
+    ],
+)
+def test_what_clickhouse_cannot_do_is_refused_before_anything_is_made(
+    place: Place, options: tuple[str, ...], word: str
+) -> None:
+    ran = place.run(*ENGINE, *options)
+    assert ran.code == 2
+    assert word in ran.err
+    assert "Traceback" not in ran.err
+    assert list(place.twins.glob("twins-*")) == []
