@@ -15,11 +15,8 @@ class Takes(Enum):
     LIBRARY = "for SQLite"
     SLICES = "for twins within the worker's own process"
     SERVER = "for servers that tdelta starts"
-<<<<<<< HEAD
     PAGE_COMPRESSION = "for MariaDB and MySQL, whose servers compress pages"
-=======
     CACHE = "for engines whose cache can be limited"
->>>>>>> f1c5fb27 (ClickHouse: within a process, on an encrypted disk; generated rows of analytic engines in one place)
     SCOPE = "for engines that encrypt some kinds of files and not others"
     SESSION_MEMORY = "for engines whose sorts and joins have memory of their own"
     ENCRYPTED_FOLDER = "for servers that cannot encrypt by themselves"

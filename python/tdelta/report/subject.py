@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from tdelta.design.factors import cache_bytes
 from tdelta.engines.registry import profile
+from tdelta.engines.takes import Takes
 from tdelta.records import RunResult, RunSettings, SettingsCompared
 from tdelta.report.labels import cache_text, is_served, varies
 from tdelta.report.quantities import amounts, counted
@@ -84,7 +85,8 @@ def _data(result: RunResult) -> Iterator[str]:
         return
     data = _megabytes(size)
     cache = settings.options.get("cache")
-    if settings.own_servers is not None or not isinstance(cache, int | float | str) or varies("cache", settings):
+    is_limited = settings.own_servers is None and Takes.CACHE in profile(settings.engine).takes
+    if not is_limited or not isinstance(cache, int | float | str) or varies("cache", settings):
         yield f"{data}{cold}"
         return
     compared = result.one(SettingsCompared)

@@ -39,7 +39,18 @@ def _read(worker: Worker, options: dict[str, object]) -> None:
     worker.ask("facts", queries={"sum": "SELECT sum(a) FROM t"})
 
 
-def test_another_cipher_and_no_cipher_are_seen(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cipher", ["aes-128-ctr", "aes-192-ctr"])
+def test_every_cipher_is_in_force_where_it_is_asked_for_and_no_other(tmp_path: Path, cipher: str) -> None:
+    engine, settings = ClickhouseEngine(), ClickhouseSettings(cipher, threads=1, engine_threads=1)
+    with Worker(program=PROGRAM) as worker:
+        worker.ask("open", options=engine.options(tmp_path, settings, KEY[: 2 * engine.key_bytes(cipher)]))
+        worker.ask("run", statements=MADE)
+        found = {**worker.ask("cipher"), "header": header(tmp_path)}
+    assert engine.cipher_fault(settings, found) is None
+    assert engine.cipher_fault(SETTINGS, found) is not None
+
+
+def test_no_cipher_is_seen(tmp_path: Path) -> None:
     engine = ClickhouseEngine()
     plain = ClickhouseSettings("none", threads=1, engine_threads=1)
     with Worker(program=PROGRAM) as worker:

@@ -66,12 +66,12 @@ def test_what_is_missing_is_told_with_the_remedy(
 
 def test_the_configuration_has_the_same_disk_on_every_twin_encrypted_or_not() -> None:
     engine = ClickhouseEngine()
-    plain = ET.fromstring(configuration(engine.options(HOME, settings("none"), None)))  # noqa: S314 - our own
+    plain = ET.fromstring(configuration(engine.options(HOME, settings("none"), None)))
     of_plain = plain.find("storage_configuration/disks/twin")
     assert of_plain is not None
     assert [one.text for one in of_plain] == ["local", f"{HOME}/files/"]
     key = KEY[:32]
-    encrypted = ET.fromstring(configuration(engine.options(HOME, settings("aes-128-ctr"), key)))  # noqa: S314
+    encrypted = ET.fromstring(configuration(engine.options(HOME, settings("aes-128-ctr"), key)))
     disks = encrypted.find("storage_configuration/disks")
     assert disks is not None
     assert [[one.text for one in disk] for disk in disks] == [
