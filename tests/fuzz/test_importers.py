@@ -1,4 +1,4 @@
-"""Hundreds of mutated files for each importer, thousands where asked; ``benches/fuzz_importers.py`` makes more."""
+"""A hundred mutated files for each importer, thousands where asked; ``benches/fuzz_importers.py`` makes more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tdelta.importers.protocol import Importer
 from tdelta.importers.recognizing import IMPORTERS
 from tdelta_thorough import draws
 
-MUTATIONS = draws(300, 2000)
+MUTATIONS = draws(100, 2000)
 SEED = 20261122
 
 

@@ -15,7 +15,7 @@ from tdelta.records.conditions import Level
 _ENDS = frozenset(
     (
         ".gz", ".log", ".logs", ".txt", ".csv", ".tsv", ".xml", ".json", ".out", ".output", ".db", ".sqlite", ".dat",
-        ".res", ".result", ".results", ".raw", ".summary",
+        ".res", ".result", ".results", ".raw", ".summary", ".jtl", ".jsonl", ".ndjson", ".xlsx",
     )
 )  # fmt: skip
 
