@@ -106,6 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = _say(Refusal.of("interrupted").text, ExitCode.INTERRUPTED)
     signals.ignore()
     close_streams()
+    if code == ExitCode.INTERRUPTED:
+        os._exit(code)  # at the interpreter's end SIGINT may be lethal again, and more of them may come
     sys.exit(code)
 
 

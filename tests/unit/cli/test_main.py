@@ -187,6 +187,27 @@ def test_what_an_interrupted_command_could_not_tidy_up_is_told(monkeypatch: pyte
     assert (done.code, done.out, done.err) == (130, "", "error: interrupted\nschema y is left there\n")
 
 
+AT_THE_END = """
+import atexit, os, signal, sys
+def again():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+atexit.register(again)
+from tdelta.cli import main
+def interrupted():
+    print("an answer")
+    os.kill(os.getpid(), signal.SIGINT)
+    raise AssertionError("there was no Ctrl-C")
+main._answering = interrupted
+main.main()
+"""
+
+
+def test_another_ctrl_c_while_the_interpreter_ends_does_not_change_the_exit_code() -> None:
+    done = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "an answer\n", "error: interrupted\n")
+
+
 def test_every_command_removes_what_a_killed_run_left_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
