@@ -84,23 +84,31 @@ class _Lenient:
 class PlainProgress:
     """One line for each stage of set-up, each round and each look."""
 
-    def __init__(self, stream: TextIO) -> None:
-        """Write to ``stream``; a broken one is ignored."""
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        """Write to ``stream``; a broken one is ignored. ``clock`` gives seconds."""
         self._stream = stream
-        self._settings: RunSettings | None = None
+        self._clock = clock
+        self._began = clock()
+        self._planned: RunPlanned | None = None
+        self._measuring_since: float | None = None
         self._stage = ("", "")
 
     def __call__(self, event: Event) -> None:
         """Write what the event is worth, if anything."""
+        now = self._clock()
         if isinstance(event, RunPlanned):
-            self._settings = event.settings
-        line = self._line(event)
+            self._planned = event
+        if isinstance(event, RoundStarted) and self._measuring_since is None:
+            self._measuring_since = now
+        line = self._line(event, now)
         if line:
+            so_far = now - self._began
+            time_words = f" [{duration(round(so_far))}]" if so_far >= 1 else ""
             with suppress(OSError, ValueError):
-                self._stream.write(f"{line}\n")
+                self._stream.write(f"{line}{time_words}\n")
                 self._stream.flush()
 
-    def _line(self, event: Event) -> str | None:
+    def _line(self, event: Event, now: float) -> str | None:
         match event:
             case RunPlanned():
                 return planned_text(event)
@@ -109,7 +117,8 @@ class PlainProgress:
             case RoundStarted():
                 return f"round {event.round + 1}: {counted(event.blocks, 'block')}"
             case Look():
-                return look_text(event, self._settings)
+                took = 0.0 if self._measuring_since is None else now - self._measuring_since
+                return look_text(event, self._planned, took)
             case _:
                 return None
 
@@ -134,6 +143,8 @@ class _Picture:
     trials: int = 0
     elapsed_seconds: float = 0.0
     seconds_left: float | None = None
+    measuring_since: float | None = None
+    to_go: str = ""
     estimates: tuple[tuple[Condition, Estimate, float], ...] = ()
     axis: tuple[float, float] | None = None
 
@@ -152,9 +163,8 @@ class LiveProgress:
 
     def __call__(self, event: Event) -> None:
         """Take the event in, and redraw if it is worth it."""
-        is_news = self._is_news(event)
-        self._take(event)
-        now = self.clock()
+        is_news, now = self._is_news(event), self.clock()
+        self._take(event, now)
         if is_news or now - self._drawn_at >= _REDRAW_SECONDS:
             self._drawn_at = now
             self.screen.update(Group(*picture_lines(self._picture)), refresh=True)
@@ -166,7 +176,7 @@ class LiveProgress:
             return shown is None or (shown.name, shown.detail) != (event.name, event.detail)
         return isinstance(event, Look | RoundStarted | RunPlanned)
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Event, now: float) -> None:
         picture = self._picture
         match event:
             case RunPlanned():
@@ -175,6 +185,7 @@ class LiveProgress:
                 picture.phase = event
             case RoundStarted():
                 picture.phase = None
+                picture.measuring_since = now if picture.measuring_since is None else picture.measuring_since
                 picture.round, picture.blocks_in_round, picture.blocks_done_in_round = event.round, event.blocks, 0
             case TrialDone():
                 picture.trials = event.trials_done
@@ -185,6 +196,7 @@ class LiveProgress:
                     picture.seconds_left = max(0.0, picture.planned.deadline_seconds - event.elapsed_seconds)
             case Look():
                 picture.estimates, picture.seconds_left = event.estimates, event.seconds_left
+                picture.to_go = _to_go(event, picture.planned, now - (picture.measuring_since or now))
                 picture.axis = picture.axis or _axis(event)
 
 
@@ -205,14 +217,32 @@ def _on(settings: RunSettings) -> str:
     return "" if settings.database is None else f" on {settings.database.file}"
 
 
-def look_text(look: Look, settings: RunSettings | None) -> str:
-    """The estimates at a round's end, in one line."""
+def look_text(look: Look, planned: RunPlanned | None, took_seconds: float) -> str:
+    """The estimates at a round's end, in one line; the rounds so far took ``took_seconds``."""
+    settings = planned.settings if planned else None
     parts = [
         f"{_label(condition, settings)} {estimate_text(estimate)}, {_width(estimate, target)}"
         for condition, estimate, target in look.estimates
     ]
-    end = "the last look" if look.stop else f"{duration(look.seconds_left)} left at most"
-    return f"after round {look.round + 1}: {'; '.join([*parts, end])}"
+    return f"after round {look.round + 1}: {'; '.join([*parts, _to_go(look, planned, took_seconds)])}"
+
+
+def seconds_to_go(look: Look, planned: RunPlanned | None, took_seconds: float) -> float:
+    """What is left to measure, about: a width falls with the root of the rounds, and the time limit may come first."""
+    done = look.round + 1
+    needed = [(e.hdi95[1] - e.hdi95[0]) ** 2 / target**2 * done for _, e, target in look.estimates if target > 0]
+    rounds = max(0.0, max([float(planned.rounds_min if planned else done), *needed]) - done)
+    return min(look.seconds_left, rounds * took_seconds / done)
+
+
+def _to_go(look: Look, planned: RunPlanned | None, took_seconds: float) -> str:
+    if look.stop:
+        return "the last look"
+    about = seconds_to_go(look, planned, took_seconds)
+    most = f"at most {duration(look.seconds_left)}"
+    return (
+        f"{most} to go" if about < 1 or about >= look.seconds_left else f"about {duration(round(about))} to go, {most}"
+    )
 
 
 def hdi_bar(estimate: Estimate, axis: tuple[float, float], rope: float, columns: int = _BAR_COLUMNS) -> str:
@@ -261,11 +291,17 @@ def _where(picture: _Picture) -> str:
     if picture.round is None:
         return "starting"
     done, blocks = picture.blocks_done_in_round, picture.blocks_in_round
-    left = f", {duration(picture.seconds_left)} left at most" if picture.seconds_left is not None else ""
+    left = f", {_left(picture)}" if picture.seconds_left is not None else ""
     return (
         f"round {picture.round + 1} {_bar(done, blocks)} block {done}/{blocks}, {counted(picture.trials, 'trial')},"
         f" {duration(picture.elapsed_seconds)} so far{left}"
     )
+
+
+def _left(picture: _Picture) -> str:
+    """How long it will take, about, as of the last look at the estimates; at most what the time limit leaves."""
+    most = f"at most {duration(picture.seconds_left or 0.0)} to go"
+    return f"{picture.to_go} after the last round" if picture.to_go.startswith("about") else most
 
 
 def _phase_text(phase: Phase) -> str:

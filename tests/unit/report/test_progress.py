@@ -4,6 +4,7 @@ import errno
 import io
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import tdelta_samples as s
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 
 from tdelta.records import BlockDone, Event, Look, Measurement, Phase, RoundStarted, RunPlanned, Trial, TrialDone
-from tdelta.report.progress import LiveProgress, PlainProgress, hdi_bar, progress
+from tdelta.report.progress import LiveProgress, PlainProgress, hdi_bar, progress, seconds_to_go
 
 PLANNED = RunPlanned(
     s.settings(), blocks_per_round=6, rounds_min=3, trial_seconds=0.25, deadline_seconds=85, directory="/d"
@@ -59,7 +60,7 @@ def test_a_log_gets_one_line_a_stage_a_round_and_a_look() -> None:
         " at least 3 rounds of 6 blocks, at most 1 min 25 s; seed 7301",
         "load: aes-256",
         "round 1: 6 blocks",
-        "after round 1: aes-256 +3.0 % (95 % HDI 0.0 … +6.0), 6.0 points wide, 2.0 aimed at; 1 min 00 s left at most",
+        "after round 1: aes-256 +3.0 % (95 % HDI 0.0 … +6.0), 6.0 points wide, 2.0 aimed at; at most 1 min 00 s to go",
         "after round 2: aes-256 +3.0 % (95 % HDI +2.0 … +4.0), 2.0 points wide, 2.0 aimed at; the last look",
     ]
 
@@ -107,7 +108,7 @@ def test_the_live_picture_shows_round_blocks_and_the_interval_of_each_condition(
         observe(event)
     picture = stream.getvalue()
     assert "load ██████████████████░░░░░░ 3/4 aes-256" in picture
-    assert "round 1 ████░░░░░░░░░░░░░░░░░░░░ block 1/6, 1 trial, 12 s so far, 1 min 13 s left at most" in picture
+    assert "round 1 ████░░░░░░░░░░░░░░░░░░░░ block 1/6, 1 trial, 12 s so far, at most 1 min 13 s to go" in picture
     assert "●" in picture
 
 
@@ -145,3 +146,22 @@ def test_the_bar_of_a_narrower_interval_is_shorter_on_the_same_axis() -> None:
 def test_an_interval_beyond_the_axis_is_drawn_at_its_end(median: float) -> None:
     bar = hdi_bar(s.estimate(median, 0.05), (0.96, 1.08), rope=0.02)
     assert bar.index("●") == (0 if median < 1 else 23)
+
+
+def test_a_log_has_the_time_of_each_line_and_what_is_still_to_go() -> None:
+    stream, now = io.StringIO(), [0.0]
+    observe = PlainProgress(stream, clock=lambda: now[0])
+    for seconds, event in ((0.0, PLANNED), (5.0, RoundStarted(0, 6)), (17.0, WIDE)):
+        now[0] = seconds
+        observe(event)
+    lines = stream.getvalue().splitlines()
+    assert [line.split(" [")[-1] for line in lines[1:]] == ["5.0 s]", "17 s]"]
+    assert "at most 1 min 00 s to go" in lines[2]
+
+
+@pytest.mark.parametrize(("half", "rounds", "seconds"), [(0.03, 3, 60.0), (0.02, 3, 36.0), (0.005, 3, 24.0)])
+def test_what_is_to_go_follows_the_width_aimed_at_the_fewest_rounds_and_the_limit(
+    half: float, rounds: int, seconds: float
+) -> None:
+    look = Look(0, ((s.AES, s.estimate(1.03, half), 0.02),), seconds_left=60.0, stop=False)
+    assert seconds_to_go(look, replace(PLANNED, rounds_min=rounds), took_seconds=12.0) == pytest.approx(seconds)

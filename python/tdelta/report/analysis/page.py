@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from tdelta import __version__
 from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision, Model
+from tdelta.report.analysis.brief import against_trust, sentence
 from tdelta.report.analysis.figures import check_figure, difference_figure, means_figure
 from tdelta.report.analysis.plots import quantile_words
 from tdelta.report.analysis.sentence import answer, design_lines, hdi_words, headline, prior_lines
@@ -101,7 +102,10 @@ def _answer(result: AnalysisResult) -> Section:
     blocks: list[Block] = []
     if len(result.primary) in _TILES:
         blocks.append(Tiles([_tile(c, result) for c in result.primary]))
-    blocks.append(Paragraph(answer(result), "lead"))
+    blocks.append(Paragraph(sentence(result), "lead"))
+    against = against_trust(result)
+    blocks += [Paragraph(f"Caution: {'; '.join(against)}.", "caution")] if against else []
+    blocks += [Paragraph(answer(result))] if answer(result) != sentence(result) else []
     reasons = design_lines(result)
     if reasons:
         blocks += [Heading("What this design can bear"), Listing([("", reason) for reason in reasons], "cautions")]

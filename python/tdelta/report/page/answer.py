@@ -13,6 +13,7 @@ from tdelta.records import (
     RunSettings,
     Verdict,
 )
+from tdelta.report.brief import against_trust, sentence
 from tdelta.report.calibrated import used_text
 from tdelta.report.estimand import parting
 from tdelta.report.findings.registry import placed
@@ -88,7 +89,10 @@ def answer_section(result: RunResult) -> Section:
     tiles = _tiles(result)
     if tiles:
         blocks.append(Tiles(tiles))
-    blocks.append(Paragraph(answer(result), "lead"))
+    blocks.append(Paragraph(sentence(result), "lead"))
+    against = against_trust(result)
+    blocks += [Paragraph(f"Caution: {'; '.join(against)}.", "caution")] if against else []
+    blocks.append(Paragraph(answer(result)))
     noise = floor(result)
     blocks += [Paragraph(noise)] if noise else []
     calibrated = used_text(result)
