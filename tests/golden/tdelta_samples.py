@@ -39,6 +39,7 @@ from tdelta.records import (
     FileEvidence,
     FunctionClass,
     FunctionShare,
+    IdleMeasure,
     Ledger,
     LedgerItem,
     LedgerKind,
@@ -827,7 +828,14 @@ def aged() -> RunResult:
         hdi95, hdi99 = ((at_end - reach, at_end + reach) for reach in (half, 1.6 * half))
         return Ageing(of, 4, 20, 210.0, at_end, hdi95, hdi99, bins)
 
-    return changed(costly(), ageing=(change(AES, 1.041, 0.012), change(TWIN, 0.998, 0.009)))
+    def idle(of: Condition, share: float) -> IdleMeasure:
+        return IdleMeasure(of, 4, 5.0, Typical(0.8 * share, share, 1.3 * share), Typical(0.0, 2e3, 9e3))
+
+    return changed(
+        costly(),
+        ageing=(change(AES, 1.041, 0.012), change(TWIN, 0.998, 0.009)),
+        idle=(idle(PLAIN, 0.004), idle(AES, 0.011)),
+    )
 
 
 def bulk() -> RunResult:

@@ -161,7 +161,11 @@ def _pressure(measured: Sequence[Measurement], name: str) -> float | None:
 
 def typical(measured: Sequence[Measurement], of: Callable[[Measurement], float]) -> Typical:
     """A quantity's median between its quartiles over some trials."""
-    values = [of(m) for m in measured]
+    return typical_of([of(m) for m in measured])
+
+
+def typical_of(values: Sequence[float]) -> Typical:
+    """The median of some values between their quartiles; at least one value."""
     if len(values) == 1:
         return Typical(values[0], values[0], values[0])
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")

@@ -43,6 +43,7 @@ from tdelta.records.events import (
     TrialDone,
 )
 from tdelta.records.findings import FINDINGS, Finding
+from tdelta.records.idling import IdleMeasure
 from tdelta.records.ledger import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine, TimedCalls
 from tdelta.records.observed import (
     ALL,
@@ -180,6 +181,7 @@ __all__ = [
     "FunctionShare",
     "Group",
     "IdenticalTally",
+    "IdleMeasure",
     "Ledger",
     "LedgerItem",
     "LedgerKind",

@@ -15,6 +15,7 @@ from tdelta.inference.actions import action_measures, backup_measures
 from tdelta.inference.ageing import ageing
 from tdelta.inference.checkpoints import checkpoint_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
+from tdelta.inference.idling import idle_measures
 from tdelta.inference.ledger import ledgers
 from tdelta.inference.pages import page_costs
 from tdelta.inference.prices import prices_from_json
@@ -138,6 +139,7 @@ def assemble(
             *storage_layers(state.storages, plan.conditions),
             *ageing(trials, plan.settings),
             *checkpoint_measures(trials, plan.settings),
+            *idle_measures(state.idle, plan.conditions),
             *(DataSize(c, state.data_bytes[c.key]) for c in plan.conditions if c.key in state.data_bytes),
             *page_costs(trials, verdicts, floors.floors),
             *search.records(),

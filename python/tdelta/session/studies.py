@@ -252,7 +252,7 @@ _STUDIES = (
         "no figures: tests of encryption begin with fresh databases and end within the hour",
         True,
         "order entry on SQLite, or any engine, workload or database: four or five pairs one after another, each for"
-        " twenty blocks; --blocks, --trial-seconds and --max-time make it longer",
+        " twenty blocks; --blocks, --trial-seconds and --max-time make it longer. Of servers idle CPU time, too",
         {
             "workload": "order-entry",
             "vary": {"cipher": ("aes-256",)},
