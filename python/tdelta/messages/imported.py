@@ -3,6 +3,11 @@
 IMPORTED_CAUTIONS = {
     "name-contradicted": "the file's name says {factor} {named}, the file itself {said}: the file is believed",
     "authors-say": "{word}: {said}",
+    "published-table": (
+        "a published table shows what its authors saw: figures of one product and version, on one machine. It cannot"
+        " show how far a second pair of figures would be from them, whether anything but encryption differed, or what"
+        " encryption costs you: measure that"
+    ),
     # what was not compared
     "no-such-baseline": "{conditions}, since {baseline} has no such figure to compare with",
     "baseline-alone": "{baseline}, since no other condition has such a figure",

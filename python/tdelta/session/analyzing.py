@@ -144,7 +144,15 @@ def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Anal
         is_encryption=_is_encryption(observations),
         comparisons=_with_published(result.comparisons, observations),
         cautions=tuple(
-            dict.fromkeys((*distinct.cautions, *_cautions(observations), *result.cautions, *_without_tail(result)))
+            dict.fromkeys(
+                (
+                    *_of_published(request.files),
+                    *distinct.cautions,
+                    *_cautions(observations),
+                    *result.cautions,
+                    *_without_tail(result),
+                )
+            )
         ),
         left_out=(*left_out, *distinct.left_out, *result.left_out),
     )
@@ -174,6 +182,12 @@ def _paths(files: Sequence[str]) -> tuple[Path, ...]:
     if not files:
         raise UsageError(Refusal.of("no-files-of-results"))
     return tuple(table(f.removeprefix(PREFIX)).path if f.startswith(PREFIX) else Path(f) for f in files)
+
+
+def _of_published(files: Sequence[str]) -> Iterator[Caution]:
+    """What published tables can show, and what they cannot."""
+    if any(file.startswith(PREFIX) for file in files):
+        yield Caution.of("published-table")
 
 
 def _named(found: Observation) -> Observation:

@@ -17,7 +17,13 @@ from tdelta.session.published import PUBLISHED
 from tdelta.session.studies import studies
 from tdelta.session.tables import table, tables
 
-BARE = ("read-only-sweep", "warehouse", "dml-trace", "dml-statements")
+PERCENTAGES = ("percona-pg-tde", "percona-pg-tde-wal", "scaleway", "scaleway-load")
+"""Those that were published as percentages, and are reconstructed."""
+
+BARE = (
+    *("read-only-sweep", "warehouse", "dml-trace", "dml-statements", "cybertec-tde", "duckdb-summarize", "duckdb-tpch"),
+    *("turso", *PERCENTAGES),
+)
 """The tables with one figure a cell."""
 
 
@@ -128,3 +134,33 @@ def test_the_reconstructed_response_times_give_the_published_interval() -> None:
 def test_studies_name_the_tables_there_are() -> None:
     named = [name for study in studies() for name in study.tables]
     assert sorted(named) == sorted(t.name for t in tables())
+
+
+@pytest.mark.parametrize("name", [one.name for one in tables()])
+def test_an_answer_says_what_a_published_table_can_and_cannot_show(name: str) -> None:
+    assert any("cannot show" in caution for caution in analyzed(name)["cautions"])
+
+
+@pytest.mark.parametrize("name", PERCENTAGES)
+def test_what_was_published_as_a_percentage_is_called_a_reconstruction_and_gives_that_percentage(name: str) -> None:
+    found = analyzed(name)
+    assert any("reconstruction" in caution for caution in found["cautions"])
+    for c in found["comparisons"]:
+        printed = c["source"]["published"]
+        share = 0.0 if printed == "none" else float(printed.replace("−", "-").strip("+ %")) / 100
+        cost = c["quotient"] - 1 if c["metric"] == "elapsed" else 1 / c["quotient"] - 1
+        shares = {share, share - 1} if name == "percona-pg-tde-wal" else {share}  # what was left, not what was lost
+        assert any(cost == pytest.approx(one) for one in shares), (c, printed)
+
+
+def test_the_figures_of_the_newer_tables_are_those_that_were_printed() -> None:
+    lost = {str(c["levels"]): 1 / c["quotient"] - 1 for c in analyzed("duckdb-tpch")["comparisons"]}
+    assert sorted(f"{100 * value:.1f}" for value in lost.values()) == ["-3.4", "-5.4"]
+    assert {f"{c['quotient']:.3f}" for c in analyzed("turso")["comparisons"]} == {"1.056"}
+    overheads = [c["quotient"] - 1 for c in analyzed("cybertec-tde")["comparisons"]]
+    assert (len(overheads), f"{100 * min(overheads):.2f}", f"{100 * max(overheads):.2f}") == (6, "0.15", "0.66")
+    elapsed = {
+        c["condition"]["condition"] if isinstance(c["condition"], dict) else c["condition"]: c["quotient"]
+        for c in analyzed("duckdb-summarize")["comparisons"]
+    }
+    assert rounded(elapsed) == {"mbedtls": "1.15", "openssl": "1.00"}
