@@ -285,6 +285,7 @@ _STUDIES = (
             "max_rounds": 3,
             "max_seconds": 840.0,
         },
+        tables=("scaleway", "scaleway-load"),
         topic=Topic.REPLICATION,
     ),
     Study(
