@@ -57,6 +57,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         (
             Entry("show", "Show the answer of a run again."),
             Entry("runs", "List the stored runs; label, note, remove and prune them."),
+            Entry("history", "Show the overhead run by run, and where it changed."),
             Entry("pack", "Write a run as one file, to be handed on."),
             Entry("open", "Put the run of a pack into the store, and show its answer.", "opening"),
             Entry("report", "Write the HTML page of a run."),

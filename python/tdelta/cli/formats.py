@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,14 +119,22 @@ def write_answer(answered: Answered, file_format: str, output: Path | None) -> N
         sys.stdout.flush()
 
 
-def answered_of(store: Store, run_id: str, undecided: str) -> Answered:
-    """A stored run as formats take it. Raises as `Store.result`."""
+def answered_of(store: Store, run_id: str, undecided: str, earlier: tuple[Store, str] | None = None) -> Answered:
+    """A stored run as formats take it, beside an earlier one where there is one. Raises as `Store.result`.
+
+    Raises:
+        UsageError: the two runs have nothing in common.
+    """
     from tdelta.report.formats.answered import Answered
 
     result = store.result(run_id)
-    summary = store.summary(run_id)
     code = after(exit_code(result), undecided)
-    return Answered(result, code, summary.created_unix_seconds, undecided_passes=undecided == "pass")
+    made = Answered(result, code, store.summary(run_id).created_unix_seconds, undecided_passes=undecided == "pass")
+    if earlier is None:
+        return made
+    from tdelta.session.history import compare_runs
+
+    return replace(made, against=compare_runs(result, earlier[0].result(earlier[1])))
 
 
 def step_summary() -> Path:

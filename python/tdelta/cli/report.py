@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import webbrowser
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,9 @@ from tdelta.cli.units import run_ids
 from tdelta.messages import Refusal
 
 if TYPE_CHECKING:
+    from tdelta.records import RunResult
     from tdelta.report.decision import DecisionBasis
+    from tdelta.report.page.blocks import Page
 
 
 @click.command(cls=Command)
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     "--json", "as_json", is_flag=True, help="With --decision: print what the page says as JSON (docs/json.md)."
 )
 @click.option(
+    "--against", "earlier", metavar="RUN|LABEL", help="Set RUN beside an earlier run: is its overhead larger?"
+)
+@click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     help="File to write.  [./tdelta-RUN.html, ./tdelta-compare.html or ./tdelta-decision.html]",
@@ -44,6 +50,7 @@ def report(
     is_comparison: bool,
     is_decision: bool,
     as_json: bool,
+    earlier: str | None,
     output: Path | None,
     is_opened: bool,
     force: bool,
@@ -60,13 +67,19 @@ def report(
     Example: tdelta report --decision
     """
     _check(runs, is_comparison=is_comparison, is_decision=is_decision, as_json=as_json)
+    if earlier is not None and (is_comparison or is_decision):
+        raise Mistyped(Refusal.of("against-with-several"))
     if as_json:
         from tdelta.report.decision import decision_document
         from tdelta.report.document import to_json
 
         write(to_json(decision_document(_basis(runs, store))))
         return
-    page, name = _decision(runs, store) if is_decision else _page(runs or ("last",), store, is_comparison=is_comparison)
+    page, name = (
+        _decision(runs, store)
+        if is_decision
+        else _page(runs or ("last",), store, is_comparison=is_comparison, earlier=earlier)
+    )
     path = Path(f"tdelta-{name}.html") if output is None else output
     from tdelta.report.page.writing import write_page
 
@@ -106,7 +119,7 @@ def _decision(runs: tuple[str, ...], store: Path | None) -> tuple[str, str]:
     return render(compose(_basis(runs, store))), "decision"
 
 
-def _page(runs: tuple[str, ...], store: Path | None, *, is_comparison: bool) -> tuple[str, str]:
+def _page(runs: tuple[str, ...], store: Path | None, *, is_comparison: bool, earlier: str | None) -> tuple[str, str]:
     """The page's text, and what it is called."""
     from tdelta.report.page.compare import compare
     from tdelta.report.page.compose import compose
@@ -116,8 +129,20 @@ def _page(runs: tuple[str, ...], store: Path | None, *, is_comparison: bool) -> 
 
     with ExitStack() as stack, drawn_progress() as observer:
         read = [gather(*stack.enter_context(found(run, store)), observer) for run in runs]
-        page = render(compare(read) if is_comparison else compose(read[0]))
-    return page, "compare" if is_comparison else read[0].result.settings.run_id
+        page = compare(read) if is_comparison else compose(read[0])
+        if earlier is not None:
+            before, run_id = stack.enter_context(found(earlier, store))
+            page = _with_earlier(page, read[0].result, before.result(run_id))
+    return render(page), "compare" if is_comparison else read[0].result.settings.run_id
+
+
+def _with_earlier(page: Page, later: RunResult, earlier: RunResult) -> Page:
+    """The page with a section more, of what differs from an earlier run."""
+    from tdelta.report.page.history import against_section
+    from tdelta.session.history import compare_runs
+
+    section = against_section(compare_runs(later, earlier), later)
+    return replace(page, sections=(*page.sections[:1], section, *page.sections[1:]))
 
 
 def _open(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ import click
 from tdelta.cli import formats
 from tdelta.cli.formats import FORMATS
 from tdelta.cli.help import Command, store_option
-from tdelta.cli.output import Manner, Mistyped, answer_options, show_result
+from tdelta.cli.output import Manner, Mistyped, answer_options, color, show_result, width, write
 from tdelta.cli.units import run_ids
 from tdelta.messages import Refusal
 
@@ -30,6 +31,9 @@ from tdelta.messages import Refusal
 @click.option(
     "--step-summary", is_flag=True, help="Append the answer as Markdown to the file that GITHUB_STEP_SUMMARY names."
 )
+@click.option(
+    "--against", "earlier", metavar="RUN|LABEL", help="Say, too, whether the overhead is larger than in that run."
+)
 @store_option
 @answer_options
 def show(
@@ -37,6 +41,7 @@ def show(
     file_format: str | None,
     output: Path | None,
     step_summary: bool,
+    earlier: str | None,
     store: Path | None,
     manner: Manner,
 ) -> int:
@@ -46,6 +51,8 @@ def show(
 
     Example: tdelta show last --details
 
+    Example: tdelta show last --against v3.1
+
     Example: tdelta show last --format junit --output tdelta.xml
     """
     from tdelta.store.reading import found
@@ -54,11 +61,18 @@ def show(
     if file_format is not None and (manner.details or manner.quiet):
         raise Mistyped(Refusal.of("manner-with-format"))
     summary = formats.step_summary() if step_summary else None
-    with found(run, store) as (opened, run_id):
-        answered = formats.answered_of(opened, run_id, manner.undecided)
+    with ExitStack() as stack:
+        opened, run_id = stack.enter_context(found(run, store))
+        before = None if earlier is None else stack.enter_context(found(earlier, store))
+        answered = formats.answered_of(opened, run_id, manner.undecided, before)
         if summary is not None:
             formats.append_summary(summary, answered)
-        if wanted is None:
-            return show_result(answered.result, manner)
-        formats.write_answer(answered, wanted, output)
-    return answered.exit_code
+        if wanted is not None:
+            formats.write_answer(answered, wanted, output)
+            return answered.exit_code
+        code = show_result(answered.result, manner)
+    if answered.against is not None and not manner.quiet:
+        from tdelta.report.changes import against_text
+
+        write(against_text(answered.against, answered.result, width(), color=color()))
+    return code

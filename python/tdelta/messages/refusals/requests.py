@@ -202,6 +202,16 @@ REQUESTS = {
     "one-manner": "--quiet prints the sentence alone: expected without --details and --json, found {found}",
     "force-without-output": "--force: expected with --output, found without",
     "one-run-expected": "expected one RUN, found {found}; --compare sets runs side by side",
+    "against-with-several": "--against: expected one RUN's page, found --compare or --decision",
+    "run-against-itself": "--against: expected another run than {run}, found the same",
+    "nothing-in-common": (
+        "--against {earlier}: expected a condition that both runs judged in the same metric, found {conditions} in"
+        " {run} and {others} in {earlier}"
+    ),
+    "no-history": (
+        "expected finished runs of the same experiment as {run}, found none that fit ({left} left out as"
+        " unsound, without figures or without a label); tdelta runs lists what there is"
+    ),
     "two-formats": "expected --json or --format {found}, found both; --format json is --json",
     "output-without-format": "--output: expected with --format, found without",
     "bytes-to-terminal": "--format {format}: expected a file, found a terminal; name one with --output FILE",

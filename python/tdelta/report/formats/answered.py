@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tdelta.records import RunResult, Verdict
+from tdelta.records.history import Against
 from tdelta.report.labels import condition_label
 
 ALL = "all"
@@ -18,12 +19,14 @@ class Answered:
     """A stored run with its answer.
 
     ``exit_code`` is what the command ends with, after ``--undecided``; ``undecided_passes`` is what that option says.
+    ``against`` is the run beside an earlier one, where that was asked for.
     """
 
     result: RunResult
     exit_code: int
     created_unix_seconds: float
     undecided_passes: bool = False
+    against: Against | None = None
 
     @property
     def created(self) -> str:

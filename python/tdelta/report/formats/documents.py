@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from tdelta.report.changes import against_values
 from tdelta.report.document import document, to_json
 from tdelta.report.formats.answered import Answered
 
 
 def as_json(answered: Answered) -> str:
-    """The document that ``--json`` prints (docs/json.md)."""
-    return to_json(document(answered.result, answered.exit_code))
+    """The document that ``--json`` prints (docs/json.md), with ``against`` where that was asked for."""
+    values = document(answered.result, answered.exit_code)
+    if answered.against is not None:
+        values["against"] = against_values(answered.against)
+    return to_json(values)

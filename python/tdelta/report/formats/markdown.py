@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tdelta.records import CheckState, Decision, RunResult, Verdict
+from tdelta.report.changes import against_sentences
 from tdelta.report.estimand import estimand
 from tdelta.report.formats.answered import Answered
 from tdelta.report.labels import decision_word, metric_name, transaction_name
@@ -52,6 +53,8 @@ def _blocks(answered: Answered) -> Iterator[str]:
         yield from _table(answered, result.primary)
     if noise := floor(result):
         yield f"{escaped(noise)}\n"
+    if answered.against is not None:
+        yield from (f"{escaped(text)}\n" for text in against_sentences(answered.against, result))
     yield from _listed("Failed checks", _failed(result))
     yield from _listed("Cautions", (caution.text for caution in result.cautions))
     others = [verdict for verdict in result.verdicts if not verdict.primary]

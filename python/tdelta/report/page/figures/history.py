@@ -1,0 +1,114 @@
+"""Overheads of runs in their order: a dot with its 95 % HDI per run, a step per stretch, a line where it changed."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from tdelta.records.history import History, Series
+from tdelta.report.changes import change_words, metric_words, point_label, points_text, series_name
+from tdelta.report.labels import decision_word
+from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
+from tdelta.report.page.plot import (
+    Frame,
+    Scale,
+    Tick,
+    bottom_axis,
+    circle,
+    drawing,
+    group,
+    left_axis,
+    line,
+    overhead_ticks,
+    scale_over,
+    text,
+)
+from tdelta.report.page.wording import date_text, mark
+from tdelta.report.quantities import ratio_cells
+
+_LEFT = 62.0
+_RIGHT = 16.0
+_TOP = 26.0
+_HEIGHT = 230.0
+_FOOT = 48.0
+_LOG_FROM = 2.0
+
+
+def history_figure(series: Series, history: History, number: int) -> Figure:
+    """The figure of one condition, with its numbers; ``number`` makes its name unique."""
+    name = f"history-{number}"
+    title = f"Overhead of {series_name(series, history)} in {metric_words(history)}, run by run"
+    changes = "; ".join(change_words(change, series) for change in series.changes) or "no change"
+    drawn = _layout(series, history, name, title, f"{len(series.points)} runs; {changes}.")
+    caption = (
+        "Dot and bar: each run's median and 95 % HDI. Line: the mean of a stretch without a change."
+        " A dashed upright line stands where the overhead changed."
+    )
+    return Figure(name, title, drawn, caption, _table(series, history))
+
+
+def _layout(series: Series, history: History, name: str, title: str, description: str) -> Markup:
+    frame = Frame(_LEFT, _TOP, WIDTH - _RIGHT, _TOP + _HEIGHT)
+    count = len(series.points)
+    across = Scale(-0.5, count - 0.5, frame.left, frame.right)
+    up = _up(series, frame)
+    marks: list[Markup] = list(left_axis(frame, up, overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log)))
+    ticks = [Tick(float(at), point_label(point, history)) for at, point in enumerate(series.points)]
+    titles = {"date": "run, by date (UTC)", "version": "run, by version", "label": "run, by label"}
+    marks += bottom_axis(frame, across, ticks, titles[history.order], width=WIDTH, has_grid=False)
+    if up.holds(1.0):
+        marks.append(line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
+    marks += _stretches(series, across, up)
+    for change in series.changes:
+        x = across(change.at - 0.5)
+        words = points_text(change.difference).partition(" (")[0]
+        anchor = "end" if x > 0.7 * WIDTH else "start"
+        marks += [line(x, frame.top, x, frame.bottom, "limit")]
+        marks += [text(x + (-6 if anchor == "end" else 6), frame.top - 8, f"changed by {words}", "label", anchor)]
+    for at, point in enumerate(series.points):
+        low, high = (up(end) for end in point.ratio.hdi95)
+        x = across(float(at))
+        marks.append(group(line(x, low, x, high, "hdi95"), circle(x, up(point.ratio.median), 4.2, "dot")))
+    return drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name=name)
+
+
+def _stretches(series: Series, across: Scale, up: Scale) -> list[Markup]:
+    """A level line for the mean of each stretch; nothing where the whole series is one run."""
+    marks = []
+    for first, last, mean in _means(series):
+        marks.append(line(across(first - 0.5), up(mean), across(last + 0.5), up(mean), "curve"))
+    return marks
+
+
+def _means(series: Series) -> list[tuple[int, int, float]]:
+    """First and last place of every stretch, and its mean ratio, as the changes have it."""
+    if not series.changes:
+        return []
+    edges = [0, *(change.at for change in series.changes), len(series.points)]
+    means = [series.changes[0].before, *(change.after for change in series.changes)]
+    return [(edges[at], edges[at + 1] - 1, mean) for at, mean in enumerate(means)]
+
+
+def _up(series: Series, frame: Frame) -> Scale:
+    values = [1.0, *(end for point in series.points for end in point.ratio.hdi95)]
+    is_log = min(values) > 0 and max(values) >= _LOG_FROM
+    return scale_over(values, frame.bottom, frame.top, is_log=is_log)
+
+
+def _table(series: Series, history: History) -> Table:
+    columns = [Column("run"), Column("planned"), Column("version"), Column("labels")]
+    columns += [Column("overhead", is_number=True), Column("95 % HDI, %", is_number=True), Column("decision")]
+    columns += [Column("change", is_number=True)]
+    changes = {change.at: change for change in series.changes}
+    rows = [
+        (
+            point.run_id,
+            date_text(point.created_unix_seconds),
+            point.version,
+            ", ".join(point.labels),
+            *ratio_cells(point.ratio, ()),
+            f"{mark(point.decision)}\u00a0{decision_word(point.decision, history.metric)}",
+            points_text(changes[at].difference) if at in changes else "",
+        )
+        for at, point in enumerate(series.points)
+    ]
+    return Table("Numbers: every run", columns, rows, folded=True)

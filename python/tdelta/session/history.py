@@ -1,0 +1,270 @@
+"""Runs of one experiment, beside each other: is the overhead larger than in an earlier run, and where did it change?
+
+Which runs are of one experiment: the same engine, study, workload or database, primary metric, and options that
+decide what a trial is. Libraries, servers, versions of tdelta and machines may differ: to see what they change is what
+a history is for, and what two runs differ in stands beside their difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tdelta.errors import UsageError
+from tdelta.inference.between import difference, is_usable
+from tdelta.inference.changes import find_changes
+from tdelta.messages import Refusal
+from tdelta.records import Condition, Metric, RunResult, RunSettings, Verdict
+from tdelta.records.history import (
+    Against,
+    AgainstRun,
+    ChangePoint,
+    History,
+    HistoryPoint,
+    LeftOut,
+    Series,
+)
+from tdelta.records.kept import RunKind
+from tdelta.session.request import OPTIONS
+from tdelta.store import RunSummary, Store
+
+_LIBRARY = "library under test"
+_MACHINE = ("cpu_model", "logical_cpus", "usable_cpus", "memory_total_bytes", "kernel", "file_system")
+UNSOUND, NO_DATA, UNLABELLED = "unsound", "no-data", "unlabelled"
+
+
+class Order(StrEnum):
+    """What runs are ordered and named by."""
+
+    DATE = "date"
+    VERSION = "version"
+    LABEL = "label"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which runs of the experiment: those with all of the labels, since then, the newest ``most``; in which order."""
+
+    labels: Collection[str] = ()
+    since_unix_seconds: float = 0.0
+    most: int | None = None
+    order: Order = Order.DATE
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What runs must have in common to be of one series."""
+
+    engine: str
+    study: str
+    workload: str
+    database: str
+    metric: Metric
+    has_own_servers: bool
+    options: tuple[tuple[str, str], ...]
+
+
+def experiment_of(settings: RunSettings) -> Experiment:
+    """The experiment that a run is of."""
+    deciding = (option for option in OPTIONS.values() if option.decides_trial or option.name == "size_bytes")
+    return Experiment(
+        engine=settings.engine,
+        study=settings.study,
+        workload=settings.workload,
+        database="" if settings.database is None else settings.database.file,
+        metric=settings.metric,
+        has_own_servers=settings.own_servers is not None,
+        options=tuple((one.name, repr(settings.options.get(one.name, one.before_it_was))) for one in deciding),
+    )
+
+
+def version_of(result: RunResult) -> str:
+    """The library or server under test, as the run found it; empty where it did not say."""
+    own = result.settings.own_servers
+    if own is not None:
+        return f"{own.encrypted.product} {own.encrypted.version}"
+    return str(result.versions.get(_LIBRARY, ""))
+
+
+def compare_runs(later: RunResult, earlier: RunResult) -> Against:
+    """A run beside an earlier one: how much larger each overhead is that both measured.
+
+    Raises:
+        UsageError: they are the same run, or have no judged condition in the same metric in common.
+    """
+    ids = (later.settings.run_id, earlier.settings.run_id)
+    if ids[0] == ids[1]:
+        raise UsageError(Refusal.of("run-against-itself", run=ids[0]))
+    before = {_key(verdict): verdict for verdict in earlier.primary}
+    rope, is_sound = later.settings.rope, not (_is_unsound(later) or _is_unsound(earlier))
+    found = tuple(
+        AgainstRun(
+            condition=verdict.condition,
+            metric=verdict.metric,
+            earlier=before[key].ratio,
+            later=verdict.ratio,
+            difference=difference(verdict.ratio, before[key].ratio, rope, is_sound=is_sound),
+        )
+        for verdict in later.primary
+        if (key := _key(verdict)) in before
+    )
+    if not found:
+        raise UsageError(
+            Refusal.of(
+                "nothing-in-common",
+                run=ids[0],
+                earlier=ids[1],
+                conditions=_named(later.primary),
+                others=_named(earlier.primary),
+            )
+        )
+    return Against(ids[0], ids[1], rope, found, tuple(_differing(later, earlier)))
+
+
+def history(store: Store, run_id: str, wanted: Wanted) -> History:
+    """The history of the experiment that a run is of.
+
+    Raises:
+        UnknownName: the store has no such run.
+        UsageError: no run of it fits.
+        EnvironmentFault: Apache Otava is not installed.
+    """
+    asked = store.settings(run_id)
+    experiment = experiment_of(asked)
+    runs = [run for run in _summaries(store, wanted) if _is_of(store, run, experiment)][: wanted.most]
+    results = {run.run_id: store.result(run.run_id) for run in runs}
+    used, left_out = _usable(runs, results, wanted)
+    if not used:
+        raise UsageError(Refusal.of("no-history", run=run_id, left=len(left_out)))
+    ordered = sorted(used, key=_place(wanted.order, results))
+    conditions = dict.fromkeys(_key(v)[0] for run in ordered for v in results[run.run_id].primary)
+    series = (_series(key, ordered, results, asked.rope) for key in conditions)
+    return History(
+        name="/".join(dict.fromkeys(filter(None, (asked.engine, asked.study, asked.workload)))),
+        engine=asked.engine,
+        study=asked.study,
+        workload=asked.workload,
+        metric=asked.metric,
+        rope=asked.rope,
+        order=wanted.order.value,
+        series=tuple(one for one in series if one.points),
+        left_out=tuple(left_out),
+    )
+
+
+def _summaries(store: Store, wanted: Wanted) -> Iterator[RunSummary]:
+    """The newest first."""
+    for run in store.runs():
+        is_asked = run.kind in (RunKind.RUN, RunKind.OPENED) and run.decision is not None
+        if is_asked and run.created_unix_seconds >= wanted.since_unix_seconds and set(wanted.labels) <= set(run.labels):
+            yield run
+
+
+def _is_of(store: Store, run: RunSummary, experiment: Experiment) -> bool:
+    is_like = (run.engine, run.study, run.workload) == (experiment.engine, experiment.study, experiment.workload)
+    return is_like and experiment_of(store.settings(run.run_id)) == experiment
+
+
+def _usable(
+    runs: Iterable[RunSummary], results: Mapping[str, RunResult], wanted: Wanted
+) -> tuple[list[RunSummary], list[LeftOut]]:
+    used: list[RunSummary] = []
+    left_out: list[LeftOut] = []
+    for run in runs:
+        result = results[run.run_id]
+        why = ""
+        if _is_unsound(result):
+            why = UNSOUND
+        elif not any(_has_data(verdict) for verdict in result.primary):
+            why = NO_DATA
+        elif wanted.order is Order.LABEL and not _own_labels(run, wanted):
+            why = UNLABELLED
+        if why:
+            left_out.append(LeftOut(run.run_id, why))
+        else:
+            used.append(run)
+    return used, left_out
+
+
+def _own_labels(run: RunSummary, wanted: Wanted) -> tuple[str, ...]:
+    return tuple(label for label in run.labels if label not in wanted.labels)
+
+
+def _place(order: Order, results: Mapping[str, RunResult]) -> Callable[[RunSummary], tuple[object, ...]]:
+    def place(run: RunSummary) -> tuple[object, ...]:
+        by = {
+            Order.DATE: "",
+            Order.VERSION: version_of(results[run.run_id]),
+            Order.LABEL: " ".join(run.labels),
+        }[order]
+        return _natural(by), run.created_unix_seconds
+
+    return place
+
+
+def _natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A key by which 10.11 comes after 10.9: digits as numbers, all else as it is."""
+    parts = re.findall(r"\d+|\D+", text)
+    return tuple((1, int(part), "") if part.isascii() and part.isdigit() else (0, 0, part) for part in parts)
+
+
+def _series(key: str, runs: Sequence[RunSummary], results: Mapping[str, RunResult], rope: float) -> Series:
+    points: list[HistoryPoint] = []
+    last: Condition | None = None
+    for run in runs:
+        result = results[run.run_id]
+        for verdict in result.primary:
+            if _key(verdict)[0] == key and _has_data(verdict):
+                last = verdict.condition
+                points.append(_point(run, result, verdict))
+    found = find_changes([point.ratio for point in points], rope)
+    changes = tuple(
+        ChangePoint(one.at, points[one.at].run_id, one.before, one.after, one.difference, one.probability)
+        for one in found.found
+    )
+    condition = last or results[runs[-1].run_id].primary[0].condition
+    return Series(condition, tuple(points), changes, found.between_runs_sd)
+
+
+def _point(run: RunSummary, result: RunResult, verdict: Verdict) -> HistoryPoint:
+    return HistoryPoint(
+        run.run_id, run.created_unix_seconds, run.labels, version_of(result), verdict.ratio, verdict.decision
+    )
+
+
+def _key(verdict: Verdict) -> tuple[str, Metric]:
+    return verdict.condition.key, verdict.metric
+
+
+def _has_data(verdict: Verdict) -> bool:
+    """Whether it rests on anything measured, and not on its prior alone."""
+    return bool(verdict.baseline_value) and is_usable(verdict.ratio)
+
+
+def _is_unsound(result: RunResult) -> bool:
+    return result.decision.value == UNSOUND or any(check.is_unsound for check in result.validity)
+
+
+def _named(verdicts: Iterable[Verdict]) -> str:
+    return ", ".join(f"{verdict.condition.key} ({verdict.metric.value})" for verdict in verdicts) or "none"
+
+
+def _differing(later: RunResult, earlier: RunResult) -> Iterator[tuple[str, str, str]]:
+    """What the runs differ in that may be why their overheads do: settings, versions, the machine."""
+    now, before = experiment_of(later.settings), experiment_of(earlier.settings)
+    for name in ("engine", "study", "workload", "database"):
+        yield from _unlike(name, getattr(now, name), getattr(before, name))
+    others = dict(before.options)
+    for name, value in now.options:
+        yield from _unlike(name.replace("_", " "), value, others[name])
+    for name in dict.fromkeys((*earlier.versions, *later.versions)):
+        yield from _unlike(name, later.versions.get(name, ""), earlier.versions.get(name, ""))
+    for name in _MACHINE:
+        yield from _unlike(name.replace("_", " "), later.machine.get(name, ""), earlier.machine.get(name, ""))
+
+
+def _unlike(name: str, now: object, before: object) -> Iterator[tuple[str, str, str]]:
+    if str(now) != str(before):
+        yield name, str(before), str(now)

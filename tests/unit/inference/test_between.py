@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tdelta.inference.between import decided, difference, is_usable, posterior_of, standard_error
+from tdelta.records import Estimate
+from tdelta.records.history import Change
+
+ROPE = 0.02
+
+
+def estimate(median: float, half: float, heavy: float = 1.314) -> Estimate:
+    ends = [(median - width * half, median + width * half) for width in (1.0, heavy)]
+    return Estimate(median, ends[0], ends[1], 0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("heavy", [1.314, 1.5, 2.0])
+def test_a_posterior_made_again_has_the_intervals_that_the_result_kept(heavy: float) -> None:
+    kept = estimate(1.1, 0.01, heavy)
+    made = posterior_of(kept)
+    assert made.ratio_hdi(0.95) == pytest.approx(kept.hdi95, abs=3e-4)
+    assert made.ratio_hdi(0.99) == pytest.approx(kept.hdi99, abs=1e-3)
+    assert math.exp(made.quantile(0.5)) == pytest.approx(1.1)
+
+
+def test_the_difference_is_of_the_ratios_and_as_wide_as_both_together() -> None:
+    found = difference(estimate(1.2, 0.03), estimate(1.1, 0.04), ROPE)
+    assert found.median == pytest.approx(0.1, abs=1e-3)
+    assert found.hdi95[1] - found.hdi95[0] == pytest.approx(2 * math.hypot(0.03, 0.04), rel=0.02)
+    assert found.change is Change.LARGER
+
+
+def test_the_order_of_the_two_turns_the_sign() -> None:
+    one, other = estimate(1.2, 0.02), estimate(1.1, 0.01)
+    there, back = difference(one, other, ROPE), difference(other, one, ROPE)
+    assert there.median == pytest.approx(-back.median, abs=1e-4)
+    assert there.mass_above_zero == pytest.approx(1.0 - back.mass_above_zero, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("ends", "change"),
+    [
+        ((0.021, 0.04), Change.LARGER),
+        ((-0.04, -0.021), Change.SMALLER),
+        ((-0.02, 0.02), Change.UNCHANGED),
+        ((0.01, 0.03), Change.UNDECIDED),
+        ((-0.03, 0.03), Change.UNDECIDED),
+    ],
+)
+def test_the_interval_decides_against_the_rope(ends: tuple[float, float], change: Change) -> None:
+    assert decided(*ends, ROPE) is change
+
+
+def test_an_unsound_run_decides_nothing() -> None:
+    assert difference(estimate(1.2, 0.01), estimate(1.1, 0.01), ROPE, is_sound=False).change is Change.UNSOUND
+
+
+@pytest.mark.parametrize("median", [float("nan"), 0.0, -1.0, float("inf")])
+def test_what_has_no_posterior_gives_no_difference(median: float) -> None:
+    broken = estimate(median, 0.01)
+    assert not is_usable(broken)
+    found = difference(broken, estimate(1.1, 0.01), ROPE)
+    assert found.change is Change.UNDECIDED
+    assert math.isnan(found.median)
+
+
+def test_a_run_of_encrypted_software_aes_is_compared_as_well() -> None:
+    found = difference(estimate(6.6, 0.4), estimate(1.1, 0.01), ROPE)
+    assert found.median == pytest.approx(5.5, abs=0.02)
+    assert found.hdi95[0] < 5.5 < found.hdi95[1]
+
+
+def test_the_standard_error_has_tails_no_thinner_than_the_estimate() -> None:
+    assert standard_error(estimate(1.0, 0.0196)) == pytest.approx(0.01, rel=0.01)
+    assert standard_error(estimate(1.0, 0.0196, 2.0)) == pytest.approx(0.0152, rel=0.01)
