@@ -9,7 +9,7 @@ STAMP := $(VENV)/.set-up
 RUNS := $(VENV)/.runs
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help setup demo test servers lint lint-python lint-rust test-rust test-python wheel clean
+.PHONY: help setup demo test servers lint lint-python lint-rust test-rust test-python site wheel clean
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -54,6 +54,9 @@ test-rust: lint-rust # one after the other: both are cargo's
 
 test-python: setup
 	@scripts/test-python "$(VENV)"
+
+site: ## Build the documentation as a site into target/site
+	@scripts/site
 
 wheel: setup ## Build the abi3 wheel into dist/
 	@scripts/wheel dist
