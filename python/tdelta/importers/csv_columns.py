@@ -161,16 +161,6 @@ def _measure(name: str) -> Measure | None:
     return Measure(column.metric, column.unit, column.scale)
 
 
-def measure_of_name(cell: str) -> Measure | None:
-    """What a column of figures is by a header's cell, if that says it: ``p95_ms``, ``latency (ms)``, ``tps``."""
-    name = one_spelling(printable(cell))
-    found = _measure(name)
-    if found is not None:
-        return found
-    unit = name.rpartition("_")[2]
-    return measure_of_unit(unit)
-
-
 def _of_jmeter(names: Sequence[str]) -> list[Column]:
     """The columns of a results file of JMeter (``.jtl``); empty where it is none.
 

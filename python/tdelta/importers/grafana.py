@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
 from tdelta.importers.belonging import Belonging
-from tdelta.importers.csv_columns import column_index, measure_of_name
+from tdelta.importers.csv_columns import column_index, one_spelling
 from tdelta.importers.csv_dialect import Table, chunks_of, is_number, is_over_time, moment, number_of, sniffed
 from tdelta.importers.csv_units import Measure, measure_of_unit
 from tdelta.importers.intervals import longest_stretch
@@ -28,6 +28,8 @@ from tdelta.records.observed import RESPONSE_TIME, Observation
 
 MOST_READINGS = 1_000_000
 _SAID = (Kind.BASELINE, Kind.ENCRYPTED)
+_IN_BRACKETS = re.compile(r"[(\[]\s*([^()\[\]]{1,20}?)\s*[)\]]\s*$")
+_UNITS = frozenset(("ns", "us", "µs", "ms", "seconds", "milliseconds", "microseconds", "tps", "qps", "rps"))
 _WITH_UNIT = re.compile(r"([+-]?[\d.,]{1,40}(?:[eE][+-]?\d{1,3})?)\s*(.{0,40})$")
 _SHORT = {"": 1.0, "K": 1e3, "Mil": 1e6, "Bil": 1e9, "k": 1e3, "M": 1e6}
 """What Grafana's short form of numbers multiplies by."""
@@ -158,8 +160,7 @@ def _several(table: Table, source: Source) -> ImportFault:
 def _measure(table: Table, index: int, naming: Naming, source: Source) -> Measure:
     """What a column's figures are. Raises ``ImportFault`` where nothing says it."""
     name = table.header[index]
-    of_user = measure_of_unit(naming.unit) if naming.unit else None
-    found = of_user or measure_of_name(name)
+    found = _measure_of_name(name)
     if found is None:
         units = {_WITH_UNIT.match(row[index].strip()) for row in table.rows if len(row) > index}
         words = {match[2].strip() for match in units if match is not None and match[2].strip()}
@@ -167,11 +168,20 @@ def _measure(table: Table, index: int, naming: Naming, source: Source) -> Measur
         found = next(iter(said)) if len(said) == 1 and len(words) == 1 else None
         if len(said) > 1 or (said and len(words) > 1):
             found = Measure(next(iter(said)).metric, next(iter(said)).unit, 1.0)  # each cell says its own
+    found = found or (measure_of_unit(naming.unit) if naming.unit else None)
     if found is None:
         raise ImportFault(
             Refusal.of("series-without-unit", column=printable(name.strip())).at(f"{source.name}:{table.header_line}")
         )
     return found
+
+
+def _measure_of_name(cell: str) -> Measure | None:
+    """What a series is by its name, where that ends with a unit beyond doubt: ``min`` may be the least of something."""
+    if match := _IN_BRACKETS.search(cell):
+        return measure_of_unit(match[1])
+    last = one_spelling(printable(cell)).rpartition("_")[2]
+    return measure_of_unit(last) if last in _UNITS else None
 
 
 def _measure_of_cell(words: str) -> Measure | None:

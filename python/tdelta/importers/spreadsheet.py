@@ -18,10 +18,11 @@ from tdelta.errors import ImportFault
 from tdelta.importers.csv_dialect import Table, sniffed
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.problems import shown
-from tdelta.importers.protocol import Importer, Source
+from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import HEAD_BYTES
 from tdelta.inputs import size_words
 from tdelta.messages import Refusal
+from tdelta.records.observed import Observation
 
 LARGEST_BYTES = 16 << 20
 LARGEST_UNPACKED_BYTES = 32 << 20
@@ -53,11 +54,15 @@ class Spreadsheet(CsvRows):
         except ImportFault:
             return False
 
+    def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
+        """The rows of its sheet."""
+        return super().read(_sheet_of(source, naming.column), naming)
+
     def _opened(self, source: Source) -> Source:
         return source if isinstance(source, _Sheet) else _sheet_of(source, None)
 
     def _table(self, source: Source, column: str | None = None) -> Table | None:
-        return sniffed(_sheet_of(source, column), column)
+        return sniffed(source if isinstance(source, _Sheet) else _sheet_of(source, column), column)
 
 
 IMPORTERS: tuple[Importer, ...] = (Spreadsheet(),)

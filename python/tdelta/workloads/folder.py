@@ -54,6 +54,7 @@ class FolderReader(FolderFiles):
     """One reading of one folder."""
 
     dialect = GENERIC
+    is_tried = False
     """Whose SQL the scripts are; by default what all engines have in common."""
 
     def __init__(self, folder: Path, dialects: Mapping[str, Dialect]) -> None:
@@ -316,7 +317,7 @@ class FolderReader(FolderFiles):
             text = self.text(f"{name}.sql", Refusal.of("script-missing", transaction=name, hint=""))
             if text is None or steps > limits.MOST_PIECES_OF_ALL:
                 continue
-            script = check_script(text, given, self.dialect)
+            script = check_script(text, given, self.dialect, is_tried=self.is_tried)
             steps += len(script.steps)
             for line, fault in script.faults:
                 self.faults.add(f"{name}.sql", line, fault)

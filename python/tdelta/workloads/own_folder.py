@@ -43,6 +43,8 @@ def read_own_folder(folder: Path, database: Database, dialect: Dialect = GENERIC
 class _OwnReader(FolderReader):
     """One reading of a folder for a database that is there."""
 
+    is_tried = True
+
     def __init__(self, folder: Path, database: Database, dialect: Dialect) -> None:
         super().__init__(folder, {})
         self.dialect = dialect

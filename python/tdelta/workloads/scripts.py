@@ -46,7 +46,7 @@ class Statement:
     @property
     def writes(self) -> bool:
         """Whether it changes rows."""
-        return self.tree.find(*sql.WRITES) is not None
+        return self.tree.find(*sql.WRITES) is not None or sql.opaque_writes(self.tree)
 
 
 Step: TypeAlias = Command | Statement
@@ -80,18 +80,20 @@ def given_variables(tables: Iterable[str]) -> frozenset[str]:
     return frozenset(_GIVEN) | {f"rows_{table}" for table in tables}
 
 
-def check_script(text: str, given: Iterable[str], dialect: Dialect = GENERIC) -> Script:
+def check_script(text: str, given: Iterable[str], dialect: Dialect = GENERIC, *, is_tried: bool = False) -> Script:
     """Reads a script and finds its faults.
 
     Args:
         text: the script.
         given: names of the variables that are set before it begins, see :func:`given_variables`.
         dialect: whose SQL it is; by default what all have in common.
+        is_tried: whether an engine prepares every statement before anything is measured: then SQL that the parser
+            cannot read is the engine's to judge.
 
     Returns:
         The script. Where it has faults, its steps are those that could be read.
     """
-    checker = _Checker(frozenset(given), dialect)
+    checker = _Checker(frozenset(given), dialect, is_tried)
     pieces, faults = cut(text)
     checker.faults += faults
     for piece in pieces:
@@ -121,9 +123,10 @@ def _by_line(fault: tuple[int, Refusal]) -> tuple[int, str]:
 class _Checker:
     """Follows a script in the order of its lines, with the variables set and the blocks open so far."""
 
-    def __init__(self, given: frozenset[str], dialect: Dialect) -> None:
+    def __init__(self, given: frozenset[str], dialect: Dialect, is_tried: bool) -> None:
         self.given = given
         self.dialect = dialect
+        self.is_tried = is_tried
         self.known = set(given)
         self.steps: list[Step] = []
         self.faults: list[tuple[int, Refusal]] = []
@@ -227,6 +230,10 @@ class _Checker:
         if "?" in piece.code:
             self.faults.append((piece.line, Refusal.of("question-mark")))
         tree = sql.parse(piece.text, self.dialect)
+        judged = sql.opaque(piece) if self.is_tried and piece.gset is None else None
+        if judged is not None and not isinstance(tree, (exp.Query, *sql.WRITES, *sql.TRANSACTION)):
+            self.steps.append(Statement(piece, judged))
+            return
         if isinstance(tree, str):
             self.faults.append((piece.line, Refusal.of("sql-not-readable", why=tree)))
         elif isinstance(tree, sql.TRANSACTION):

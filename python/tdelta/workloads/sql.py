@@ -22,6 +22,9 @@ WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 TRANSACTION = (exp.Transaction, exp.Commit, exp.Rollback)
 """Statements that open or end a transaction."""
 
+_WRITING = frozenset(("INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE"))
+_FIRST_WORDS = _WRITING | {"SELECT", "WITH", "VALUES"}
+_WORD = re.compile(r"[A-Z]+")
 _CLOCK = re.compile(
     r"\b(current_timestamp|current_date|current_time|localtimestamp|localtime|sysdate|systimestamp)\b", re.I
 )
@@ -58,6 +61,22 @@ def parse(text: str, dialect: Dialect = GENERIC) -> exp.Expression | str:
         first = details[0]
         return f"{first['description'].rstrip('.')} at {first['highlight']!r}"
     return tree if isinstance(tree, exp.Expression) else "it is no statement"
+
+
+def opaque(piece: Piece) -> exp.Expression | None:
+    """A statement that the parser cannot read, as far as its first word and its keywords tell; None for no statement.
+
+    Whether it is one at all, is for the engine to say.
+    """
+    words = _WORD.findall(piece.code.upper())
+    if not words or words[0] not in _FIRST_WORDS:
+        return None
+    return exp.Command(this=words[0], expression=next((it for it in words if it in _WRITING), ""))
+
+
+def opaque_writes(tree: exp.Expression) -> bool:
+    """Whether a statement of `opaque` may change rows."""
+    return isinstance(tree, exp.Command) and bool(tree.args.get("expression"))
 
 
 def unwritable(tree: exp.Expression) -> str | None:

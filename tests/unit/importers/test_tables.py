@@ -54,6 +54,16 @@ def test_of_several_series_one_must_be_chosen(tmp_path: Path):
     assert fault(grafana.IMPORTERS, path, Naming("plain", column="x")) == [("no-such-column", "panel.csv:1")]
 
 
+def test_a_name_that_may_be_the_least_of_something_is_no_unit(tmp_path: Path):
+    rows = "".join(f"2026-11-20 10:0{n}:00,{n + 1}\n" for n in range(6))
+    for name, code in (("latency min", "series-without-unit"), ("db_s", "series-without-unit")):
+        path = written(tmp_path, f"Time,{name}\n{rows}", "panel.csv")
+        assert fault(grafana.IMPORTERS, path, Naming("plain"))[0][0] == code
+    path = written(tmp_path, f"Time,commit latency (s)\n{rows}", "panel.csv")
+    (found,) = series(read(grafana.IMPORTERS, path, Naming("plain", unit="ms")))
+    assert found.values == (2000, 3000, 4000, 5000)
+
+
 def test_a_cell_that_is_no_figure_is_named_with_its_line(tmp_path: Path):
     rows = "".join(f"2026-11-20 10:0{n}:00,{n + 1}\n" for n in range(6))
     path = written(tmp_path, f"Time,tps\n{rows}2026-11-20 10:06:00,many\n", "panel.csv")

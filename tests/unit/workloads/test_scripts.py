@@ -130,6 +130,27 @@ def test_sqlites_own_sql_is_read_where_the_script_is_for_sqlite(statement, write
     assert check_script(f"{statement};\n", given_variables(())).faults
 
 
+@pytest.mark.parametrize(
+    ("statement", "writes"),
+    [
+        ("SELECT a FROM t WHERE a = :op NOT INDEXED", False),
+        ("VALUES (1), ('DELETE')", False),
+        ("WITH n AS (SELECT 1) INSERT INTO t SELECT * FROM n WHERE ? ? 1", True),
+    ],
+)
+def test_what_no_parser_reads_is_the_engines_to_judge_where_it_is_tried(statement, writes):
+    text = f"{statement.replace('? ?', '~=')};\n"
+    script = check_script(text, given_variables(()), DIALECT, is_tried=True)
+    assert (script.faults, script.writes, len(script.statements)) == ((), writes, 1)
+    assert check_script(text, given_variables(()), DIALECT).faults
+
+
+def test_what_is_no_statement_of_a_transaction_is_refused_though_it_is_tried():
+    text = "SELCT 1;\nPRAGMA optimize;\nSELECT :x FORM;\nSELECT a FROM t WHERE a = 1 NOT INDEXED \\gset\n"
+    script = check_script(text, given_variables(()), DIALECT, is_tried=True)
+    assert [line for line, _ in script.faults] == [1, 2, 3, 4]
+
+
 def test_words_that_only_look_like_the_clock_are_let_through():
     assert check("SELECT 'now', \"CURRENT_TIMESTAMP\", date('2024-01-01') FROM t; -- NOW()").faults == ()
 
