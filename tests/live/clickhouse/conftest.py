@@ -26,5 +26,17 @@ def place(tmp_path: Path) -> Place:
 @pytest.fixture(scope="session")
 def study(tmp_path_factory: pytest.TempPathFactory, library: None) -> Answered:
     """The study ``warehouse``, small, without warm caches; for tests that only read it and its store."""
-    brief = ("--seed", "7", "--no-aa-twin", "--rounds", "1..1", "--size", "1MB", "--vary", "work=load,rebuild,cold")
+    brief = (
+        "--seed",
+        "7",
+        "--no-aa-twin",
+        "--rounds",
+        "1..1",
+        "--size",
+        "1MB",
+        "--blocks",
+        "1",
+        "--vary",
+        "work=load,rebuild,cold",
+    )
     return Place(tmp_path_factory.mktemp("clickhouse")).answered("warehouse", *ENGINE, *brief)

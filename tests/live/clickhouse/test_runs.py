@@ -32,7 +32,7 @@ def test_the_study_is_sound(study: Answered) -> None:
         assert found[check][0] == "ok", found[check]
     assert {trial["work"] for trial in study.place.trials()} == {"load", "rebuild", "cold"}
     assert any("which nothing limits" in caution for caution in study.document["cautions"])
-    assert "cache" not in study.document["answer"], "none was limited"
+    assert "% cache" not in study.document["answer"], "none was limited"
 
 
 def test_parts_are_encrypted_and_temporary_files_are_in_the_clear(study: Answered) -> None:
@@ -48,22 +48,10 @@ def test_a_load_writes_what_a_rebuild_writes_again_and_a_cold_query_reads_it(stu
         assert not trial["errors"]
 
 
-def test_a_serial_load_proves_its_instructions(place: Place) -> None:
-    ciphers = ("--vary", "cipher=aes-128-ctr")
-    brief = ("--size", "1MB", "--blocks", "1", "--rounds", "1..1", "--no-aa-twin")
-    document = place.answer("direct-load", *ENGINE, *ciphers, *brief)
-    found = checks(document)
-    assert found["cipher-in-force"][0] == "ok"
-    assert found["aes-instructions"][0] in ("ok", "not shown"), "where they cannot be hidden there is one level"
-    assert {trial["cipher"] for trial in place.trials()} == {"none", "aes-128-ctr"}
-
-
 @pytest.mark.parametrize(
     ("options", "word"),
     [
         (("--cache", "20%"), "--cache"),
-        (("--vary", "cache=10%,120%"), "cache"),
-        (("--vary", "cipher=aes-256"), "aes-256-ctr"),
         (("--workload", "order-entry"), "changes rows"),
     ],
 )
