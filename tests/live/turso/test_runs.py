@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import signal
 from typing import Any
 
-import pytest
-from sqlite.running import SMALL, Answered, Place, end, read_until, workers_left
+from sqlite.running import Answered, Place
 from sqlite.test_answers import checks
 
 from tdelta.engines.turso.engine import CIPHERS, TursoEngine
@@ -66,38 +64,3 @@ def test_cold_trials_read_the_file_and_hidden_instructions_are_proved(place: Pla
     assert (listed["available"], listed["version"]) == (True, TursoEngine().version())
     if listed["aes_instructions"] == ["on", "off"]:  # else this CPU's cannot be hidden
         assert checks(document)["aes-instructions"][0] == "ok"
-
-
-def test_a_bulk_load_can_be_the_trial(place: Place) -> None:
-    document = place.answer(*SCAN, "--vary", "work=load", "--size", "1MB")
-    assert checks(document)["rows-after"][0] == "ok"
-    assert {trial["work"] for trial in place.trials()} == {"load"}
-
-
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        (("--vary", "cipher=aegis256"), "aegis-256"),
-        (("--scope", "data"), "--scope"),
-        (("--workload", "connect"), "connect"),
-    ],
-)
-def test_what_turso_cannot_do_is_refused_before_anything_is_made(
-    place: Place, options: tuple[str, ...], code: str
-) -> None:
-    ran = place.run(*ENGINE, *options)
-    assert ran.code == 2
-    assert code in ran.err
-    assert "Traceback" not in ran.err
-    assert list(place.twins.glob("twins-*")) == []
-
-
-def test_an_interrupted_run_leaves_nothing_and_can_be_resumed(place: Place) -> None:
-    process = place.start("run", *SMALL, *SCAN, "--trial-seconds", "0.3", "--blocks", "4")
-    read_until(process, "round 1")
-    ended = end(process, signal.SIGINT)
-    assert workers_left(process.pid) == []
-    assert list(place.twins.glob("twins-*")) == []
-    assert ended.code == 130, ended.err
-    resumed = place.tdelta("run", "--resume", "last", "--json")
-    assert resumed.document["counts"]["rounds"] >= 2, resumed.err
