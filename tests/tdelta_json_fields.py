@@ -128,6 +128,16 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
         {"faults": _TEXTS, "refusals": tuple[Refusal, ...], **_CAUTIONS},
     ),
     "tdelta.engines/1": ({"schema": str, "engines": tuple[EngineInfo, ...]},),
+    "tdelta.project/1": (
+        {
+            "schema": str,
+            "project": str,
+            "exit_code": int,
+            "runs": [
+                {"study": str | None, "engine": str, "run": ({}, None), "error": ({}, None), "exit_code": int},
+            ],
+        },
+    ),
     "tdelta.runs/1": (
         {
             "schema": str,

@@ -19,6 +19,7 @@ TAKEN: dict[str, Callable[[Option], bool]] = {
     "run": lambda _: True,
     "calibrate": lambda option: option.decides_trial or option.calibrates,
     "plan": lambda option: option.of_pilot,
+    "init": lambda option: option.name not in ("engine", "labels"),
 }
 """Which of a run's options a command takes."""
 

@@ -7,6 +7,7 @@
     ├── UsageError                   2   what was asked cannot be done as asked
     │   ├── UnknownName              2   a study, engine, cipher, factor, … that does not exist
     │   ├── WorkloadError            2   a workload folder with faults (all of them at once)
+    │   ├── ProjectError             2   a project file with faults (all of them at once)
     │   ├── DatabaseFault            2   a database of the user's that cannot be used as it is
     │   ├── DsnFault                 2   a DSN with faults (all of them at once), or no password for it
     │   ├── OwnServerFault           2   a server of the user's that cannot be used as it is
@@ -120,6 +121,18 @@ class WorkloadError(UsageError):
 
     def __init__(self, folder: str, faults: Sequence[Refusal]) -> None:
         super().__init__(*faults, text=_listed(f"workload {folder}: ", faults))
+
+
+class ProjectError(UsageError):
+    """A project file with faults.
+
+    Args:
+        file: where it is.
+        faults: all of them, each with its file (and line).
+    """
+
+    def __init__(self, file: str, faults: Sequence[Refusal]) -> None:
+        super().__init__(*faults, text=_listed(f"project {file}: ", faults))
 
 
 class DatabaseFault(UsageError):

@@ -47,6 +47,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         "Measure",
         (
             Entry("run", "Measure what encryption costs."),
+            Entry("init", "Write a project file, which says which runs `tdelta run` makes."),
             Entry("plan", "Say how long a run must measure here."),
             Entry("calibrate", "Show what this instrument can detect on this machine."),
             Entry("floor", "Measure what AES costs on this CPU."),

@@ -44,13 +44,30 @@ _BESIDES_RESUME = frozenset({"resume_id", "store", *MANNER_OPTIONS})
     metavar="DIR",
     help="Write the workload proposed for --database or --restore as a folder to edit; run nothing.",
 )
+@click.option(
+    "--project",
+    "project",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Project file.  [tdelta.toml here, or in the nearest folder above]",
+)
+@click.option("--no-project", is_flag=True, help="Look for no project file.")
 @click.option("--resume", "resume_id", metavar="RUN", help="Complete a run that was cut short.")
 @click.option("--dry-run", is_flag=True, help="Say minutes, gigabytes, memory and whether there is room; run nothing.")
 @answer_options
-def run(resume_id: str | None, dry_run: bool, write_workload: Path | None, manner: Manner, **given: object) -> int:
+def run(
+    resume_id: str | None,
+    dry_run: bool,
+    write_workload: Path | None,
+    project: Path | None,
+    no_project: bool,
+    manner: Manner,
+    **given: object,
+) -> int:
     """Measure what encryption costs, and answer in a sentence.
 
-    Without STUDY: embedded SQLite, the order-entry mix, plain against AES-256.
+    Without STUDY: embedded SQLite, the order-entry mix, plain against AES-256. In a folder with a project file
+    (tdelta.toml, also in a folder above): the project's runs, one after the other.
 
     Example: tdelta run
 
@@ -63,6 +80,11 @@ def run(resume_id: str | None, dry_run: bool, write_workload: Path | None, manne
     if resume_id is not None:
         _refuse_settings(click.get_current_context())
         return _resume(resume_id, given, manner)
+    if (file := _project_file(project, is_wanted=not no_project)) is not None:
+        from tdelta.cli import project_runs
+
+        asked = project_runs.Asked(manner, dry_run=dry_run, write_workload=write_workload)
+        return project_runs.run_project(file, typed_of(given), asked)
     request = request_of(given)
     if dry_run or write_workload is not None:
         return _dry_run(request, write_workload, as_json=manner.as_json)
@@ -99,8 +121,24 @@ def _dry_run(request: RunRequest, write_workload: Path | None, *, as_json: bool)
     return ExitCode.USAGE if plan.faults else ExitCode.ANSWERED
 
 
+def _project_file(named: Path | None, *, is_wanted: bool) -> Path | None:
+    """The project file that was named, or the nearest one; None where there is none, or it is not wanted."""
+    if named is not None and not is_wanted:
+        raise Mistyped(Refusal.of("project-or-none"))
+    if named is not None or not is_wanted:
+        return named
+    from tdelta.session.project_file import found_above
+
+    return found_above(Path.cwd())
+
+
 def request_of(given: dict[str, object]) -> RunRequest:
     """The request with only what was typed; all else keeps the request's own defaults."""
+    return RunRequest(**typed_of(given))
+
+
+def typed_of(given: dict[str, object]) -> dict[str, object]:
+    """The values of options that were typed, by the names that a request has them under."""
     typed: dict[str, object] = {}
     for name, value in given.items():
         if value is None or value == ():
@@ -110,7 +148,7 @@ def request_of(given: dict[str, object]) -> RunRequest:
     for name, rows in (("database", "the database"), ("restore", "the dump")):
         if name in typed and "size_bytes" in typed:
             raise Mistyped(Refusal.of("size-and-rows", option=f"--{name}", rows=rows))
-    return RunRequest(**typed)
+    return typed
 
 
 def _refuse_settings(ctx: click.Context) -> None:

@@ -62,6 +62,11 @@ class Value:
         """The value that `to_json` wrote."""
         return value
 
+    def within(self, folder: Path, value: Any) -> Any:
+        """The option's value where what is relative in it is meant from a folder, not from the working one."""
+        del folder
+        return value
+
     def write(self, value: Any) -> str:
         """One value as it is typed: all the figures there are, and none of the dust of binary fractions."""
         return f"{value:.12g}" if isinstance(value, float) else str(value)
@@ -262,6 +267,10 @@ class Place(Value):
     def taken(self, value: Any) -> Any:
         """Text, too."""
         return Path(value) if isinstance(value, str) else value
+
+    def within(self, folder: Path, value: Any) -> Any:
+        """The path from there."""
+        return folder / value
 
     def to_json(self, value: Any) -> str:
         """The absolute path."""

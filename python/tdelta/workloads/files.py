@@ -24,7 +24,11 @@ _INT64 = range(-(2**63), 2**63)
 
 
 class FolderFiles:
-    """The files of one folder, and the faults found in them so far."""
+    """The files of one folder, one of them TOML, and the faults found in them so far."""
+
+    toml = TOML
+    missing = "toml-missing"
+    """The code of what is said where that file is missing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -51,27 +55,27 @@ class FolderFiles:
         return None
 
     def document(self) -> dict[str, object] | None:
-        """The content of ``workload.toml``; a fault if it is no TOML."""
-        text = self.text(TOML, Refusal.of("toml-missing", hint=""))
+        """The content of the TOML file; a fault if it is invalid TOML."""
+        text = self.text(self.toml, Refusal.of(self.missing, hint=""))
         if text is None:
             return None
         self.lines = key_lines(text)
         if line := deepest_line(text, limits.DEEPEST):
-            self.faults.add(TOML, line, Refusal.of("brackets-too-deep", most=limits.DEEPEST))
+            self.faults.add(self.toml, line, Refusal.of("brackets-too-deep", most=limits.DEEPEST))
             return None
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             place = _POSITION.search(str(error))
             why = _POSITION.sub(f", column {place.group(2)}" if place else "", str(error))
-            self.faults.add(TOML, int(place.group(1)) if place else 0, Refusal.of("not-toml", why=why))
+            self.faults.add(self.toml, int(place.group(1)) if place else 0, Refusal.of("not-toml", why=why))
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, a key of thousands of parts
-            self.faults.add(TOML, 0, Refusal.of("toml-not-readable", why=str(error).splitlines()[0]))
+            self.faults.add(self.toml, 0, Refusal.of("toml-not-readable", why=str(error).splitlines()[0]))
         return None
 
     def fault(self, said: Refusal, *path: str) -> None:
-        """A fault at the line of a key of ``workload.toml``."""
-        self.faults.add(TOML, line_of(self.lines, *path), said)
+        """A fault at the line of a key of the TOML file."""
+        self.faults.add(self.toml, line_of(self.lines, *path), said)
 
     def typed(self, document: Mapping[str, object], kind: type[_T], *path: str) -> _T | None:
         """The value at ``path``; a fault if it is missing or of another type."""

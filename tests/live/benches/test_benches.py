@@ -39,6 +39,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "campaigns/kills": [("--tries", "6", "--seed", "7")],
     "campaigns/packs": [("--tries", "150", "--seed", "5")],
     "campaigns/power_loss": [("--tries", "150", "--seed", "4")],
+    "campaigns/projects": [("--tries", "300", "--seed", "5")],
     "campaigns/rekey": [
         ("--library", "sqlcipher", "--kind", "rekey", "--count", "3", "--seed", "5"),
         ("--library", "sqlite3mc", "--journal", "wal", "--count", "3", "--seed", "5"),

@@ -251,4 +251,17 @@ REQUESTS = {
     "prior-in-per-cent": "the log ratio's mean and sd are shares, not per cent: 0.03 is +3 %",
     "prior-not-a-number": "expected a number, found {found!r}",
     "prior-not-finite": "expected a finite number, found {found!r}",
+    # the project file
+    "project-missing": "is missing: it says which runs a project has; `tdelta init` writes one.{hint}",
+    "project-none": "expected tdelta.toml in {folder} or a folder above it, found none; `tdelta init` writes one",
+    "project-value": "{key} = {found}: expected {expected}",
+    "project-both": "{one} and {other} say the same: expected one of them",
+    "project-empty-list": "{key}: expected at least one, found none",
+    "project-unused-table": "{found} is not among the {list} of the project ({known}), so this stands for no run",
+    "project-password": "{key}: expected no password in a file that is shared (so change this one); {remedy}",
+    "project-unknown": "unknown {kind} {found}.{hint}",
+    "project-several-runs": "{option} is of one run: expected a project of one, found {found}; name STUDY and --engine",
+    "init-there": "{path} is there already: edit it, or give --force to replace it",
+    "init-not-writable": "{path}: cannot be written: {fault}",
+    "project-or-none": "--project and --no-project contradict one another: leave one out",
 }

@@ -34,6 +34,10 @@ class _Engine(Value):
 class _Library(Value):
     """A library's name or path."""
 
+    def within(self, folder: Path, value: Any) -> Any:
+        """The name, or the path from there."""
+        return value if value in WHEELS else str(folder / value)
+
     def offered(self) -> Iterable[str]:
         """The names."""
         return WHEELS
@@ -46,6 +50,10 @@ class _Library(Value):
 @dataclass(frozen=True, slots=True)
 class _Workload(Value):
     """A workload's name or folder."""
+
+    def within(self, folder: Path, value: Any) -> Any:
+        """The name, or the folder from there."""
+        return value if value in BUILT_IN else str(folder / value)
 
     def offered(self) -> Iterable[str]:
         """The built-in ones."""
@@ -61,6 +69,12 @@ class _Dsn(Value):
     """A server of the user's, without its password."""
 
     metavar: str = "DSN"
+
+    def within(self, folder: Path, value: Any) -> Any:
+        """The DSN with the paths of its files from there."""
+        dsn = parse_dsn(value)
+        password, authority = (path and str(folder / path) for path in (dsn.password_file, dsn.tls_ca))
+        return str(dataclasses.replace(dsn, password_file=password, tls_ca=authority))
 
     def to_json(self, value: Any) -> str:
         """The DSN as it can be typed anywhere, its files' paths absolute."""

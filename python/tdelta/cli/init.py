@@ -1,0 +1,106 @@
+"""``tdelta init``: a project file, from options or from questions."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tdelta.cli.help import Command
+from tdelta.cli.output import write
+from tdelta.cli.units import click_options, study_names
+from tdelta.errors import StorageFault, UsageError
+from tdelta.messages import Refusal
+from tdelta.session.options import Option
+from tdelta.session.request import OPTIONS
+from tdelta.session.values import Flag, Number, Whole
+
+_LISTS = ("engine", "labels")
+_TAKEN = [option for option in OPTIONS.values() if option.flag.startswith("--") and option.name not in _LISTS]
+
+
+@click.command(
+    cls=Command,
+    params=[click.Argument(["studies"], nargs=-1, metavar="[STUDY]...", shell_complete=study_names)],
+)
+@click.option("--engine", "engines", multiple=True, metavar="NAME", help="Engine to test; repeatable.  [sqlite]")
+@click.option("--label", "labels", multiple=True, metavar="LABEL", help="Label of all runs; repeatable.")
+@click.option("--force", is_flag=True, help="Replace a project file that is there.")
+def init(
+    studies: tuple[str, ...], engines: tuple[str, ...], labels: tuple[str, ...], force: bool, **given: Any
+) -> None:
+    """Write tdelta.toml, which says which runs a project has: `tdelta run` then makes them.
+
+    It takes the options of `tdelta run`. Without any, it asks on a terminal, and elsewhere writes what runs without.
+
+    Example: tdelta init
+
+    Example: tdelta init --engine sqlite --engine mariadb --workload workload --budget 5% --max-time 5m
+    """
+    from tdelta.session.project import project_text
+    from tdelta.session.project_file import FILE
+
+    path = Path(FILE)
+    if path.exists() and not force:
+        raise UsageError(Refusal.of("init-there", path=FILE))
+    typed = {_key(option): _value(option, given[option.name]) for option in _TAKEN if given[option.name] is not None}
+    values = {"studies": list(studies), "engines": list(engines), "labels": list(labels), **typed}
+    if not any(values.values()):
+        values = _asked() if sys.stdin is not None and sys.stdin.isatty() else {"engines": ["sqlite"]}
+    text = project_text(values)
+    from tdelta.store.export import replacing
+
+    try:
+        with replacing(path.resolve()) as out:
+            out.write(text)
+    except OSError as error:
+        raise StorageFault(Refusal.of("init-not-writable", path=FILE, fault=error.strerror or error)) from error
+    write(f"{FILE}\n")
+
+
+def _key(option: Option) -> str:
+    return option.flag.removeprefix("--")
+
+
+def _value(option: Option, parsed: Any) -> object:
+    """What the file has for an option that was typed."""
+    value = option.value
+    if isinstance(value, Flag):
+        return True
+    if isinstance(value, Whole) or type(value) is Number:
+        return parsed
+    if value.is_repeated:
+        return [text for text in value.texts(value.gathered(parsed)) if text is not None]
+    return value.write(value.gathered(parsed) if not option.also else parsed)
+
+
+def _asked() -> dict[str, object]:
+    """What a user answers; each question is asked until its answer can stand in the file."""
+    return {
+        "engines": _ask("engines", "Engines, one or several (sqlite, mariadb, postgres, …)", "sqlite"),
+        "studies": _ask("studies", "Studies, none or several (`tdelta studies` lists them)", ""),
+        "workload": _ask("workload", "Workload, a name or a folder of your own", ""),
+        "budget": _ask("budget", "Overhead that you allow, such as 5% (a gate for CI)", ""),
+        "max-time": _ask("max-time", "Wall clock of a run, such as 5m", ""),
+        "labels": _ask("labels", "Labels of all runs", ""),
+    }
+
+
+def _ask(key: str, question: str, usual: str) -> object:
+    from tdelta.errors import ProjectError
+    from tdelta.session.project import LISTS, project_text
+
+    while True:
+        answer = click.prompt(question, default=usual, show_default=bool(usual), err=True).strip()
+        found = answer.replace(",", " ").split() if key in LISTS else answer or None
+        try:
+            project_text({key: found})
+        except ProjectError as error:
+            click.echo("\n".join(refusal.text for refusal in error.refusals), err=True)
+        else:
+            return found
+
+
+init.params += click_options(_TAKEN)

@@ -1,0 +1,375 @@
+"""The project file, ``tdelta.toml``: which runs a repository has. Read with all its faults at once, each with its line.
+
+Its keys are the options of ``tdelta run`` under their own names, without the dashes (``max-time = "5m"``), and three
+lists, ``studies``, ``engines`` and ``labels``. Options stand for all runs, or in ``[engine.NAME]`` and ``[study.NAME]``
+for some of them; the latter go before the former, and what is typed goes before all of these. Paths are meant from the
+file's folder. No password stands in it: a DSN names the environment variable that has it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tdelta.engines.registry import profiles
+from tdelta.errors import EngineUnavailable, ProjectError, UsageError
+from tdelta.messages import Refusal
+from tdelta.session.options import Option
+from tdelta.session.planning import check
+from tdelta.session.project_file import FILE
+from tdelta.session.request import OPTIONS, RunRequest
+from tdelta.session.studies import studies
+from tdelta.session.values import Choice, Factors, Flag, Number, Place, Value, Whole
+from tdelta.workloads import limits
+from tdelta.workloads.faults import Fault, hint, shown
+from tdelta.workloads.files import FolderFiles
+
+LISTS = {"studies": "study", "engines": "engine", "labels": "label"}
+"""The lists of a project, and the table or the option that has one of each."""
+
+KEYS: Mapping[str, Option] = {
+    option.flag.removeprefix("--"): option for option in OPTIONS.values() if option.flag.startswith("--")
+}
+"""Every option by its key in the file."""
+
+_TABLES = ("study", "engine")
+_SECRET = re.compile(r"(?i)(?:password|passwd|pgpassword|mysql_pwd|pwd)(?:\s*=\s*|\s+)['\"]?(?![\s'\"${]|$)\S")
+_LARGEST = 1e300
+_COMMANDS = ("load", "restore")
+_DSNS = ("baseline", "encrypted")
+_BY_VARIABLE = "export it as an environment variable, and name that: {way}"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What a project file says.
+
+    ``options`` are the values for all runs, ``of`` those of the runs of one study or engine, by table and name; each by
+    the option's name, as a request takes them. A study that is None is a run without one.
+    """
+
+    path: Path
+    studies: tuple[str | None, ...]
+    engines: tuple[str | None, ...]
+    options: Mapping[str, Any]
+    of: Mapping[tuple[str, str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRun:
+    """One run of a project; ``study`` and ``engine`` as the project has them."""
+
+    study: str | None
+    engine: str | None
+    request: RunRequest
+
+    @property
+    def title(self) -> str:
+        """What distinguishes it from the project's others."""
+        return f"{self.study or 'run'} on {self.request.tested.engine}"
+
+
+def read_project(path: Path) -> Project:
+    """The project of a file.
+
+    Raises:
+        ProjectError: all faults of the file, each with its line.
+    """
+    reader = _Reader(path)
+    project = reader.read()
+    if project is None or reader.faults:
+        raise ProjectError(str(path), reader.faults.refusals())
+    return project
+
+
+def runs_of(project: Project, typed: Mapping[str, Any]) -> tuple[ProjectRun, ...]:
+    """The project's runs, each study in turn, on each engine; what is typed goes before what the file says.
+
+    Args:
+        project: what the file says.
+        typed: values by the names of options; a study or an engine leaves only runs of that.
+
+    Raises:
+        ProjectError: options that do not go together, or are not for that study or engine; of all runs at once.
+    """
+    chosen_studies = (typed["study"],) if "study" in typed else project.studies
+    chosen_engines = (typed["engine"],) if "engine" in typed else project.engines
+    runs, faults = list[ProjectRun](), list[Refusal]()
+    for study, engine in itertools.product(chosen_studies, chosen_engines):
+        named = {name: one for name, one in (("study", study), ("engine", engine)) if one is not None}
+        layers = (project.options, *(project.of.get((name, one), {}) for name, one in reversed(named.items())))
+        values = {**{name: value for layer in layers for name, value in layer.items()}, **named, **typed}
+        try:
+            request = RunRequest(**values)
+            check(request)
+        except EngineUnavailable:
+            pass  # said when its turn comes: the others are run all the same
+        except UsageError as error:
+            place = f"{study or 'run'} on {engine or 'its engine'}"
+            faults += [Fault(place, 0, refusal).placed() for refusal in error.refusals]
+            continue
+        runs.append(ProjectRun(study, engine, request))
+    if faults:
+        raise ProjectError(str(project.path), list(dict.fromkeys(faults)))
+    return tuple(runs)
+
+
+def spread(option: Option, parsed: Any) -> dict[str, Any]:
+    """What a request has of an option's parsed value: two fields of some."""
+    found = option.value.gathered(parsed)
+    return dict(zip((option.name, option.also), found, strict=True)) if option.also else {option.name: found}
+
+
+def read_value(value: Value, found: object) -> Any:
+    """What an option's kind of value makes of a TOML value, before all of one option are gathered; None: not given.
+
+    Raises:
+        ValueError: of a refusal, which says what was expected.
+    """
+    if value.is_repeated:
+        return [_one(value, one) for one in _several(value, found)]
+    return _one(value, found)
+
+
+def _several(value: Value, found: object) -> Iterable[object]:
+    if isinstance(value, Factors) and isinstance(found, dict):
+        return [f"{factor}={_levels(levels)}" for factor, levels in found.items()]
+    return found if isinstance(found, list) else [found]
+
+
+def _levels(levels: object) -> str:
+    return ",".join(map(_level, levels if isinstance(levels, list) else [levels]))
+
+
+def _level(level: object) -> str:
+    if isinstance(level, bool) or not isinstance(level, str | int | float):
+        raise ValueError(_expected("a level: text or a number", level))
+    return str(level)
+
+
+def _one(value: Value, found: object) -> Any:
+    match value:
+        case Flag() if isinstance(found, bool):
+            return value.stands_for if found else None
+        case Flag():
+            raise ValueError(_expected("true or false", found))
+        case Whole():
+            limit = f"a whole number of at least {value.least}" + (f" and at most {value.most}" if value.most else "")
+            is_whole = isinstance(found, int) and not isinstance(found, bool) and value.least <= found < 2**63
+            if not is_whole or (value.most is not None and isinstance(found, int) and found > value.most):
+                raise ValueError(_expected(limit, found))
+            return found
+        case Number() if type(value) is Number:
+            if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found < _LARGEST:
+                raise ValueError(_expected("a number above 0", found))
+            return float(found)
+        case Choice():
+            if found not in value.names:
+                raise ValueError(_expected(f"one of {', '.join(value.names)}", found))
+            return found
+    if not isinstance(found, str) or not found.isprintable() or not found:
+        raise ValueError(_expected(f"text, as it is typed for {value.metavar or 'the option'}", found))
+    return Path(found) if isinstance(value, Place) else value.parse(found)
+
+
+def _expected(expected: str, found: object) -> Refusal:
+    return Refusal.of("project-value", key="", expected=expected, found=shown(found))
+
+
+class _Reader(FolderFiles):
+    """One reading of one file."""
+
+    toml = FILE
+    missing = "project-missing"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path.absolute().parent)
+        self.path = path
+        self.toml = path.name
+
+    def read(self) -> Project | None:
+        """What the file says; None where it is invalid TOML."""
+        document = self.document()
+        if document is None:
+            return None
+        self.unknown_keys(document, (*KEYS, *LISTS, *_TABLES_AS_KEYS))
+        named = {name: self._names(document, name) for name in ("studies", "engines")}
+        studies_, engines = (named[name] or self._single(document, LISTS[name]) for name in named)
+        return Project(
+            path=self.path,
+            studies=studies_ or (None,),
+            engines=engines or (None,),
+            options=self._all_options(document),
+            of=dict(self._tables(document, {"study": studies_, "engine": engines})),
+        )
+
+    def unknown_keys(self, table: Mapping[str, object], known: Iterable[str], *path: str) -> None:
+        """Faults for the keys that nobody reads; there are too many others to list them."""
+        names = tuple(known)
+        for key in sorted(table.keys() - set(names))[: limits.MOST_FAULTS]:
+            near = get_close_matches(key, names, n=1)
+            said = f" Did you mean {near[0]!r}?" if near else " `tdelta run --help` lists the options."
+            self.fault(Refusal.of("unknown-key", key=shown(".".join((*path, key))), hint=said), *path, key)
+
+    def _names(self, document: Mapping[str, object], key: str) -> tuple[str, ...]:
+        """The names of a list, each of which there is."""
+        if key not in document:
+            return ()
+        singular = LISTS[key]
+        if isinstance(document.get(singular), str):
+            self.fault(Refusal.of("project-both", one=singular, other=key), key)
+        found = self.typed(document, list, key)
+        if found is None:
+            return ()
+        if not found:
+            self.fault(Refusal.of("project-empty-list", key=key), key)
+        return tuple(dict.fromkeys(name for name in found if self._is_known(name, singular, key)))
+
+    def _single(self, document: Mapping[str, object], key: str) -> tuple[str, ...]:
+        """The name that stands alone; a table of that name is none."""
+        name = document.get(key)
+        return (name,) if isinstance(name, str) and self._is_known(name, key, key) else ()
+
+    def _is_known(self, name: object, kind: str, *path: str) -> bool:
+        known = _KNOWN[kind]()
+        if isinstance(name, str) and name in known:
+            return True
+        near = hint(name, known) if isinstance(name, str) else ""
+        self.fault(Refusal.of("project-unknown", kind=kind, found=shown(name), hint=near), *path)
+        return False
+
+    def _all_options(self, document: Mapping[str, object]) -> dict[str, Any]:
+        """The options for all runs, labels with them."""
+        given = {key: value for key, value in document.items() if key in KEYS and key not in _TABLES}
+        if "labels" in document:
+            if "label" in document:
+                self.fault(Refusal.of("project-both", one="label", other="labels"), "labels")
+            given["label"] = document["labels"]
+        return self._options(given)
+
+    def _tables(
+        self, document: Mapping[str, object], named: Mapping[str, tuple[str, ...]]
+    ) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
+        """The options of runs of one study, and of one engine."""
+        for kind in _TABLES:
+            found = document.get(kind)
+            if not isinstance(found, dict):
+                if kind in document and not isinstance(found, str):
+                    self.fault(_expected("a name, or tables with the options of each", found), kind)
+                continue
+            for name, options in self.entries(found, kind).items():
+                if not isinstance(options, dict):
+                    self.fault(Refusal.of("not-a-table", key=kind, name=name, found=shown(options)), kind, name)
+                    continue
+                if name not in named[kind]:
+                    plural = next(key for key, one in LISTS.items() if one == kind)
+                    known = ", ".join(named[kind]) or "none named"
+                    said = Refusal.of("project-unused-table", found=shown(name), list=plural, known=known)
+                    self.fault(said, kind, name)
+                self.unknown_keys(options, (key for key in KEYS if key not in _TABLES), kind, name)
+                given = {key: value for key, value in options.items() if key in KEYS and key not in _TABLES}
+                yield (kind, name), self._options(given, kind, name)
+
+    def _options(self, given: Mapping[str, object], *path: str) -> dict[str, Any]:
+        """The values of options, by the names that a request has them under."""
+        found: dict[str, Any] = {}
+        for key, value in given.items():
+            at = (*path, "labels" if key == "label" and "label" not in self._keys_at(path) else key)
+            try:
+                found |= self._option(KEYS[key], key, value, at)
+            except ValueError as fault:
+                (said,) = fault.args
+                is_own = isinstance(said, Refusal) and said.code == "project-value"
+                self.fault(_with_key(said, key) if is_own else said.at(key), *at)
+            except UsageError as error:
+                for refusal in error.refusals:
+                    self.fault(_without_password(refusal, key), *at)
+        return found
+
+    def _keys_at(self, path: tuple[str, ...]) -> frozenset[str]:
+        return frozenset(at[-1] for at in self.lines if at[:-1] == path)
+
+    def _option(self, option: Option, key: str, value: object, at: tuple[str, ...]) -> dict[str, Any]:
+        """The value of one option, its paths from the file's folder; nothing for a flag that is false."""
+        if key in _DSNS and not (isinstance(value, str) and value.isprintable()):
+            kind = type(value).__name__  # what stands there may be a password
+            raise ValueError(Refusal.of("project-value", key=key, expected="a DSN as text", found=f"another {kind}"))
+        parsed = read_value(option.value, value)
+        if parsed is None:
+            return {}
+        if key in _COMMANDS and _SECRET.search(str(parsed)):
+            remedy = _BY_VARIABLE.format(way="a shell's $NAME, or what the tool reads by itself")
+            self.fault(Refusal.of("project-password", key=key, remedy=remedy), *at)
+            return {}
+        return {
+            name: one if name == option.also else option.value.within(self.folder, one)
+            for name, one in spread(option, parsed).items()
+        }
+
+
+def _with_key(said: Refusal, key: str) -> Refusal:
+    return Refusal(said.code, {**said.parameters, "key": key})
+
+
+def _without_password(said: Refusal, key: str) -> Refusal:
+    """A DSN's fault; of one with a password the remedy for a file that a team shares."""
+    if said.code != "dsn-password":
+        return said.at(key)
+    remedy = _BY_VARIABLE.format(way="?password-env=NAME")
+    return Refusal.of("project-password", key=key, remedy=remedy)
+
+
+def _study_names() -> tuple[str, ...]:
+    return tuple(study.name for study in studies() if study.runs)
+
+
+def _engine_names() -> tuple[str, ...]:
+    return tuple(one.name for one in profiles())
+
+
+_KNOWN = {"study": _study_names, "engine": _engine_names}
+_TABLES_AS_KEYS = ("study",)
+"""A table, or a study alone, which is an argument and no option."""
+
+
+def project_text(values: Mapping[str, object]) -> str:
+    """A project file with these values, by their keys; empty lists and None are left out.
+
+    Raises:
+        ProjectError: the file would have faults.
+    """
+    given = {key: value for key, value in values.items() if value not in (None, [], ())}
+    lines = (f"{key} = {_toml(value)}" for key, value in given.items())
+    text = "\n".join((*_HEAD, *lines, ""))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / FILE
+        path.write_text(text, encoding="utf-8")
+        try:
+            read_project(path)
+        except ProjectError as error:
+            raise ProjectError(FILE, error.refusals) from None
+    return text
+
+
+_HEAD = (
+    "# Which runs this project has: `tdelta run` makes them, here and in any folder below.",
+    "# Every option of `tdelta run` may stand here under its own name without the dashes; options for the runs of one",
+    "# study or engine stand under [study.NAME] or [engine.NAME]. No password belongs here.",
+    "",
+)
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool() | int() | float():
+            return json.dumps(value)
+        case list() | tuple():
+            return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON's escapes are TOML's

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tdelta.errors import ProjectError
+from tdelta.records import Metric
+from tdelta.session.project import KEYS, Project, project_text, read_project, runs_of
+from tdelta.session.project_file import FILE, found_above
+from tdelta.session.request import OPTIONS, RunRequest
+
+
+def project(tmp_path: Path, text: str) -> Project:
+    (tmp_path / FILE).write_text(text, encoding="utf-8")
+    return read_project(tmp_path / FILE)
+
+
+def faults(tmp_path: Path, text: str) -> list[tuple[str, str]]:
+    """Place and code of every fault."""
+    with pytest.raises(ProjectError) as raised:
+        runs_of(project(tmp_path, text), {})
+    return [(str(refusal.parameters["where"]).split(": ")[0], refusal.code) for refusal in raised.value.refusals]
+
+
+def requests(tmp_path: Path, text: str, **typed: object) -> list[RunRequest]:
+    return [run.request for run in runs_of(project(tmp_path, text), typed)]
+
+
+def test_an_empty_file_is_a_run_as_without_options(tmp_path: Path) -> None:
+    assert requests(tmp_path, "") == [RunRequest()]
+
+
+def test_every_option_that_can_be_typed_has_its_key(tmp_path: Path) -> None:
+    flags = {option.flag for option in OPTIONS.values() if option.flag.startswith("--")}
+    assert {f"--{key}" for key in KEYS} == flags
+
+
+def test_options_stand_under_their_own_names(tmp_path: Path) -> None:
+    text = """
+        budget = "5%"
+        max-time = "1h30m"
+        rounds = "3..5"
+        threads = 4
+        trial-seconds = 0.5
+        metric = "cpu_per_operation"
+        no-bb-twin = true
+        trace = false
+        plant = ["5%", "10%"]
+        page-size = "8KiB"
+        labels = ["ci", "v1"]
+    """
+    asked = RunRequest(
+        budget=0.05,
+        max_seconds=5400.0,
+        min_rounds=3,
+        max_rounds=5,
+        threads=4,
+        trial_seconds=0.5,
+        metric=Metric.CPU_PER_OPERATION,
+        bb_twin=False,
+        plant=(0.05, 0.1),
+        page_size=8192,
+        labels=("ci", "v1"),
+    )
+    assert requests(tmp_path, text) == [asked]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'vary = ["cipher=aes-128,aes-256", "cache=10%,120%"]',
+        'vary = { cipher = ["aes-128", "aes-256"], cache = ["10%", "120%"] }',
+        '[vary]\ncipher = ["aes-128", "aes-256"]\ncache = ["10%", "120%"]',
+    ],
+)
+def test_factors_are_lists_or_tables(tmp_path: Path, text: str) -> None:
+    vary = {"cipher": ("aes-128", "aes-256"), "cache": (0.1, 1.2)}
+    assert requests(tmp_path, text) == [RunRequest(vary=vary)]
+
+
+def test_paths_are_meant_from_the_files_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    found = project(tmp_path, 'workload = "mine"\nstore = "runs.sqlite"\nlibrary = "./lib.so"\ndir = "/d"').options
+    assert found == {
+        "workload": str(tmp_path / "mine"),
+        "store": tmp_path / "runs.sqlite",
+        "library": str(tmp_path / "lib.so"),
+        "directory": Path("/d"),
+    }
+    built_in = project(tmp_path, 'workload = "point-select"\nlibrary = "sqlcipher"').options
+    assert built_in == {"workload": "point-select", "library": "sqlcipher"}
+
+
+def test_the_files_that_a_dsn_names_are_meant_from_there_too(tmp_path: Path) -> None:
+    text = 'baseline = "mysql://a@b/?password-file=p"\nencrypted = "mysql://a@c/?password-file=/q"'
+    (found,) = requests(tmp_path, text)
+    assert f"password-file={tmp_path}/p" in str(found.tested.baseline)
+    assert "password-file=/q" in str(found.tested.encrypted)
+
+
+def test_each_study_runs_on_each_engine_in_turn(tmp_path: Path) -> None:
+    found = runs_of(project(tmp_path, 'studies = ["backup", "spill"]\nengines = ["sqlite", "duckdb"]'), {})
+    assert [(run.study, run.engine) for run in found] == [
+        ("backup", "sqlite"),
+        ("backup", "duckdb"),
+        ("spill", "sqlite"),
+        ("spill", "duckdb"),
+    ]
+    assert found[1].request == RunRequest(study="backup", engine="duckdb")
+
+
+def test_the_nearer_option_goes_first_and_what_is_typed_before_all(tmp_path: Path) -> None:
+    text = """
+        studies = ["backup", "spill"]
+        engines = ["sqlite", "duckdb"]
+        threads = 1
+        max-time = "1m"
+        [engine.duckdb]
+        threads = 2
+        max-time = "2m"
+        [study.spill]
+        max-time = "3m"
+    """
+    found = [(one.work.threads, one.decision.max_seconds) for one in requests(tmp_path, text)]
+    assert found == [(1, 60.0), (2, 120.0), (1, 180.0), (2, 180.0)]
+    assert {one.decision.max_seconds for one in requests(tmp_path, text, max_seconds=5.0)} == {5.0}
+
+
+def test_a_study_or_an_engine_that_is_typed_leaves_its_runs(tmp_path: Path) -> None:
+    text = 'studies = ["backup", "spill"]\nengines = ["sqlite", "duckdb"]\n[engine.duckdb]\nthreads = 2'
+    assert requests(tmp_path, text, engine="duckdb", study="spill") == [
+        RunRequest(study="spill", engine="duckdb", threads=2)
+    ]
+
+
+def test_all_faults_are_told_at_once_each_with_its_line(tmp_path: Path) -> None:
+    text = """engines = ["sqlite", "sqlit"]
+studies = []
+budget = 5
+max-time = "5"
+threads = 0
+bugdet = "5%"
+no-aa-twin = "yes"
+metric = "cpu"
+rate = -1
+vary = ["cipher"]
+label = ["a b"]
+labels = ["x"]
+[study.order-entry]
+thread = 1
+"""
+    assert faults(tmp_path, text) == [
+        ("tdelta.toml:1", "project-unknown"),
+        ("tdelta.toml:2", "project-empty-list"),
+        ("tdelta.toml:3", "project-value"),
+        ("tdelta.toml:4", "not-a-duration"),
+        ("tdelta.toml:5", "project-value"),
+        ("tdelta.toml:6", "unknown-key"),
+        ("tdelta.toml:7", "project-value"),
+        ("tdelta.toml:8", "project-value"),
+        ("tdelta.toml:9", "project-value"),
+        ("tdelta.toml:10", "not-a-factor"),
+        ("tdelta.toml:12", "project-both"),
+        ("tdelta.toml:13", "project-unused-table"),
+        ("tdelta.toml:14", "unknown-key"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("engines = [", "not-toml"),
+        ('engine = "sqlite"\nengines = ["duckdb"]', "project-both"),
+        ("engine = 3", "project-value"),
+        ('study = "none"', "project-unknown"),
+        ("study.order-entry = 3", "not-a-table"),
+        ("labels = [3]", "project-value"),
+        ("vary = { cipher = [true] }", "project-value"),
+        ('seed = "x"', "project-value"),
+        ('workload = "a\\u001b[2J"', "project-value"),
+        ("a = " + "[" * 40 + "]" * 40, "brackets-too-deep"),
+    ],
+)
+def test_what_cannot_stand_there_is_refused(tmp_path: Path, text: str, code: str) -> None:
+    assert code in [found for _, found in faults(tmp_path, text)]
+
+
+def test_a_missing_file_is_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(ProjectError) as raised:
+        read_project(tmp_path / FILE)
+    assert [refusal.code for refusal in raised.value.refusals] == ["project-missing"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'baseline = "mysql://me:geheim@db1/"',
+        'encrypted = "postgres://me:geheim@db2/"',
+        'load = "sysbench --mysql-password=geheim oltp_read_only run"',
+        'restore = "PGPASSWORD=geheim psql -f app.sql"',
+        "[engine.mariadb]\nload = \"work --password 'geheim'\"",
+        'baseline = ["mysql://me:geheim@db1/"]',
+    ],
+)
+def test_a_password_is_refused_and_not_repeated(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ProjectError) as raised:
+        project(tmp_path, text)
+    assert "geheim" not in str(raised.value)
+    (refusal,) = raised.value.refusals
+    assert refusal.code in {"project-password", "project-value"}
+    assert refusal.code in refusal.TEMPLATES
+
+
+def test_a_password_that_is_elsewhere_is_fine(tmp_path: Path) -> None:
+    project(tmp_path, 'engine = "mariadb"\nload = "work --password=$PW --user {user} --password={password}"')
+
+
+def test_what_does_not_go_together_is_told_of_all_runs(tmp_path: Path) -> None:
+    text = 'engines = ["sqlite", "duckdb"]\nrate = 5.0\nat = "60%"'
+    assert [place for place, _ in faults(tmp_path, text)] == ["run on sqlite", "run on duckdb"]
+
+
+def test_the_nearest_file_above_is_the_projects(tmp_path: Path) -> None:
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    (tmp_path / FILE).touch()
+    assert found_above(below) == tmp_path / FILE
+    (tmp_path / "a" / FILE).touch()
+    assert found_above(below) == tmp_path / "a" / FILE
+
+
+def test_a_text_is_read_back_as_it_was_meant(tmp_path: Path) -> None:
+    values = {"engines": ["sqlite"], "labels": ['a"b\\c', "é"], "threads": 4, "trial-seconds": 0.5, "aa": True}
+    text = project_text({**values, "studies": [], "budget": None})
+    assert tomllib.loads(text) == values
+    assert requests(tmp_path, text) == [
+        RunRequest(engine="sqlite", labels=('a"b\\c', "é"), threads=4, trial_seconds=0.5, aa=True)
+    ]
