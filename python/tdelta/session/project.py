@@ -187,7 +187,7 @@ class _Reader(FolderFiles):
     """One reading of one file."""
 
     toml = FILE
-    missing = "project-missing"
+    missing = Refusal.of("project-missing", hint="")
 
     def __init__(self, path: Path) -> None:
         super().__init__(path.absolute().parent)

@@ -27,8 +27,8 @@ class FolderFiles:
     """The files of one folder, one of them TOML, and the faults found in them so far."""
 
     toml = TOML
-    missing = "toml-missing"
-    """The code of what is said where that file is missing."""
+    missing = Refusal.of("toml-missing", hint="")
+    """What is said where that file is missing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -56,7 +56,7 @@ class FolderFiles:
 
     def document(self) -> dict[str, object] | None:
         """The content of the TOML file; a fault if it is invalid TOML."""
-        text = self.text(self.toml, Refusal.of(self.missing, hint=""))
+        text = self.text(self.toml, self.missing)
         if text is None:
             return None
         self.lines = key_lines(text)

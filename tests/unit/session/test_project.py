@@ -201,7 +201,7 @@ def test_a_missing_file_is_a_fault(tmp_path: Path) -> None:
         'encrypted = "postgres://me:geheim@db2/"',
         'load = "sysbench --mysql-password=geheim oltp_read_only run"',
         'restore = "PGPASSWORD=geheim psql -f app.sql"',
-        "[engine.mariadb]\nload = \"work --password 'geheim'\"",
+        "engines = ['mariadb']\n[engine.mariadb]\nload = \"work --password 'geheim'\"",
         'baseline = ["mysql://me:geheim@db1/"]',
     ],
 )

@@ -253,7 +253,6 @@ REQUESTS = {
     "prior-not-finite": "expected a finite number, found {found!r}",
     # the project file
     "project-missing": "is missing: it says which runs a project has; `tdelta init` writes one.{hint}",
-    "project-none": "expected tdelta.toml in {folder} or a folder above it, found none; `tdelta init` writes one",
     "project-value": "{key} = {found}: expected {expected}",
     "project-both": "{one} and {other} say the same: expected one of them",
     "project-empty-list": "{key}: expected at least one, found none",
