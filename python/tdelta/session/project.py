@@ -105,6 +105,7 @@ def runs_of(project: Project, typed: Mapping[str, Any]) -> tuple[ProjectRun, ...
     for study, engine in itertools.product(chosen_studies, chosen_engines):
         named = {name: one for name, one in (("study", study), ("engine", engine)) if one is not None}
         layers = (project.options, *(project.of.get((name, one), {}) for name, one in reversed(named.items())))
+        place = f"{study or 'run'} on {engine or 'its engine'}"
         values = {**{name: value for layer in layers for name, value in layer.items()}, **named, **typed}
         try:
             request = RunRequest(**values)
@@ -112,8 +113,11 @@ def runs_of(project: Project, typed: Mapping[str, Any]) -> tuple[ProjectRun, ...
         except EngineUnavailable:
             pass  # said when its turn comes: the others are run all the same
         except UsageError as error:
-            place = f"{study or 'run'} on {engine or 'its engine'}"
             faults += [Fault(place, 0, refusal).placed() for refusal in error.refusals]
+            continue
+        except OSError as error:  # a path that is too long, or leads through what is not a folder
+            said = Refusal.of("path-unusable", path=str(error.filename), fault=error.strerror or error)
+            faults.append(Fault(place, 0, said).placed())
             continue
         runs.append(ProjectRun(study, engine, request))
     if faults:
@@ -285,9 +289,10 @@ class _Reader(FolderFiles):
             try:
                 found |= self._option(KEYS[key], key, value, at)
             except ValueError as fault:
-                (said,) = fault.args
-                is_own = isinstance(said, Refusal) and said.code == "project-value"
-                self.fault(_with_key(said, key) if is_own else said.at(key), *at)
+                said = fault.args[0] if fault.args else None
+                if not isinstance(said, Refusal):  # a number that Python does not read
+                    said = _expected(f"a value of {KEYS[key].flag}", value)
+                self.fault(_with_key(said, key) if said.code == "project-value" else said.at(key), *at)
             except UsageError as error:
                 for refusal in error.refusals:
                     self.fault(_without_password(refusal, key), *at)
