@@ -109,6 +109,7 @@ def runs_of(project: Project, typed: Mapping[str, Any]) -> tuple[ProjectRun, ...
         values = {**{name: value for layer in layers for name, value in layer.items()}, **named, **typed}
         try:
             request = RunRequest(**values)
+            request.to_json()  # as the run would be stored
             check(request)
         except EngineUnavailable:
             pass  # said when its turn comes: the others are run all the same
