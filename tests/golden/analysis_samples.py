@@ -32,10 +32,10 @@ from tdelta.records import (
 )
 
 ONE_RUN = (
-    "one run a condition, one after the other: on a machine whose runs differ by 3 %, two runs of one and the same"
+    "one run per condition, one after the other: on a machine whose runs differ by 3 %, two runs of one and the same"
     " system look different in 87 % of cases; the HDI speaks of these two runs"
 )
-BARE = "no replication: one figure a condition"
+BARE = "no replication: one figure per condition"
 
 
 def estimate(median: float, half95: float, rope: float = 0.02) -> Estimate:
@@ -223,7 +223,7 @@ def steps() -> AnalysisResult:
 
 
 def one_tail() -> AnalysisResult:
-    """One run a condition: shares and percentiles, and no interval."""
+    """One run per condition: shares and percentiles, and no interval."""
     why = "no interval: one run of a condition cannot tell its luck from the condition's own; it takes 3 runs of each"
     tail = ObservedTail(
         threshold_ms=20.0,

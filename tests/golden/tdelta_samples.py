@@ -195,7 +195,7 @@ SOUND = (
         CheckState.OK,
         (
             Detail.verbatim(
-                "the 95 % HDI of identical twins, -0.6 … +0.4 %, lies within ±2 %, which is what the verdict needs"
+                "the 95 % HDI of identical twins, −0.6 … +0.4 %, lies within ±2 %, which is what the verdict needs"
             ),
         ),
     ),
@@ -295,7 +295,7 @@ def stalling() -> RunResult:
         Validity(
             BB_CHECK,
             CheckState.OK,
-            (Detail.verbatim("the 95 % HDI of identical twins, -0.8 … +1.4 %, lies within ±10 %"),),
+            (Detail.verbatim("the 95 % HDI of identical twins, −0.8 … +1.4 %, lies within ±10 %"),),
         ),
     )
     stalls = (odd(PLAIN, 720, down_weighted=3), odd(AES, 720, 15, 0.176, 19))
@@ -305,7 +305,7 @@ def stalling() -> RunResult:
 def few_stalls() -> RunResult:
     """The same met too rarely for a verdict, and carry-over within a block."""
     reasons = (
-        "the 95 % HDI -0.6 … +9.4 % reaches over an edge of the ROPE, ±2 %",
+        "the 95 % HDI −0.6 … +9.4 % reaches over an edge of the ROPE, ±2 %",
         "stalls are too few to bound what they cost: 2 in 120 trials of this condition, 0 in 120 of the plain twins",
     )
     head = verdict(

@@ -52,7 +52,7 @@ class _Analyze(Command):
 @click.option("--baseline", metavar="NAME", help="Condition that the others are compared with.  [none, plain, off, …]")
 @click.option("--rope", type=Typed(Percent()), help="Overhead you would not care about, either way.  [2%]")
 @click.option(
-    "--run-sd", type=Typed(Percent()), help="What runs of one system differ by (sd): lets one run a condition decide."
+    "--run-sd", type=Typed(Percent()), help="What runs of one system differ by (sd): lets one run per condition decide."
 )
 @click.option(
     "--budget", type=Typed(Percent()), help="Overhead you allow: turns the answer into a gate, exit code 5 if over."

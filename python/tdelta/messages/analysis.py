@@ -7,14 +7,14 @@ ANALYSIS_REASONS = {
     "interval-within": "the 95 % HDI {interval} lies within the ±{rope:g%}",
     "interval-across": "the 95 % HDI {interval} reaches over an edge of the ±{rope:g%}",
     # what figures can bear
-    "one-run-only": "one run a condition",
+    "one-run-only": "one run per condition",
     "one-run-of-each": (
-        "one run a condition: runs of one and the same system differ, and nothing in these files says by how much;"
+        "one run per condition: runs of one and the same system differ, and nothing in these files says by how much;"
         " simulated, where they differ by 3 %, {false_alarms} of 100 pairs of identical systems have an interval that"
         " leaves out 0, where the machine drifts {drift_least} to {drift_most} (5 are nominal)"
     ),
     "no-replication": (
-        "no replication: one figure a condition, and nothing that says how far another run would be from it"
+        "no replication: one figure per condition, and nothing that says how far another run would be from it"
     ),
     "mean-without-sd": "no replication: a mean without its standard deviation, and a single run",
     "mean-not-known": "no replication: a side's own figures do not tell how far its mean is known",

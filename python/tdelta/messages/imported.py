@@ -21,9 +21,9 @@ IMPORTED_CAUTIONS = {
         " the means only"
     ),
     "slo-without-tail": "--slo{some}: {why}{more}{remedy}",
-    "one-run-each": "one run a condition{of}: repeat each condition at least three times, in turn",
+    "one-run-each": "one run per condition{of}: repeat each condition at least three times, in turn",
     "one-run-each-unstated": (
-        "one run a condition{of}: repeat each condition at least three times, in turn; or state by --run-sd what runs"
+        "one run per condition{of}: repeat each condition at least three times, in turn; or state by --run-sd what runs"
         " of your system differ by, if you know it"
     ),
     "budget-by-99": "a budget is judged by the 99 % HDI",

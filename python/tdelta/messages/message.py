@@ -31,7 +31,9 @@ class _Templates(string.Formatter):
             return one if value == 1 else many
         if format_spec.endswith(("f%", "g%")) and isinstance(value, int | float):
             return f"{100 * value:{format_spec[:-1]}} %"
-        return str(super().format_field(value, format_spec))
+        text = str(super().format_field(value, format_spec))
+        is_negative = isinstance(value, int | float) and text.startswith("-")
+        return f"\N{MINUS SIGN}{text[1:]}" if is_negative else text
 
 
 _TEMPLATES = _Templates()

@@ -210,7 +210,7 @@ def _figures(value: float, count: int) -> str:
     if value == 0:
         return "0"
     places = max(0, count - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{places}f}"
+    return f"{value:,.{places}f}".replace("-", MINUS)
 
 
 def ratio_cells(ratio: Estimate, bounds: Sequence[float]) -> tuple[str, str]:

@@ -47,7 +47,7 @@ def test_two_files_of_samples_give_a_verdict_and_its_picture(two: tuple[str, ...
     assert only.quotient == pytest.approx(1.5, abs=0.06)
     assert only.ratio is not None
     assert only.ratio.hdi95[0] < only.quotient < only.ratio.hdi95[1]
-    assert (only.decision, "; ".join(texts(only.undecided_because))) == (Decision.UNDECIDED, "one run a condition")
+    assert (only.decision, "; ".join(texts(only.undecided_because))) == (Decision.UNDECIDED, "one run per condition")
     (picture,) = found.pictures
     assert picture.ratio.estimate == only.ratio
     assert [check.condition for check in picture.checks] == ["plain", "tde"]

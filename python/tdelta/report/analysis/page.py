@@ -60,7 +60,7 @@ _MODELS = {
     Model.BESIDE: "The mean that the tool printed, as far known as the run's throughput over time shows.",
     Model.SERIES: "The mean of a series, worth as many independent figures as its autocorrelation leaves.",
     Model.RUNS: "Several runs of a condition are the unit; their scatter is in the interval.",
-    Model.NONE: "One figure a condition: a quotient, and no statement of how sure it is.",
+    Model.NONE: "One figure per condition: a quotient, and no statement of how sure it is.",
 }
 
 
@@ -117,7 +117,7 @@ def _answer(result: AnalysisResult) -> Section:
 
 def _tile(comparison: Comparison, result: AnalysisResult) -> Tile:
     if comparison.ratio is None:
-        interval = f"{metric_words(comparison.metric)}, one figure a condition"
+        interval = f"{metric_words(comparison.metric)}, one figure per condition"
     else:
         percent = "" if luck_of(comparison) else " %"
         interval = f"{metric_words(comparison.metric)}, {hdi_words(comparison, result)}{percent}"
@@ -188,7 +188,9 @@ def _forest_caption(result: AnalysisResult, comparisons: Sequence[Comparison]) -
         bars.append(
             "Grey squares: of these two runs alone; circles: with what you state runs to differ by, which decides."
         )
-    bare = ["Diamond: the quotient of one figure a condition; how far it may be off is not known."] if has_bare else []
+    bare = (
+        ["Diamond: the quotient of one figure per condition; how far it may be off is not known."] if has_bare else []
+    )
     budget = result.budget
     limit = (
         f"The dashed line is the budget of {share(budget)}."

@@ -57,7 +57,7 @@ def headline(result: AnalysisResult) -> str:
         if only.ratio is None:
             return f"Undecided, no replication: {_short(only, result)} {metric_words(only.metric)}"
         if is_lone(only):
-            return f"Undecided, one run a condition: {_short(only, result)} {metric_words(only.metric)}"
+            return f"Undecided, one run per condition: {_short(only, result)} {metric_words(only.metric)}"
         return f"{only.decision.value.capitalize()}: {_short(only, result)} {metric_words(only.metric)}"
     counts = Counter(c.decision for c in judged)
     words = ", ".join(f"{number}\u00a0{decision.value}" for decision, number in counts.most_common())
@@ -141,9 +141,9 @@ def _unreplicated(comparison: Comparison, result: AnalysisResult) -> str:
 
 
 def _lone(comparison: Comparison, result: AnalysisResult) -> str:
-    """One run a condition: the figure, its interval, and what would have to be true for it to mean anything."""
+    """One run per condition: the figure, its interval, and what would have to be true for it to mean anything."""
     clause = f"{_place(comparison, result)}{subject(comparison, result)} {_costs(comparison, result, 'reads')}"
-    return f"undecided: one run a condition. {_capital(clause)} of two runs; {bearable_words(comparison)}."
+    return f"undecided: one run per condition. {_capital(clause)} of two runs; {bearable_words(comparison)}."
 
 
 def _capital(text: str) -> str:
@@ -214,9 +214,9 @@ def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
     words = "; ".join(f"{number} {_count_words(decision, result)}" for decision, number in counts.most_common())
     alone = sum(c.ratio is None for c in judged)
     many = "All" if alone == len(judged) else str(alone)
-    bare = f" {many} have one figure a condition: no replication, so a quotient and no interval." if alone else ""
+    bare = f" {many} have one figure per condition: no replication, so a quotient and no interval." if alone else ""
     lone = sum(is_lone(c) for c in judged if c.ratio is not None)
-    single = f" {'All' if lone == len(judged) else lone} have one run a condition." if lone else ""
+    single = f" {'All' if lone == len(judged) else lone} have one run per condition." if lone else ""
     named = listed(metrics)
     what = f"reads {ends} {named}" if alone + lone == len(judged) else f"changes {named} by {ends}"
     others = list(dict.fromkeys(printable(c.condition.condition) for c in judged))

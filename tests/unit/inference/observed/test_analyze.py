@@ -59,8 +59,8 @@ def test_one_run_a_condition_decides_nothing(other: float) -> None:
     result = analyze(two(10.0, other, count=400_000), PLAIN)
     (found,) = result.comparisons
     assert found.decision is result.decision is Decision.UNDECIDED
-    assert "; ".join(texts(found.undecided_because)) == "one run a condition"
-    assert texts(found.reasons)[0].startswith("one run a condition")
+    assert "; ".join(texts(found.undecided_because)) == "one run per condition"
+    assert texts(found.reasons)[0].startswith("one run per condition")
     assert found.ratio is not None
     assert found.scatter.run_sd is None
 

@@ -49,11 +49,11 @@ def test_you_said_only_what_you_said() -> None:
 
 def test_one_run_a_condition_says_what_would_have_to_be_true() -> None:
     assert answer(s.lucky()) == (
-        "Undecided: one run a condition. Encryption (tde over plain) reads +3.1 % response time (95 % HDI +2.1 … +4.1)"
-        " of two runs; they mean something only where runs of one system differ by less than 0.42 % (standard"
-        " deviation)."
+        "Undecided: one run per condition. Encryption (tde over plain) reads +3.1 % response time (95 % HDI"
+        " +2.1 … +4.1) of two runs; they mean something only where runs of one system differ by less than 0.42 %"
+        " (standard deviation)."
     )
-    assert headline(s.lucky()) == "Undecided, one run a condition: +3.1 % response time"
+    assert headline(s.lucky()) == "Undecided, one run per condition: +3.1 % response time"
 
 
 def test_the_same_sentence_is_said_once() -> None:
@@ -118,7 +118,7 @@ def test_of_more_than_three_comparisons_the_least_and_the_most_are_told_and_how_
     assert "−1.9 % (buffer pool 60 GB, 1 thread)" in text
     assert "+8.8 % (buffer pool 5 GB, 1 thread)" in text
     assert "Of 4 comparisons: 4 undecided" in text
-    assert "All have one figure a condition" in text
+    assert "All have one figure per condition" in text
 
 
 def test_without_a_common_figure_there_is_no_answer() -> None:
