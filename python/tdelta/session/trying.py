@@ -19,6 +19,7 @@ from tdelta.workloads.database import Database, DatabaseTable
 from tdelta.workloads.keys import key_columns, key_table_name
 from tdelta.workloads.model import Transaction
 from tdelta.workloads.proposal import Choice, Kind, Proposal, settle
+from tdelta.workloads.scan import cut
 
 TRIES: Mapping[Kind, int] = {Kind.READ: 100, Kind.RANGE: 50, Kind.UPDATE: 1000, Kind.INSERT: 1000}
 """How often a proposed transaction is tried, with other rows each time: a trigger may refuse few rows only."""
@@ -36,6 +37,8 @@ _SHARE_OF_ALL = 0.25
 
 _TRY_SEED = 20261122
 _TRY_STREAM = 1 << 42
+_MOST_REFUSED = 20
+"""Statements of one script."""
 _PLACE = re.compile(r"^(\w+), line (\d+): ")
 
 
@@ -140,11 +143,32 @@ def _given(workload: Workload, named: Names, on: Tries, tell: Observer, once: Tr
     for done, (name, script) in enumerate(workload.scripts().items()):
         tell(Phase("prepare", "each transaction on a scratch copy", done, len(workload.transactions)))
         transaction = {"name": name, "weight": 1.0, "text": script["text"]}
-        if said := on.said(transaction, None) or on.said(transaction, once):
+        if refused := _refused(name, str(script["text"]), on):
+            faults += refused
+        elif said := on.said(transaction, once):
             faults.append(_placed(said))
     if faults:
         raise WorkloadError(str(named.workload), faults)
     return Chosen(workload)
+
+
+def _refused(name: str, text: str, on: Tries) -> list[Refusal]:
+    """What the database does not take of a script: a statement that it refuses is put aside, and the rest prepared."""
+    found: list[Refusal] = []
+    lines: set[int] = set()
+    while len(found) < _MOST_REFUSED and (said := on.said({"name": name, "weight": 1.0, "text": text}, None)):
+        found.append(_placed(said))
+        place = _PLACE.match(said)
+        line = 0 if place is None else int(place[2])
+        piece = next((it for it in reversed(cut(text)[0]) if it.line <= line and not it.is_command), None)
+        if piece is None or piece.gset is not None or piece.line in lines:
+            break  # without its variables what follows cannot be prepared
+        lines.add(piece.line)
+        begin = text.find(piece.text, sum(len(it) + 1 for it in text.split("\n")[: piece.line - 1]))
+        if begin < 0:
+            break
+        text = text[:begin] + "SELECT 1" + "\n" * piece.text.count("\n") + text[begin + len(piece.text) :]
+    return found
 
 
 def _placed(said: str) -> Refusal:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -64,3 +65,29 @@ def test_a_transaction_of_the_users_that_does_not_end_is_refused_with_its_file_a
     with pytest.raises(WorkloadError, match=r"point_select\.sql:1: .*expected it to end"):
         choose(workload, NAMED, on, lambda _event: None, 1e6)
     assert on.seconds == [60.0]
+
+
+class Preparing:
+    """A database that takes no statement with ``bad`` in it, and names the first of a script as engines do."""
+
+    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
+        assert trial is None
+        for number, line in enumerate(str(transaction["text"]).split("\n"), 1):
+            if "bad" in line and not line.startswith("--"):
+                return f"{transaction['name']}, line {number}: near {line.strip()!r}: syntax error"
+        return None
+
+    def checksums(self, tables: Tables) -> Checksums:
+        raise NotImplementedError
+
+
+def test_every_statement_that_the_database_refuses_is_named_at_once() -> None:
+    workload = load("point-select", {})
+    (only,) = workload.transactions
+    text = "-- bad\n\\set a 1\nSELECT bad1;\nSELECT 1;\nSELECT x\n  bad2 FROM t;\nSELECT 2; SELECT bad3;\n"
+    text += "SELECT bad4 \\gset\nSELECT bad5;\n"
+    given = replace(workload, transactions=(replace(only, text=text),))
+    with pytest.raises(WorkloadError) as raised:
+        choose(given, NAMED, Preparing(), lambda _event: None, 1e6)
+    said = str(raised.value)
+    assert [n for n in range(1, 6) if f"bad{n}" in said] == [1, 2, 3, 4], "5 may need what 4 would have set"
