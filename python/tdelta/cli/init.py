@@ -18,6 +18,7 @@ from tdelta.session.request import OPTIONS
 from tdelta.session.values import Flag, Number, Whole
 
 _LISTS = ("engine", "labels")
+_USUAL = OPTIONS["engine"].default
 _TAKEN = [option for option in OPTIONS.values() if option.flag.startswith("--") and option.name not in _LISTS]
 
 
@@ -25,7 +26,7 @@ _TAKEN = [option for option in OPTIONS.values() if option.flag.startswith("--") 
     cls=Command,
     params=[click.Argument(["studies"], nargs=-1, metavar="[STUDY]...", shell_complete=study_names)],
 )
-@click.option("--engine", "engines", multiple=True, metavar="NAME", help="Engine to test; repeatable.  [sqlite]")
+@click.option("--engine", "engines", multiple=True, metavar="NAME", help=f"Engine to test; repeatable.  [{_USUAL}]")
 @click.option("--label", "labels", multiple=True, metavar="LABEL", help="Label of all runs; repeatable.")
 @click.option("--force", is_flag=True, help="Replace a project file that is there.")
 def init(
@@ -48,7 +49,7 @@ def init(
     typed = {_key(option): _value(option, given[option.name]) for option in _TAKEN if given[option.name] is not None}
     values = {"studies": list(studies), "engines": list(engines), "labels": list(labels), **typed}
     if not any(values.values()):
-        values = _asked() if sys.stdin is not None and sys.stdin.isatty() else {"engines": ["sqlite"]}
+        values = _asked() if sys.stdin is not None and sys.stdin.isatty() else {"engines": [_USUAL]}
     text = project_text(values)
     from tdelta.store.export import replacing
 
@@ -79,7 +80,7 @@ def _value(option: Option, parsed: Any) -> object:
 def _asked() -> dict[str, object]:
     """What a user answers; each question is asked until its answer can stand in the file."""
     return {
-        "engines": _ask("engines", "Engines, one or several (sqlite, mariadb, postgres, …)", "sqlite"),
+        "engines": _ask("engines", "Engines, one or several (`tdelta engines` lists them)", _USUAL),
         "studies": _ask("studies", "Studies, none or several (`tdelta studies` lists them)", ""),
         "workload": _ask("workload", "Workload, a name or a folder of your own", ""),
         "budget": _ask("budget", "Overhead that you allow, such as 5% (a gate for CI)", ""),

@@ -40,7 +40,7 @@ KEYS: Mapping[str, Option] = {
 """Every option by its key in the file."""
 
 _TABLES = ("study", "engine")
-_SECRET = re.compile(r"(?i)(?:password|passwd|pgpassword|mysql_pwd|pwd)(?:\s*=\s*|\s+)['\"]?(?![\s'\"${]|$)\S")
+_SECRET = re.compile(r"(?i)(?:password|passwd|pwd)(?:\s*=\s*|\s+)['\"]?(?![\s'\"${]|$)\S")
 _LARGEST = 1e300
 _COMMANDS = ("load", "restore")
 _DSNS = ("baseline", "encrypted")
