@@ -39,7 +39,7 @@ _OF_STORED_RUNS = frozenset({"metric", "store"})
     group=Group.EVERYDAY,
     type=Typed(Percent()),
     multiple=True,
-    help="True overhead to be told; repeatable.  [a list]",
+    help="Overhead the run should be able to detect; repeatable.  [a list]",
 )
 @click.option(
     "--rope",

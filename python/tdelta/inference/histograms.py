@@ -110,7 +110,7 @@ def longest_ns(bins: IntArray) -> IntArray:
 
 
 def _numbers(raw: NDArray[np.uint8]) -> IntArray:
-    """Zigzag LEB128 numbers, seven bits a byte, the lowest first."""
+    """Zigzag LEB128 numbers, seven bits per byte, the lowest first."""
     if raw.size == 0:
         return np.empty(0, dtype=np.int64)
     ends = np.flatnonzero(raw < 0x80)

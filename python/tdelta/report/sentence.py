@@ -65,7 +65,7 @@ def limits(settings: RunSettings) -> tuple[float, ...]:
 def rope_words(settings: RunSettings) -> str:
     """The ROPE, and whose it is."""
     if settings.rope_is_given:
-        return f"the ±{share(settings.rope)} you said you would not care about"
+        return f"your limit of ±{share(settings.rope)}"
     return f"the default ±{share(settings.rope)}"
 
 

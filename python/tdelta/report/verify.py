@@ -68,7 +68,7 @@ def readings_text(
         return draw(paragraph(_summary(readings, target), width, "bold"), width, color=color)
     ordered = sorted(readings, key=lambda reading: _rank(reading, target))
     table = plain_table(
-        (("file", False), ("bytes", True), ("state", False), ("bits a byte", True), ("what was seen", False))
+        (("file", False), ("bytes", True), ("state", False), ("bits per byte", True), ("what was seen", False))
     )
     for reading in ordered[:_SHOWN]:
         state = Text(reading.state.value, style=_STYLES.get(reading.state, ""))

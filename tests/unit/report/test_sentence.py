@@ -178,7 +178,7 @@ def test_a_run_in_which_nothing_was_encrypted_says_so_behind_its_figure() -> Non
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [({}, "the default ±2 %"), ({"rope_is_given": True}, "the ±2 % you said")]
+    ("options", "words"), [({}, "the default ±2 %"), ({"rope_is_given": True}, "your limit of ±2 %")]
 )
 def test_only_a_limit_that_was_given_is_what_the_user_said(options: dict[str, object], words: str) -> None:
     given = s.settings()
@@ -188,7 +188,7 @@ def test_only_a_limit_that_was_given_is_what_the_user_said(options: dict[str, ob
 
 def test_a_limit_that_is_not_the_default_was_given() -> None:
     text = answer(replace(s.costly(), settings=replace(s.settings(), rope=0.01)))
-    assert "above the ±1 % you said you would not care about" in text
+    assert "above your limit of ±1 %" in text
 
 
 def test_where_mean_and_typical_operation_part_a_sentence_says_what_makes_the_difference() -> None:

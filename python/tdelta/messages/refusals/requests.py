@@ -88,7 +88,7 @@ REQUESTS = {
     ),
     "workload-folder-is-file": "--write-workload {folder}: expected a new or empty folder, found a file",
     "workload-folder-not-empty": "--write-workload {folder}: expected a new or empty folder, found files in it",
-    "table-name-taken": ("there is a table {table} already, a name that tdelta keeps for its own: rename the table"),
+    "table-name-taken": ("there is a table {table} already, a name that is reserved for tdelta: rename the table"),
     "report-elsewhere": (
         "report to {path}: expected no file or an older tdelta report, found another file; name another with --output,"
         " or overwrite it with --force"

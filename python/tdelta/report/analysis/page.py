@@ -327,7 +327,7 @@ def _models(result: AnalysisResult) -> Iterator[str]:
 
 def _repeat(result: AnalysisResult, command: str) -> Section:
     blocks: list[Block] = [
-        Paragraph("Nothing is drawn by lot: the same files and options give the same figures."),
+        Paragraph("Nothing is random: the same files and options give the same figures."),
         Code(command, "Repeat"),
     ]
     rows = [

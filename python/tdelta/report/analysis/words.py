@@ -138,7 +138,7 @@ def limit_words(result: AnalysisResult, *, both_ways: bool = False) -> str:
     limit = f"{'±' if both_ways else ''}{share(result.rope)}"
     if not result.is_rope_given:
         return f"the default {limit}"
-    return f"the {limit} you said you would not care about" if both_ways else f"the {limit} you said you care about"
+    return f"your limit of {limit}"
 
 
 def times(ratio: float) -> str | None:

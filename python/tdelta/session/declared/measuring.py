@@ -68,7 +68,7 @@ class Design:
     discard_seconds: float | None = option(
         "--discard",
         Duration(zero=True),
-        "Head of a trial that is run and not recorded.",
+        "Warm-up at the start of each trial, not recorded.",
         shown="a tenth",
         decides_trial=True,
     )
@@ -141,7 +141,7 @@ class Design:
     seed: int | None = option(
         "--seed",
         Whole(least=0, most=2**63 - 1),
-        "Draws everything; recorded either way.",
+        "Random seed; recorded either way.",
         shown="drawn",
         calibrates=True,
         of_study=False,

@@ -158,14 +158,14 @@ class Tested:
     baseline: str | None = option(
         "--baseline",
         _Dsn(),
-        "Server of your own that is plain: mysql://USER@HOST/?password-env=NAME.",
+        "Your unencrypted server: mysql://USER@HOST/?password-env=NAME.",
         decides_defaults=True,
         group=Group.SERVERS,
     )
     encrypted: str | None = option(
         "--encrypted",
         _Dsn(),
-        "Server of your own that is encrypted, to be compared with it.",
+        "Your encrypted server, to be compared with it.",
         decides_defaults=True,
         group=Group.SERVERS,
     )
@@ -180,7 +180,7 @@ class Tested:
     assume_encrypted: bool = option(
         "--assume-encrypted",
         Flag(),
-        "Take the encrypted server's disk for encrypted, where the server cannot tell (PostgreSQL).",
+        "Trust that the encrypted server's disk is encrypted, where SQL cannot confirm it (PostgreSQL).",
         False,
         takes=Takes.OWN_SERVERS,
         group=Group.SERVERS,
@@ -217,7 +217,7 @@ class Work:
     load_operations: str | None = option(
         "--load-operations",
         Value("REGEX"),
-        "What finds the number of operations in what CMD prints, in its group.",
+        "Regex whose first group captures the number of operations in what CMD prints.",
         shown="known of sysbench and pgbench",
         takes=Takes.SERVER,
         group=Group.SERVERS,

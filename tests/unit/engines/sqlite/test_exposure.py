@@ -87,7 +87,7 @@ def test_the_markers_table_stands_behind_all_others_of_a_load() -> None:
 
 
 def test_a_workload_with_a_table_of_that_name_is_refused() -> None:
-    with pytest.raises(UsageError, match="a name that tdelta keeps for its own: rename the table"):
+    with pytest.raises(UsageError, match="a name that is reserved for tdelta: rename the table"):
         with_markers(dataclasses.replace(LOAD, tables=(("Tdelta_Marker", ("id",)),)), MARKERS, DIALECT)
 
 

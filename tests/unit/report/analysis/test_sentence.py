@@ -13,8 +13,7 @@ from tdelta.report.analysis.sentence import answer, design_lines, headline, prio
 def test_a_single_answer_is_worded_as_a_run_words_it() -> None:
     found = s.result(s.comparison(10.0, 10.31, half95=0.007))
     assert answer(found) == (
-        "Encryption (tde over plain) costs +3.1 % response time (95 % HDI +2.4 … +3.8): more than the 2 % you said you"
-        " care about."
+        "Encryption (tde over plain) costs +3.1 % response time (95 % HDI +2.4 … +3.8): more than your limit of 2 %."
     )
 
 
@@ -44,7 +43,7 @@ def test_nothing_is_called_encryption_that_is_not() -> None:
 def test_you_said_only_what_you_said() -> None:
     found = s.comparison(10.0, 10.31, runs=3, half95=0.007)
     assert answer(s.result(found, is_rope_given=False)).endswith(": more than the default 2 %.")
-    assert answer(s.result(found)).endswith(": more than the 2 % you said you care about.")
+    assert answer(s.result(found)).endswith(": more than your limit of 2 %.")
 
 
 def test_one_run_a_condition_says_what_would_have_to_be_true() -> None:
@@ -81,7 +80,7 @@ def test_what_the_user_states_of_runs_is_repeated() -> None:
     text = answer(s.result(found, stated_run_sd=0.03))
     assert "(95 % HDI of these two runs +2.1 … +4.1; −5.6 … +11.8 if, as you state, runs differ by 3 %)" in text
     assert text.startswith("Undecided: encryption (tde over plain) costs ")
-    assert text.endswith("the wider one reaches across an edge of the ±2 % you said you would not care about.")
+    assert text.endswith("the wider one reaches across an edge of your limit of ±2 %.")
 
 
 def test_a_bare_quotient_is_undecided_and_claims_no_interval() -> None:
@@ -94,8 +93,8 @@ def test_a_bare_quotient_is_undecided_and_claims_no_interval() -> None:
 @pytest.mark.parametrize(
     ("ratio", "half95", "decision", "words"),
     [
-        (1.02, 0.03, Decision.UNDECIDED, "reaches across an edge of the ±2 %"),
-        (1.001, 0.01, Decision.NEGLIGIBLE, "within the ±2 % you said you would not care about"),
+        (1.02, 0.03, Decision.UNDECIDED, "reaches across an edge of your limit of ±2 %"),
+        (1.001, 0.01, Decision.NEGLIGIBLE, "within your limit of ±2 %"),
         (0.90, 0.01, Decision.FASTER, "look for another difference between the runs"),
     ],
 )
