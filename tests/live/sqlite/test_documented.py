@@ -37,7 +37,7 @@ def place(tmp_path: Path) -> Place:
     """A folder with what the pages name: a database, results of another tool."""
     with sqlite3.connect(tmp_path / "app.db") as db:
         db.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT, born INTEGER)")
-        names = (("Smith" if number % 7 else "Jones", 1900 + number % 100) for number in range(5000))
+        names = (("Mary Smith" if number % 7 else "Jones", 1900 + number % 100) for number in range(5000))
         db.executemany("INSERT INTO person (name, born) VALUES (?, ?)", names)
     for condition in ("plain", "tde"):
         (tmp_path / condition).mkdir()
