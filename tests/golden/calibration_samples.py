@@ -83,7 +83,7 @@ def short() -> MachineCalibration:
         run_ids=("20261122-bbbb",),
         visible=(Visible(5.0, 0, None), Visible(20.0, 3, 0.044), Visible(60.0, 11, 0.0213)),
         interrupted=True,
-        cautions=(Caution.verbatim("1 run: even without a false call, up to 98% may be called wrongly"),),
+        cautions=(Caution.verbatim("1 run: even without a false call, up to 98 % may be called wrongly"),),
     )
 
 

@@ -90,7 +90,7 @@ def test_the_largest_planted_share_is_accepted():
 
 
 def test_all_faults_of_planted_shares_are_told_at_once():
-    with pytest.raises(UsageError, match=r"(?s)cost -1: .*cost 6: .*cost 0.05: given twice"):
+    with pytest.raises(UsageError, match=r"(?s)cost −1: .*cost 6: .*cost 0.05: given twice"):
         lay_out({}, aa=True, plant=(0.05, -1.0, 6.0, 0.05))
 
 

@@ -162,5 +162,5 @@ def test_twins_whose_caches_fare_alike_need_no_caution() -> None:
 
 def test_twins_whose_hit_ratios_lie_more_than_a_point_apart_are_a_caution() -> None:
     (told,) = cautions(700)
-    assert "cipher=aes-256,threads=1 met 93.0% of the requests and that of cipher=none,threads=1 95.0%" in told
+    assert "cipher=aes-256,threads=1 met 93.0 % of the requests and that of cipher=none,threads=1 95.0 %" in told
     assert [c.split(" met")[0] for c in cautions(410, aa_misses=100)] == ["the cache of cipher=none,threads=1#aa"]

@@ -178,7 +178,7 @@ def test_a_run_without_a_complete_block_counts_for_nothing() -> None:
 
 def test_few_runs_say_how_little_they_can_rule_out() -> None:
     (caution,) = texts(tally_cautions(4, ()))
-    assert caution.startswith("4 runs: even without a false call, up to 60%")
+    assert caution.startswith("4 runs: even without a false call, up to 60 %")
     assert texts(tally_cautions(14, ())) == ()
 
 

@@ -40,7 +40,7 @@ def test_neither_little_delay_nor_little_pressure_is_worth_a_word(sitting: Sitti
 
 def test_stolen_time_is_told(sitting: Sitting) -> None:
     result = sitting.scripted(pressure={"steal": 0.031}).conduct()
-    assert "the host took 3.1% of the CPU time away during trials" in [*map(str, result.cautions)]
+    assert "the host took 3.1 % of the CPU time away during trials" in [*map(str, result.cautions)]
 
 
 def undecided_but_for_cpu(sitting: Sitting, **script: object) -> list[str]:
