@@ -70,7 +70,9 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
         brief_lines(lines(result), width),
         full_table(result, width) if details else brief_table(result, width),
     )
-    if details:
+    if not details:
+        sections += tuple(one.text(result, width) for one in SHOWN if one.text is not None and one.is_asked)
+    else:
         sections += (
             _in_full(result, width),
             _notes(result, width),

@@ -32,6 +32,7 @@ def test_order_entry_is_the_published_factorial() -> None:
     assert (request.work.threads, request.work.workload) == (4, "order-entry")
     assert request.decision.max_seconds < 360, "the issue allows six minutes"
     assert overridden(request) == ()
+    assert overridden(request.replace(bb_twin=True)) == (), "which the run decides by its time"
 
 
 def test_the_warehouse_is_queried_from_memory_and_from_disk() -> None:

@@ -78,6 +78,7 @@ class Shown:
         blocks: what the page has of them.
         part: where on the page: the name of a section of their own, or where one that is always there asks for them.
         title: of a section of their own.
+        is_asked: whether only who asked about them has any, so that they belong to the answer and not to its details.
     """
 
     kinds: tuple[type[Finding], ...]
@@ -85,22 +86,30 @@ class Shown:
     blocks: Callable[[RunResult], Iterable[Block]]
     part: str
     title: str = ""
+    is_asked: bool = False
 
 
 SHOWN: list[Shown] = [
     Shown((StallMeasure, CarryOver), stalls.text, stalls.blocks, "answer"),
-    Shown((StorageLayer,), storage.text, storage.blocks, "storage", "Layers of encryption"),
-    Shown((PublishedCell,), published.text, published.blocks, "answer"),
+    Shown((StorageLayer,), storage.text, storage.blocks, "storage", "Layers of encryption", is_asked=True),
+    Shown((PublishedCell,), published.text, published.blocks, "answer", is_asked=True),
     Shown((Percentile,), None, percentiles.blocks, "latency"),
     Shown((TailMeasure,), tails.text, tails.blocks, "latency"),
     Shown((ServerMeasures,), servers.text, servers.blocks, "servers", "What the servers did"),
-    Shown((StepMeasure,), steps.text, steps.blocks, "steps", "Loads and rebuilds"),
-    Shown((ActionMeasure,), actions.text, actions.blocks, "actions", "What was done to the database"),
-    Shown((BackupMeasure,), backups.text, backups.blocks, "backups", "What the backups are"),
-    Shown((Ageing,), ageing.text, ageing.blocks, "ageing", "With age"),
-    Shown((ReplicationMeasure,), replication.text, replication.blocks, "replication", "What the replicas did"),
-    Shown((TemporaryData,), temporary.text, temporary.blocks, "temporary", "Temporary files"),
-    Shown((Traces,), traces.text, traces.blocks, "statements", "Statements"),
+    Shown((StepMeasure,), steps.text, steps.blocks, "steps", "Loads and rebuilds", is_asked=True),
+    Shown((ActionMeasure,), actions.text, actions.blocks, "actions", "What was done to the database", is_asked=True),
+    Shown((BackupMeasure,), backups.text, backups.blocks, "backups", "What the backups are", is_asked=True),
+    Shown((Ageing,), ageing.text, ageing.blocks, "ageing", "With age", is_asked=True),
+    Shown(
+        (ReplicationMeasure,),
+        replication.text,
+        replication.blocks,
+        "replication",
+        "What the replicas did",
+        is_asked=True,
+    ),
+    Shown((TemporaryData,), temporary.text, temporary.blocks, "temporary", "Temporary files", is_asked=True),
+    Shown((Traces,), traces.text, traces.blocks, "statements", "Statements", is_asked=True),
     Shown((CpuProfile,), profiles.text, profiles.blocks, "profiles", "Where the CPU time goes"),
     Shown((Contrast,), contrasts.text, contrasts.blocks, "posteriors"),
     Shown((CheckpointMeasure,), checkpoints.text, checkpoints.blocks, "resources"),
