@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
+from tdelta.design.actions import ACTIONS, NOTHING, parse_action
 from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Caution
 from tdelta.messages.checks import IN_FORCE
-from tdelta.records import Decision, Metric, NoiseFloor, Role, RunResult, RunSettings, Validity, Verdict
+from tdelta.records import Condition, Decision, Metric, NoiseFloor, Role, RunResult, RunSettings, Validity, Verdict
 from tdelta.report.command import next_command, run_command
 from tdelta.report.effect import Effect, cipher_name, effect_of, makes
-from tdelta.report.labels import compared_words, condition_label, metric_name, surroundings
+from tdelta.report.labels import action_label, compared_words, condition_label, metric_name, surroundings
 from tdelta.report.quantities import counted, duration, share
 from tdelta.report.sentence import (
     companion,
@@ -89,8 +91,12 @@ def _sentences(result: RunResult) -> Iterator[str]:
         load = f"this {load_words(result.settings)}"
         for at, verdict in enumerate(encrypted):
             yield _encrypted(verdict, result, load if at == 0 else "it")
-    for verdict in result.primary:
-        if not is_encryption(verdict.condition):
+    other = [v for v in result.primary if not is_encryption(v.condition)]
+    beside = groupby(sorted((v for v in other if _action(v.condition)), key=_action_name), key=_action_name)
+    for name, verdicts in beside:
+        yield _beside(ACTIONS[name].words, list(verdicts), result)
+    for verdict in other:
+        if not _action(verdict.condition):
             yield sentence_of(verdict, result)
 
 
@@ -146,6 +152,36 @@ def _summary(verdicts: list[Verdict], result: RunResult) -> str:
     return f"{lead(counts)}: {text}. Of {len(verdicts)} encrypted conditions: {words}."
 
 
+def _action(condition: Condition) -> str:
+    """What goes on beside the load of a plain twin; empty where nothing does."""
+    during = str(dict(condition.levels).get("during", NOTHING))
+    return "" if during == NOTHING or condition.role in (Role.IDENTICAL, Role.PLANTED) else during
+
+
+def _action_name(verdict: Verdict) -> str:
+    return parse_action(_action(verdict.condition)).name
+
+
+def _beside(words: str, verdicts: list[Verdict], result: RunResult) -> str:
+    """One sentence for what an action does to the load beside it, with all its knobs."""
+    settings = result.settings
+    counts = Counter(verdict.decision for verdict in verdicts)
+    start = f"{lead(counts)}: while {words}"
+    what = f"{metric_name(settings.metric, settings)} of the load beside it changes by"
+    if len(verdicts) == 1:
+        (one,) = verdicts
+        return f"{start}{_knobs(one)}, {what} {_effect(one, settings).signed()}."
+    least, most = (pick(verdicts, key=lambda v: v.ratio.median) for pick in (min, max))
+    ends = " to ".join(f"{_effect(v, settings).signed().partition(' (')[0]}{_knobs(v)}" for v in (least, most))
+    words = ", ".join(f"{number} {decision.value}" for decision, number in counts.most_common())
+    return f"{start}, {what} {ends}. Of {len(verdicts)} settings: {words}."
+
+
+def _knobs(verdict: Verdict) -> str:
+    _, bracket, knobs = action_label(_action(verdict.condition)).partition("(")
+    return f" {bracket}{knobs}" if bracket else ""
+
+
 def lead(counts: Counter[Decision]) -> str:
     """Yes or no over many decisions: ``Yes, in 3 of 4 conditions``."""
     yes = counts[Decision.COSTLY] + counts[Decision.OVER]
@@ -177,8 +213,17 @@ def against_trust(result: RunResult) -> list[str]:
     failed = [f"{check.check}: no, {check.detail}" for check in result.validity if _is_told(check, result)]
     cautions = sorted((c for c in result.cautions if _is_of_answer(c, result)), key=lambda c: c.severity)
     codes = {caution.code for caution in cautions}
-    said = [c.against_trust for c in cautions if not (c.code == _FEW_BLOCKS and codes & _FEW_ROUNDS)]
-    return list(dict.fromkeys([*map(cipher_name, other), *failed, *(text for text in said if text)]))
+    said: dict[str, list[str]] = {}
+    for caution in cautions:
+        if caution.against_trust and not (caution.code == _FEW_BLOCKS and codes & _FEW_ROUNDS):
+            said.setdefault(caution.code, []).append(caution.against_trust)
+    return list(dict.fromkeys([*map(cipher_name, other), *failed, *(_first_of(texts) for texts in said.values())]))
+
+
+def _first_of(texts: list[str]) -> str:
+    """What the first says, and how many say the like of other conditions."""
+    more = len(set(texts)) - 1
+    return f"{texts[0]} (and {more} more like it)" if more else texts[0]
 
 
 def _is_told(check: Validity, result: RunResult) -> bool:
