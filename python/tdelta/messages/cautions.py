@@ -267,7 +267,10 @@ AGAINST_TRUST = {
     "loop-dilutes": "{share:.1f%} of the measured time is tdelta's own loop",
     "load-timed": "the load command runs for a time, so the faster twin does more work",
     # the machine
-    "others-delayed-database": "a busy machine: others kept the database from a CPU for {share:.0f%} of the time",
+    "others-delayed-database": (
+        "a busy machine: other programs kept the database from a CPU for {share:.0f%} of the time; response time leaves"
+        " that out, p95 and p99 do not"
+    ),
     "threads-waited": "a busy machine: threads waited for a CPU during {share:.0f%} of the time",
     "others-waited": "a busy machine: other programs waited for a CPU during {share:.0f%} of the time",
     "host-took-cpu": "the host took {share:.1f%} of the CPU time away",

@@ -166,15 +166,15 @@ def _beside(words: str, verdicts: list[Verdict], result: RunResult) -> str:
     """One sentence for what an action does to the load beside it, with all its knobs."""
     settings = result.settings
     counts = Counter(verdict.decision for verdict in verdicts)
-    start = f"{lead(counts)}: while {words}"
-    what = f"{metric_name(settings.metric, settings)} of the load beside it changes by"
+    start = f"{lead(counts)}: while {words.replace(' is ', ' is being ', 1).replace(' are ', ' are being ', 1)}"
+    what = f"{metric_name(settings.metric, settings)} of the load changes by"
     if len(verdicts) == 1:
         (one,) = verdicts
         return f"{start}{_knobs(one)}, {what} {_effect(one, settings).signed()}."
     least, most = (pick(verdicts, key=lambda v: v.ratio.median) for pick in (min, max))
     ends = " to ".join(f"{_effect(v, settings).signed().partition(' (')[0]}{_knobs(v)}" for v in (least, most))
     words = ", ".join(f"{number} {decision.value}" for decision, number in counts.most_common())
-    return f"{start}, {what} {ends}. Of {len(verdicts)} settings: {words}."
+    return f"{start}, {what} {ends}, as best estimates. Of {len(verdicts)} settings: {words}."
 
 
 def _knobs(verdict: Verdict) -> str:
@@ -200,7 +200,7 @@ def _who(verdict: Verdict, result: RunResult) -> str:
         return f"{place}your encrypted server"
     asked = cipher_name(compared_words(verdict.condition))
     in_force = result.ciphers_in_force.get(str(verdict.condition.level("cipher")))
-    return f"{place}{asked}" + (f" (in force: {in_force})" if in_force else "")
+    return f"{place}{asked}" + (f" (in fact {in_force})" if in_force else "")
 
 
 def _effect(verdict: Verdict, settings: RunSettings) -> Effect:
@@ -292,8 +292,8 @@ def _undecided_words(why: str) -> str:
 def _limit(settings: RunSettings) -> str:
     if settings.budget is not None:
         return f"the budget of {share(settings.budget)}"
-    whose = "your limit" if settings.rope_is_given else "the default limit"
-    return f"{whose} of ±{share(settings.rope)} (--rope)"
+    to_whom = "does not matter to you" if settings.rope_is_given else "is taken not to matter"
+    return f"±{share(settings.rope)}, within which a change {to_whom} (--rope)"
 
 
 def _cpu(result: RunResult) -> Iterator[Line]:

@@ -22,7 +22,9 @@ def _changes(request: RunRequest, original: RunRequest) -> Iterator[str]:
         if levels[0] != levels[1]:
             yield f"{_words(factor)} {levels[0]} instead of {levels[1]}"
     for name, option in OPTIONS.items():
-        is_left_to_the_run = then[name] is None and isinstance(now[name], bool)  # a B/B twin, where there is room for one
+        is_left_to_the_run = then[name] is None and isinstance(
+            now[name], bool
+        )  # a B/B twin, where there is room for one
         if option.of_study and now[name] != then[name] and name not in now["vary"] and not is_left_to_the_run:
             yield f"{_words(name)} {now[name]} instead of {then[name]}"
 

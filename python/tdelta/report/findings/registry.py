@@ -92,7 +92,7 @@ class Shown:
 SHOWN: list[Shown] = [
     Shown((StallMeasure, CarryOver), stalls.text, stalls.blocks, "answer"),
     Shown((StorageLayer,), storage.text, storage.blocks, "storage", "Layers of encryption", is_asked=True),
-    Shown((PublishedCell,), published.text, published.blocks, "answer", is_asked=True),
+    Shown((PublishedCell,), published.text, published.blocks, "answer"),
     Shown((Percentile,), None, percentiles.blocks, "latency"),
     Shown((TailMeasure,), tails.text, tails.blocks, "latency"),
     Shown((ServerMeasures,), servers.text, servers.blocks, "servers", "What the servers did"),
