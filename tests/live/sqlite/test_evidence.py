@@ -242,4 +242,4 @@ def test_verify_tells_plain_files_of_a_twin_from_encrypted_ones(
     monkeypatch.setattr(exposure.Exposure, "look_afterwards", read_as_well)
     run_here(tmp_path, aa_twin=False)
     assert seen["plain"] == {"": ReadState.PLAIN, "-wal": ReadState.PLAIN, "-shm": ReadState.MIXED}
-    assert seen["encrypted"] == {"": ReadState.LOOKS_RANDOM, "-wal": ReadState.LOOKS_RANDOM, "-shm": ReadState.MIXED}
+    assert seen["encrypted"] == {"": ReadState.ENCRYPTED, "-wal": ReadState.LOOKS_RANDOM, "-shm": ReadState.MIXED}
