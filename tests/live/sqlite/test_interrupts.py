@@ -74,7 +74,7 @@ def test_a_reader_that_goes_away_does_not_stop_the_run(place: Place) -> None:
     process.stderr.close()
     assert process.wait(PATIENCE_SECONDS) in ANSWERED
     assert process.stdout is not None
-    assert "aes-256" in process.stdout.read()
+    assert "AES-256" in process.stdout.read()
     process.stdout.close()
 
 

@@ -100,7 +100,7 @@ def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(
         seen.append(("page", page(compose(gather(store, result.settings.run_id))).encode()))
     seen.append(("progress", shown.getvalue().encode()))
     seen.append(("document", to_json(document(result, 0)).encode()))
-    seen.append(("terminal", render(result, 100, color=False).encode()))
+    seen.append(("terminal", render(result, 100, color=False, details=True).encode()))
     seen.append(("export", exported.getvalue().encode()))
     seen.extend((str(file), file.read_bytes()) for file in tmp_path.rglob("*") if file.is_file())
     seen.append(("own environment", Path("/proc/self/environ").read_bytes()))
