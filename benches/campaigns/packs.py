@@ -12,6 +12,7 @@ codec, and what is made of the records, must take or refuse it. Values that diff
 from __future__ import annotations
 
 import contextlib
+import copy
 import gzip
 import hashlib
 import io
@@ -150,9 +151,9 @@ def _change(draw: random.Random, value: Any) -> None:
             case 0:
                 del value[key]
             case 1 if isinstance(value, list):
-                value.append(value[key])
+                value.append(copy.deepcopy(value[key]))
             case 1:
-                value[draw.choice(("x", "finding", "text"))] = value[key]
+                value[draw.choice(("x", "finding", "text"))] = copy.deepcopy(value[key])
             case 2 if isinstance(value[key], int | float) and not isinstance(value[key], bool):
                 value[key] *= draw.choice((-1, 2, 0.5, 1000, 1e-9))
             case _:

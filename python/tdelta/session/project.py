@@ -41,6 +41,9 @@ KEYS: Mapping[str, Option] = {
 
 _TABLES = ("study", "engine")
 _SECRET = re.compile(r"(?i)(?:password|passwd|pwd)(?:\s*=\s*|\s+)['\"]?(?![\s'\"${]|$)\S")
+_CREDENTIALS = re.compile(r"(:)[^\s:@'\"]+@")
+"""Where a DSN has its password, wherever in the file a DSN stands by mistake."""
+
 _LARGEST = 1e300
 _COMMANDS = ("load", "restore")
 _DSNS = ("baseline", "encrypted")
@@ -199,6 +202,11 @@ class _Reader(FolderFiles):
         self.path = path
         self.toml = path.name
 
+    def fault(self, said: Refusal, *path: str) -> None:
+        """A fault that repeats no password, whatever it quotes."""
+        quoted = {name: _masked(value) for name, value in said.parameters.items()}
+        super().fault(Refusal(said.code, quoted), *path)
+
     def read(self) -> Project | None:
         """What the file says; None where it is invalid TOML."""
         document = self.document()
@@ -318,6 +326,10 @@ class _Reader(FolderFiles):
             name: one if name == option.also else option.value.within(self.folder, one)
             for name, one in spread(option, parsed).items()
         }
+
+
+def _masked(value: Any) -> Any:
+    return _CREDENTIALS.sub(r"\1…@", value) if isinstance(value, str) else value
 
 
 def _with_key(said: Refusal, key: str) -> Refusal:

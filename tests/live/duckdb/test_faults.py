@@ -147,7 +147,12 @@ def test_no_key_is_seen_anywhere_while_a_run_goes_on_or_after_it(
     exported = io.StringIO()
     with Store.open(tmp_path / "runs.sqlite") as store:
         write(store, result.settings.run_id, "json", exported)
-    told = (shown.getvalue(), to_json(document(result, 0)), render(result, 100, color=False, details=True), exported.getvalue())
+    told = (
+        shown.getvalue(),
+        to_json(document(result, 0)),
+        render(result, 100, color=False, details=True),
+        exported.getvalue(),
+    )
     seen += [(f"text {number}", text.encode()) for number, text in enumerate(told)]
     seen += [(str(file), file.read_bytes()) for file in tmp_path.rglob("*") if file.is_file()]
     assert len(set(keys)) == 4  # those of files whose blocks are priced are drawn as well

@@ -214,6 +214,13 @@ def test_a_password_is_refused_and_not_repeated(tmp_path: Path, text: str) -> No
     assert refusal.code in refusal.TEMPLATES
 
 
+@pytest.mark.parametrize("key", ["scope", "metric", "max-time", "engine", "colour"])
+def test_a_dsn_in_the_wrong_place_is_not_repeated_with_its_password(tmp_path: Path, key: str) -> None:
+    with pytest.raises(ProjectError) as raised:
+        project(tmp_path, f'{key} = "ql://me:geheim@db2/"')
+    assert "geheim" not in str(raised.value)
+
+
 def test_a_password_that_is_elsewhere_is_fine(tmp_path: Path) -> None:
     project(tmp_path, 'engine = "mariadb"\nload = "work --password=$PW --user {user} --password={password}"')
 
