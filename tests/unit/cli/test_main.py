@@ -189,6 +189,7 @@ def test_what_an_interrupted_command_could_not_tidy_up_is_told(monkeypatch: pyte
 
 AT_THE_END = """
 import atexit, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin without it
 def again():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGINT)
