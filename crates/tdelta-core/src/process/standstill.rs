@@ -155,6 +155,25 @@ mod tests {
         Beat { boot_ns: boot_ms * 1_000_000, waited_ns: waited_ms * 1_000_000 }
     }
 
+    /// Sends a signal to a child and waits until its state has changed: a signal is taken when the child next gets a CPU.
+    fn signal_and_wait(child: u32, signal: i32, change: i32) {
+        let child = child as libc::pid_t;
+        // SAFETY: no preconditions; the child has not been waited for, and no status is asked for.
+        let changed = unsafe {
+            libc::kill(child, signal);
+            libc::waitpid(child, std::ptr::null_mut(), change)
+        };
+        assert_eq!(changed, child);
+    }
+
+    fn stop(child: u32) {
+        signal_and_wait(child, libc::SIGSTOP, libc::WUNTRACED);
+    }
+
+    fn go_on(child: u32) {
+        signal_and_wait(child, libc::SIGCONT, libc::WCONTINUED);
+    }
+
     #[test]
     fn a_second_without_a_beat_is_a_pause_and_a_wait_for_a_cpu_is_none() {
         let start = at(1000, 50);
@@ -194,8 +213,7 @@ mod tests {
     #[test]
     fn the_last_one_of_many_that_is_stopped_is_seen() {
         let mut last = Command::new("sleep").arg("30").stdin(Stdio::null()).spawn().unwrap();
-        // SAFETY: no preconditions; the child has not been waited for.
-        unsafe { libc::kill(last.id() as libc::pid_t, libc::SIGSTOP) };
+        stop(last.id());
         let others = (1..=(ALWAYS + IN_TURN) as u32).map(|n| u32::MAX - n);
         let mut watched = Watched::new(others.chain([last.id()]).collect());
         let seen = [watched.has_stopped(), watched.has_stopped()];
@@ -208,19 +226,15 @@ mod tests {
     fn a_watched_process_that_is_stopped_is_seen_and_one_that_goes_on_is_not() {
         let mut child = Command::new("sleep").arg("30").stdin(Stdio::null()).spawn().unwrap();
         let process = child.id();
-        let signal = |number: i32| {
-            // SAFETY: no preconditions; the child has not been waited for.
-            unsafe { libc::kill(process as libc::pid_t, number) };
-        };
         let stands = || {
             let watch = Watch::begin(Some(&Tree::new(&[process])));
             std::thread::sleep(Duration::from_millis(20));
             watch.end().stopped
         };
         let before = stands();
-        signal(libc::SIGSTOP);
+        stop(process);
         let stopped = stands();
-        signal(libc::SIGCONT);
+        go_on(process);
         let after = stands();
         child.kill().unwrap();
         child.wait().unwrap();
