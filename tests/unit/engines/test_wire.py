@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import socket
 import struct
-import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,29 +14,18 @@ import pytest
 
 from tdelta.engines.oracle.worker import DRIVER as ORACLE
 from tdelta.engines.sqlserver.worker import DRIVER as SQLSERVER
+from tdelta_wire import (
+    HEADER_BYTES,
+    answers,
+    done,
+    error,
+    knows_no_tls,
+    peer,
+    refuses_login,
+    talks_no_tls,
+)
 
-_REFUSE, _HEADER_BYTES = 4, 8
-
-
-@contextlib.contextmanager
-def peer(does: Callable[[socket.socket], object]) -> Iterator[int]:
-    """A peer on 127.0.0.1 that does something with each of a few connections; its port."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(8)
-        listening.settimeout(20)
-
-        def serve() -> None:
-            with contextlib.suppress(OSError):
-                while True:
-                    taken, _ = listening.accept()
-                    with taken:
-                        taken.settimeout(5)
-                        with contextlib.suppress(OSError):
-                            does(taken)
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield listening.getsockname()[1]
+_REFUSE = 4
 
 
 def refuses(number: int) -> Callable[[socket.socket], None]:
@@ -48,7 +35,7 @@ def refuses(number: int) -> Callable[[socket.socket], None]:
         taken.recv(8192)
         words = f"(DESCRIPTION=(TMP=)(VSNNUM=0)(ERR={number})(ERROR_STACK=(ERROR=(CODE={number})(EMFI=4))))".encode()
         body = bytes([34, 0]) + struct.pack(">H", len(words)) + words
-        taken.sendall(struct.pack(">HHBBH", _HEADER_BYTES + len(body), 0, _REFUSE, 0, 0) + body)
+        taken.sendall(struct.pack(">HHBBH", HEADER_BYTES + len(body), 0, _REFUSE, 0, 0) + body)
 
     return does
 
@@ -143,59 +130,63 @@ def test_what_sql_server_says_is_told_apart_by_its_words(words: str, kind: str) 
     assert found[:2] == (kind, words)
 
 
-def read_packet(taken: socket.socket) -> tuple[int, bytes]:
-    """One packet of TDS: its status and what is in it ([MS-TDS] 2.2.3.1)."""
-    head = taken.recv(_HEADER_BYTES, socket.MSG_WAITALL)
-    status, size = head[1], struct.unpack(">H", head[2:4])[0]
-    return status, taken.recv(size - _HEADER_BYTES, socket.MSG_WAITALL)
+DEADLOCK = "Transaction (Process ID 55) was deadlocked on lock resources with another process"
 
 
-def packet(body: bytes) -> bytes:
-    """A server's answer."""
-    return struct.pack(">BBHHBB", 4, 1, _HEADER_BYTES + len(body), 0, 1, 0) + body
+def sqlserver(port: int, tls: str = "disable") -> Any:
+    """A connection by Microsoft's driver, which is the one in Rust here (mssql-python-rs): its terms are MIT's."""
+    module = SQLSERVER.load()
+    options = {"user": "a", "password": "s3cret", "host": "127.0.0.1", "port": port, "tls": tls}
+    return SQLSERVER.connect(module, {**options, "answer_seconds": 20})
 
 
-def prelogin(encryption: int) -> bytes:
-    """A server's version, and whether it encrypts: 2 is that it cannot ([MS-TDS] 2.2.6.5)."""
-    options = struct.pack(">BHH", 0, 11, 6) + struct.pack(">BHH", 1, 17, 1) + b"\xff"
-    return packet(options + bytes([16, 0, 16, 39, 0, 0, encryption]))
+@pytest.fixture
+def _in_rust(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MSSQL_PYTHON_NATIVE_PROVIDER", "mssql-odbc")
 
 
-def refuses_login(taken: socket.socket) -> None:
-    """A server that takes a log-in and answers it with error 18456 ([MS-TDS] 2.2.7.10)."""
-    read_packet(taken)
-    taken.sendall(prelogin(2))
-    while not read_packet(taken)[0] & 1:
-        pass
-    words, name = "Login failed for user 'a'.", "peer"
-    said = struct.pack("<H", len(words)) + words.encode("utf-16le") + bytes([len(name)]) + name.encode("utf-16le")
-    body = struct.pack("<iBB", 18456, 1, 14) + said + b"\0" + struct.pack("<i", 1)
-    taken.sendall(packet(b"\xaa" + struct.pack("<H", len(body)) + body + b"\xfd" + struct.pack("<HHQ", 2, 0, 0)))
-    taken.recv(1)  # until it hangs up
-
-
-def knows_no_tls(taken: socket.socket) -> None:
-    """A server that cannot encrypt."""
-    read_packet(taken)
-    taken.sendall(prelogin(2))
-    taken.recv(1)
-
-
+@pytest.mark.usefixtures("_in_rust")
 @pytest.mark.parametrize(
     ("does", "tls", "kind"),
     [
         (refuses_login, "disable", "auth"),
         (knows_no_tls, "require", "tls"),
+        (talks_no_tls, "require", "tls"),
         (lambda taken: taken.recv(10), "disable", "connection"),
         (lambda taken: taken.close(), "disable", "connection"),
     ],
 )
 def test_what_microsofts_driver_makes_of_a_peer(does: Callable[[socket.socket], object], tls: str, kind: str) -> None:
-    module = pytest.importorskip("mssql_python", reason="its ODBC library has a licence that no list here admits")
-    with peer(does) as port:
-        options = {"user": "a", "password": "s3cret", "host": "127.0.0.1", "port": port, "tls": tls}
-        with pytest.raises(module.Error) as caught:
-            SQLSERVER.connect(module, {**options, "answer_seconds": 5})
+    with peer(does) as port, pytest.raises(SQLSERVER.load().Error) as caught:
+        sqlserver(port, tls)
     found = SQLSERVER.explained(caught.value)
-    assert found[0] == kind
+    assert found[0] == kind, found[1]
     assert "s3cret" not in found[1]
+
+
+@pytest.mark.usefixtures("_in_rust")
+@pytest.mark.parametrize(
+    ("said", "kind", "is_retried"),
+    [
+        (error(1205, DEADLOCK), "conflict", True),
+        (error(1222, "Lock request time out period exceeded."), "locked", True),
+        (error(208, "Invalid object name 't'."), "sql", False),
+        (error(2627, "Violation of PRIMARY KEY constraint 'p'. Cannot insert duplicate key."), "constraint", False),
+        (error(596, "Cannot continue the execution because the session is in the kill state."), "connection", False),
+        (None, "connection", False),
+        (b"", "endless", False),
+    ],
+)
+def test_what_microsofts_driver_makes_of_an_answer(said: bytes | None, kind: str, is_retried: bool) -> None:
+    with peer(answers(lambda sql: said if "wanted" in sql else done())) as port:
+        connection = sqlserver(port)
+        try:
+            connection.cursor().execute("SELECT 'first'")
+            connection.timeout = 1 if said == b"" else 20  # the driver's own limit of a statement, s
+            cursor = connection.cursor()
+            with pytest.raises(SQLSERVER.load().Error) as caught:
+                cursor.execute("SELECT 'wanted'")
+        finally:
+            connection.close()
+    found = SQLSERVER.explained(caught.value)
+    assert (found[0], found[2]) == (kind, is_retried), found[1]

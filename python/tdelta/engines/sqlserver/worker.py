@@ -16,6 +16,8 @@ _KINDS = (
     ("cannot open database", "unknown_database"),
     ("ssl provider", "tls"),
     ("encryption not supported", "tls"),
+    ("server does not support encryption", "tls"),
+    ("tls handshake failed", "tls"),
     ("deadlock", "conflict"),
     ("lock request time out", "locked"),
     ("snapshot isolation transaction aborted", "conflict"),
@@ -32,13 +34,17 @@ _KINDS = (
     ("cannot insert the value null", "constraint"),
     ("operation canceled", "endless"),
     ("query timeout expired", "endless"),
+    ("login timeout expired", "connection"),
+    ("timeout expired", "endless"),
     ("tcp provider", "connection"),
     ("communication link failure", "connection"),
     ("unable to establish connection", "connection"),
-    ("login timeout expired", "connection"),
     ("connection is closed", "connection"),
+    ("connection closed", "connection"),
+    ("session is in the kill state", "connection"),
 )
-"""Kinds by the words of the server or of the driver, which does not tell the number of an error."""
+"""Kinds by the words of the server or of the driver, which does not tell the number of an error: of msodbcsql18, and of
+the driver in Rust that comes with it (``MSSQL_PYTHON_NATIVE_PROVIDER=mssql-odbc``)."""
 
 _RETRIED = frozenset({"conflict", "locked"})
 _LIMIT = re.compile(r"\bLIMIT\s+(\d+)", re.IGNORECASE)

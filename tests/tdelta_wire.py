@@ -1,0 +1,149 @@
+"""Peers on the wire that are no servers: whatever a test has one do, and TDS as far as SQL Server's driver asks for it.
+
+Sections are those of [MS-TDS], version 2026 or earlier: they kept their numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+
+HEADER_BYTES = 8
+BATCH, ATTENTION = 1, 6
+"""Types of messages of a client's ([MS-TDS] 2.2.3.1.1)."""
+
+CANNOT_ENCRYPT, ENCRYPTS = 2, 1
+"""What a server says of encryption ([MS-TDS] 2.2.6.5)."""
+
+_DONE, _ERROR, _CHANGE, _LET_IN = 0xFD, 0xAA, 0xE3, 0xAD
+_WITH_ERROR, _OF_ATTENTION = 2, 0x20
+_COLLATION = bytes([0x09, 0x04, 0xD0, 0x00, 0x34])
+_VERSION = bytes([16, 0, 16, 39])
+_LAST_PACKET = 1
+
+
+@contextlib.contextmanager
+def peer(does: Callable[[socket.socket], object]) -> Iterator[int]:
+    """A peer on 127.0.0.1 that does something with each of a few connections; its port."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(8)
+        listening.settimeout(20)
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    taken, _ = listening.accept()
+                    with taken:
+                        taken.settimeout(20)
+                        with contextlib.suppress(OSError):
+                            does(taken)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listening.getsockname()[1]
+
+
+def read_message(taken: socket.socket) -> tuple[int, bytes]:
+    """The type of one message of TDS and what is in it, in however many packets; 0 where the client hung up."""
+    body, status = b"", 0
+    while not status & _LAST_PACKET:
+        head = taken.recv(HEADER_BYTES, socket.MSG_WAITALL)
+        if len(head) < HEADER_BYTES:
+            return 0, b""
+        status, left = head[1], struct.unpack(">H", head[2:4])[0] - HEADER_BYTES
+        body += taken.recv(left, socket.MSG_WAITALL) if left else b""
+    return head[0], body
+
+
+def packet(body: bytes) -> bytes:
+    """A server's answer."""
+    return struct.pack(">BBHHBB", 4, _LAST_PACKET, HEADER_BYTES + len(body), 0, 1, 0) + body
+
+
+def prelogin(encryption: int) -> bytes:
+    """A server's version, and whether it encrypts ([MS-TDS] 2.2.6.5)."""
+    options = struct.pack(">BHH", 0, 11, 6) + struct.pack(">BHH", 1, 17, 1) + b"\xff"
+    return packet(options + _VERSION + bytes([0, 0, encryption]))
+
+
+def done(status: int = 0) -> bytes:
+    """The end of an answer ([MS-TDS] 2.2.7.6)."""
+    return struct.pack("<BHHQ", _DONE, status, 0, 0)
+
+
+def error(number: int, words: str) -> bytes:
+    """A refusal in a server's words ([MS-TDS] 2.2.7.10), and the end of the answer."""
+    said = struct.pack("<iBB", number, 1, 14) + struct.pack("<H", len(words)) + words.encode("utf-16le")
+    said += _short("peer") + b"\0" + struct.pack("<i", 1)
+    return struct.pack("<BH", _ERROR, len(said)) + said + done(_WITH_ERROR)
+
+
+def let_in() -> bytes:
+    """The answer to a log-in: database, collation, size of packets ([MS-TDS] 2.2.7.9), and who let it in (2.2.7.14)."""
+    changes = (
+        b"\x01" + _short("master") + _short(""),
+        b"\x07" + bytes([len(_COLLATION)]) + _COLLATION + b"\0",
+        b"\x04" + _short("4096") + _short("4096"),
+    )
+    who = b"\x01" + bytes([0x74, 0, 0, 4]) + _short("peer") + _VERSION
+    tokens = [(_CHANGE, change) for change in changes] + [(_LET_IN, who)]
+    return b"".join(struct.pack("<BH", token, len(body)) + body for token, body in tokens) + done()
+
+
+def _short(text: str) -> bytes:
+    """B_VARCHAR ([MS-TDS] 2.2.5.1.2)."""
+    return bytes([len(text)]) + text.encode("utf-16le")
+
+
+def refuses_login(taken: socket.socket) -> None:
+    """A server that answers a log-in with error 18456."""
+    read_message(taken)
+    taken.sendall(prelogin(CANNOT_ENCRYPT))
+    read_message(taken)
+    taken.sendall(packet(error(18456, "Login failed for user 'a'.")))
+    taken.recv(1)  # until it hangs up
+
+
+def knows_no_tls(taken: socket.socket) -> None:
+    """A server that says that it cannot encrypt."""
+    read_message(taken)
+    taken.sendall(prelogin(CANNOT_ENCRYPT))
+    taken.recv(1)
+
+
+def talks_no_tls(taken: socket.socket) -> None:
+    """A server that says it encrypts, and then does not."""
+    read_message(taken)
+    taken.sendall(prelogin(ENCRYPTS))
+    taken.recv(HEADER_BYTES)
+    taken.sendall(packet(b"no TLS, whatever was said"))
+
+
+def answers(answer: Callable[[str], bytes | None]) -> Callable[[socket.socket], None]:
+    """A server that lets everybody in, and answers each batch of statements.
+
+    Args:
+        answer: the tokens that go back; None: it hangs up; empty: it says nothing until it is asked to cancel.
+    """
+
+    def does(taken: socket.socket) -> None:
+        read_message(taken)
+        taken.sendall(prelogin(CANNOT_ENCRYPT))
+        read_message(taken)
+        taken.sendall(packet(let_in()))
+        while (kind := (message := read_message(taken))[0]) != 0:
+            said = done(_OF_ATTENTION) if kind == ATTENTION else answer(_batch(message[1]))
+            if said is None:
+                return
+            if said:
+                taken.sendall(packet(said))
+
+    return does
+
+
+def _batch(body: bytes) -> str:
+    """The text of a batch, after its headers ([MS-TDS] 2.2.6.7)."""
+    return body[struct.unpack("<I", body[:4])[0] :].decode("utf-16le")
