@@ -50,6 +50,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("export", PACK.name, "--format", "csv"),
     ("export", PACK.name, "--format", "json"),
     ("report", PACK.name, "--output", PAGE.name),
+    ("analyze", PACK.name, "--slo", "1ms", "--json"),
     ("open", PACK.name, "--store", STORE.name),
 )
 VALUES: tuple[Any, ...] = (

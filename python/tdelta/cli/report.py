@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import webbrowser
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,10 +71,7 @@ def report(
     if earlier is not None and (is_comparison or is_decision):
         raise Mistyped(Refusal.of("against-with-several"))
     if as_json:
-        from tdelta.report.decision import decision_document
-        from tdelta.report.document import to_json
-
-        write(to_json(decision_document(_basis(runs, store))))
+        write(_decision_json(runs, store))
         return
     page, name = (
         _decision(runs, store)
@@ -101,14 +99,21 @@ def _check(runs: tuple[str, ...], *, is_comparison: bool, is_decision: bool, as_
         raise Mistyped(Refusal.of("two-runs-expected", found=", ".join(runs) or "none"))
 
 
-def _basis(runs: tuple[str, ...], store: Path | None) -> DecisionBasis:
+@contextmanager
+def _basis(runs: tuple[str, ...], store: Path | None) -> Iterator[DecisionBasis]:
     """What those runs say together; without any named, the newest of each kind of the newest run's engine."""
     from tdelta.report.decision import decide, newest_of_each_kind, stored
     from tdelta.store import Store
+    from tdelta.store.reading import found
 
-    with Store.open(store, must_exist=True) as opened:
-        named = dict.fromkeys(opened.resolve(run) for run in runs)
-        return decide(stored(opened, named or newest_of_each_kind(opened)))
+    with ExitStack() as stack:
+        if runs:
+            opened = [stack.enter_context(found(run, store)) for run in runs]
+            named = {run_id: stored(of, (run_id,)) for of, run_id in opened}
+            yield decide([run for one in named.values() for run in one])
+        else:
+            own = stack.enter_context(Store.open(store, must_exist=True))
+            yield decide(stored(own, newest_of_each_kind(own)))
 
 
 def _decision(runs: tuple[str, ...], store: Path | None) -> tuple[str, str]:
@@ -116,7 +121,17 @@ def _decision(runs: tuple[str, ...], store: Path | None) -> tuple[str, str]:
     from tdelta.report.page.decision import compose
     from tdelta.report.page.render import render
 
-    return render(compose(_basis(runs, store))), "decision"
+    with _basis(runs, store) as basis:
+        return render(compose(basis)), "decision"
+
+
+def _decision_json(runs: tuple[str, ...], store: Path | None) -> str:
+    """The decision as a JSON document."""
+    from tdelta.report.decision import decision_document
+    from tdelta.report.document import to_json
+
+    with _basis(runs, store) as basis:
+        return to_json(decision_document(basis))
 
 
 def _page(runs: tuple[str, ...], store: Path | None, *, is_comparison: bool, earlier: str | None) -> tuple[str, str]:

@@ -23,6 +23,8 @@ from tdelta.messages import Refusal
 
 _SEPARATING = re.compile(r"[;,|\t]")
 _MOST_KEYS = 200
+_OWN = '{"schema":"tdelta.'
+"""Documents of tdelta's, packs among them, are no tables."""
 
 
 class JsonLines(CsvRows):
@@ -48,7 +50,7 @@ class JsonLines(CsvRows):
     @staticmethod
     def _may_be(source: Source) -> bool:
         filled = [line for line in head_lines(source, only_whole=True) if line.strip()]
-        if not filled or not filled[0].lstrip().startswith("{") or is_k6(filled[0]):
+        if not filled or not filled[0].lstrip().startswith("{") or filled[0].startswith(_OWN) or is_k6(filled[0]):
             return False
         return bool(one_object(filled[0])) and (len(filled) == 1 or one_object(filled[1]) is not None)
 

@@ -78,6 +78,11 @@ def is_pack_name(text: str) -> bool:
     return text.endswith(SUFFIX) or ("/" in text and Path(text).is_file())
 
 
+def is_beginning(head: bytes) -> bool:
+    """Whether these are the first bytes of a pack's text."""
+    return head.startswith(_BEGINNING)
+
+
 def is_pack(path: Path) -> bool:
     """Whether this is a pack, by its beginning.
 
@@ -86,7 +91,7 @@ def is_pack(path: Path) -> bool:
     """
     with opened_file(path) as file, gzip.GzipFile(fileobj=file) as packed:
         try:
-            return packed.read(len(_BEGINNING)) == _BEGINNING
+            return is_beginning(packed.read(len(_BEGINNING)))
         except (OSError, EOFError, zlib.error):
             return False
 
@@ -231,7 +236,7 @@ def _require_digest(file: IO[bytes], limits: Limits) -> None:
     """See that the last line is the digest of those before it."""
     digest, last = hashlib.sha256(), b""
     for number, line in enumerate(_raw_lines(file, limits)):
-        if number == 0 and not line.startswith(_BEGINNING):
+        if number == 0 and not is_beginning(line):
             raise _Damaged(Refusal.of("not-a-pack", fault="its first line is not that of a pack"))
         digest.update(last)
         last = line

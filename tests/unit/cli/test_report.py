@@ -41,7 +41,7 @@ def test_the_page_goes_where_the_run_says_and_its_name_to_standard_output(store:
 def test_progress_goes_to_standard_error_alone(store: Path) -> None:
     done = report(store, "fctr", "--output", "page.html")
     assert done.out == "page.html\n"
-    assert done.err.splitlines() == [
+    assert [line.split(" [")[0] for line in done.err.splitlines()] == [  # after a second lines have the time
         f"read: run {t.RUN_ID}",
         "read: response times",
         "fit: the posteriors' curves",
@@ -108,7 +108,11 @@ def test_a_decision_is_one_page_of_the_newest_runs_of_an_engine(store: Path) -> 
     assert (done.code, done.out) == (0, "tdelta-decision.html\n")
     page = Path("tdelta-decision.html").read_text(encoding="utf-8")
     assert s.RUN_ID in page
-    assert report(store, "--decision", s.RUN_ID, "--json").out.startswith('{\n  "schema": "tdelta.decision/1"')
+    document = report(store, "--decision", s.RUN_ID, "--json").out
+    assert document.startswith('{\n  "schema": "tdelta.decision/1"')
+    pack = store.parent / "run.tdelta"
+    call("pack", s.RUN_ID, "-o", str(pack), "--store", str(store))
+    assert call("report", str(pack), "--decision", "--json").out == document
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import math
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ from tdelta.driver import signals
 from tdelta.inference import ledger
 
 from .conducting import Sitting
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ RESULTS: dict[str, str] = {
         "expected at most {most} {kind}, found more. If a column holds a time, a number or an id of each row, it is"
         " no factor: leave it out"
     ),
+    "pack-without-trials": "expected a run with trials that finished operations, found none in its pack",
     "not-a-time-of-results": (
         "expected a response time from 0 to {most:g} ms, found {found}. Leave out rows that are no measurement"
     ),
