@@ -50,7 +50,7 @@ lint-rust:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 test-rust: lint-rust # one after the other: both are cargo's
-	MAKEFLAGS= cargo test --workspace --locked --quiet
+	@MAKEFLAGS= scripts/test-rust
 
 test-python: setup
 	@scripts/test-python "$(VENV)"

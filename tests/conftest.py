@@ -1,20 +1,37 @@
-"""What all tests share: nothing is timed, and who wants them beside each other has them in a good order."""
+"""What all tests share: nothing is timed, each begins as in a new process, and they are shared out in a good order."""
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+
+from tdelta.leaving import ENDING
+from tdelta_thorough import draws
 
 pytest_plugins = ["tdelta_costs", "tdelta_sharing"]
 
-settings.register_profile("untimed", deadline=None)
+# A push tries the same examples again; new ones are drawn where there is time for what they find.
+settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(draws(1, 0))
+)
 settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True)
-def _no_stop_is_left() -> None:
-    """No trial of this test is ended by a stop that an earlier test asked for: the flag is the process's."""
+def _as_in_a_new_process() -> Iterator[None]:
+    """No test finds a request to stop, a Ctrl-C or a handler that an earlier one left: they are the process's."""
     if native := sys.modules.get("tdelta._native"):
         native.clear_stop()
+    handlers = {number: signal.getsignal(number) for number in (*ENDING, signal.SIGALRM)}
+    yield
+    for number, handler in handlers.items():
+        if signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
+    if signals := sys.modules.get("tdelta.driver.signals"):
+        signals._is_answering, signals._raised_seconds = False, None
+    if workers := sys.modules.get("tdelta.driver.workers"):
+        workers.hurry(hurried=False)

@@ -58,12 +58,15 @@ mod tests {
     fn a_call_takes_as_long_as_was_planted_and_one_that_does_nothing_hardly_anything() {
         let own_ns = own_ps() / 1000;
         assert!(own_ns < 2_000, "{own_ns}");
-        let timer = Timer::begin().unwrap();
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_micros(200) {}
-        let planted_ns = began.elapsed().as_nanos() as u64;
-        let found_ns = timer.end() - own_ns;
-        assert!(found_ns.abs_diff(planted_ns) < 20_000 + planted_ns / 10, "{found_ns} of {planted_ns}");
+        // One of them is not interrupted between the two clocks.
+        let off_ns = (0..200).map(|_| {
+            let timer = Timer::begin().unwrap();
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_micros(200) {}
+            let planted_ns = began.elapsed().as_nanos() as u64;
+            (timer.end() - own_ns).abs_diff(planted_ns)
+        });
+        assert!(off_ns.min().unwrap() < 20_000, "at least that of 200,000 ns");
     }
 
     #[test]

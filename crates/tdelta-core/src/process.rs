@@ -211,7 +211,7 @@ mod tests {
             Usage::now().since(&start).asked_read_bytes
         };
         // Other tests of this process read meanwhile, now and then.
-        let least = (0..20).map(|_| read().abs()).min().unwrap();
-        assert!(least < 1000, "{least} bytes, where fifty readings have more than 20,000");
+        let is_little = (0..2000).any(|_| read().abs() < 1000);
+        assert!(is_little, "fifty readings have more than 20,000 bytes");
     }
 }

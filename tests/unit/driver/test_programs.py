@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +12,8 @@ from tdelta.driver.acting import Halt
 from tdelta.driver.programs import Program, Programs
 from tdelta.driver.tree import living
 from tdelta.errors import EnvironmentFault, UsageError
+
+from .servers.faking import until
 
 BURNT = 0.3
 BURN = f"import time\nwhile time.process_time() < {BURNT}: pass"
@@ -62,15 +62,13 @@ def test_what_fails_says_so_whichever_it_is(programs: Programs, stages: list[tup
 def test_a_halt_ends_what_runs_and_its_end_leaves_no_process(tmp_path: Path, halt: Halt) -> None:
     with Programs(tmp_path, halt) as programs:
         programs.begin(("sleep", "1000"), ("cat",))
-        threading.Timer(0.1, halt.ask).start()
+        until(lambda: len(living(programs.pid)) == 2)
+        halt.ask()
         with pytest.raises(EnvironmentFault, match=r"waited for this: the end of sleep \| cat"):
             programs.answer()
         running = living(programs.pid)
         assert len(running) == 2
-    give_up = time.monotonic() + 20
-    while any(Path(f"/proc/{pid}").exists() for pid in running) and time.monotonic() < give_up:
-        time.sleep(0.01)
-    assert not any(Path(f"/proc/{pid}").exists() for pid in running)
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in running))
 
 
 def test_a_program_that_is_missing_is_refused_with_the_remedy() -> None:

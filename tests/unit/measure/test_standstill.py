@@ -14,11 +14,11 @@ from tdelta.measure.standstill import in_words, is_stopped, watching
 NOTHING = {"paused_ns": 0, "suspended_ns": 0, "stopped": False}
 
 WATCHED = """
-import time
+import sys
 from tdelta.measure.standstill import watching
 with watching("this program") as seen:
     print("begun", flush=True)
-    time.sleep({seconds})
+    sys.stdin.read()
 print(seen.standstill, flush=True)
 """
 
@@ -37,22 +37,26 @@ def test_a_suspended_machine_comes_before_what_stood_still_with_it() -> None:
     assert in_words({**NOTHING, "stopped": True}, "it") == "the server was stopped by a signal"
 
 
-def watched(seconds: float) -> subprocess.Popen[str]:
-    """A program that watches itself for so long, and has begun to."""
-    program = [sys.executable, "-c", WATCHED.format(seconds=seconds)]
-    process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
+def watched() -> subprocess.Popen[str]:
+    """A program that watches itself until its input ends, and has begun to."""
+    program = [sys.executable, "-c", WATCHED]
+    process = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     return process
 
 
 def test_a_process_that_is_stopped_for_a_while_sees_so_itself() -> None:
-    process = watched(0.5)
+    process = watched()
+    began = time.monotonic()
     process.send_signal(signal.SIGSTOP)
+    while not is_stopped(process.pid):
+        time.sleep(0.001)
     time.sleep(2.0)
     process.send_signal(signal.SIGCONT)
-    out, _ = process.communicate(timeout=30)
-    assert out.strip() in ("this program stood still for 1 s", "this program stood still for 2 s")
+    longest = round(time.monotonic() - began + 0.5)
+    out, _ = process.communicate(timeout=60)
+    assert out.strip() in [f"this program stood still for {seconds} s" for seconds in range(1, longest + 1)]
 
 
 def test_another_process_that_is_stopped_is_called_what_it_is() -> None:
@@ -69,14 +73,17 @@ def test_another_process_that_is_stopped_is_called_what_it_is() -> None:
 
 
 def test_a_process_that_waits_for_a_cpu_does_not_stand_still() -> None:
-    """On one CPU with eight that never let go of it, at the least share that a process can have."""
+    """For a while on one CPU with eight that never let go of it, at the least share that a process can have."""
     cpu = min(os.sched_getaffinity(0))
-    neighbours = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
-    process = watched(3.0)
+    neighbours = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(8)]
+    process = watched()
     try:
         for one in (*neighbours, process):
             os.sched_setaffinity(one.pid, {cpu})
         os.setpriority(os.PRIO_PROCESS, process.pid, 19)
+        time.sleep(3.0)
+        for one in neighbours:
+            one.kill()
         out, _ = process.communicate(timeout=60)
     finally:
         for one in (*neighbours, process):

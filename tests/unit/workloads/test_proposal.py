@@ -17,6 +17,7 @@ from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads.database import Database, quoted
 from tdelta.workloads.own_folder import read_own_folder, write_own_folder
 from tdelta.workloads.proposal import WEIGHTS, Choice, Kind, Proposal, biggest, propose, settle
+from tdelta_thorough import draws
 
 from .own import OwnRunner, built, described, prepared
 
@@ -482,7 +483,7 @@ def compiles(text: str, given: dict[str, int]) -> None:
     assert (outcome["executed_operations"], outcome["first_error"]) == (3, None)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=draws(100, 300), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(schema=schemas())
 def test_whatever_the_schema_each_proposed_script_runs_and_the_folder_comes_back(
     schema: Schema, tmp_path_factory

@@ -187,9 +187,7 @@ mod tests {
     fn nothing_is_seen_where_nothing_happens() {
         // Not this process: the tree below it has the child that another test stops meanwhile.
         let mut child = Command::new("sleep").arg("30").stdin(Stdio::null()).spawn().unwrap();
-        let watch = Watch::begin(Some(&Tree::new(&[child.id()])));
-        std::thread::sleep(Duration::from_millis(30));
-        let seen = watch.end();
+        let seen = Watch::begin(Some(&Tree::new(&[child.id()]))).end(); // it looks at its end, too
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(seen, Standstill::default());
@@ -226,11 +224,7 @@ mod tests {
     fn a_watched_process_that_is_stopped_is_seen_and_one_that_goes_on_is_not() {
         let mut child = Command::new("sleep").arg("30").stdin(Stdio::null()).spawn().unwrap();
         let process = child.id();
-        let stands = || {
-            let watch = Watch::begin(Some(&Tree::new(&[process])));
-            std::thread::sleep(Duration::from_millis(20));
-            watch.end().stopped
-        };
+        let stands = || Watch::begin(Some(&Tree::new(&[process]))).end().stopped; // it looks at its end, too
         let before = stands();
         stop(process);
         let stopped = stands();

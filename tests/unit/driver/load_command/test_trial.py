@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run
+from tdelta.driver.tree import living
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.records import Measurement
 
@@ -71,7 +72,7 @@ def test_a_commands_time_and_cpu_are_measured(tmp_path: Path) -> None:
 
 
 def test_the_cpu_of_what_a_command_does_not_wait_for_is_counted_too(tmp_path: Path) -> None:
-    spin = f"{sys.executable} -S -c 'sum(range(6_000_000))'"
+    spin = f"{sys.executable} -S -c 'sum(range(2_000_000))'"  # well within what is waited for such a one
     alone = tried(spin, tmp_path).client_cpu_seconds
     script = tmp_path / "orphan.sh"
     script.write_text(f"({spin} &) ; sleep 0.01\n")
@@ -210,11 +211,16 @@ def test_a_load_that_cannot_reach_its_server_as_asked_is_refused_before_anything
 
 def test_a_trial_can_be_stopped_from_a_signals_handler(tmp_path: Path) -> None:
     with CommandLoad(parse_load("sleep 300", "postgres"), POSTGRES, tmp_path) as load:
-        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1))
+
+        def once_it_runs() -> None:
+            eventually(lambda: bool(living(load.pid)))
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+        sender = threading.Thread(target=once_it_runs)
         before = signal.signal(signal.SIGUSR1, lambda *_: load.stop())
         try:
-            timer.start()
+            sender.start()
             assert load.trial(WORK, 300.0).stopped_by == "signal"
         finally:
-            timer.join()
+            sender.join()
             signal.signal(signal.SIGUSR1, before)

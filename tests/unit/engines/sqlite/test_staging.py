@@ -166,15 +166,14 @@ def test_a_log_that_goes_while_the_copy_is_made_is_noticed(database: Path, tmp_p
     assert not (tmp_path / "copy.db-wal").exists()
 
 
-def test_a_file_stamped_just_now_is_looked_at_again_a_little_later(database: Path, tmp_path: Path) -> None:
+def test_a_file_stamped_just_now_is_looked_at_again_a_little_later(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waits: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        waits.append(seconds)
-        time.sleep(seconds)
-
-    os.utime(database)
-    copy_original(find_original(database), tmp_path / "copy.db", sleep=sleep)
+    stamped_ns = time.time_ns() + 10_000_000
+    os.utime(database, ns=(stamped_ns, stamped_ns))
+    monkeypatch.setattr(module.time, "time_ns", lambda: stamped_ns + len(waits) * 50_000_000)
+    copy_original(find_original(database), tmp_path / "copy.db", sleep=waits.append)
     assert waits == [0.05]
     os.utime(database, ns=(1, 1))
     os.utime(database.with_name("app.db-wal"), ns=(1, 1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import hypothesis
 import pytest
 import tdelta_stored as t
 
@@ -12,9 +11,6 @@ from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData, gather
 from tdelta.report.page.render import render
 from tdelta.store import Store
-
-hypothesis.settings.register_profile("untimed", deadline=None)
-hypothesis.settings.load_profile("untimed")  # a busy machine must not fail a property
 
 
 def data_of(path: Path) -> RunData:

@@ -84,6 +84,15 @@ def test_sessions_of_the_run_are_ended_first() -> None:
     assert session.asked.index("KILL 7") < session.asked.index("DROP SCHEMA `tdelta_r1`")
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that goes on where the keeper waits, and stands otherwise."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+
+
+@pytest.mark.usefixtures("clock")
 def test_a_schema_whose_lock_is_held_stays() -> None:
     session = Session({"SELECT GET_LOCK": [["0"]]}, MARKED)
     assert list(dropped(session, "tdelta_r1", seconds=SOON_SECONDS).schemas) == ["tdelta_r1"]
@@ -94,6 +103,7 @@ def test_a_schema_whose_lock_is_held_stays() -> None:
 @pytest.mark.parametrize(
     ("kind", "tries"), [("auth", 1), ("denied", 1), ("read_only", 1), ("busy", 2), ("connection", 2)]
 )
+@pytest.mark.usefixtures("clock")
 def test_what_another_try_does_not_mend_is_tried_once(kind: str, tries: int) -> None:
     session = Session(FREE, MARKED, refused={"DROP": kind})
     assert list(dropped(session, "tdelta_r1", seconds=SOON_SECONDS).schemas) == ["tdelta_r1"]
