@@ -26,6 +26,12 @@ DATABASE = "twin"
 DISK = "twin"
 """The disk that tables lie on, encrypted or plain; it stands in definitions, which are the same on all twins."""
 
+BELOW = "files"
+"""The disk below an encrypted one."""
+
+BLOCK_BYTES = 1 << 16
+"""What prices are of: ClickHouse's files have no blocks of one size, and CTR takes as long for each byte."""
+
 FOLDERS = FILES, STATE = "files", "state"
 """Within a twin's folder: what lies on that disk, and what ClickHouse keeps beside it, temporary files among that."""
 
@@ -180,7 +186,7 @@ def configuration(options: Mapping[str, object]) -> str:
         raise ValueError("a key and an algorithm: expected both or neither")
     local = f"<type>local</type><path>{escape(str(home / FILES))}/</path>"
     encrypted = (
-        f"<files>{local}</files><{DISK}><type>encrypted</type><disk>files</disk>"
+        f"<{BELOW}>{local}</{BELOW}><{DISK}><type>encrypted</type><disk>{BELOW}</disk>"
         f"<algorithm>{algorithm}</algorithm><key_hex>{key}</key_hex></{DISK}>"
     )
     return (

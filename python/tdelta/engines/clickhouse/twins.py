@@ -20,6 +20,7 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.clickhouse.engine import FILES, ClickhouseEngine, ClickhouseSettings, header
 from tdelta.engines.clickhouse.exposure import ClickhouseExposure
 from tdelta.engines.clickhouse.files import files_below
+from tdelta.engines.clickhouse.pricing import ask_block_prices
 from tdelta.engines.shared.generated_rows import GeneratedRows
 from tdelta.engines.shared.rewriting import markers_of
 from tdelta.errors import Defect, StorageFault
@@ -46,12 +47,14 @@ class ClickhouseTwin:
         settings: ClickhouseSettings,
         home: Path,
         worker: Worker,
+        environment: Mapping[str, str],
         order: Callable[[str, int], tuple[dict[str, Any], int]],
     ) -> None:
         self._engine = engine
         self._settings = settings
         self._home = home
         self._worker = worker
+        self._environment = environment
         self._order = order
         self._is_stopped = False
 
@@ -76,6 +79,13 @@ class ClickhouseTwin:
         """What a page of AES costs ClickHouse in this twin's own process."""
         answer = self._worker.ask("prove", seconds=_PROVE_SECONDS)
         return CipherProof(cipher=self._engine.proof_cipher, **answer | {"mode": PreloadMode(answer["mode"])})
+
+    def prices(self, _observed: str) -> dict[str, object] | None:
+        """What bytes cost, in a worker like this twin's; see `ask_block_prices`. None of a plain twin."""
+        if not self._engine.needs_key(self._settings.cipher):
+            return None
+        home = self._home.with_name(f"{self._home.name}-prices")
+        return ask_block_prices(self._engine, PROGRAM, home, self._environment, self._settings)
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
@@ -188,7 +198,8 @@ class ClickhouseTwins(WholeTrials):
             self._rows.remove()  # every kind is loaded by now
         home = self._folder.path / name
         _copied(self._loads[settings.cipher], home)
-        worker = Worker(self._environment(settings), PROGRAM)
+        environment = self._environment(settings)
+        worker = Worker(environment, PROGRAM)
         try:
             self._open(worker, home, settings, connections=settings.threads)
             worker.ask("prepare", **work_of(self._mix))
@@ -196,7 +207,7 @@ class ClickhouseTwins(WholeTrials):
             worker.kill()
             shutil.rmtree(home, ignore_errors=True)
             raise
-        return ClickhouseTwin(self._engine, settings, home, worker, self._order)
+        return ClickhouseTwin(self._engine, settings, home, worker, environment, self._order)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""

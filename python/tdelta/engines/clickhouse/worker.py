@@ -10,6 +10,7 @@ from typing import Any
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import TwinHost
 from tdelta.driver.orders import Order, serve
+from tdelta.engines.clickhouse.block_prices import block_prices
 from tdelta.engines.clickhouse.database import STYLE, Database, definition, reading_sql
 from tdelta.engines.clickhouse.engine import quoted
 from tdelta.engines.clickhouse.proof import page_costs
@@ -98,6 +99,10 @@ class ClickhouseHost(TwinHost):
     def do_prove(self, _order: Order) -> Order:
         """Time a page cipher."""
         return page_costs(self._open())
+
+    def do_price(self, order: Order) -> Order:
+        """Time the bytes of tables of its own, in a database that is empty."""
+        return {"passes": block_prices(self._open(), order["turns"])}
 
     def do_close(self, order: Order) -> Order:
         """Close the twin."""

@@ -19,6 +19,7 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.shared.rewriting import markers_of
 from tdelta.engines.turso.engine import TEMPORARY, TursoEngine, TursoSettings, header
 from tdelta.engines.turso.exposure import TursoExposure
+from tdelta.engines.turso.pricing import ask_page_prices
 from tdelta.errors import Defect, StorageFault
 from tdelta.evidence import FileClass, Found, TwinFile, search
 from tdelta.measure.aes import CryptoKind, PreloadMode, hidden_environment
@@ -43,12 +44,19 @@ class TursoTwin:
     """One instance: a copy of a loaded file, open in a worker of its own."""
 
     def __init__(
-        self, engine: TursoEngine, settings: TursoSettings, path: Path, worker: Worker, steps: Steps | None
+        self,
+        engine: TursoEngine,
+        settings: TursoSettings,
+        path: Path,
+        worker: Worker,
+        environment: Mapping[str, str],
+        steps: Steps | None,
     ) -> None:
         self._engine = engine
         self._settings = settings
         self._path = path
         self._worker = worker
+        self._environment = environment
         self._steps = steps
         self._is_stopped = False
 
@@ -87,6 +95,13 @@ class TursoTwin:
         finally:
             shutil.rmtree(home, ignore_errors=True)
         return CipherProof(cipher=cipher, **answer | {"mode": PreloadMode(answer["mode"])})
+
+    def prices(self, _observed: str) -> dict[str, object] | None:
+        """What pages cost, in a worker like this twin's; see `ask_page_prices`. None of a plain twin."""
+        if not self._engine.needs_key(self._settings.cipher):
+            return None
+        home = self._path.parent / "prices"
+        return ask_page_prices(self._engine, PROGRAM, home, self._environment, self._settings)
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
@@ -191,7 +206,8 @@ class TursoTwins(WholeTrials):
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions compiled."""
         self._home(name)
         path = self._folder.copy(self._loads[settings.cipher], f"{name}/{_DATABASE}")
-        worker = Worker(self._environment(settings) | _temporary(path), PROGRAM)
+        environment = self._environment(settings) | _temporary(path)
+        worker = Worker(environment, PROGRAM)
         try:
             self._open(worker, path, settings, connections=settings.threads)
             worker.ask("prepare", **work_of(self._mix))
@@ -199,7 +215,7 @@ class TursoTwins(WholeTrials):
             worker.kill()
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
-        return TursoTwin(self._engine, settings, path, worker, self._mix.steps)
+        return TursoTwin(self._engine, settings, path, worker, environment, self._mix.steps)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""

@@ -11,6 +11,7 @@ from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.orders import Order, serve
 from tdelta.driver.worker import Host
 from tdelta.engines.turso.database import STYLE, Database
+from tdelta.engines.turso.page_prices import page_prices
 from tdelta.engines.turso.proof import page_costs
 from tdelta.engines.turso.writing import Line, QueuedCursor, as_writer
 
@@ -82,6 +83,10 @@ class TursoHost(Host):
     def do_prove(self, order: Order) -> Order:
         """Time a page cipher on two files of its own."""
         return page_costs(order["files"]["plain"], order["files"]["encrypted"])
+
+    def do_price(self, order: Order) -> Order:
+        """Time pages of two files of its own."""
+        return {"passes": page_prices(order["files"])}
 
     def do_close(self, order: Order) -> Order:
         """Close the twin and its file."""

@@ -1,0 +1,116 @@
+"""What so many bytes cost ClickHouse to read and to write, plain and encrypted.
+
+Two tables of the same incompressible numbers, which ClickHouse is asked not to compress, lie on the encrypted disk and
+on the one below it, and are written and scanned by turns in one process. CTR takes as long for each byte, however they
+are cut into files and requests: in software 3.0 to 3.2 ns were seen for each byte of one large column, of twenty small
+compressed ones, and of sixty-four parts. What requests of small columns take beyond has no price: it is in the rest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tdelta import _native
+from tdelta.engines.clickhouse.database import Database
+from tdelta.engines.clickhouse.engine import BELOW, BLOCK_BYTES, DISK
+
+ROWS = 1 << 20
+_BLOCKS = ROWS * 8 / BLOCK_BYTES
+FEWEST_PASSES = 5
+SECONDS = 1.2
+"""From here on no further pass is begun, once there are the fewest."""
+
+_LIKENESS = 0.25
+_DISKS = {"plain": BELOW, "encrypted": DISK}
+_NUMBERS = (
+    "CREATE TABLE price_numbers (body UInt64) ENGINE = Memory",
+    f"INSERT INTO price_numbers SELECT cityHash64(number) FROM numbers({ROWS})",
+    "CREATE TABLE price_memory (body UInt64) ENGINE = Memory",
+)
+
+
+class _Priced:
+    """One table."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self._database = database
+        self._name = f"price_{name}"
+
+    def write_us(self, moved: str | None = "asked_written_bytes") -> float:
+        """The CPU time of filling it, µs a block."""
+        self._database.run(f"TRUNCATE TABLE {self._name}")
+        return us_a_block(lambda: self._database.run(f"INSERT INTO {self._name} SELECT body FROM price_numbers"), moved)
+
+    def read_us(self, moved: str | None = "asked_read_bytes") -> float:
+        """The CPU time of a scan, µs a block."""
+        return us_a_block(lambda: self._database.run(f"SELECT sum(body) FROM {self._name}"), moved)
+
+    def found(self) -> str:
+        """What a scan finds."""
+        return self._database.text(f"SELECT sum(body) FROM {self._name}")
+
+
+def block_prices(database: Database, turns: int) -> dict[str, list[float]]:
+    """Make tables on an encrypted database's disks, and time their bytes by turns.
+
+    Args:
+        database: an empty one, with an encrypted disk.
+        turns: writes and scans of each table, of which a pass is the mean.
+
+    Returns:
+        By name the µs of CPU for `BLOCK_BYTES` of each pass: ``plain_read`` and ``plain_write`` of a plain file, beyond
+        a table in memory; ``read`` and ``write`` what an encrypted one takes beyond that.
+
+    Raises:
+        ClientError: what ClickHouse says.
+        ValueError: the scans found different rows, or did not read or write their bytes.
+    """
+    database.run(*_NUMBERS)
+    memory = _Priced(database, "memory")
+    tables = {}
+    for name, disk in _DISKS.items():
+        columns = "(body UInt64 CODEC(NONE)) ENGINE = MergeTree ORDER BY tuple()"
+        database.run(f"CREATE TABLE price_{name} {columns} SETTINGS disk = '{disk}'")
+        tables[name] = _Priced(database, name)
+    _turn(tables, memory)  # what asks the CPU for its instructions, and fills the caches
+    if len({table.found() for table in (*tables.values(), memory)}) != 1:
+        raise ValueError("scans of the same rows, plain and encrypted, found different ones")
+    began, passes = time.monotonic(), list[dict[str, float]]()
+    while len(passes) < FEWEST_PASSES or time.monotonic() - began < SECONDS:
+        taken = [_turn(tables, memory) for _ in range(turns)]
+        passes.append({name: sum(turn[name] for turn in taken) / turns for name in taken[0]})
+    return {name: [one[name] for one in passes] for name in passes[0]}
+
+
+def _turn(tables: dict[str, _Priced], memory: _Priced) -> dict[str, float]:
+    """A write and a scan of each table."""
+    write = {name: table.write_us() for name, table in tables.items()}
+    read = {name: table.read_us() for name, table in tables.items()}
+    return {
+        "plain_read": read["plain"] - memory.read_us(None),
+        "plain_write": write["plain"] - memory.write_us(None),
+        "read": read["encrypted"] - read["plain"],
+        "write": write["encrypted"] - write["plain"],
+    }
+
+
+def us_a_block(work: Callable[[], None], moved: str | None) -> float:
+    """The process's CPU time over the blocks that it moved, µs.
+
+    Args:
+        work: what is timed.
+        moved: the bytes of the process that say how many blocks; None where all were worked on in memory.
+
+    Raises:
+        ValueError: not all were moved, or more.
+    """
+    before, began_ns = _native.process_usage(), time.process_time_ns()
+    work()
+    took_ns = time.process_time_ns() - began_ns
+    if moved is None or not before["asked_read_bytes"]:  # where the system does not count bytes
+        return took_ns / _BLOCKS / 1000
+    blocks: float = (_native.process_usage()[moved] - before[moved]) / BLOCK_BYTES
+    if abs(blocks / _BLOCKS - 1.0) > _LIKENESS:
+        raise ValueError(f"expected some {_BLOCKS:g} blocks of {moved.replace('_', ' ')}, found {blocks:.1f}")
+    return took_ns / blocks / 1000

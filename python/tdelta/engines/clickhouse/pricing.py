@@ -1,0 +1,39 @@
+"""Have a worker of its own, with a twin's environment, say what bytes cost ClickHouse."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from tdelta.driver.workers import Worker
+from tdelta.engines.clickhouse.engine import BLOCK_BYTES, ClickhouseEngine, ClickhouseSettings
+
+_SECONDS = 300.0
+_TURNS = 4
+"""In a pass, where the CPU's instructions encrypt: a scan is hardly longer for it. In software it is six times."""
+
+
+def ask_block_prices(
+    engine: ClickhouseEngine, program: str, home: Path, environment: Mapping[str, str], settings: ClickhouseSettings
+) -> dict[str, object]:
+    """What 64 KiB of an encrypted twin's files cost, pass by pass; see `tdelta.engines.clickhouse.block_prices`.
+
+    It takes some seconds, and two files of 8 MiB in ``home``, which is made and removed.
+
+    Raises:
+        StorageFault: the disk is full, or a file cannot be read or written.
+        TdeltaError: ClickHouse cannot do it; the message is its own.
+        WorkerFault: the worker died.
+    """
+    options = engine.options(home, settings, secrets.token_hex(engine.key_bytes(settings.cipher)))
+    turns = _TURNS if settings.aes_instructions == "on" else 1
+    try:
+        with Worker(environment, program) as worker:
+            worker.ask("open", seconds=_SECONDS, options=options)
+            passes = worker.ask("price", seconds=_SECONDS, turns=turns)["passes"]
+            worker.ask("close", seconds=_SECONDS)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+    return {"page_bytes": BLOCK_BYTES, "counted": "blocks", "cipher": settings.cipher, "mac": "", "passes": passes}

@@ -1,0 +1,129 @@
+"""What a page costs Turso to read and to write, plain and encrypted.
+
+As in `tdelta.engines.turso.proof` one row fills a page and files are scanned on connections that were made anew; but
+every pass counts, since what one differs from the next is how sure a price is. Writing is the commit of a transaction
+that changed every page, and the move of the log into the file. Turso runs every page through its cipher each time that
+it reads it from a file, or writes it into the log or into the file, and so bytes count pages: a test holds that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tdelta import _native
+from tdelta.engines.turso.database import Database
+from tdelta.engines.turso.proof import BODY_BYTES, PAGE_BYTES
+
+PAGES = 512
+"""Fewer than the thousand pages of log from which on a commit moves them into the file by itself."""
+
+PASSES = 9
+_SMALLEST_SHARE = 0.9
+"""Of the pages, the share that must be read or written in every pass, or something else was timed."""
+
+_MAKE = (
+    "CREATE TABLE page (number INTEGER PRIMARY KEY, mark INTEGER NOT NULL, body BLOB NOT NULL)",
+    f"WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {PAGES})"
+    f" INSERT INTO page SELECT n, 0, randomblob({BODY_BYTES}) FROM numbers",
+)
+_SCAN = "SELECT sum(length(body)) FROM page"
+_CHANGE = ("BEGIN IMMEDIATE", "UPDATE page SET mark = 1 - mark")
+_EXPECTED = str(PAGES * BODY_BYTES)
+
+
+class _Priced:
+    """One file."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._database = Database(options)
+        self.close = self._database.close
+        try:
+            self._database.run(*_MAKE)
+            self._database.settle()
+        except BaseException:
+            self.close()
+            raise
+
+    def read_us(self) -> float:
+        """The CPU time of a scan on a new connection, µs for each page that it read."""
+        self._database.reopen()
+        return us_a_page(self._scan, "asked_read_bytes")
+
+    def cached_us(self) -> float:
+        """The CPU time of a scan of pages that the connection has, µs a page."""
+        self._scan()
+        return us_a_page(self._scan, None)
+
+    def write_us(self) -> float:
+        """The CPU time of writing every page, µs for each page that went into the log or into the file."""
+        self._database.run(*_CHANGE)
+        return us_a_page(self._write, "asked_written_bytes")
+
+    def _scan(self) -> None:
+        if (found := self._database.text(_SCAN)) != _EXPECTED:
+            raise ValueError(f"a scan of {PAGES} rows found {found} bytes, expected {_EXPECTED}")
+
+    def _write(self) -> None:
+        self._database.run("COMMIT")
+        self._database.settle()
+
+
+def page_prices(files: Mapping[str, Mapping[str, Any]]) -> dict[str, list[float]]:
+    """Make files, and time their pages by turns.
+
+    Args:
+        files: ``plain`` and ``encrypted``, each the options of `tdelta.engines.turso.engine.TursoEngine.options`, with
+            a cache for all of its pages.
+
+    Returns:
+        By name the µs of CPU a page of each pass: ``plain_read`` and ``plain_write`` of a plain page; ``read`` and
+        ``write`` what an encrypted one takes beyond that.
+
+    Raises:
+        ClientError: what Turso says.
+        ValueError: a scan did not find its rows, or pages were not read or not written.
+    """
+    with contextlib.ExitStack() as stack:
+        opened = {}
+        for name, options in files.items():
+            opened[name] = _Priced(options)
+            stack.callback(opened[name].close)
+        _pass(opened)  # what asks the CPU for its instructions, and fills the caches
+        passes = [_pass(opened) for _ in range(PASSES)]
+    return {name: [one[name] for one in passes] for name in passes[0]}
+
+
+def _pass(opened: Mapping[str, _Priced]) -> dict[str, float]:
+    read = {name: file.read_us() for name, file in opened.items()}
+    cached = opened["plain"].cached_us()
+    write = {name: file.write_us() for name, file in opened.items()}
+    return {
+        "plain_read": read["plain"] - cached,
+        "plain_write": write["plain"],
+        "read": read["encrypted"] - read["plain"],
+        "write": write["encrypted"] - write["plain"],
+    }
+
+
+def us_a_page(work: Callable[[], None], moved: str | None) -> float:
+    """The thread's CPU time over the pages that it moved, µs.
+
+    Args:
+        work: what is timed; Turso does it in the thread that asks.
+        moved: the bytes of the process that say how many pages; None where all were in the cache.
+
+    Raises:
+        ValueError: hardly any pages were moved.
+    """
+    before, began_ns = _native.process_usage(), time.thread_time_ns()
+    work()
+    took_ns = time.thread_time_ns() - began_ns
+    if moved is None or not before["asked_read_bytes"]:  # where the system does not count bytes
+        return took_ns / PAGES / 1000
+    pages: float = (_native.process_usage()[moved] - before[moved]) / PAGE_BYTES
+    if pages < _SMALLEST_SHARE * PAGES:
+        raise ValueError(f"expected at least {PAGES} pages of {moved.replace('_', ' ')}, found {pages:.1f}")
+    return took_ns / pages / 1000
