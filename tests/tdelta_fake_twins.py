@@ -96,7 +96,7 @@ class FakeTwin:
     def idle(self, seconds: float, head_seconds: float) -> Usage:
         """Pretend to be left without work: the clock moves, and the CPU time is what the script says."""
         self._twins.clock.advance(seconds + head_seconds)
-        return Usage(cpu_user_seconds=seconds * self._twins.script.idle_share(self.settings), asked_written_bytes=700)
+        return Usage(cpu_user_seconds=seconds * self._twins.script.idle_share(self.settings), syscall_written_bytes=700)
 
     def prices(self, _observed: str) -> dict[str, object] | None:
         """As the script tells them."""
@@ -152,8 +152,8 @@ class FakeTwin:
             transactions={"work": totals},
             statements={"work/1": totals},
             cpu_user_seconds=(operations * cost_ns * _CPU_SHARE + planted_ns) / 1e9,
-            asked_read_bytes=4096 * operations,
-            asked_written_bytes=4096 * operations,
+            syscall_read_bytes=4096 * operations,
+            syscall_written_bytes=4096 * operations,
             planted_cpu_ns=planted_ns,
             planted_elapsed_ns=planted_ns,
             stopped_by=stopped_by,

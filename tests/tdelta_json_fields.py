@@ -66,13 +66,13 @@ _TEXTS = tuple[str, ...]
 _CAUTIONS: Hints = {"cautions": _TEXTS, "caution_codes": tuple[Caution, ...]}
 _AGAINST: Hints = {"against_trust": _TEXTS}
 _LEFT_OUT: Hints = {"left_out": _TEXTS, "left_out_codes": tuple[Message, ...]}
-_SCOPE: Hints = {"name": str, "said": str, "is_encrypted": bool}
+_SCOPE: Hints = {"name": str, "reported_value": str, "is_encrypted": bool}
 _SERVER: Hints = {
     **dict.fromkeys(("option", "where", "product", "version", "connection"), str),
     "scopes": [_SCOPE],
     "has_cpu_time": bool,
 }
-_OWN_SERVERS: Hints = {
+_EXTERNAL_SERVERS: Hints = {
     "servers": [_SERVER],
     "schema": str,
     "assumed": bool,
@@ -100,14 +100,14 @@ _SETTINGS: Hints = {
     "budget": float | None,
     "metric": str,
     "database": DatabaseFacts | None,
-    "own_servers": (_OWN_SERVERS, None),
+    "external_servers": (_EXTERNAL_SERVERS, None),
     "calibration": CalibrationUsed | None,
     "options": Mapping[str, object],
     "repeat": str,
 }
 
 DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
-    "tdelta.run/2": (
+    "tdelta.run/3": (
         {"schema": str, "run_id": str, "seed": int, "decision": Decision, "exit_code": int},
         {"sentence": str, "answer": str, "subject": str, "estimand": str},
         {"verdicts": tuple[Verdict, ...], "noise_floor": tuple[NoiseFloor, ...], "simulated_coverage": Held | None},
@@ -170,7 +170,7 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
         MachineCalibration,
         {"faults": _TEXTS, "fault_codes": tuple[Reason, ...], **_CAUTIONS},
     ),
-    "tdelta.contract/1": ({"schema": str, "exit_code": int, "is_held": bool}, Contract),
+    "tdelta.contract/2": ({"schema": str, "exit_code": int, "is_held": bool}, Contract),
     "tdelta.error/1": ({"schema": str, "exit_code": int, "text": str, "refusals": tuple[Refusal, ...]},),
 }
 
@@ -182,7 +182,7 @@ _BESIDE: Mapping[type, Hints] = {
     },
     NoiseFloor: {"twins": str, "baseline": Condition | None},
     EngineInfo: {"aes_instructions": _TEXTS},
-    ContractStep: {"said": [{"code": str, "text": str}]},
+    ContractStep: {"reasons": [{"code": str, "text": str}]},
     MachineCalibration: {"key": Mapping[str, object]},
     Comparison: {
         "levels": Mapping[str, object],

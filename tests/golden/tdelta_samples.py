@@ -22,12 +22,19 @@ from tdelta.records import (
     BadTrials,
     Band,
     Bottleneck,
+    CacheCell,
+    CachePoint,
+    CachePrediction,
     CacheUse,
     CalibrationUsed,
     CheckpointMeasure,
     CheckState,
+    ComponentKind,
     Condition,
     Contrast,
+    CostBreakdown,
+    CostComponent,
+    CostItem,
     Counts,
     DatabaseFacts,
     DataSize,
@@ -40,10 +47,6 @@ from tdelta.records import (
     FunctionClass,
     FunctionShare,
     IdleMeasure,
-    Ledger,
-    LedgerItem,
-    LedgerKind,
-    LedgerLine,
     LeftInClear,
     Level,
     LoopFacts,
@@ -79,9 +82,6 @@ from tdelta.records import (
     Validity,
     Verdict,
     Visible,
-    WhatIf,
-    WhatIfCell,
-    WhatIfPoint,
 )
 from tdelta.records.carryover import CarryOver, ShareEffect
 from tdelta.session.housing import storage_layers
@@ -239,7 +239,7 @@ def result(
         validity=SOUND,
         cautions=(),
         counts=Counts(5, 30, 90, operations_per_trial=2960, trial_seconds=0.25, elapsed_seconds=71.3),
-        loop=LoopFacts(loop_cost_ns=96.4, dilution=0.00114),
+        loop=LoopFacts(loop_cost_ns=96.4, client_overhead_share=0.00114),
         machine={"cpus": 2, "cpu": "a processor", "memory_bytes": 8 * 2**30},
         versions={"tdelta": "0.1.0", "sqlite": "3.51.0"},
     )
@@ -350,7 +350,7 @@ def own_database() -> RunResult:
     return replace(costly(), settings=given, cautions=tuple(map(Caution.verbatim, cautions)))
 
 
-def own_servers() -> RunResult:
+def external_servers() -> RunResult:
     """A run on two servers of the user's, on other machines, so without CPU figures."""
     encrypted = condition("encrypted")
     said = {"data": ("innodb_encrypt_tables=OFF", "innodb_encrypt_tables=ON"), "log": ("innodb_encrypt_log=OFF",) * 2}
@@ -375,7 +375,7 @@ def own_servers() -> RunResult:
         differences=(SettingDifference("innodb_buffer_pool_size", "67108864", "33554432", is_important=True),),
     )
     options = {"baseline": "mysql://bench@db1:3306/?password-env=DB1", "encrypted": "mysql://bench@db2:3306/"}
-    given = settings(PLAIN, TWIN, encrypted, engine="mariadb", own_servers=facts, options=options)
+    given = settings(PLAIN, TWIN, encrypted, engine="mariadb", external_servers=facts, options=options)
     head = verdict(estimate(1.031, 0.007), Decision.COSTLY, primary=True, of=encrypted)
     cautions = ("not encryption, and different (baseline / encrypted): innodb_buffer_pool_size: 67108864 / 33554432",)
     return replace(result(Decision.COSTLY, (head,), given), cautions=tuple(map(Caution.verbatim, cautions)))
@@ -676,8 +676,8 @@ def factorial() -> RunResult:
     )
 
 
-def with_ledger() -> RunResult:
-    """A cipher with its MAC, of which the ledger has every line that files have, and what-if over cache shares."""
+def with_cost_breakdown() -> RunResult:
+    """A cipher with its MAC, with every component that files have, and a prediction over cache shares."""
 
     def of(cipher: str, cache: float, role: Role = Role.TREATMENT) -> Condition:
         place = (0.05, 0.1, 0.2, 0.4).index(cache)
@@ -685,19 +685,21 @@ def with_ledger() -> RunResult:
 
     plain, other = of("none", 0.1, Role.BASELINE), of("sqlcipher", 0.1)
     item = (
-        LedgerItem("pages decrypted", 4.54, 1.26, (1.21, 1.33)),
-        LedgerItem("pages encrypted", 7.45, 4.89, (4.8, 5.0)),
+        CostItem("pages decrypted", 4.54, 1.26, (1.21, 1.33)),
+        CostItem("pages encrypted", 7.45, 4.89, (4.8, 5.0)),
     )
-    macs = LedgerItem("pages checked", 4.54, 7.36, (7.2, 7.6)), LedgerItem("pages authenticated", 7.45, 7.5, (7.1, 7.9))
-    more = (LedgerItem("pages read beyond plain", 0.0021, 0.764, (0.75, 0.79)),)
+    macs = CostItem("pages checked", 4.54, 7.36, (7.2, 7.6)), CostItem("pages authenticated", 7.45, 7.5, (7.1, 7.9))
+    more = (CostItem("pages read beyond plain", 0.0021, 0.764, (0.75, 0.79)),)
     lines = (
-        LedgerLine(LedgerKind.CIPHER, Amount(42.1, (38.9, 45.4)), 0.306, (0.24, 0.39), item, "sqlcipher, no MAC"),
-        LedgerLine(LedgerKind.INTEGRITY, Amount(88.9, (65.3, 111.0)), 0.648, (0.45, 0.88), macs, "HMAC-SHA512"),
-        LedgerLine(LedgerKind.IO, Amount(0.0016, (0.0013, 0.0019)), 0.00001, (0.00001, 0.00002), more, "plain pages"),
-        LedgerLine(LedgerKind.REST, Amount(-10.0, (-51.4, 26.7)), -0.07, (-0.39, 0.18)),
+        CostComponent(ComponentKind.CIPHER, Amount(42.1, (38.9, 45.4)), 0.306, (0.24, 0.39), item, "sqlcipher, no MAC"),
+        CostComponent(ComponentKind.INTEGRITY, Amount(88.9, (65.3, 111.0)), 0.648, (0.45, 0.88), macs, "HMAC-SHA512"),
+        CostComponent(
+            ComponentKind.IO, Amount(0.0016, (0.0013, 0.0019)), 0.00001, (0.00001, 0.00002), more, "plain pages"
+        ),
+        CostComponent(ComponentKind.RESIDUAL, Amount(-10.0, (-51.4, 26.7)), -0.07, (-0.39, 0.18)),
     )
     said = ("log: its pages are among the cipher's, since it holds whole pages",)
-    ledger = Ledger(
+    breakdown = CostBreakdown(
         other,
         plain,
         Amount(138.0, (106.0, 171.0)),
@@ -706,18 +708,22 @@ def with_ledger() -> RunResult:
         Amount(-4.4, (-9.5, 3.7)),
         said,
     )
-    nothing = "pages: what one costs this engine's own code is not known"
-    bare = LedgerLine(LedgerKind.REST, Amount(2150.0, (-130.0, 4410.0)), None, None)
-    unknown = Ledger(of("aes-256", 0.1), plain, Amount(2150.0, (-130.0, 4410.0)), (bare,), None, None, (nothing,))
+    nothing = "pages: the unit cost in this engine's code is unknown"
+    bare = CostComponent(ComponentKind.RESIDUAL, Amount(2150.0, (-130.0, 4410.0)), None, None)
+    unknown = CostBreakdown(
+        of("aes-256", 0.1), plain, Amount(2150.0, (-130.0, 4410.0)), (bare,), None, None, (nothing,)
+    )
     calls = (
-        LedgerItem("AES-128-CBC decryptions", 17.5, 3.24, (3.24, 3.24)),
-        LedgerItem("AES-128-ECB encryptions", 17.5, 0.87, (0.87, 0.87)),
-        LedgerItem("contexts", 70.2, 0.21, (0.21, 0.21)),
+        CostItem("AES-128-CBC decryptions", 17.5, 3.24, (3.24, 3.24)),
+        CostItem("AES-128-ECB encryptions", 17.5, 0.87, (0.87, 0.87)),
+        CostItem("contexts", 70.2, 0.21, (0.21, 0.21)),
     )
     source = "timed in the server's own calls"
     timed_lines = (
-        LedgerLine(LedgerKind.CIPHER, Amount(86.7, (81.0, 92.3)), 0.6, (0.46, 0.79), calls, source, is_timed=True),
-        LedgerLine(LedgerKind.REST, Amount(57.8, (28.1, 87.2)), 0.4, (0.21, 0.54)),
+        CostComponent(
+            ComponentKind.CIPHER, Amount(86.7, (81.0, 92.3)), 0.6, (0.46, 0.79), calls, source, is_timed=True
+        ),
+        CostComponent(ComponentKind.RESIDUAL, Amount(57.8, (28.1, 87.2)), 0.4, (0.21, 0.54)),
     )
     functions = (
         FunctionShare("my_aes_crypt", "mariadbd", FunctionClass.CIPHER, 0.0, 21_400.0, 21_400.0, 0, 61),
@@ -725,16 +731,16 @@ def with_ledger() -> RunResult:
         FunctionShare("__memmove_avx", "libc.so.6", FunctionClass.LIBRARY, 52_100.0, 60_300.0, 8_200.0, 149, 172),
     )
     cpu, late = Amount(144.5, (118.0, 171.0)), Amount(139.0, (92.0, 186.0))
-    timed = Ledger(of("aes-128", 0.1), plain, cpu, timed_lines, late, Amount(-5.5, (-20.0, 9.0)), (), functions)
+    timed = CostBreakdown(of("aes-128", 0.1), plain, cpu, timed_lines, late, Amount(-5.5, (-20.0, 9.0)), (), functions)
     why = "there is no perf here; install perf: Debian linux-perf"
-    blind = Ledger(of("aes-192", 0.1), plain, cpu, timed_lines, None, None, (), (), why)
+    blind = CostBreakdown(of("aes-192", 0.1), plain, cpu, timed_lines, None, None, (), (), why)
 
     def around(median: float, half: float) -> Band:
         return Band(median, (median - half, median + half))
 
     measured = {0.05: 2.31, 0.1: 2.02, 0.2: 1.74, 0.4: 1.41}
     cells = tuple(
-        WhatIfCell(
+        CacheCell(
             of("sqlcipher", c),
             c,
             around(m, 0.06),
@@ -746,16 +752,14 @@ def with_ledger() -> RunResult:
         )
         for c, m in measured.items()
     )
-    points = tuple(
-        WhatIfPoint(c, 40 * (1 - c), 0.0, around(m, 0.1), around(m - 0.02, 0.1)) for c, m in measured.items()
-    )
+    points = tuple(CachePoint(c, 40 * (1 - c), 0.0, around(m, 0.1), around(m - 0.02, 0.1)) for c, m in measured.items())
     head = verdict(estimate(2.02, 0.07), Decision.COSTLY, primary=True, of=other, baseline=plain)
     return result(
         Decision.COSTLY,
         (head,),
         settings(plain, other),
-        ledger=(ledger, unknown, timed, blind),
-        what_if=(WhatIf(cells[0].condition, points, cells),),
+        cost_breakdown=(breakdown, unknown, timed, blind),
+        cache_prediction=(CachePrediction(cells[0].condition, points, cells),),
     )
 
 
@@ -1130,7 +1134,9 @@ def without_numbers() -> RunResult:
     """A metric whose baseline is zero has no quotient."""
     nothing = Estimate(math.nan, (math.nan, math.nan), (math.nan, math.nan), math.nan, math.nan, math.nan)
     read = verdict(nothing, Decision.UNDECIDED, metric=Metric.READ_BYTES_PER_OPERATION, value=0.0)
-    return result(Decision.COSTLY, (*costly().verdicts[:1], read), dilution=math.inf, loop_cost_ns=math.nan)
+    return result(
+        Decision.COSTLY, (*costly().verdicts[:1], read), client_overhead_share=math.inf, loop_cost_ns=math.nan
+    )
 
 
 SAMPLES = {
@@ -1143,7 +1149,7 @@ SAMPLES = {
             earlier,
             calibrated,
             own_database,
-            own_servers,
+            external_servers,
             restored,
             negligible,
             undecided,
@@ -1157,7 +1163,7 @@ SAMPLES = {
         ),
         served_sweep,
         scopes,
-        with_ledger,
+        with_cost_breakdown,
         interrupted,
         with_tails,
         acted,

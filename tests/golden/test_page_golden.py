@@ -52,7 +52,7 @@ NAMES = (
     "scopes",
     "with_tails",
     "profiled",
-    "with_ledger",
+    "with_cost_breakdown",
     "acted",
     "backed_up",
     "bulk",

@@ -92,8 +92,8 @@ def check_restarts(engine: ServerEngine, server: Server, settings: ServerSetting
         with performed(engine, server, settings, level, table) as outcome:
             after = server.usage()
             assert after.cpu_user_seconds + after.cpu_system_seconds > before.cpu_user_seconds
-            assert after.asked_read_bytes >= before.asked_read_bytes
-            assert after.asked_written_bytes >= before.asked_written_bytes
+            assert after.syscall_read_bytes >= before.syscall_read_bytes
+            assert after.syscall_written_bytes >= before.syscall_written_bytes
         found[level.partition(":")[0]] = outcome.counters
     assert found["restart"]["start_ns"] > 0 < found["restart"]["stop_ns"]
     assert found["recovery"]["log_behind_bytes"] >= 900_000

@@ -174,7 +174,7 @@ class OwnRuns(KilledRuns):
     def test_which_servers_they_are_and_that_they_differ_is_told(
         self, answered: Answered, servers: tuple[Any, Any]
     ) -> None:
-        facts = answered.document["settings"]["own_servers"]
+        facts = answered.document["settings"]["external_servers"]
         assert facts["servers"][0]["where"] == f"bench@127.0.0.1:{servers[0].port}"
         cautions = answered.document["cautions"]
         assert any(self.important in caution for caution in cautions)
@@ -190,7 +190,7 @@ class OwnRuns(KilledRuns):
         for file in answered.place.base.rglob("*"):
             assert not file.is_file() or PASSWORD.encode() not in file.read_bytes()
         shown = " ".join(answered.place.tdelta("show", "--details").out.split())
-        assert answered.document["settings"]["own_servers"]["servers"][0]["where"] in shown
+        assert answered.document["settings"]["external_servers"]["servers"][0]["where"] in shown
         assert f"servers of yours: {self.product}" in shown
 
     @pytest.mark.parametrize(("user", "variable"), [("bench", "WRONG"), ("nobody", "NOBODYS"), ("bench", "NOT_THERE")])

@@ -281,16 +281,19 @@ def check_instructions(document: Any) -> None:
 
 
 def check_cipher_lines(document: Any) -> list[float]:
-    """Every ledger has its pages' cipher, timed or (brief runs may have no time for it) out of pages that were counted.
+    """Every cost breakdown has its pages' cipher, timed or (brief runs may have no time for it) out of pages that were
+    counted.
 
     Returns what decrypting one takes, µs.
     """
-    lines = [line for ledger in document["ledger"] for line in ledger["lines"] if line["kind"] == "cipher"]
-    assert len(lines) == len(document["ledger"])
+    lines = [
+        line for breakdown in document["cost_breakdown"] for line in breakdown["components"] if line["kind"] == "cipher"
+    ]
+    assert len(lines) == len(document["cost_breakdown"])
     decrypted = []
     for line in lines:
         assert ("OpenSSL" in line["source"]) != line["is_timed"], line["source"]
         names = ("AES-128-CBC decryptions", "AES-256-CBC decryptions", "pages decrypted", "pages read")
         decrypted.append(next(item for item in line["items"] if item["what"] in names))
     assert all(item["count"] > 0 for item in decrypted)
-    return [item["price_us"] for item in decrypted]
+    return [item["unit_cost_us"] for item in decrypted]

@@ -33,17 +33,17 @@ def test_twins_are_alike_afterwards(traced: tuple[str, Any]) -> None:
     assert [check for check in failed_checks(traced[1]) if check != AA_CHECK] == []
 
 
-def test_an_encrypted_log_has_its_line_in_the_ledger(traced: tuple[str, Any]) -> None:
+def test_an_encrypted_log_has_its_line_in_the_cost_breakdown(traced: tuple[str, Any]) -> None:
     engine, document = traced
     counted = {"mariadb": "writes to the log", "mysql": "bytes of log"}
-    for ledger in document["ledger"]:
-        items = [item for line in ledger["lines"] if line["kind"] == "log" for item in line["items"]]
+    for breakdown in document["cost_breakdown"]:
+        items = [item for line in breakdown["components"] if line["kind"] == "log" for item in line["items"]]
         assert all(item["count"] > 0 for item in items)
-        if not any(line["is_timed"] for line in ledger["lines"]):
+        if not any(line["is_timed"] for line in breakdown["components"]):
             assert [item["what"] for item in items] == ([counted[engine]] if engine in counted else [])
         else:
             assert items == []
-            assert any(words.startswith("log: calls for it are timed") for words in ledger["in_rest"])
+            assert any(words.startswith("log: calls for it are timed") for words in breakdown["unattributed"])
 
 
 def test_every_statement_is_metered_on_both_twins(traced: tuple[str, Any]) -> None:

@@ -37,14 +37,14 @@ class Asked:
     def read(self, caches: str) -> list[float]:
         """What each trial on such caches read beyond the engine's own cache, an operation: bytes, a server's pages."""
         return [
-            _read(self.engine, trial) / trial["executed_operations"] for trial in self.trials if trial["work"] == caches
+            _read(self.engine, trial) / trial["total_operations"] for trial in self.trials if trial["work"] == caches
         ]
 
 
 def _read(engine: str, trial: dict[str, Any]) -> float:
     if engine in private_servers():
         return float(trial["engine_counters"]["buffer_reads"])
-    return float(trial["asked_read_bytes" if engine == "duckdb" else "device_read_bytes"])
+    return float(trial["syscall_read_bytes" if engine == "duckdb" else "device_read_bytes"])
 
 
 @pytest.fixture(scope="module", params=["duckdb", "sqlite", *private_servers()])
@@ -88,7 +88,7 @@ def test_a_load_writes_the_rows_and_costs_more_than_nothing(warehouse: Asked) ->
             assert trial["operations"] == 1
             assert trial["elapsed_ns"] > 0
             assert trial["cpu_user_seconds"] + trial["cpu_system_seconds"] > 0.0
-            assert trial["asked_written_bytes"] > 500_000, trial["work"]
+            assert trial["syscall_written_bytes"] > 500_000, trial["work"]
 
 
 def test_what_was_published_stands_beside_it(warehouse: Asked) -> None:

@@ -215,7 +215,7 @@ def alone(
             elapsed_ns = round(outcome.seconds * 1e9)
         measured = Measurement(
             operations=1,
-            executed_operations=1,
+            total_operations=1,
             elapsed_ns=elapsed_ns,
             transactions={level: SpanTotals(1, elapsed_ns)},
             statements={},

@@ -48,7 +48,7 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
     is_served, loop_delay_ns = "client_cpu_user_seconds" in extra, outcome.get("run_delay_ns")
     return Measurement(
         operations=outcome["operations"],
-        executed_operations=outcome["executed_operations"],
+        total_operations=outcome["executed_operations"],
         elapsed_ns=outcome["elapsed_ns"],
         transactions=_totals(spans, "tx:"),
         statements=_totals(spans, "stmt:"),
@@ -65,8 +65,8 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
         queue=Queue(outcome["late_starts"], outcome["backlog_max"]),
         stopped_by=outcome["stopped_by"],
         client_cpu=CpuTime(extra.get("client_cpu_user_seconds", 0.0), extra.get("client_cpu_system_seconds", 0.0)),
-        usage=Usage(
-            **extra.get("usage", {}) | {name: outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")}
+        usage=Usage.of(
+            extra.get("usage", {}) | {name: outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")}
         ),
     )
 
@@ -89,7 +89,7 @@ def traced(answer: Mapping[str, Any]) -> Measurement:
     outcome, costs = answer["outcome"], answer["extra"]["costs"]
     return Measurement(
         operations=outcome["operations"],
-        executed_operations=outcome["executed_operations"],
+        total_operations=outcome["executed_operations"],
         elapsed_ns=outcome["elapsed_ns"],
         transactions={},
         statements={},

@@ -24,7 +24,7 @@ def embedded_step(step: str, answer: Mapping[str, Any], rows: int) -> Measuremen
         engine_counters=counters,
         files_bytes=answer.get("files", {}),
         pressure=answer.get("pressure", {}),
-        usage=Usage(**answer["usage"]),
+        usage=Usage.of(answer["usage"]),
     )
 
 

@@ -30,8 +30,8 @@ def usage(root: int) -> Usage:
     return Usage(
         cpu_user_seconds=sum(user for user, _ in cpu),
         cpu_system_seconds=sum(system for _, system in cpu),
-        asked_read_bytes=total["rchar"],
-        asked_written_bytes=total["wchar"],
+        syscall_read_bytes=total["rchar"],
+        syscall_written_bytes=total["wchar"],
         device_read_bytes=total["read_bytes"],
         device_written_bytes=total["write_bytes"],
     )

@@ -54,7 +54,7 @@ def action_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple[Act
                     load_seconds=None if during is None else typical(measured, lambda m: m.elapsed_ns / 1e9),
                     while_ratio=ratios.get(condition.key),
                     cpu_seconds=typical(measured, _cpu_seconds),
-                    written_bytes=typical(measured, lambda m: float(m.usage.asked_written_bytes)),
+                    written_bytes=typical(measured, lambda m: float(m.usage.syscall_written_bytes)),
                     counted={
                         name.removeprefix(COUNTED): float(
                             statistics.median(m.engine_counters.get(name, 0) for m in measured)

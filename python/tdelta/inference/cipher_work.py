@@ -21,7 +21,7 @@ from tdelta.records import Condition, Measurement, RunSettings, Trial
 from tdelta.records.trials import by_condition
 
 A_PAGE_AT_MOST_US = 100.0
-"""More than any engine was seen to take for a page with the CPU's AES instructions (docs/ledger.md)."""
+"""More than any engine was seen to take for a page with the CPU's AES instructions (docs/cost-breakdown.md)."""
 
 TOO_LITTLE = 0.005
 """The share of the response time: a quarter of the default ROPE."""
@@ -46,7 +46,9 @@ def barely_encrypted(trials: Iterable[Trial], settings: RunSettings) -> dict[str
 
 def idle_cipher_caution(found: Mapping[str, float], settings: RunSettings) -> Caution:
     """What is to be said of what `barely_encrypted` found: of the whole run, or of the conditions that it names."""
-    cache = "give the servers less cache" if settings.own_servers is not None else "make the cache smaller (--cache)"
+    cache = (
+        "give the servers less cache" if settings.external_servers is not None else "make the cache smaller (--cache)"
+    )
     data = "" if settings.database is not None else " or the data larger (--size)"
     pages, remedy = max(found.values()), cache + data
     if is_whole_run(found, settings):
@@ -87,7 +89,7 @@ def _pages(measured: Sequence[Measurement], *, has_log: bool) -> float | None:
         return (pages + logged / _PAGE_BYTES) / operations
     if any(m.client_cpu_seconds > 0 for m in measured):  # a server, whose bytes may be out of sight
         return None
-    return sum(m.usage.asked_read_bytes + m.usage.asked_written_bytes for m in measured) / _PAGE_BYTES / operations
+    return sum(m.usage.syscall_read_bytes + m.usage.syscall_written_bytes for m in measured) / _PAGE_BYTES / operations
 
 
 def _is_little(pages: float, measured: Sequence[Measurement]) -> bool:

@@ -152,9 +152,9 @@ def cost(measurement: Measurement, metric: Metric) -> float:
         case Metric.CPU_PER_OPERATION:
             return measurement.cpu_seconds * _US_PER_SECOND / measurement.operations
         case Metric.READ_BYTES_PER_OPERATION:
-            return measurement.usage.asked_read_bytes / measurement.counted_operations
+            return measurement.usage.syscall_read_bytes / measurement.counted_operations
         case Metric.WRITTEN_BYTES_PER_OPERATION:
-            return measurement.usage.asked_written_bytes / measurement.counted_operations
+            return measurement.usage.syscall_written_bytes / measurement.counted_operations
 
 
 def undelayed_share(measurement: Measurement) -> float:

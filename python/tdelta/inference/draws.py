@@ -1,4 +1,4 @@
-"""Draws from what is known of the quantities of a ledger, all from one fixed stream, and what is told of them."""
+"""Draws of the quantities of a cost breakdown, all from one fixed stream, and their summaries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MASS = 0.95
 
 
 class Draws:
-    """One stream of standard normals for a whole ledger."""
+    """One stream of standard normals for a whole cost breakdown."""
 
     def __init__(self, seed: int = _SEED) -> None:
         self._random = np.random.default_rng(seed)

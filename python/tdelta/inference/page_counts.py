@@ -63,7 +63,7 @@ def crossed(prices: PagePrices) -> tuple[Counter, Counter]:
 
 def moved(page_bytes: int) -> tuple[Counter, Counter]:
     """Pages read and written, by the bytes that were asked of the system."""
-    return (lambda m: m.usage.asked_read_bytes / page_bytes), (lambda m: m.usage.asked_written_bytes / page_bytes)
+    return (lambda m: m.usage.syscall_read_bytes / page_bytes), (lambda m: m.usage.syscall_written_bytes / page_bytes)
 
 
 def trials_of(panel: Panel, condition: Condition) -> list[Measurement]:

@@ -25,7 +25,7 @@ _QUARTILES_OF_NORMAL = 1.349
 TRANSFER = 0.10
 """How far the price of work under load is from the one measured: a standard deviation, as a share of the price.
 
-HMACs planted in SQLCipher took 4 to 22 % more, in busy runs, than their price (benches/ledger_planted.py).
+HMACs planted in SQLCipher took 4 to 22 % more, in busy runs, than their price (benches/components_planted.py).
 """
 
 

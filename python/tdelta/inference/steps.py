@@ -29,7 +29,7 @@ def step_measures(trials: Iterable[Trial], settings: RunSettings) -> tuple[StepM
                     cpu_seconds=typical(measured, lambda m: m.cpu_seconds),
                     rows_per_second=typical(measured, lambda m: m.engine_counters[ROWS] / (m.elapsed_ns / 1e9)),
                     written_bytes_per_second=typical(
-                        measured, lambda m: m.usage.asked_written_bytes / (m.elapsed_ns / 1e9)
+                        measured, lambda m: m.usage.syscall_written_bytes / (m.elapsed_ns / 1e9)
                     ),
                     files_bytes=statistics.median(sizes) if sizes else None,
                 )

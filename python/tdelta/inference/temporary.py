@@ -35,7 +35,7 @@ def spilled(measurement: Measurement, *, writes: bool) -> bool | None:
     counted = [measurement.engine_counters[name] for name in TEMPORARY if name in measurement.engine_counters]
     if counted:
         return max(counted) >= operations
-    return None if writes else measurement.usage.asked_written_bytes >= _LEAST_BYTES * operations
+    return None if writes else measurement.usage.syscall_written_bytes >= _LEAST_BYTES * operations
 
 
 def shown_by(trials: Iterable[Trial]) -> str:
@@ -63,7 +63,7 @@ def temporary_data(
             trials=len(measured),
             spilled=sum(spilled(m, writes=writes) is True for m in measured),
             written_bytes_per_operation=statistics.median(
-                m.usage.asked_written_bytes / m.counted_operations for m in measured
+                m.usage.syscall_written_bytes / m.counted_operations for m in measured
             ),
             counters=_per_operation(measured),
             files=_found(evidence, condition.key),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tdelta.inference.posterior import FloatArray
-from tdelta.records import LedgerKind, TimedCalls
+from tdelta.records import ComponentKind, TimedCalls
 
 _LEAST_SHARE = 0.005
 """Of the whole line: calls that took less are not listed."""
@@ -36,11 +36,11 @@ class Timed:
     trials: tuple[TimedTrial, ...] = ()
     fault: str = ""
 
-    def us(self, kind: LedgerKind, pages: tuple[float, float] | None) -> FloatArray:
+    def us(self, kind: ComponentKind, pages: tuple[float, float] | None) -> FloatArray:
         """What the calls of a line took in each trial, µs per operation, at so many pages decrypted and encrypted."""
         return np.array([sum(one.us for one in calls) for calls in self._by_trial(kind, pages)])
 
-    def mean(self, kind: LedgerKind, pages: tuple[float, float] | None) -> tuple[TimedCalls, ...]:
+    def mean(self, kind: ComponentKind, pages: tuple[float, float] | None) -> tuple[TimedCalls, ...]:
         """The calls of a line, of a mean operation, those that took most first."""
         found: dict[tuple[str, str, str], list[TimedCalls]] = {}
         for calls in self._by_trial(kind, pages):
@@ -51,15 +51,15 @@ class Timed:
         kept = [one for one in means if one.us >= _LEAST_SHARE * whole]
         return tuple(sorted(kept, key=lambda one: -one.us))
 
-    def _by_trial(self, kind: LedgerKind, pages: tuple[float, float] | None) -> Iterator[list[TimedCalls]]:
+    def _by_trial(self, kind: ComponentKind, pages: tuple[float, float] | None) -> Iterator[list[TimedCalls]]:
         for trial in self.trials:
             yield [
                 one.times(_pages_more(trial, pages) / trial.operations) for one in trial.calls if _line_of(one) is kind
             ]
 
 
-def _line_of(calls: TimedCalls) -> LedgerKind:
-    return LedgerKind.INTEGRITY if calls.kind == "mac" else LedgerKind.CIPHER
+def _line_of(calls: TimedCalls) -> ComponentKind:
+    return ComponentKind.INTEGRITY if calls.kind == "mac" else ComponentKind.CIPHER
 
 
 def _pages_more(trial: TimedTrial, pages: tuple[float, float] | None) -> float:

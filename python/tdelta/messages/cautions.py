@@ -225,7 +225,7 @@ CAUTIONS = {
     ),
     # costs and profiles
     "no-floor": "no floor beside the cost of a page: {fault}",
-    "prices-unknown": "ledger: prices could not be measured, at one moment or more: {fault}",
+    "prices-unknown": "cost breakdown: unit costs could not be measured at one or more moments: {fault}",
     "no-profile": "no CPU profile: {why}",
     "profile-cut-short": "the CPU profile was cut short: {fault}",
     "profile-passes-lost": (

@@ -17,6 +17,7 @@ from tdelta.records.analysis import (
     Source,
     Spread,
 )
+from tdelta.records.cache_prediction import Band, CacheCell, CachePoint, CachePrediction
 from tdelta.records.calibration import (
     CalibrationKey,
     CalibrationUsed,
@@ -32,6 +33,7 @@ from tdelta.records.calibration import (
 from tdelta.records.carryover import CarryOver
 from tdelta.records.checkpoints import CheckpointMeasure
 from tdelta.records.conditions import PLAIN_STORAGE, Condition, Level, Role
+from tdelta.records.cost_breakdown import Amount, ComponentKind, CostBreakdown, CostComponent, CostItem, TimedCalls
 from tdelta.records.estimates import Estimate
 from tdelta.records.events import (
     BlockDone,
@@ -42,9 +44,8 @@ from tdelta.records.events import (
     RunPlanned,
     TrialDone,
 )
-from tdelta.records.findings import FINDINGS, Finding
+from tdelta.records.findings import EARLIER_FINDINGS, FINDINGS, Finding
 from tdelta.records.idling import IdleMeasure
-from tdelta.records.ledger import Amount, Ledger, LedgerItem, LedgerKind, LedgerLine, TimedCalls
 from tdelta.records.observed import (
     ALL,
     RESPONSE_TIME,
@@ -130,11 +131,11 @@ from tdelta.records.trials import (
     Trial,
     Usage,
 )
-from tdelta.records.whatif import Band, WhatIf, WhatIfCell, WhatIfPoint
 
 __all__ = [
     "ALL",
     "DEFAULT_ROPE",
+    "EARLIER_FINDINGS",
     "FINDINGS",
     "PLAIN_STORAGE",
     "RESPONSE_TIME",
@@ -151,6 +152,9 @@ __all__ = [
     "Bins",
     "BlockDone",
     "Bottleneck",
+    "CacheCell",
+    "CachePoint",
+    "CachePrediction",
     "CacheUse",
     "CalibrationKey",
     "CalibrationUsed",
@@ -160,8 +164,12 @@ __all__ = [
     "CheckpointMeasure",
     "ClassShare",
     "Comparison",
+    "ComponentKind",
     "Condition",
     "Contrast",
+    "CostBreakdown",
+    "CostComponent",
+    "CostItem",
     "Counted",
     "Counts",
     "CpuProfile",
@@ -182,10 +190,6 @@ __all__ = [
     "Group",
     "IdenticalTally",
     "IdleMeasure",
-    "Ledger",
-    "LedgerItem",
-    "LedgerKind",
-    "LedgerLine",
     "LeftInClear",
     "Level",
     "Look",
@@ -256,7 +260,4 @@ __all__ = [
     "Validity",
     "Verdict",
     "Visible",
-    "WhatIf",
-    "WhatIfCell",
-    "WhatIfPoint",
 ]

@@ -13,7 +13,7 @@ from tdelta.records.calibration import CalibrationUsed, LuckPrior
 from tdelta.records.conditions import Condition
 from tdelta.records.estimates import Estimate
 from tdelta.records.findings import Finding
-from tdelta.records.parts import part
+from tdelta.records.parts import WAS, part
 
 F = TypeVar("F", bound=Finding)
 
@@ -161,7 +161,7 @@ class PublishedCell(Finding):
 
     condition: Condition
     ratio: float
-    said: str
+    quote: str = field(metadata={WAS: ("said",)})
     source: str
 
 
@@ -326,7 +326,7 @@ class ServersFacts:
 class RunSettings:
     """Everything that, with the same versions, repeats a run; ``options`` are JSON values by option name.
 
-    ``database`` is None where the rows are generated, ``own_servers`` where servers are
+    ``database`` is None where the rows are generated, ``external_servers`` where servers are
     tdelta's own, ``calibration`` where no calibration of this machine fits, or none was wanted.
     """
 
@@ -341,7 +341,7 @@ class RunSettings:
     metric: Metric
     options: Mapping[str, object] = field(default_factory=dict)
     database: DatabaseFacts | None = None
-    own_servers: ServersFacts | None = None
+    external_servers: ServersFacts | None = field(default=None, metadata={WAS: ("own_servers",)})
     calibration: CalibrationUsed | None = None
 
     @property
@@ -371,15 +371,16 @@ class Counts:
 class LoopFacts:
     """How the load loop did over all trials.
 
-    ``loop_cost_ns`` is its own cost, for one statement; ``dilution`` the share of the baseline's response time that is
-    tdelta's own. ``late_starts`` and ``backlog_max`` are of an open loop (`tdelta.records.Measurement`);
-    ``arrival_rates`` are the operations due a second in one, by the key of each stratum's baseline, and ``capacities``
-    what that baseline did in a closed loop, where the rate is a share of it. ``errors`` and ``retries`` count by kind.
+    ``loop_cost_ns`` is its own cost, for one statement; ``client_overhead_share`` the share of the baseline's response
+    time that is tdelta's own. ``queued_operations`` and ``backlog_max`` are of an open loop
+    (`tdelta.records.Measurement`); ``arrival_rates`` are the operations due a second in one, by the key of each
+    stratum's baseline, and ``capacities`` what that baseline did in a closed loop, where the rate is a share of it.
+    ``errors`` and ``retries`` count by kind.
     """
 
     loop_cost_ns: float
-    dilution: float
-    late_starts: int = 0
+    client_overhead_share: float = field(metadata={WAS: ("dilution",)})
+    queued_operations: int = field(default=0, metadata={WAS: ("late_starts",)})
     backlog_max: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
     retries: Mapping[str, int] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, field
 from typing import Any
 
 from tdelta.records.conditions import Condition
-from tdelta.records.parts import part
+from tdelta.records.parts import WAS, earlier_names, part
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +38,26 @@ class Usage:
     """What the database used during a trial: the whole process tree of a server, or the worker it is embedded in.
 
     The CPU seconds are of the recorded operations, with their share of the checkpoint that follows; the rest is of all
-    executed ones. ``asked_*_bytes`` are what the process asked the kernel for (rchar, wchar), ``device_*_bytes`` what
+    executed ones. ``syscall_*_bytes`` are what system calls read and wrote (rchar, wchar), ``device_*_bytes`` what
     the disk did.
     """
 
     cpu_user_seconds: float = 0.0
     cpu_system_seconds: float = 0.0
-    asked_read_bytes: int = 0
-    asked_written_bytes: int = 0
+    syscall_read_bytes: int = field(default=0, metadata={WAS: ("asked_read_bytes",)})
+    syscall_written_bytes: int = field(default=0, metadata={WAS: ("asked_written_bytes",)})
     device_read_bytes: int = 0
     device_written_bytes: int = 0
     minor_faults: int = 0
     major_faults: int = 0
     voluntary_switches: int = 0
     involuntary_switches: int = 0
+
+    @classmethod
+    def of(cls, counts: Mapping[str, Any]) -> Usage:
+        """From what a process reports of itself, whose names of some counts are earlier ones (`WAS`)."""
+        names = earlier_names(cls)
+        return cls(**{names.get(name, name): count for name, count in counts.items()})
 
     def __add__(self, other: Usage) -> Usage:
         """What both used."""
@@ -78,7 +84,7 @@ class Planted:
 class Queue:
     """How an open loop kept up: operations that began late, and the most that were due at once."""
 
-    late_starts: int = 0
+    queued_operations: int = field(default=0, metadata={WAS: ("late_starts",)})
     backlog_max: int = 0
 
 
@@ -86,24 +92,24 @@ class Queue:
 class Checkpoint:
     """What bringing the database to rest after a trial took: ``ns``, 0 where there was nothing to do.
 
-    Of the bytes that it wrote, ``asked_written_bytes`` (wchar) leaves out those of asynchronous I/O, and
+    Of the bytes that it wrote, ``syscall_written_bytes`` (wchar) leaves out those of asynchronous I/O, and
     ``device_written_bytes`` those that never reach a disk; None in trials of earlier versions.
     """
 
     ns: int = 0
-    asked_written_bytes: int | None = None
+    syscall_written_bytes: int | None = field(default=None, metadata={WAS: ("asked_written_bytes",)})
     device_written_bytes: int | None = None
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Checkpoint:
-        """Out of what is told of a trial, by the names that these fields have among a measurement's."""
-        asked, device = (told.get(f"checkpoint_{which}_written_bytes") for which in ("asked", "device"))
-        return cls(told.get("checkpoint_ns", 0), asked, device)
+    def of(cls, counts: Mapping[str, Any]) -> Checkpoint:
+        """From what a worker reports of a trial."""
+        syscall, device = (counts.get(f"checkpoint_{which}_written_bytes") for which in ("asked", "device"))
+        return cls(counts.get("checkpoint_ns", 0), syscall, device)
 
     @property
     def written_bytes(self) -> int | None:
         """The larger of both counts: each leaves something out."""
-        known = [n for n in (self.asked_written_bytes, self.device_written_bytes) if n is not None]
+        known = [n for n in (self.syscall_written_bytes, self.device_written_bytes) if n is not None]
         return max(known, default=None)
 
 
@@ -124,7 +130,7 @@ class RunDelays:
 class Measurement:
     """Everything one trial measured. Its operations run in slices, in turns with the block's other twins.
 
-    ``operations`` are those recorded: times and totals are theirs. ``executed_operations`` also counts the
+    ``operations`` are those recorded: times and totals are theirs. ``total_operations`` also counts the
     ones at the heads of slices, which are run and not recorded; counters are of all of them.
 
     ``client_cpu`` is what the load loop took beside a server; 0 where both are one process.
@@ -151,7 +157,7 @@ class Measurement:
     checkpoint: Checkpoint = part(Checkpoint, "checkpoint_")
     planted: Planted = part(Planted, "planted_")
     queue: Queue = part(Queue)
-    executed_operations: int = 0
+    total_operations: int = field(default=0, metadata={WAS: ("executed_operations",)})
     stopped_by: str = "count"
     pressure: Mapping[str, float] = field(default_factory=dict)
     traced: Mapping[str, StatementCost] = field(default_factory=dict)
@@ -167,7 +173,7 @@ class Measurement:
     @property
     def counted_operations(self) -> int:
         """The operations that bytes, faults and counters are of."""
-        return self.executed_operations or self.operations
+        return self.total_operations or self.operations
 
     @property
     def client_cpu_seconds(self) -> float:

@@ -196,7 +196,7 @@ def _who(verdict: Verdict, result: RunResult) -> str:
     settings = result.settings
     where = surroundings(verdict.condition, settings)
     place = f"at {' and '.join(where)}, " if where else ""
-    if settings.own_servers is not None:
+    if settings.external_servers is not None:
         return f"{place}your encrypted server"
     asked = cipher_name(compared_words(verdict.condition))
     in_force = result.ciphers_in_force.get(str(verdict.condition.level("cipher")))
@@ -347,7 +347,7 @@ def _next(result: RunResult) -> Iterator[str]:
     is_short = isinstance(seconds, int | float) and seconds < _ENOUGH_SECONDS
     if result.interrupted:
         yield f"{next_command('run --resume', settings)} (go on)"
-    elif result.decision is not Decision.UNDECIDED or settings.own_servers is not None:
+    elif result.decision is not Decision.UNDECIDED or settings.external_servers is not None:
         yield f"{next_command('report', settings)} (HTML page)"
     elif result.counts.rounds < FEWEST_ROUNDS and is_short:
         longer = {**settings.options, "max_seconds": float(_ENOUGH_SECONDS)}

@@ -10,7 +10,7 @@ from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.quantities import duration
 from tdelta.report.values import record_values
 
-CONTRACT_SCHEMA = "tdelta.contract/1"
+CONTRACT_SCHEMA = "tdelta.contract/2"
 _STYLES = {Outcome.PASSED: "green", Outcome.FAILED: "bold red", Outcome.NOT_OFFERED: "yellow", Outcome.NOT_TRIED: "dim"}
 _NO_DATA = (
     "This report can be sent: it has no rows, and names, addresses, paths and passwords were taken out. Read it before"
@@ -67,6 +67,6 @@ def _why(step: ContractStep, width: int) -> list[Text]:
 
 
 def _step_values(step: ContractStep) -> dict[str, object]:
-    """A step, with what is said as codes and texts: parameters of refusals are not repeated."""
-    said = [{"code": one.code, "text": str(one)} for one in step.refusals]
-    return record_values(step) | {"said": said}
+    """A step, with the reasons as codes and texts: parameters of refusals are not repeated."""
+    reasons = [{"code": one.code, "text": str(one)} for one in step.refusals]
+    return record_values(step) | {"reasons": reasons}

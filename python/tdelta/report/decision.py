@@ -273,7 +273,7 @@ def _share_of_capacity(condition: Condition, result: RunResult) -> Level | None:
 def _answer(runs: Sequence[StoredRun]) -> str | None:
     """The answer of the run of the daily load: one on the owner's database or servers before one of generated rows."""
     daily = [run.result for run in runs if _is_daily(run.result)]
-    own = [r for r in daily if r.settings.database is not None or r.settings.own_servers is not None]
+    own = [r for r in daily if r.settings.database is not None or r.settings.external_servers is not None]
     return answer((own or daily)[0]) if daily else None
 
 

@@ -23,7 +23,7 @@ from tdelta.report.subject import subject
 from tdelta.report.values import record_values, values_of
 from tdelta.session.outlook import DryRun
 
-RUN_SCHEMA = "tdelta.run/2"
+RUN_SCHEMA = "tdelta.run/3"
 DRY_RUN_SCHEMA = "tdelta.dry-run/1"
 ERROR_SCHEMA = "tdelta.error/1"
 
@@ -129,18 +129,19 @@ def _noise_floor(noise: NoiseFloor, settings: RunSettings) -> dict[str, object]:
     return record_values(noise) | {"twins": twins, "baseline": values_of(home)}
 
 
-def _own_servers(facts: ServersFacts | None) -> dict[str, object] | None:
+def _external_servers(facts: ServersFacts | None) -> dict[str, object] | None:
     """The two servers in a list, and the scopes of each."""
     if facts is None:
         return None
     values = record_values(facts)
-    return values | {"servers": [_own_server(values.pop(name)) for name in ("baseline", "encrypted")]}
+    return values | {"servers": [_external_server(values.pop(name)) for name in ("baseline", "encrypted")]}
 
 
-def _own_server(server: Any) -> dict[str, object]:
+def _external_server(server: Any) -> dict[str, object]:
     encrypted = server.pop("encrypted")
     scopes = [
-        {"name": name, "said": said, "is_encrypted": name in encrypted} for name, said in server["scopes"].items()
+        {"name": name, "reported_value": value, "is_encrypted": name in encrypted}
+        for name, value in server["scopes"].items()
     ]
     return {**server, "scopes": scopes}
 
@@ -157,7 +158,7 @@ def _settings(settings: RunSettings) -> dict[str, object]:
         "budget": settings.budget,
         "metric": settings.metric.value,
         "database": values_of(settings.database),
-        "own_servers": _own_servers(settings.own_servers),
+        "external_servers": _external_servers(settings.external_servers),
         "calibration": used_values(settings),
         "options": settings.options,
         "repeat": repeat_command(settings),

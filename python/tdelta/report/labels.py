@@ -97,7 +97,7 @@ def origin_text(facts: DatabaseFacts) -> str:
     return "each kind of twin restored it" if facts.restored else "only read, twins are copies"
 
 
-def own_servers_text(facts: ServersFacts) -> str:
+def external_servers_text(facts: ServersFacts) -> str:
     """The user's servers by product and address: ``servers of yours: MariaDB 10.11.19 at app@db1:3306, …``."""
     told = (
         f"{one.product} {one.version} at {one.where}, {one.connection}" for one in (facts.baseline, facts.encrypted)

@@ -212,8 +212,8 @@ def planned_text(event: RunPlanned) -> str:
 
 
 def _on(settings: RunSettings) -> str:
-    if settings.own_servers is not None:
-        return f" on {settings.own_servers.baseline.where} and {settings.own_servers.encrypted.where}"
+    if settings.external_servers is not None:
+        return f" on {settings.external_servers.baseline.where} and {settings.external_servers.encrypted.where}"
     return "" if settings.database is None else f" on {settings.database.file}"
 
 

@@ -264,7 +264,7 @@ def _place(condition: Condition, settings: RunSettings) -> str:
 
 def _encryption(condition: Condition, result: RunResult) -> str:
     """Which cipher a server of the user's encrypts with only its owner knows."""
-    if result.settings.own_servers is not None:
+    if result.settings.external_servers is not None:
         return "the encrypted server"
     in_force = result.ciphers_in_force.get(str(condition.level("cipher")))
     if in_force is not None:

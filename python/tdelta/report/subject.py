@@ -29,7 +29,7 @@ def subject(result: RunResult) -> str:
 
 def load_words(settings: RunSettings) -> str:
     """A load in the middle of a sentence, after ``this``: ``SQLite order-entry load``, ``load on app.db (SQLite)``."""
-    own = settings.own_servers
+    own = settings.external_servers
     product = profile(settings.engine).product.partition(",")[0] if own is None else own.baseline.product
     command = settings.options.get("load")
     if isinstance(command, str):
@@ -53,7 +53,7 @@ def _parts(result: RunResult) -> Iterator[str]:
 
 def _product(result: RunResult) -> str:
     settings = result.settings
-    if (own := settings.own_servers) is not None:
+    if (own := settings.external_servers) is not None:
         names = dict.fromkeys(f"{one.product} {one.version}" for one in (own.baseline, own.encrypted))
         return f"your servers ({' and '.join(names)})"
     product = profile(settings.engine).product.partition(",")[0]
@@ -85,7 +85,7 @@ def _data(result: RunResult) -> Iterator[str]:
         return
     data = _megabytes(size)
     cache = settings.options.get("cache")
-    is_limited = settings.own_servers is None and Takes.CACHE in profile(settings.engine).takes
+    is_limited = settings.external_servers is None and Takes.CACHE in profile(settings.engine).takes
     if not is_limited or not isinstance(cache, int | float | str) or varies("cache", settings):
         yield f"{data}{cold}"
         return

@@ -27,8 +27,8 @@ from tdelta.report.findings.servers import differing_lines
 from tdelta.report.labels import (
     condition_label,
     database_text,
+    external_servers_text,
     origin_text,
-    own_servers_text,
 )
 from tdelta.report.quantities import (
     MISSING,
@@ -157,12 +157,12 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
             if settings.database is None
             else (f"{database_text(settings.database)}; {origin_text(settings.database)}",)
         ),
-        *(() if settings.own_servers is None else (own_servers_text(settings.own_servers),)),
+        *(() if settings.external_servers is None else (external_servers_text(settings.external_servers),)),
         f"{counts} of {trial_words(result)}, {_operations(result)}"
         f" and {counted(result.counts.slices, 'turn')} each;"
         f" {duration(result.counts.elapsed_seconds)} in all; {ended(result)}",
         f"tdelta's own loop: {_loop_cost(result.loop.loop_cost_ns)} a statement,"
-        f" {small_share(result.loop.dilution)} of the measured time",
+        f" {small_share(result.loop.client_overhead_share)} of the measured time",
         *_open_loop(result),
         *(f"tried again: {counted(count, 'transaction')} ({kind})" for kind, count in result.loop.retries.items()),
     )
@@ -175,7 +175,7 @@ def _open_loop(result: RunResult) -> tuple[str, ...]:
     if not result.loop.arrival_rates:
         return ()
     rates = ", ".join(_rate_text(key, rate, result) for key, rate in result.loop.arrival_rates.items())
-    late = counted(result.loop.late_starts, "late start")
+    late = counted(result.loop.queued_operations, "late start")
     return (f"open loop, {rates} operations due a second: {late}, backlog at most {result.loop.backlog_max:,}",)
 
 

@@ -13,10 +13,11 @@ from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.actions import action_measures, backup_measures
 from tdelta.inference.ageing import ageing
+from tdelta.inference.cache_prediction import cache_predictions
 from tdelta.inference.checkpoints import checkpoint_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
+from tdelta.inference.cost_breakdown import cost_breakdowns
 from tdelta.inference.idling import idle_measures
-from tdelta.inference.ledger import ledgers
 from tdelta.inference.pages import page_costs
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.replication import replication_measures
@@ -24,7 +25,6 @@ from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import percentiles, tail_cautions, tail_measures
 from tdelta.inference.temporary import temporary_data
 from tdelta.inference.traces import statement_texts, statement_traces
-from tdelta.inference.whatif import what_ifs
 from tdelta.messages import Caution
 from tdelta.records import (
     Counts,
@@ -117,8 +117,8 @@ def assemble(
         ),
         loop=LoopFacts(
             loop_cost_ns=size.loop_cost_ns,
-            dilution=dilution,
-            late_starts=sum(trial.measurement.queue.late_starts for trial in trials),
+            client_overhead_share=dilution,
+            queued_operations=sum(trial.measurement.queue.queued_operations for trial in trials),
             backlog_max=max(trial.measurement.queue.backlog_max for trial in trials),
             errors=_by_kind(trial.measurement.errors for trial in trials),
             retries=_by_kind(trial.measurement.retries for trial in trials),
@@ -155,8 +155,8 @@ def assemble(
             *_temporary(context, search.records()),
             *_known(statement_traces(trials, plan.settings, _statements(plan), plan.engine.profile.headings)),
             *(profiles.records() if plan.request.design.profile else ()),
-            *ledgers(trials, plan.settings, profiles.explained()),
-            *what_ifs(trials, plan.settings, page_prices),
+            *cost_breakdowns(trials, plan.settings, profiles.explained()),
+            *cache_predictions(trials, plan.settings, page_prices),
         ),
     )
 
@@ -254,7 +254,7 @@ def _loop_cautions(trials: Sequence[Trial], dilution: float) -> Iterator[Caution
     """What tdelta's own loop did to the figures."""
     if dilution > _DILUTED:
         yield Caution.of("loop-dilutes", share=dilution)
-    late = sum(trial.measurement.queue.late_starts for trial in trials)
+    late = sum(trial.measurement.queue.queued_operations for trial in trials)
     operations = sum(trial.measurement.operations for trial in trials)
     if late > _LATE * operations:
         worst = max(trial.measurement.queue.backlog_max for trial in trials)

@@ -62,7 +62,7 @@ class Experiment:
     workload: str
     database: str
     metric: Metric
-    has_own_servers: bool
+    has_external_servers: bool
     options: tuple[tuple[str, str], ...]
 
 
@@ -75,14 +75,14 @@ def experiment_of(settings: RunSettings) -> Experiment:
         workload=settings.workload,
         database="" if settings.database is None else settings.database.file,
         metric=settings.metric,
-        has_own_servers=settings.own_servers is not None,
+        has_external_servers=settings.external_servers is not None,
         options=tuple((one.name, repr(settings.options.get(one.name, one.before_it_was))) for one in deciding),
     )
 
 
 def version_of(result: RunResult) -> str:
     """The library or server under test, as the run found it; empty where it did not say."""
-    own = result.settings.own_servers
+    own = result.settings.external_servers
     if own is not None:
         return f"{own.encrypted.product} {own.encrypted.version}"
     return str(result.versions.get(_LIBRARY, ""))

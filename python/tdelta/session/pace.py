@@ -5,7 +5,7 @@ at its longest; one that was not takes what was estimated, times the factor by w
 estimates; trials are sized to a time, and do not. So a machine that others press, too, is known by its first load.
 
 Where time is short, a run leaves out, in this order: rounds, blocks of a round (down to `FEWEST_BLOCKS`), the CPU
-profile, the timed calls, the prices of its ledger, laps of a warm-up (down to one), the search of the files. What does
+profile, the timed calls, its unit costs, laps of a warm-up (down to one), the search of the files. What does
 not fit even so is refused, with the least time that would do.
 """
 

@@ -310,7 +310,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
         metric=request.decision.metric,
         options=request.replace(seed=seed, key=key).to_json(),
         database=None if source is None else source.facts(),
-        own_servers=None if servers is None else servers.facts(),
+        external_servers=None if servers is None else servers.facts(),
     )
     scale = workload.scale_for(request.tested.size_bytes) if source is None else 1.0
     base = request.where.directory or default_base()

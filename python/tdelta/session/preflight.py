@@ -86,7 +86,7 @@ def with_bb_twin(plan: Plan) -> Plan:
     if plan.request.design.bb_twin is not None:
         return plan
     grown = plan.decided(bb_twin=True)
-    if plan.settings.own_servers is not None or not grown.bb_twins:
+    if plan.settings.external_servers is not None or not grown.bb_twins:
         return plan.decided(bb_twin=False)
     lacking = _lacking(grown)
     if lacking is None:

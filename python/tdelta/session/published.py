@@ -26,13 +26,13 @@ _LARGE = 10_000.0
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """One finding. ``what`` says of what, ``said`` as it was published; ``ratio`` is None where none was given.
+    """One finding. ``what`` says of what, ``quote`` as it was published; ``ratio`` is None where none was given.
 
     ``levels`` are the factors' levels under which it was found, where a run may have the same.
     """
 
     what: str
-    said: str
+    quote: str
     source: str
     ratio: float | None = None
     levels: tuple[tuple[str, Level], ...] = ()
@@ -72,8 +72,8 @@ def _pairs(found: PublishedTable) -> Iterator[tuple[Mapping[str, str], Mapping[s
 
 
 def _quotient(what: str, encrypted: float, plain: float, unit: str, source: str) -> PublishedFigure:
-    said = f"{_number(encrypted)} {unit} encrypted, {_number(plain)} {unit} plain"
-    return PublishedFigure(what, said, source, encrypted / plain)
+    quote = f"{_number(encrypted)} {unit} encrypted, {_number(plain)} {unit} plain"
+    return PublishedFigure(what, quote, source, encrypted / plain)
 
 
 def _number(value: float) -> str:
@@ -200,4 +200,4 @@ def published_cells(study: str, conditions: Sequence[Condition], fixed: Mapping[
         for figure in PUBLISHED.get(study, ()):
             is_here = figure.levels and all(levels.get(name) == level for name, level in figure.levels)
             if is_here and figure.ratio is not None:
-                yield PublishedCell(condition, figure.ratio, figure.said, figure.source)
+                yield PublishedCell(condition, figure.ratio, figure.quote, figure.source)

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tdelta.messages.checks import CHECKS
-from tdelta.records import FINDINGS, CheckState, TailMeasure
+from tdelta.records import EARLIER_FINDINGS, FINDINGS, CheckState, TailMeasure
 
 _LINES = ("spinning", "scheduling", "crowding")
 _CLASSES = {"spinning": "database", "scheduling": "kernel"}
@@ -55,7 +55,7 @@ def _effect(pair: Any) -> Any:
 
 def _findings(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The findings, which had a field of the result for each kind; they are taken out of it."""
-    for name in [name for name in FINDINGS if name in result]:
+    for name in [name for name in (*FINDINGS, *EARLIER_FINDINGS) if name in result]:
         found = result.pop(name)
         for one in found if isinstance(found, list) else [found]:
             if one is not None:

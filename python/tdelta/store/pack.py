@@ -38,7 +38,7 @@ from tdelta.store.whole import Whole, take_in, whole
 T = TypeVar("T")
 
 FORMAT = "tdelta.pack"
-VERSION = 1
+VERSION = 2
 SUFFIX = ".tdelta"
 _BEGINNING = f'{{"schema":"{FORMAT}/'.encode()
 _RUN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
@@ -286,7 +286,7 @@ def _plain_text(text: str) -> str:
 def _headed(header: dict[str, Any]) -> Whole:
     """What the first line says of the run."""
     schema = _of(header, "schema", str)
-    if schema != f"{FORMAT}/{VERSION}":
+    if schema not in {f"{FORMAT}/{version}" for version in range(1, VERSION + 1)}:
         raise _Damaged(Refusal.of("pack-too-new", known=f"{FORMAT}/{VERSION}", found=schema[:_LONGEST_SAID]))
     run_id = _of(header, "run_id", str)
     settings = decode(RunSettings, header.get("settings"))

@@ -12,7 +12,7 @@ import typing
 from collections.abc import Mapping
 
 from tdelta.records import Condition, Measurement, Trial
-from tdelta.records.parts import flat, flat_hints
+from tdelta.records.parts import earlier_names, flat, flat_hints
 from tdelta.store.codec import decode, dumps, loads
 
 _DEFINITIONS: Mapping[object, str] = {
@@ -31,6 +31,9 @@ def _definition(hint: object) -> str:
 
 MEASURED_COLUMNS = {name: _definition(hint) for name, hint in flat_hints(Measurement).items() if name != "histograms"}
 """What SQL says of each column that holds a field of a measurement."""
+
+EARLIER_COLUMNS = earlier_names(Measurement)
+"""The columns that were renamed, by their names in the stores of earlier versions."""
 
 _MEASURED = tuple(MEASURED_COLUMNS)
 MAPPINGS = frozenset(name for name, hint in flat_hints(Measurement).items() if typing.get_origin(hint) is Mapping)

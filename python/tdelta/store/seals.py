@@ -25,7 +25,7 @@ _SELECT = {
 }
 
 
-_LATER = ("checkpoint_asked_written_bytes", "checkpoint_device_written_bytes")
+_LATER = ("checkpoint_syscall_written_bytes", "checkpoint_device_written_bytes")
 """Columns of trials that came after seals did: a trial that was sealed without them has NULL there, and no more."""
 
 _LATER_AT = frozenset(1 + TRIAL_COLUMNS.index(name) for name in _LATER)

@@ -34,14 +34,14 @@ from tdelta.store.kinds import KIND, LABELS, NOTE, PART_OF
 from tdelta.store.older import modern
 from tdelta.store.places import default_path, make_private
 from tdelta.store.putting import put_fact, put_run, put_trial
-from tdelta.store.rows import MEASURED_COLUMNS, TRIAL_COLUMNS, trial_of
+from tdelta.store.rows import EARLIER_COLUMNS, MEASURED_COLUMNS, TRIAL_COLUMNS, trial_of
 from tdelta.store.seals import FACT, HISTOGRAMS, RUN, TRIAL, delete, is_broken, seal, unseal_fact
 from tdelta.store.summaries import RUNS_NAMED, RunStatus, RunSummary, answered, fits, some
 
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """The version of ``schema.sql``, kept in ``PRAGMA user_version``."""
 
 BUSY_SECONDS = 30.0
@@ -387,6 +387,10 @@ class Store:
             for statement in script.replace("{measured}", ", ".join(measured)).split(";"):
                 db.execute(statement)
             known = {name for _, name, *_ in db.execute("PRAGMA table_info(trials)")}
+            for was, name in EARLIER_COLUMNS.items():
+                if was in known and name not in known:
+                    db.execute(f"ALTER TABLE trials RENAME COLUMN {was} TO {name}")
+                    known.add(name)
             for name in MEASURED_COLUMNS.keys() - known:
                 db.execute(f"ALTER TABLE trials ADD COLUMN {name} {MEASURED_COLUMNS[name]}")
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -67,7 +67,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "fuzz_importers": [("--mutations", "3", "--seed", "7")],
     "importing": [("--rows", "1000")],
     "jags": [("--count", "50", "--draws", "50")],
-    "ledger_planted": [
+    "components_planted": [
         ("--seconds", "60", "--moments", "1", "--kind", kind, *SMALL, "--no-aa-twin") for kind in ("mac", "io")
     ],
     "loop": [("--operations", "200", "--pairs", "5")],
@@ -80,7 +80,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         ("--aa", "1", "--plant", "10%", "--runs", "1", "--max-time", "60s", *SMALL),
         ("--summarize", "truth.jsonl"),
     ],
-    "whatif": [("--seconds", "60", *SMALL)],
+    "cache_prediction": [("--seconds", "60", *SMALL)],
     "widths": [("--experiments", "1", "--processes", "1")],
 }
 """How each is run here; where there are several ways, one after the other in one folder."""

@@ -43,7 +43,7 @@ def test_parts_are_encrypted_and_temporary_files_are_in_the_clear(study: Answere
 def test_a_load_writes_what_a_rebuild_writes_again_and_a_cold_query_reads_it(study: Answered) -> None:
     for trial in study.place.trials():
         assert trial["files_bytes"]["database"] > 100_000
-        moved = "asked_written_bytes" if trial["work"] in ("load", "rebuild") else "asked_read_bytes"
+        moved = "syscall_written_bytes" if trial["work"] in ("load", "rebuild") else "syscall_read_bytes"
         assert trial[moved] > 100_000, trial["work"]
         assert not trial["errors"]
 

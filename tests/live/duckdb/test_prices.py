@@ -37,14 +37,14 @@ def test_a_block_in_software_costs_and_its_mac_is_told_apart(tmp_path: Path) -> 
 def test_software_ciphers_are_what_a_cold_scan_pays_for(place: Place) -> None:
     levels = "cipher=aes-256-gcm-mbedtls"
     document = place.answer(*ENGINE, "--workload", "scan", "--no-aa-twin", "--size", "20MB", "--cold", "--vary", levels)
-    (ledger,) = document["ledger"]
-    lines = {line["kind"]: line for line in ledger["lines"]}
-    assert lines.keys() == {"cipher", "integrity", "io", "rest"}
+    (breakdown,) = document["cost_breakdown"]
+    lines = {line["kind"]: line for line in breakdown["components"]}
+    assert lines.keys() == {"cipher", "integrity", "io", "residual"}
     (decrypted, *_) = lines["cipher"]["items"]
     assert decrypted["what"] == "blocks decrypted"
     assert decrypted["count"] > 10
     # So few short trials tell the difference itself to ± 50 % only, so the rest is asked with its own interval.
-    low, high = (us / ledger["cpu"]["us"] for us in lines["rest"]["amount"]["hdi95"])
+    low, high = (us / breakdown["cpu"]["us"] for us in lines["residual"]["amount"]["hdi95"])
     assert low < 0.4, lines
     assert high > -0.4, lines
     # What a block costs does not depend on these trials.

@@ -43,7 +43,7 @@ def test_a_default_run_is_sound_and_says_what_the_loop_costs(default_run: Answer
     assert found["settings"][0] == "ok"
     assert found[IN_FORCE] == ("ok", "none: a plain file, aes-256-gcm: GCM by openssl")
     assert 100 < document["loop_cost_ns"] < 100_000
-    assert 0 < document["dilution"] < 0.1
+    assert 0 < document["client_overhead_share"] < 0.1
     assert any("one limit of memory" in caution for caution in document["cautions"])
 
 
@@ -76,8 +76,10 @@ def test_temporary_files_are_in_the_clear_where_the_scope_leaves_them_out(place:
     assert {state for (scope, of), state in found.items() if scope != "none" and of != "temp"} == {"encrypted"}
     assert not any("control" in name for one in document["evidence"] for name in one["files"])
     assert checks(document)[IN_FORCE][0] == "ok"
-    assert [ledger["condition"]["scope"] for ledger in document["ledger"]] == ["data", "+temp"]
-    ciphers = [sum(line["kind"] == "cipher" for line in ledger["lines"]) for ledger in document["ledger"]]
+    assert [breakdown["condition"]["scope"] for breakdown in document["cost_breakdown"]] == ["data", "+temp"]
+    ciphers = [
+        sum(line["kind"] == "cipher" for line in breakdown["components"]) for breakdown in document["cost_breakdown"]
+    ]
     assert ciphers == [0, 1]
 
 
@@ -118,7 +120,7 @@ def test_every_cipher_hides_the_markers_in_every_class_and_is_in_force(every_cip
 def test_a_cold_trial_reads_the_file_and_a_warm_one_does_not(cold: Answered, every_cipher: Answered) -> None:
     for cipher in ("none", "aes-256-gcm"):
         once, again = (
-            mean(trials, "asked_read_bytes", cipher=cipher) / mean(trials, "executed_operations", cipher=cipher)
+            mean(trials, "syscall_read_bytes", cipher=cipher) / mean(trials, "total_operations", cipher=cipher)
             for trials in (cold.place.trials(), every_cipher.place.trials())
         )
         assert once > 2_000_000

@@ -127,7 +127,7 @@ def test_what_the_server_used_meanwhile_is_added(server: Server, tmp_path: Path)
     assert measured.cpu_seconds > 0.0
     assert measured.client_cpu_seconds == own.client_cpu_seconds > 0.0
     assert measured.engine_counters["inserted"] >= 300
-    assert measured.usage.asked_written_bytes > 0
+    assert measured.usage.syscall_written_bytes > 0
 
 
 def statements_of(server: Server, parent: Path, work: Work) -> list[str]:

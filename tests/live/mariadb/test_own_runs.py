@@ -34,12 +34,12 @@ class TestMariadbOwnRuns(OwnRuns, DisturbedRuns, SilencedRuns, HoldsContract):
     lacking = "a right is missing: GRANT PROCESS ON *.* TO"
 
     def test_what_is_encrypted_and_all_that_differs_is_in_the_document(self, answered: Answered) -> None:
-        facts = answered.document["settings"]["own_servers"]
+        facts = answered.document["settings"]["external_servers"]
         assert [scope["name"] for scope in facts["servers"][1]["scopes"] if scope["is_encrypted"]] == ["data"]
         assert [one["name"] for one in facts["differences"]] == ["innodb_buffer_pool_size", "sort_buffer_size"]
 
     def test_the_cpu_time_of_servers_on_this_machine_is_theirs(self, answered: Answered) -> None:
-        facts = answered.document["settings"]["own_servers"]
+        facts = answered.document["settings"]["external_servers"]
         if os.geteuid() != 0:
             pytest.skip("only root sees whose socket it is")
         assert facts["servers"][0]["has_cpu_time"]

@@ -93,7 +93,7 @@ class TestMariadbRuns(ServerRuns):
         decrypted = {trial["scope"]: trial["engine_counters"]["pages_decrypted"] > 0 for trial in place.trials()}
         assert decrypted == {"none": False, "data": True, "+log": True}
 
-    def test_every_encrypted_condition_has_its_pages_in_the_ledger(self, cold: tuple[ServerPlace, Any]) -> None:
+    def test_every_encrypted_condition_has_its_pages_in_the_cost_breakdown(self, cold: tuple[ServerPlace, Any]) -> None:
         assert all(us > 0 for us in check_cipher_lines(cold[1]))
 
     def test_restarts_for_cold_caches_do_not_cut_off_another_condition_on_the_same_server(

@@ -81,14 +81,14 @@ def test_planted_time_is_in_the_calls(engine: MariadbEngine, burning: Path, tmp_
     assert more_us == pytest.approx(PLANTED_US, rel=0.25)
 
 
-def test_the_ledger_of_a_run_has_the_calls_that_were_timed(place: ServerPlace) -> None:
+def test_the_cost_breakdown_of_a_run_has_the_calls_that_were_timed(place: ServerPlace) -> None:
     scan = ("--workload", "scan", "--cold", "--scope", "data", "--size", "20MB", "--no-aa-twin", "--no-bb-twin")
     document = place.measured(*scan, "--rounds", "1..1", "--blocks", "3", "--max-time", "4m")
-    (ledger,) = document["ledger"]
-    cipher = next(line for line in ledger["lines"] if line["kind"] == "cipher")
-    assert cipher["is_timed"], ledger["in_rest"]
+    (breakdown,) = document["cost_breakdown"]
+    cipher = next(line for line in breakdown["components"] if line["kind"] == "cipher")
+    assert cipher["is_timed"], breakdown["unattributed"]
     first = cipher["items"][0]
     assert first["what"] == "AES-128-CBC decryptions"
     assert first["count"] > 100
-    assert 0.5 < first["price_us"] < 100
+    assert 0.5 < first["unit_cost_us"] < 100
     assert cipher["amount"]["hdi95"][0] <= cipher["amount"]["us"] <= cipher["amount"]["hdi95"][1]

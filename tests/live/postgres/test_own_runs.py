@@ -31,11 +31,11 @@ class TestPostgresOwnRuns(OwnRuns, DisturbedRuns, HoldsContract):
 
     def test_what_rests_on_the_users_word_is_said_to(self, answered: Answered) -> None:
         assert any("is what the user says" in caution for caution in answered.document["cautions"])
-        assert answered.document["settings"]["own_servers"]["assumed"]
+        assert answered.document["settings"]["external_servers"]["assumed"]
         assert "--assume-encrypted" in answered.document["settings"]["repeat"]
 
     def test_important_differences_are_told(self, answered: Answered) -> None:
-        differences = answered.document["settings"]["own_servers"]["differences"]
+        differences = answered.document["settings"]["external_servers"]["differences"]
         important = [one["name"] for one in differences if one["is_important"]]
         assert important[0] == "shared_buffers"
         assert "work_mem" in important

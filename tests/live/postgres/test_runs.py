@@ -82,7 +82,7 @@ class TestPostgresRuns(ServerRuns):
         place.measured(*ALONE, "--workload", "order-entry", "--size", "5MB", "--trial-seconds", "0.3")
         read: dict[str, list[float]] = {}
         for trial in place.trials():
-            read.setdefault(trial["cipher"], []).append(trial["asked_read_bytes"] / trial["executed_operations"])
+            read.setdefault(trial["cipher"], []).append(trial["syscall_read_bytes"] / trial["total_operations"])
         plain, encrypted = (statistics.median(read[cipher]) for cipher in ("none", "aes-256"))
         assert plain > 0
         assert encrypted == pytest.approx(plain, rel=0.25)

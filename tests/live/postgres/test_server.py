@@ -427,7 +427,7 @@ def test_a_server_is_started_anew_after_a_crash_and_stormed(
         server: Server = request.getfixturevalue(name)
         check_restarts(engine, server, settings, "notes")
         assert rows(server) == "5000|12502500"
-        asked, every = server.usage().asked_written_bytes, usage(server.supervisor_pid).asked_written_bytes
+        asked, every = server.usage().syscall_written_bytes, usage(server.supervisor_pid).syscall_written_bytes
         assert (every > 1.4 * asked) == settings.is_encrypted, "what passes through a file system is counted once"
 
 

@@ -45,7 +45,8 @@ perf.find_perf = where_asked
 """
 """What a program begins with that is to run briefly: ahead of the drivers, which import what is replaced.
 
-A ledger of a few trials often leaves a rest, for which perf would be started: seconds of each such run, by chance.
+A cost breakdown of a few trials often leaves a rest, for which perf would be started: seconds of each such run, by
+chance.
 """
 
 PROGRAM = f"{BRIEFLY}\nfrom tdelta.cli.main import main\nmain()\n"

@@ -40,7 +40,7 @@ def test_a_run_answers_with_every_field_that_is_promised_and_can_be_shown_and_ex
     place, document = default_run.place, default_run.document
     assert document["exit_code"] == default_run.code == EXIT_CODES[document["decision"]]
     assert document["seed"] == 7
-    promised = {"run_id", "noise_floor", "loop_cost_ns", "dilution", "validity", "cautions", "verdicts"}
+    promised = {"run_id", "noise_floor", "loop_cost_ns", "client_overhead_share", "validity", "cautions", "verdicts"}
     assert promised <= document.keys()
     (primary,) = [verdict for verdict in document["verdicts"] if verdict["primary"]]
     assert primary["condition"] == {"cipher": "aes-256", "threads": 1}
@@ -51,7 +51,7 @@ def test_a_run_answers_with_every_field_that_is_promised_and_can_be_shown_and_ex
     assert low < primary["ratio_of_means"]["median"] < high
     assert primary["baseline_value"] > 0 < primary["condition_value"]
     assert document["loop_cost_ns"] > 0
-    assert 0 < document["dilution"] < 1
+    assert 0 < document["client_overhead_share"] < 1
     assert {name for name, (state, _) in checks(document).items() if state == "failed"} <= {AA_CHECK}
     assert document["counts"]["trials"] == 2 * 2 * 3
 
@@ -62,7 +62,7 @@ def test_a_run_answers_with_every_field_that_is_promised_and_can_be_shown_and_ex
     exported = place.tdelta("export", "last", "--format", "json").document["trials"]
     assert len(rows) == len(exported) == 12
     assert [one["measurement"]["elapsed_ns"] for one in exported] == [one["elapsed_ns"] for one in place.trials()]
-    assert {int(row["executed_operations"]) for row in rows} == {document["counts"]["operations_per_trial"]}
+    assert {int(row["total_operations"]) for row in rows} == {document["counts"]["operations_per_trial"]}
 
 
 def test_the_same_seed_does_the_same_work_again(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_every_condition_has_its_checkpoints_with_what_they_wrote(default_run: A
         assert one["written_bytes"]["median"] > 4096
     # The log is copied into the database; bytes of the checkpoint are some of the trial's.
     for trial in trials:
-        assert 0 < trial["checkpoint_asked_written_bytes"] < trial["asked_written_bytes"]
+        assert 0 < trial["checkpoint_syscall_written_bytes"] < trial["syscall_written_bytes"]
 
 
 def test_writes_leave_the_same_rows_on_every_twin(default_run: Answered) -> None:
@@ -155,7 +155,7 @@ def test_writes_leave_the_same_rows_on_every_twin(default_run: Answered) -> None
         "ok",
         "by checksum, at the end of 2 rounds",
     )
-    assert all(trial["asked_written_bytes"] > 0 for trial in default_run.place.trials())
+    assert all(trial["syscall_written_bytes"] > 0 for trial in default_run.place.trials())
 
 
 def test_a_folder_of_the_users_own_runs_in_an_open_loop_at_the_rate_that_was_asked(place: Place) -> None:

@@ -171,9 +171,9 @@ def test_an_action_that_stops_the_database_itself_is_no_standstill() -> None:
 
 
 def test_recorded_operations_have_their_share_of_the_cpu_time() -> None:
-    used = Usage(cpu_user_seconds=3.0, cpu_system_seconds=1.0, asked_read_bytes=8)
-    measured = of_recorded(Measurement(75, 99, {}, {}, executed_operations=100, usage=used))
-    assert measured.usage == Usage(cpu_user_seconds=2.25, cpu_system_seconds=0.75, asked_read_bytes=8)
+    used = Usage(cpu_user_seconds=3.0, cpu_system_seconds=1.0, syscall_read_bytes=8)
+    measured = of_recorded(Measurement(75, 99, {}, {}, total_operations=100, usage=used))
+    assert measured.usage == Usage(cpu_user_seconds=2.25, cpu_system_seconds=0.75, syscall_read_bytes=8)
 
 
 def test_an_action_that_fails_fails_the_trial() -> None:

@@ -53,8 +53,8 @@ def measurement(
         statements={},
         cpu_user_seconds=0.5e-4 * OPERATIONS * cost,
         cpu_system_seconds=0.3e-4 * OPERATIONS * cost,
-        asked_read_bytes=read,
-        asked_written_bytes=4096 * OPERATIONS,
+        syscall_read_bytes=read,
+        syscall_written_bytes=4096 * OPERATIONS,
         planted_cpu_ns=round(80_000 * OPERATIONS * cost * planted / (1.0 + planted)),
         planted_elapsed_ns=round(total * planted / (1.0 + planted)),
     )

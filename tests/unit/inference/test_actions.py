@@ -30,7 +30,7 @@ def measured(truth: float, cost_ns: float, rng: np.random.Generator, *, acts: bo
     if not acts:
         counters = {WHILE_NS: round(elapsed), WHILE_WORK: OPERATIONS}
     spans = {"t": SpanTotals(OPERATIONS, round(elapsed))}
-    return Measurement(OPERATIONS, round(elapsed), spans, {}, executed_operations=OPERATIONS, engine_counters=counters)
+    return Measurement(OPERATIONS, round(elapsed), spans, {}, total_operations=OPERATIONS, engine_counters=counters)
 
 
 def trials(seed: int, rounds: int = 3, blocks: int = 4, **changed: int) -> list[Trial]:

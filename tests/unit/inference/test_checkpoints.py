@@ -39,7 +39,7 @@ def trials(
             wrote = None if counted is None else round(counted * (written if of is AES else 1.0))
             checkpoint = Checkpoint(0 if block < spared else round(took), wrote, 0 if counted is not None else None)
             spans = {"t": SpanTotals(10, 10_000_000)}
-            measured = Measurement(10, 10_000_000, spans, {}, executed_operations=10, checkpoint=checkpoint)
+            measured = Measurement(10, 10_000_000, spans, {}, total_operations=10, checkpoint=checkpoint)
             at = (block // (blocks // ROUNDS), block, place)
             found.append(Trial(*at, of, f"{of.key}/{at[0]}", 0.0, measured))
     return found

@@ -20,7 +20,7 @@ def found(counters: Mapping[str, int], *, response_us: float = 5_000.0, scope: s
     """What is found of trials of 1000 operations with these counters, alike on all twins."""
     spans = {"mix": SpanTotals(OPERATIONS, round(OPERATIONS * response_us * 1e3))}
     measured: Measurement = changed(
-        measurement(), transactions=spans, engine_counters=dict(counters), asked_written_bytes=0, **changes
+        measurement(), transactions=spans, engine_counters=dict(counters), syscall_written_bytes=0, **changes
     )
     trials: list[Trial] = [trial(c, 0, block, measured) for block in range(3) for c in TWINS]
     return barely_encrypted(trials, replace(settings(), options={"scope": scope}))
@@ -67,8 +67,8 @@ def test_temporary_files_that_may_be_encrypted_are_counted_by_nobody() -> None:
 
 
 def test_an_embedded_engine_without_counters_is_known_by_its_bytes() -> None:
-    assert found({}, asked_read_bytes=0)
-    assert not found({}, asked_read_bytes=262_144 * OPERATIONS)
+    assert found({}, syscall_read_bytes=0)
+    assert not found({}, syscall_read_bytes=262_144 * OPERATIONS)
 
 
 def test_of_a_server_without_counters_nothing_is_said() -> None:

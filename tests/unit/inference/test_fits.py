@@ -95,7 +95,7 @@ def test_a_bb_twin_of_one_block_alone_is_no_fault() -> None:
 def test_a_bb_twin_that_cost_nothing_is_left_out_and_its_treatment_stays() -> None:
     conditions = (*TWINS, BB)
     trials = [
-        replace(t, measurement=changed(t.measurement, asked_written_bytes=0)) if t.condition == BB else t
+        replace(t, measurement=changed(t.measurement, syscall_written_bytes=0)) if t.condition == BB else t
         for t in run(noisy(0.1), conditions)
     ]
     metric = Metric.WRITTEN_BYTES_PER_OPERATION

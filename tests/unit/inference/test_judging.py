@@ -196,7 +196,7 @@ def test_a_primary_cost_of_nothing_is_undecided_with_its_reason() -> None:
 def test_a_twin_that_read_nothing_loses_its_own_ratio_only() -> None:
     third = condition("chacha20", Role.TREATMENT)
     trials = [
-        replace(t, measurement=changed(t.measurement, asked_read_bytes=0)) if t.condition == AES else t
+        replace(t, measurement=changed(t.measurement, syscall_read_bytes=0)) if t.condition == AES else t
         for t in run(noisy(0.1), (*TWINS, third), read=5_000_000)
     ]
     judgement = judge(trials, settings((*TWINS, third)))

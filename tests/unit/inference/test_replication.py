@@ -37,7 +37,7 @@ def trials(level: Level, blocks: int, slower: float = 1.0) -> list[Trial]:
             counted |= {APPLY_NS: took} if level == "none" else {LAG_NS: took, LAG_BYTES: 640, UNCONFIRMED: 1}
             spans = {"t": SpanTotals(OPERATIONS, 10_000_000)}
             measured = Measurement(
-                OPERATIONS, 10_000_000, spans, {}, executed_operations=OPERATIONS, engine_counters=counted
+                OPERATIONS, 10_000_000, spans, {}, total_operations=OPERATIONS, engine_counters=counted
             )
             at = (block // (blocks // ROUNDS), block, place)
             found.append(Trial(*at, of, f"{of.key}/{at[0]}", 0.0, measured))

@@ -27,7 +27,7 @@ def served(
         engine_counters=dict(counters),
         pressure=PRESSURE,
         device_read_bytes=4_000_000,
-        executed_operations=executed,
+        total_operations=executed,
     )
 
 

@@ -24,8 +24,8 @@ SETTINGS = RunSettings("r", 1, "spill", "mariadb", "spill", (PLAIN, AES), 0.02, 
 
 
 def measured(written: int = 0, operations: int = 4, **counters: int) -> Measurement:
-    usage = Usage(asked_written_bytes=written)
-    return Measurement(operations, 1, {}, {}, executed_operations=operations, usage=usage, engine_counters=counters)
+    usage = Usage(syscall_written_bytes=written)
+    return Measurement(operations, 1, {}, {}, total_operations=operations, usage=usage, engine_counters=counters)
 
 
 def trial(of: Condition, measurement: Measurement) -> Trial:

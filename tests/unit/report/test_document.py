@@ -29,7 +29,12 @@ _FREE_FORM |= {"backups[].condition", "backups[].markers"}
 _FREE_FORM |= {"replication[].condition", "storage[].condition"}
 _FREE_FORM |= {"traces.headings", "traces.statements[].condition", "traces.statements[].reads"}
 _FREE_FORM |= {"profiles[].condition.condition", "profiles[].baseline.condition"}
-_FREE_FORM |= {"ledger[].condition", "ledger[].baseline", "what_if[].condition", "what_if[].cells[].condition"}
+_FREE_FORM |= {
+    "cost_breakdown[].condition",
+    "cost_breakdown[].baseline",
+    "cache_prediction[].condition",
+    "cache_prediction[].cells[].condition",
+}
 _FREE_FORM |= {"settings.options", "machine", "versions", "servers[].condition", "published[].condition"}
 _FREE_FORM |= {"stalls[].condition", "noise_floor[].condition", "percentiles[].condition", "percentiles[].baseline"}
 _FREE_FORM |= {
@@ -67,7 +72,7 @@ def test_the_documentation_of_a_run_names_exactly_its_fields() -> None:
     few = Percentile99(1, 2, None, Reason.of("percentile-few-rounds", fewest=3))
     short = s.changed(s.with_tails(), tails=(replace(s.with_tails().of(TailMeasure)[0], p99=few),))
     made = produced(*(document(run, 0) for run in (short, *(sample() for sample in s.SAMPLES.values()))))
-    assert made == documented("tdelta.run/2")
+    assert made == documented("tdelta.run/3")
 
 
 def test_fields_are_documented_as_their_types_have_them_each_with_words() -> None:
@@ -99,12 +104,12 @@ def test_a_document_is_strict_json(name: str) -> None:
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
 
-    assert json.loads(to_json(document(s.SAMPLES[name](), 0)), parse_constant=refuse)["schema"] == "tdelta.run/2"
+    assert json.loads(to_json(document(s.SAMPLES[name](), 0)), parse_constant=refuse)["schema"] == "tdelta.run/3"
 
 
 def test_a_number_that_does_not_exist_is_null() -> None:
     values = json.loads(to_json(document(s.without_numbers(), 0)))
-    assert values["dilution"] is None
+    assert values["client_overhead_share"] is None
     assert values["verdicts"][1]["ratio_of_means"]["hdi95"] == [None, None]
 
 

@@ -79,6 +79,6 @@ def test_a_users_database_is_as_large_as_it_is() -> None:
 
 
 def test_the_users_own_servers_are_named_and_their_cache_is_not_for_nothing_was_asked_of_it() -> None:
-    text = subject(s.own_servers())
+    text = subject(s.external_servers())
     assert text.startswith("your servers (MariaDB 10.11.19), order-entry")
     assert "cache" not in text

@@ -62,7 +62,7 @@ def test_a_run_in_a_store_of_its_own_is_shown_from_there() -> None:
 def test_numbers_that_do_not_exist_are_dashes() -> None:
     text = render(s.without_numbers(), details=True)
     assert not re.search(r"\b(nan|inf)\b", text, re.IGNORECASE)
-    assert math.isinf(s.without_numbers().loop.dilution)
+    assert math.isinf(s.without_numbers().loop.client_overhead_share)
 
 
 def test_a_reason_to_stop_that_is_new_here_is_still_named() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver import signals
-from tdelta.inference import ledger
+from tdelta.inference import cost_breakdown
 
 from .conducting import Sitting
 
@@ -21,7 +21,7 @@ def sitting(tmp_path: Path) -> Sitting:
 def no_rest_is_much(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fakes have no process of their own that the machine's perf could sample; tests of profiles bring a fake perf."""
     if not request.module.__name__.endswith("test_profiling"):
-        monkeypatch.setattr(ledger, "MUCH", math.inf)
+        monkeypatch.setattr(cost_breakdown, "MUCH", math.inf)
 
 
 @pytest.fixture(autouse=True)

@@ -86,7 +86,7 @@ def test_an_open_loop_needs_no_search(sitting: Sitting) -> None:
 def test_the_loops_own_cost_is_in_the_result(sitting: Sitting) -> None:
     result = sitting.conduct()
     assert result.loop.loop_cost_ns == 100.0
-    assert result.loop.dilution == pytest.approx(50.0 / 100_000.0, rel=0.05)
+    assert result.loop.client_overhead_share == pytest.approx(50.0 / 100_000.0, rel=0.05)
 
 
 def test_a_loop_that_takes_a_twentieth_of_the_time_is_a_caution(

@@ -107,8 +107,8 @@ def test_equal_work_with_a_single_error_is_no_equal_work() -> None:
 
 
 def trials_that_wrote(of: Plan, *written: int) -> tuple[Trial, ...]:
-    usages = [Usage(asked_written_bytes=count) for count in written]
-    measured = [Measurement(2, 1, {}, {}, executed_operations=2, usage=usage) for usage in usages]
+    usages = [Usage(syscall_written_bytes=count) for count in written]
+    measured = [Measurement(2, 1, {}, {}, total_operations=2, usage=usage) for usage in usages]
     return tuple(Trial(0, n, 0, of.conditions[n % 2], "i", 0.0, one) for n, one in enumerate(measured))
 
 

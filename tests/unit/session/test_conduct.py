@@ -561,7 +561,7 @@ def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_unsound_
     monkeypatch.setattr("tdelta.session.prepare.calibrate", calibrated_once(trial, monkeypatch, cut_off))
     result = sitting.conduct()
     assert result.decision is Decision.UNSOUND
-    assert result.loop.dilution == 0.0
+    assert result.loop.client_overhead_share == 0.0
     assert not check(result, "same-work").ok
 
 

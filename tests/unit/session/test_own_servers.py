@@ -154,7 +154,7 @@ def test_tables_that_are_not_as_they_have_to_be_are_a_fault() -> None:
 def test_what_is_stored_of_the_servers_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     settings = planned(servers([Difference("x", None, "2", 99)])).settings
-    assert loads(RunSettings, dumps(settings)).own_servers == settings.own_servers
+    assert loads(RunSettings, dumps(settings)).external_servers == settings.external_servers
     request = RunRequest(engine="mysql", baseline="mysql://a@b/?password-file=secret", encrypted="mysql://a@c")
     again = RunRequest.from_json(request.to_json())
     assert parse_dsn(str(again.tested.baseline)).password_file == str(tmp_path / "secret")

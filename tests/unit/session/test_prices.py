@@ -1,4 +1,4 @@
-"""Which twins are measured for the ledger's prices, and when."""
+"""Which twins are measured for the cost breakdown's prices, and when."""
 
 from __future__ import annotations
 

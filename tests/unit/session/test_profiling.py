@@ -12,8 +12,8 @@ from tdelta_fake_perf import install, report
 
 from tdelta.driver import Checksums, Tables
 from tdelta.engines.sqlite.engine import TwinSettings
-from tdelta.inference import ledger
-from tdelta.records import CpuProfile, FunctionClass, Ledger, Phase, Role, RunResult
+from tdelta.inference import cost_breakdown
+from tdelta.records import CostBreakdown, CpuProfile, FunctionClass, Phase, Role, RunResult
 from tdelta.session.collectors import profile
 from tdelta.session.context import PROFILES, SEARCHES
 from tdelta_fake_twins import FakeTwin, equal_rows
@@ -55,7 +55,7 @@ def told(result: RunResult) -> list[str]:
 def test_a_run_whose_rest_is_little_has_no_profile_unless_it_is_asked_for(
     sitting: Sitting, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger, "MUCH", 2.0)
+    monkeypatch.setattr(cost_breakdown, "MUCH", 2.0)
     result = sitting.conduct()
     assert (result.of(CpuProfile), told(result), log.read_text()) == ((), [], "")
     assert not any(jobs(twin) for twin in sitting.twins.started)
@@ -68,7 +68,7 @@ def test_functions_of_a_rest_that_is_much_are_sampled_once_without_being_asked_f
     install(_bin(sitting.base), monkeypatch, {**REPORTS, "2": more})
     monkeypatch.setattr(profile, "_AROUND_TRIAL", 0.0)  # as if the run had taken long
     result = sitting.conduct()
-    (found,) = result.of(Ledger)
+    (found,) = result.of(CostBreakdown)
     assert [one.function for one in found.functions] == ["sqlite3VdbeExec"]  # the cipher's has a line
     assert found.where_unknown == ""
     assert (result.of(CpuProfile), told(result)) == ((), [])
@@ -82,16 +82,16 @@ def test_a_short_run_is_not_made_long_by_samples_that_nobody_asked_for(
 ) -> None:
     monkeypatch.setattr(profile, "_AROUND_TRIAL", 10.0)  # two twins: 20 s, and the run may take 80 s
     result = sitting.conduct()
-    assert "--profile" in result.of(Ledger)[0].where_unknown
+    assert "--profile" in result.of(CostBreakdown)[0].where_unknown
     assert not any(jobs(twin) for twin in sitting.twins.started)
 
 
-def test_without_perf_the_ledger_says_that_it_cannot_say_where_and_how_to_get_it(
+def test_without_perf_the_cost_breakdown_says_that_it_cannot_say_where_and_how_to_get_it(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     result = sitting.conduct()
-    assert result.of(Ledger)[0].where_unknown.startswith("there is no perf here; install perf")
+    assert result.of(CostBreakdown)[0].where_unknown.startswith("there is no perf here; install perf")
     assert told(result) == []
 
 

@@ -66,13 +66,13 @@ def test_what_is_said_of_every_such_run_and_of_no_other() -> None:
 
 
 def test_a_process_that_encrypts_below_the_database_counts_with_it() -> None:
-    own = Usage(cpu_user_seconds=1.0, cpu_system_seconds=0.5, asked_read_bytes=7, device_read_bytes=100)
-    before = Usage(cpu_user_seconds=3.0, cpu_system_seconds=1.0, asked_read_bytes=50, device_read_bytes=1000)
-    after = Usage(cpu_user_seconds=5.0, cpu_system_seconds=2.0, asked_read_bytes=90, device_read_bytes=1500)
-    measured = Measurement(90, 10, {}, {}, usage=own, executed_operations=100)
+    own = Usage(cpu_user_seconds=1.0, cpu_system_seconds=0.5, syscall_read_bytes=7, device_read_bytes=100)
+    before = Usage(cpu_user_seconds=3.0, cpu_system_seconds=1.0, syscall_read_bytes=50, device_read_bytes=1000)
+    after = Usage(cpu_user_seconds=5.0, cpu_system_seconds=2.0, syscall_read_bytes=90, device_read_bytes=1500)
+    measured = Measurement(90, 10, {}, {}, usage=own, total_operations=100)
     used = with_storage(measured, before, after).usage
     assert (used.cpu_user_seconds, used.cpu_system_seconds) == pytest.approx((1.0 + 0.9 * 2.0, 0.5 + 0.9 * 1.0))
-    assert (used.asked_read_bytes, used.device_read_bytes) == (7, 600)
+    assert (used.syscall_read_bytes, used.device_read_bytes) == (7, 600)
     assert with_storage(measured, before, before) == measured
 
 

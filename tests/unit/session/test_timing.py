@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tdelta.driver.evp_calls import HEAD, SLOT, read
-from tdelta.records import Ledger, LedgerKind, RunResult
+from tdelta.records import ComponentKind, CostBreakdown, RunResult
 from tdelta.session import RunRequest, pace
 from tdelta.session.collectors import timed_calls
 from tdelta.session.context import PROFILES, TIMED
@@ -40,7 +40,7 @@ def own(sitting: Sitting) -> list[FakeTwin]:
 
 
 def cipher(result: RunResult) -> Any:
-    return result.of(Ledger)[0].line(LedgerKind.CIPHER)
+    return result.of(CostBreakdown)[0].component(ComponentKind.CIPHER)
 
 
 def test_an_encrypted_condition_is_timed_once_and_its_calls_are_the_ciphers_line(sitting: Sitting) -> None:
@@ -69,15 +69,15 @@ def test_trials_that_are_timed_are_in_neither_the_store_nor_the_other_twins_oper
     assert first_ops(timed) == first_ops(plain)
 
 
-def test_where_calls_cannot_be_timed_the_ledger_says_why(sitting: Sitting) -> None:
+def test_where_calls_cannot_be_timed_the_cost_breakdown_says_why(sitting: Sitting) -> None:
     result = sitting.conduct()
-    assert "timed calls: a fake makes no calls" in result.of(Ledger)[0].in_rest
+    assert "timed calls: a fake makes no calls" in result.of(CostBreakdown)[0].unattributed
     assert own(sitting) == []
 
 
 def test_where_none_was_seen_that_is_said(sitting: Sitting) -> None:
     result = sitting.scripted(calls=lambda _twin, _job, _path: None).conduct()
-    assert any("no call of a cipher in OpenSSL" in words for words in result.of(Ledger)[0].in_rest)
+    assert any("no call of a cipher in OpenSSL" in words for words in result.of(CostBreakdown)[0].unattributed)
 
 
 def test_without_time_nothing_is_timed_and_the_remedy_is_said(
@@ -88,7 +88,7 @@ def test_without_time_nothing_is_timed_and_the_remedy_is_said(
     timed = sitting.scripted(calls=calls)
     result = timed.conduct()
     assert own(timed) == []
-    assert any("--max-time" in words for words in result.of(Ledger)[0].in_rest)
+    assert any("--max-time" in words for words in result.of(CostBreakdown)[0].unattributed)
 
 
 def test_a_run_with_time_for_one_round_leaves_out_blocks_for_the_timed_calls_and_ends_in_time(sitting: Sitting) -> None:

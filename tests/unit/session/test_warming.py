@@ -33,7 +33,7 @@ def test_a_cache_has_settled_when_three_trials_miss_alike_or_two_do_not_at_all(
 
 
 def test_misses_are_of_all_operations_that_ran_those_not_recorded_included() -> None:
-    measured = Measurement(90, 1, {}, {}, executed_operations=100, engine_counters={"buffer_reads": 250})
+    measured = Measurement(90, 1, {}, {}, total_operations=100, engine_counters={"buffer_reads": 250})
     assert misses_per_operation(measured) == 2.5
 
 

@@ -18,6 +18,7 @@ from tdelta.records import (
     Estimate,
     Exceedance,
     Exceeding,
+    Measurement,
     Moved,
     Percentile99,
     Role,
@@ -33,6 +34,7 @@ from tdelta.records import (
     Typical,
     Verdict,
 )
+from tdelta.records.parts import earlier_names
 from tdelta.store.codec import decode, dumps, encode, loads
 
 from .examples import conditions, result_of, results, settings, settings_of, trial_of, trials
@@ -65,6 +67,24 @@ def test_a_result_comes_back_equal(result):
 @given(trials)
 def test_a_trial_comes_back_equal_with_its_histograms(trial):
     assert loads(Trial, dumps(trial)) == trial
+
+
+@unhurried
+@given(trials)
+def test_a_trial_is_read_under_the_names_that_earlier_versions_gave_its_fields(trial):
+    names = {name: was for was, name in earlier_names(Measurement).items()}
+    data = encode(trial)
+    data["measurement"] = {names.get(name, name): value for name, value in data["measurement"].items()}
+    assert {"asked_read_bytes", "checkpoint_asked_written_bytes", "executed_operations"} <= data["measurement"].keys()
+    assert decode(Trial, data) == trial
+
+
+def test_a_field_under_both_its_names_is_refused():
+    data = encode(trial_of())
+    data["measurement"]["late_starts"] = 1
+    with pytest.raises(StoreError) as refused:
+        decode(Trial, data)
+    assert refused.value.refusals[0].code == "unknown-fields"
 
 
 @unhurried

@@ -12,7 +12,7 @@ import pytest
 import tdelta_samples as s
 
 from tdelta.messages import Detail
-from tdelta.records import CheckState, CpuProfile, FunctionClass, Ledger, LedgerKind, RunResult, Validity
+from tdelta.records import CheckState, ComponentKind, CostBreakdown, CpuProfile, FunctionClass, RunResult, Validity
 from tdelta.report.document import document, to_json
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData
@@ -68,8 +68,8 @@ def test_a_result_of_before_findings_has_a_text_and_a_page(name: str) -> None:
 
 
 def older_ledger() -> dict[str, Any]:
-    """The sample with a ledger, as version 0.21 stored it."""
-    data = older("with_ledger")
+    """The sample with a cost breakdown, as version 0.21 stored it."""
+    data = older("with_cost_breakdown")
     first = data["ledger"][0]
     for ledger in data["ledger"]:
         del ledger["functions"], ledger["where_unknown"]
@@ -92,17 +92,17 @@ def older_ledger() -> dict[str, Any]:
 
 
 def test_lines_that_are_gone_are_in_the_rest_of_an_older_ledger() -> None:
-    found = decode(RunResult, modern(older_ledger())).of(Ledger)[0]
-    kinds = [line.kind for line in found.lines]
-    assert kinds == [LedgerKind.CIPHER, LedgerKind.INTEGRITY, LedgerKind.IO, LedgerKind.REST]
-    rest = found.lines[-1]
-    kept = sum(line.amount.us for line in found.lines[:-1])
+    found = decode(RunResult, modern(older_ledger())).of(CostBreakdown)[0]
+    kinds = [line.kind for line in found.components]
+    assert kinds == [ComponentKind.CIPHER, ComponentKind.INTEGRITY, ComponentKind.IO, ComponentKind.RESIDUAL]
+    rest = found.components[-1]
+    kept = sum(line.amount.us for line in found.components[:-1])
     assert rest.amount.us == pytest.approx(found.cpu.us - kept)
     assert rest.amount.hdi95[0] < found.cpu.hdi95[0] - kept
     assert rest.amount.hdi95[1] > found.cpu.hdi95[1] - kept
     assert rest.share == pytest.approx(rest.amount.us / found.cpu.us)
     assert rest.share_hdi95 is None
-    assert found.in_rest == ("log: in it",)
+    assert found.unattributed == ("log: in it",)
 
 
 def test_an_older_profile_has_its_samples_in_classes_that_there_are() -> None:
@@ -124,7 +124,7 @@ def test_an_older_profile_has_its_samples_in_classes_that_there_are() -> None:
 
 
 def test_results_of_this_version_are_as_they_were() -> None:
-    for sample in (s.with_ledger(), s.profiled()):
+    for sample in (s.with_cost_breakdown(), s.profiled()):
         data = json.loads(json.dumps(encode(sample)))
         assert decode(RunResult, modern(data)) == replace(sample)
 
@@ -144,7 +144,7 @@ def test_a_result_stored_before_the_ratio_of_means_opens_and_says_that_its_figur
     for floor in data["noise_floor"]:
         del floor["condition"]
     values = document(decode(RunResult, modern(data)), 0)
-    assert (values["schema"], values["estimand"]) == ("tdelta.run/2", "typical")
+    assert (values["schema"], values["estimand"]) == ("tdelta.run/3", "typical")
     assert (values["stalls"], values["order_effect"]) == ([], None)
     head: Any = values["verdicts"][0]  # type: ignore[index]
     assert (head["ratio_of_means"], head["typical"]["median"]) == (None, 1.031)

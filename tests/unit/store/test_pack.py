@@ -153,7 +153,7 @@ def test_damage_is_noticed(pack: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (lambda head: head.update(schema="tdelta.pack/2"), "pack-too-new"),
+        (lambda head: head.update(schema="tdelta.pack/3"), "pack-too-new"),
         (lambda head: head.update(run_id="../../../tmp/x"), "pack-line"),
         (lambda head: head["settings"].update(run_id="20260802-zzzz"), "pack-line"),
         (lambda head: head.update(machine=[1]), "pack-line"),

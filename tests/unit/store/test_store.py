@@ -19,6 +19,7 @@ from tdelta.errors import StorageFault, StoreError, StoreTooNew, UnknownName, Us
 from tdelta.records import Decision, Measurement
 from tdelta.records.parts import flat_hints
 from tdelta.store import RunStatus, Store, default_path
+from tdelta.store.rows import EARLIER_COLUMNS
 from tdelta.store.store import APPLICATION_ID, SCHEMA_VERSION
 from tdelta_flat import changed
 
@@ -314,8 +315,22 @@ def test_trials_of_the_fourth_version_have_no_delay_that_anybody_knows(store, pa
         assert upgraded.trials(RUN) == (trial_of(), trial_of(block=1, run_delay_ns=0, others_delay_ns=0))
 
 
+def test_columns_of_the_seventh_version_get_their_names_of_today_and_keep_what_is_in_them(store, path):
+    kept = trial_of(syscall_read_bytes=11, checkpoint_syscall_written_bytes=12, total_operations=13)
+    store.add_trial(RUN, kept)
+    store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for was, name in EARLIER_COLUMNS.items():
+            db.execute(f"ALTER TABLE trials RENAME COLUMN {name} TO {was}")
+        db.execute("PRAGMA user_version = 7")
+    with Store.open(path) as upgraded:
+        assert upgraded.trials(RUN) == (kept,)
+    with Store.open(path) as again:
+        assert again.trials(RUN) == (kept,)
+
+
 def test_a_trial_that_was_sealed_before_bytes_of_checkpoints_were_counted_is_whole(store, path):
-    names = ("checkpoint_asked_written_bytes", "checkpoint_device_written_bytes")
+    names = ("checkpoint_syscall_written_bytes", "checkpoint_device_written_bytes")
     store.add_trial(RUN, trial_of())
     store.close()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:

@@ -148,7 +148,7 @@ class CommandLoad:
         result = self._command.reader.read(finished)
         return Measurement(
             operations=result.operations,
-            executed_operations=result.operations,
+            total_operations=result.operations,
             elapsed_ns=result.elapsed_ns,
             transactions=result.transactions,
             statements={},
@@ -197,7 +197,7 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
         pressure=used["pressure"],
         delays=RunDelays(used["run_delay_ns"]),
         standstill=in_words(used["standstill"], "a worker process"),
-        usage=Usage(**used["usage"]),
+        usage=Usage.of(used["usage"]),
     )
 
 

@@ -187,8 +187,8 @@ class Server:
             return used
         return dataclasses.replace(
             used,
-            asked_read_bytes=used.asked_read_bytes - passed.get("rchar", 0),
-            asked_written_bytes=used.asked_written_bytes - passed.get("wchar", 0),
+            syscall_read_bytes=used.syscall_read_bytes - passed.get("rchar", 0),
+            syscall_written_bytes=used.syscall_written_bytes - passed.get("wchar", 0),
             device_read_bytes=passed.get("read_bytes", 0),
             device_written_bytes=passed.get("write_bytes", 0),
         )

@@ -170,7 +170,7 @@ def _at_once() -> int:
 
 
 def _price_seconds(layout: RunLayout, instances: Sequence[Condition]) -> float:
-    """What the ledger's prices take ahead of a round: pages on encrypted servers, the log where rows are written."""
+    """The time to measure unit costs before a round: pages on encrypted servers, the log where rows are written."""
     pages = sum(first.level("cipher") != "none" for first in instances)
     logs = sum(layout.writes or bool(layout.step(first)) for first in instances)
     return pages * _PAGE_PRICE_SECONDS + logs * _LOG_PRICE_SECONDS

@@ -161,4 +161,4 @@ class _SqliteMaker:
         }
 
     def _answer(self, worker: Worker) -> Usage:
-        return Usage(**self._site.halt.wait_for(worker, f"a backup by {self._tool}")["usage"])
+        return Usage.of(self._site.halt.wait_for(worker, f"a backup by {self._tool}")["usage"])

@@ -81,7 +81,7 @@ def blocks(result: RunResult) -> Iterator[Block]:
     if not study.figures:
         return
     published = [
-        (figure.what, figure.said, MISSING if figure.ratio is None else percent(figure.ratio), figure.source)
+        (figure.what, figure.quote, MISSING if figure.ratio is None else percent(figure.ratio), figure.source)
         for figure in study.figures
     ]
     columns = [Column("of what"), Column("finding"), Column("overhead", is_number=True), Column("source")]

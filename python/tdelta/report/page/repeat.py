@@ -79,7 +79,7 @@ def _loop_words(result: RunResult) -> str:
     rate = result.settings.options.get("rate")
     if rate is None:
         return "closed: as fast as the clients can"
-    late = counted(result.loop.late_starts, "late start")
+    late = counted(result.loop.queued_operations, "late start")
     return f"open: {rate} operations due a second; {late}, backlog at most {result.loop.backlog_max:,}"
 
 

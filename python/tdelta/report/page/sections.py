@@ -249,7 +249,7 @@ def _cautions(result: RunResult) -> Iterator[Block]:
     else:
         yield Paragraph("No caution was raised.", "note")
     yield Paragraph(
-        f"tdelta's own loop takes {small_share(result.loop.dilution)} of the measured time; overheads read that much"
-        " too small.",
+        f"tdelta's own loop takes {small_share(result.loop.client_overhead_share)} of the measured time; overheads are"
+        " underestimated by that share.",
         "note",
     )

@@ -186,7 +186,7 @@ class Checks:
 
     def _unless_assumed(self, check: Validity) -> Validity:
         """Of a server whose encryption only its owner vouches for, nothing was seen."""
-        servers = self._plan.settings.own_servers
+        servers = self._plan.settings.external_servers
         if servers is None or not servers.assumed or check.failed:
             return check
         return dataclasses.replace(check, state=CheckState.NOT_SHOWN)
@@ -283,7 +283,7 @@ class Checks:
     def _settings_check(self) -> Validity:
         """Servers of the user's may differ in more than encryption, which the cautions name; then this is not shown."""
         check = _settled(SETTINGS, self._notes.settings, tuple(self._settings_seen()))
-        servers = self._plan.settings.own_servers
+        servers = self._plan.settings.external_servers
         if servers is None or not servers.differences or check.failed:
             return check
         return dataclasses.replace(check, state=CheckState.NOT_SHOWN)

@@ -40,7 +40,7 @@ class IdleServers:
                 with context.interruption.watching(twin):
                     used = twin.idle(self._seconds, IDLE_HEAD_SECONDS)
                 cpu_seconds = used.cpu_user_seconds + used.cpu_system_seconds
-                found[condition.key] = IdleUse(self._seconds, cpu_seconds, used.asked_written_bytes)
+                found[condition.key] = IdleUse(self._seconds, cpu_seconds, used.syscall_written_bytes)
         if not context.interruption.requested:
             for key, use in found.items():
                 context.state.idle.setdefault(key, []).append(use)

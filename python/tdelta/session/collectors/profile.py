@@ -19,7 +19,7 @@ from tdelta.design import stream
 from tdelta.driver import Twin
 from tdelta.engines.registry import profiles
 from tdelta.errors import EnvironmentFault
-from tdelta.inference.ledger import Explained, ledgers, may_have_much_rest
+from tdelta.inference.cost_breakdown import Explained, cost_breakdowns, may_have_large_residual
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.profiles import Profiled, cpu_profiles
 from tdelta.messages import Caution, Refusal
@@ -71,9 +71,9 @@ class CpuProfiles:
         self._spent_seconds = 0.0
 
     def is_due(self) -> bool:
-        """Whether a round is to have some: they were asked for, or one ledger's rest is much, and are not given up.
+        """Whether a round has some: they were requested or a residual is large, and they were not given up.
 
-        For a ledger they are sampled in one round, and not on a user's own servers, where that is to be asked for.
+        For a cost breakdown they are sampled in one round; on the user's servers only on request.
         """
         request = self._plan.request
         may_explain = not (
@@ -92,17 +92,17 @@ class CpuProfiles:
         """Whether lines leave much of some condition's extra CPU unexplained, as far as is known."""
         state = self._context.state
         known = Explained(prices_from_json(state.unit_costs, self._plan.conditions), state.timed_calls, {})
-        return any(map(may_have_much_rest, ledgers(self._context.trials, self._plan.settings, known)))
+        return any(map(may_have_large_residual, cost_breakdowns(self._context.trials, self._plan.settings, known)))
 
     def explained(self) -> Explained:
-        """What the ledger's lines are made of."""
+        """What the components are computed from."""
         state = self._context.state
         prices = prices_from_json(state.unit_costs, self._plan.conditions)
         functions = {profile.condition.condition.key: profile for profile in self.records()}
         return Explained(prices, state.timed_calls, functions, self._why_none())
 
     def _why_none(self) -> str:
-        """Why functions were not sampled for the ledger, and how they can be; empty where they were."""
+        """Why functions were not sampled for the cost breakdown, and how they can be; empty where they were."""
         if self._found:
             return ""
         if self._plan.request.tested.baseline is not None:

@@ -2,7 +2,7 @@
 
 A preload in the process that encrypts times every call into OpenSSL (``crates/evp-count``), which would be in what is
 measured; so each encrypted condition gets one more instance, warmed up as the round's are, and nothing of its trials
-counts but its calls. What keeps calls from being timed is said in the ledger and ends nothing.
+counts but its calls. What keeps calls from being timed is reported in the cost breakdown and ends nothing.
 """
 
 from __future__ import annotations

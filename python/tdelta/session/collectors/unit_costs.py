@@ -1,4 +1,4 @@
-"""What pages, and a server's log, cost the code under test itself: the prices of a run's ledger.
+"""What pages, and a server's log, cost the code under test itself: the unit costs of a run's cost breakdown.
 
 Measured on fresh twins ahead of the first rounds, so that how far prices differ from moment to moment is in them.
 """

@@ -114,9 +114,9 @@ def worked(bench: Bench) -> Found:
         bench.running.append(twin)
         bench.client = twin.client()
         measured = twin.trial(bench.trial)
-        if measured.executed_operations != bench.trial.operations or any(measured.errors.values()):
+        if measured.total_operations != bench.trial.operations or any(measured.errors.values()):
             wrong = ", ".join(f"{count} {kind}" for kind, count in measured.errors.items()) or "none"
-            given = {"operations": bench.trial.operations, "found": measured.executed_operations}
+            given = {"operations": bench.trial.operations, "found": measured.total_operations}
             raise AbilityFails(Refusal.of("contract-work-cut", **given, errors=wrong), settings.place)
         if silent := [name for name, span in measured.statements.items() if span.total_ns <= 0]:
             raise AbilityFails(Refusal.of("contract-no-times", statements=", ".join(silent)), settings.place)

@@ -94,13 +94,13 @@ def _trial(of: Condition, round_: int, block: int, position: int, log_cost: floa
     recorded_ns = round(0.9e9 * seconds)
     measured = measurement_of(
         operations=operations,
-        executed_operations=operations * 10 // 9,
+        total_operations=operations * 10 // 9,
         elapsed_ns=recorded_ns,
         transactions={"work": SpanTotals(10**6, round(1e6 * cost_ns))},
         statements={},
         cpu_user_seconds=1e-9 * operations * cost_ns,
-        asked_read_bytes=4096,
-        asked_written_bytes=4096,
+        syscall_read_bytes=4096,
+        syscall_written_bytes=4096,
     )
     return Trial(round_, block, position, of, f"{round_}/{of.key}", now, measured)
 

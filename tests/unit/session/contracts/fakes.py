@@ -122,7 +122,7 @@ class Twin:
         is_cut = "work" in self.server.broken
         return Measurement(
             operations=job.operations,
-            executed_operations=job.operations - is_cut,
+            total_operations=job.operations - is_cut,
             elapsed_ns=1,
             transactions={},
             statements={"buy": SpanTotals(1, 0 if "times" in self.server.broken else 5)},

@@ -85,8 +85,8 @@ def _ratio(part: float, whole: float) -> float:
 RESOURCES = (
     Resource("CPU, user", "µs", _per_recorded(lambda m: m.usage.cpu_user_seconds * 1e6)),
     Resource("CPU, system", "µs", _per_recorded(lambda m: m.usage.cpu_system_seconds * 1e6)),
-    Resource("bytes asked to read", "bytes", _per_executed(lambda m: m.usage.asked_read_bytes)),
-    Resource("bytes asked to write", "bytes", _per_executed(lambda m: m.usage.asked_written_bytes)),
+    Resource("bytes asked to read", "bytes", _per_executed(lambda m: m.usage.syscall_read_bytes)),
+    Resource("bytes asked to write", "bytes", _per_executed(lambda m: m.usage.syscall_written_bytes)),
     Resource("bytes from the device", "bytes", _per_executed(lambda m: m.usage.device_read_bytes)),
     Resource("bytes to the device", "bytes", _per_executed(lambda m: m.usage.device_written_bytes)),
     Resource("page cache hits", "share", _hit_share),

@@ -1,4 +1,4 @@
-"""Does a cost of a known kind land in its own line of the ledger?
+"""Does a cost of a known kind land in its own line of the cost breakdown?
 
 Each pair of conditions of one run differs in one kind of work only, so what they differ by in CPU an operation is the
 truth for that kind. Printed for each: the measured difference with its 95 % interval, the line with its own, whether
@@ -11,7 +11,7 @@ the line's interval holds the difference's median, and whether the two intervals
   files of the same rows, one with reserved bytes, are scanned in turns, and prices are measured in between.
 - MariaDB with the redo log encrypted against tables alone (``--kind log``): what its timed calls take more.
 
-    python benches/ledger_planted.py [--seconds 60] [--kind mac|io|log]
+    python benches/components_planted.py [--seconds 60] [--kind mac|io|log]
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def measured(*options: str, seconds: int) -> dict[str, Any]:
     return found
 
 
-def line_of(ledger: dict[str, Any], kind: str) -> dict[str, Any] | None:
+def line_of(breakdown: dict[str, Any], kind: str) -> dict[str, Any] | None:
     """One line's amount; None where it is absent."""
-    return next((line["amount"] for line in ledger["lines"] if line["kind"] == kind), None)
+    return next((line["amount"] for line in breakdown["components"] if line["kind"] == kind), None)
 
 
 def told(what: str, with_it: dict[str, Any], without: dict[str, Any], kind: str) -> None:
@@ -85,8 +85,8 @@ def calls_more(with_it: dict[str, Any], without: dict[str, Any]) -> dict[str, An
 
 
 def by_level(document: dict[str, Any], factor: str) -> dict[str, dict[str, Any]]:
-    """Ledgers by a level of their condition."""
-    return {str(ledger["condition"][factor]): ledger for ledger in document["ledger"]}
+    """Cost breakdowns by a level of their condition."""
+    return {str(breakdown["condition"][factor]): breakdown for breakdown in document["cost_breakdown"]}
 
 
 def main() -> None:
@@ -104,7 +104,7 @@ def main() -> None:
         scopes = ("--engine", "mariadb", "--workload", "dml-trace", "--vary", "scope=data,+log", "--no-aa-twin")
         found = by_level(measured(*scopes, *asked.extra, seconds=asked.seconds), "scope")
         for scope in ("+log", "data"):
-            found[scope]["lines"].append(calls_more(found["+log"], found["data"]))
+            found[scope]["components"].append(calls_more(found["+log"], found["data"]))
         told("redo log encrypted", found["+log"], found["data"], "calls for the log")
         return
     ciphers = "cipher=aes-256,aes-256-no-hmac,aes-256-hmac-sha1"
@@ -119,14 +119,16 @@ def added_reads(seconds: int, moments: int, more_options: list[str]) -> None:
     """Print what plain files take for more pages, beside what the line makes of as many."""
     scan = ("--workload", "scan", "--size", "20MB", "--page-size", str(PAGE_BYTES), "--vary", "cipher=sqlcipher")
     document = measured("--reserve", "natural", *scan, *more_options, seconds=seconds)
-    (line,) = (line for line in document["ledger"][0]["lines"] if line["kind"] == "io")
+    (line,) = (line for line in document["cost_breakdown"][0]["components"] if line["kind"] == "io")
     more = next(item["count"] for item in line["items"] if item["what"] == "pages read beyond plain")
     print(f"the run: {more:,.0f} pages read beyond plain, line io {line['amount']}", flush=True)
     (truth_us, error_us), price = page_more_us(moments)
     line_us, half_us = more * price.us, 1.96 * more * price.sd
     total = {"cpu": {"us": more * truth_us, "hdi95": [more * (truth_us + sign * error_us) for sign in (-1.0, 1.0)]}}
     amount = {"us": line_us, "hdi95": [line_us - half_us, line_us + half_us]}
-    told(f"{more:,.0f} added reads of a page", {**total, "lines": [{"kind": "io", "amount": amount}]}, NOTHING, "io")
+    told(
+        f"{more:,.0f} added reads of a page", {**total, "components": [{"kind": "io", "amount": amount}]}, NOTHING, "io"
+    )
 
 
 def page_more_us(times: int) -> tuple[tuple[float, float], Price]:

@@ -1,4 +1,4 @@
-"""A MAC that is planted, and reads that are, land in their own lines of the ledger, on real files."""
+"""A MAC that is planted, and reads that are, land in their own lines of the cost breakdown, on real files."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ SCAN = (
 )
 
 
-def ledgers(place: Place, *options: str) -> dict[str, dict[str, Any]]:
-    """The ledgers of a run by cipher."""
+def cost_breakdowns(place: Place, *options: str) -> dict[str, dict[str, Any]]:
+    """The cost breakdowns of a run by cipher."""
     document = place.tdelta("run", "--json", *SCAN, *options).document
-    return {ledger["condition"]["cipher"]: ledger for ledger in document["ledger"]}
+    return {breakdown["condition"]["cipher"]: breakdown for breakdown in document["cost_breakdown"]}
 
 
-def lines(ledger: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """A ledger's lines by kind."""
-    return {line["kind"]: line for line in ledger["lines"]}
+def lines(breakdown: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """A cost breakdown's lines by kind."""
+    return {line["kind"]: line for line in breakdown["components"]}
 
 
 def test_most_of_what_sqlcipher_takes_to_read_is_its_hmac_and_without_it_there_is_no_such_line(place: Place) -> None:
-    found = ledgers(place, "--library", "sqlcipher", "--vary", "cipher=aes-256,aes-256-no-hmac")
+    found = cost_breakdowns(place, "--library", "sqlcipher", "--vary", "cipher=aes-256,aes-256-no-hmac")
     whole, bare = lines(found["aes-256"]), lines(found["aes-256-no-hmac"])
-    assert list(whole) == ["cipher", "integrity", "io", "rest"]
-    assert list(bare) == ["cipher", "io", "rest"]
+    assert list(whole) == ["cipher", "integrity", "io", "residual"]
+    assert list(bare) == ["cipher", "io", "residual"]
     assert whole["integrity"]["amount"]["us"] > 2 * whole["cipher"]["amount"]["us"]
     assert whole["integrity"]["amount"]["hdi95"][1] > 0.5 * found["aes-256"]["cpu"]["us"]
     assert whole["integrity"]["source"] == "HMAC-SHA512"
@@ -37,7 +37,7 @@ def test_most_of_what_sqlcipher_takes_to_read_is_its_hmac_and_without_it_there_i
 
 def test_pages_that_only_the_encrypted_twin_reads_are_extra_io(place: Place) -> None:
     options = ("--reserve", "natural", "--page-size", "1024", "--vary", "cipher=sqlcipher")
-    (io,) = (line for line in ledgers(place, *options)["sqlcipher"]["lines"] if line["kind"] == "io")
+    (io,) = (line for line in cost_breakdowns(place, *options)["sqlcipher"]["components"] if line["kind"] == "io")
     read = next(item for item in io["items"] if item["what"] == "pages read beyond plain")
     assert read["count"] > 50
     assert io["amount"]["us"] > 0.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from tdelta.records import Band, WhatIf
+from tdelta.records import Band, CachePrediction
 from tdelta.report.labels import compared_label
 from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.plot import (
@@ -34,9 +34,9 @@ _FOOT = 48.0
 _LOG_FROM = 2.0
 
 
-def what_if_figure(one: WhatIf, number: int) -> Figure:
+def cache_prediction_figure(one: CachePrediction, number: int) -> Figure:
     """The figure of one kind of twin, in response time, with its numbers; ``number`` makes its name unique."""
-    name = f"what-if-{number}"
+    name = f"cache-prediction-{number}"
     title = f"Overhead of {compared_label(one.condition)} in response time, against cache share"
     words = (f"{share(cell.cache)} of the data {percent(cell.response.median)}" for cell in one.cells)
     description = f"Measured: {', '.join(words)}."
@@ -48,7 +48,7 @@ def what_if_figure(one: WhatIf, number: int) -> Figure:
     return Figure(name, title, drawn, caption, _table(one))
 
 
-def _layout(one: WhatIf, name: str, title: str, description: str) -> Markup:
+def _layout(one: CachePrediction, name: str, title: str, description: str) -> Markup:
     frame = Frame(_LEFT, _TOP, WIDTH - _RIGHT, _TOP + _HEIGHT)
     shares = [cell.cache for cell in one.cells]
     across = scale_over(shares, frame.left, frame.right, is_log=True, margin=0.06)
@@ -70,14 +70,14 @@ def _measured(ratio: Band, x: float, up: Scale) -> Markup:
     return group(line(x, next(ends), x, next(ends), "hdi95"), circle(x, up(ratio.median), 4.2, "dot"))
 
 
-def _up(one: WhatIf, frame: Frame) -> Scale:
+def _up(one: CachePrediction, frame: Frame) -> Scale:
     bands: Sequence[Band] = [*(p.response for p in one.points), *(cell.response for cell in one.cells)]
     values = [1.0, *(end for of in bands for end in of.band95)]
     is_log = min(values) > 0 and max(values) >= _LOG_FROM
     return scale_over(values, frame.bottom, frame.top, is_log=is_log)
 
 
-def _table(one: WhatIf) -> Table:
+def _table(one: CachePrediction) -> Table:
     rows = []
     for cell in one.cells:
         row = [share(cell.cache)]

@@ -4,8 +4,9 @@ Runs tdelta over cache shares and ciphers on SQLite's libraries (and MariaDB wit
 whose measured posterior median lies within the 95 % band predicted from the other cells: for CPU an operation and for
 response time, each cell once each. Prints every cell and the share with its exact interval.
 
-    python benches/whatif.py [--seconds 120] [--size 10MB] [--workload read-only]
-    python benches/whatif.py --mariadb --seconds 420 --size 100MB    # a server's smallest pool would hold all of less
+    python benches/cache_prediction.py [--seconds 120] [--size 10MB] [--workload read-only] python
+    benches/cache_prediction.py --mariadb --seconds 420 --size 100MB    # a server's smallest pool would hold all of
+    less
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def measured(options: tuple[str, ...], asked: argparse.Namespace) -> list[dict[s
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.stdout:
         sys.exit(done.stderr)
-    found: list[dict[str, object]] = json.loads(done.stdout)["what_if"]
+    found: list[dict[str, object]] = json.loads(done.stdout)["cache_prediction"]
     return found
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tdelta.inference.cache_prediction import cache_predictions
 from tdelta.inference.prices import PagePrices, Price
-from tdelta.inference.whatif import what_ifs
-from tdelta.records import Condition, Role, Trial, WhatIf
+from tdelta.records import CachePrediction, Condition, Role, Trial
 from tdelta_flat import changed
 
 from .builders import measurement, settings, trial
@@ -46,8 +46,8 @@ def trials(of: list[Condition], random: np.random.Generator, odd: float | None =
             transactions={"all": replace(base.transactions["type0"], total_ns=total)},
             cpu_user_seconds=total / 1e9,
             cpu_system_seconds=0.0,
-            asked_read_bytes=round(pages(share) * PAGE * base.operations),
-            asked_written_bytes=0,
+            syscall_read_bytes=round(pages(share) * PAGE * base.operations),
+            syscall_written_bytes=0,
         )
         return trial(condition, round_, block, found)
 
@@ -56,10 +56,10 @@ def trials(of: list[Condition], random: np.random.Generator, odd: float | None =
 
 def found(
     seed: int, odd: float | None = None, shares: tuple[float, ...] = SHARES, counted: str = "bytes"
-) -> tuple[WhatIf, ...]:
+) -> tuple[CachePrediction, ...]:
     of, price = conditions(shares), Price(1.8, (1.75, 1.85))
     prices = {c.key: PagePrices(PAGE, counted, "a cipher", "", price, price) for c in of if c.role is Role.TREATMENT}
-    return what_ifs(trials(of, np.random.default_rng(seed), odd), settings(of), prices)
+    return cache_predictions(trials(of, np.random.default_rng(seed), odd), settings(of), prices)
 
 
 def test_nine_cells_in_ten_are_within_the_band_of_the_others() -> None:

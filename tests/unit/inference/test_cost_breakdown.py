@@ -1,4 +1,5 @@
-"""The ledger against simulated truth: every line's interval holds what was put in, and all that is unknown is rest."""
+"""The cost breakdown against simulated truth: every line's interval holds what was put in, and all that is unknown is
+rest."""
 
 from __future__ import annotations
 
@@ -9,13 +10,22 @@ import numpy as np
 import pytest
 
 from tdelta.engines.registry import profiles
+from tdelta.inference.cost_breakdown import FUNCTIONS_NAMED, Explained, cost_breakdowns
 from tdelta.inference.draws import shortest
-from tdelta.inference.ledger import FUNCTIONS_NAMED, Explained, ledgers
 from tdelta.inference.prices import PagePrices, Price
 from tdelta.inference.profiles import Profiled, compare
 from tdelta.inference.timed import Timed, TimedTrial
 from tdelta.profiling.functions import Functions
-from tdelta.records import Condition, CpuProfile, FunctionShare, Ledger, LedgerKind, Sampled, TimedCalls, Trial
+from tdelta.records import (
+    ComponentKind,
+    Condition,
+    CostBreakdown,
+    CpuProfile,
+    FunctionShare,
+    Sampled,
+    TimedCalls,
+    Trial,
+)
 from tdelta_flat import changed
 
 from .builders import AES, TWINS, measurement, settings, trial
@@ -46,10 +56,10 @@ def knowing(of: Mapping[str, PagePrices], **more: object) -> Explained:
 
 
 TRUTH = {
-    LedgerKind.CIPHER: READ * 1.2 + WRITTEN * 5.0,
-    LedgerKind.INTEGRITY: (READ + WRITTEN) * 6.0,
-    LedgerKind.IO: MORE * 0.8,
-    LedgerKind.REST: REST,
+    ComponentKind.CIPHER: READ * 1.2 + WRITTEN * 5.0,
+    ComponentKind.INTEGRITY: (READ + WRITTEN) * 6.0,
+    ComponentKind.IO: MORE * 0.8,
+    ComponentKind.RESIDUAL: REST,
 }
 
 
@@ -67,37 +77,37 @@ def trials(random: np.random.Generator, noise: float = 0.01, more: float = 0.0) 
             cpu_user_seconds=cpu_us * done / 1e6,
             cpu_system_seconds=0.0,
             transactions={"all": replace(base.transactions["type0"], total_ns=round((cpu_us + 20.0) * done * 1e3))},
-            asked_read_bytes=round(read * PAGE * done),
-            asked_written_bytes=round(WRITTEN * PAGE * done),
+            syscall_read_bytes=round(read * PAGE * done),
+            syscall_written_bytes=round(WRITTEN * PAGE * done),
         )
         return trial(of, round_, block, found)
 
     return [one(c, r, 6 * r + b) for r in range(4) for b in range(6) for c in TWINS]
 
 
-def ledger(seed: int) -> Ledger:
+def breakdown(seed: int) -> CostBreakdown:
     random = np.random.default_rng(seed)
-    (found,) = ledgers(trials(random), settings(), knowing({AES.key: prices(random)}))
+    (found,) = cost_breakdowns(trials(random), settings(), knowing({AES.key: prices(random)}))
     return found
 
 
 def test_every_line_holds_its_truth_about_as_often_as_it_says() -> None:
-    held = dict.fromkeys((*TRUTH, "cpu", "waiting"), 0)
+    held = dict.fromkeys((*TRUTH, "cpu", "off_cpu"), 0)
     runs = 40
     for seed in range(runs):
-        found = ledger(seed)
-        spans = {line.kind: line.amount.hdi95 for line in found.lines}
-        assert found.waiting is not None
-        truths = {**TRUTH, "cpu": sum(TRUTH.values()), "waiting": 0.0}
-        for name, (low, high) in {**spans, "cpu": found.cpu.hdi95, "waiting": found.waiting.hdi95}.items():
+        found = breakdown(seed)
+        spans = {line.kind: line.amount.hdi95 for line in found.components}
+        assert found.off_cpu is not None
+        truths = {**TRUTH, "cpu": sum(TRUTH.values()), "off_cpu": 0.0}
+        for name, (low, high) in {**spans, "cpu": found.cpu.hdi95, "off_cpu": found.off_cpu.hdi95}.items():
             held[name] += low - 1e-6 <= truths[name] <= high + 1e-6
     assert min(held.values()) >= 34, held  # of 40 at 95 %, fewer than 34 come once in a thousand times
 
 
 def test_lines_come_in_order_and_their_shares_are_of_the_difference() -> None:
-    found = ledger(1)
-    assert [line.kind for line in found.lines] == list(TRUTH)
-    integrity = found.line(LedgerKind.INTEGRITY)
+    found = breakdown(1)
+    assert [line.kind for line in found.components] == list(TRUTH)
+    integrity = found.component(ComponentKind.INTEGRITY)
     assert integrity is not None
     assert integrity.share is not None
     assert integrity.share == pytest.approx(integrity.amount.us / found.cpu.us, rel=0.02)
@@ -107,17 +117,17 @@ def test_lines_come_in_order_and_their_shares_are_of_the_difference() -> None:
 def test_a_mac_that_is_one_with_its_cipher_is_in_the_ciphers_line() -> None:
     random = np.random.default_rng(1)
     one = prices(random, mac="Poly1305", bare_read=None, bare_write=None)
-    (found,) = ledgers(trials(random), settings(), knowing({AES.key: one}))
-    assert found.line(LedgerKind.INTEGRITY) is None
-    assert found.in_rest[0].startswith("integrity: Poly1305 is one with its cipher")
+    (found,) = cost_breakdowns(trials(random), settings(), knowing({AES.key: one}))
+    assert found.component(ComponentKind.INTEGRITY) is None
+    assert found.unattributed[0].startswith("integrity: Poly1305 is one with its cipher")
 
 
 def test_without_prices_all_is_rest_and_that_is_said() -> None:
-    (found,) = ledgers(trials(np.random.default_rng(1)), settings(), knowing({}))
-    (rest,) = found.lines
-    assert rest.kind is LedgerKind.REST
+    (found,) = cost_breakdowns(trials(np.random.default_rng(1)), settings(), knowing({}))
+    (rest,) = found.components
+    assert rest.kind is ComponentKind.RESIDUAL
     assert rest.amount.us == pytest.approx(found.cpu.us)
-    assert found.in_rest == ("pages: what one costs this engine's own code is not known",)
+    assert found.unattributed == ("pages: the unit cost in this engine's code is unknown",)
 
 
 def test_pages_that_an_engine_counts_are_believed_and_missing_ones_are_not_guessed() -> None:
@@ -127,19 +137,19 @@ def test_pages_that_an_engine_counts_are_believed_and_missing_ones_are_not_guess
     )
     served = replace(served, log=Price(2.0, (1.9, 2.1)), log_counted="log_writes")
     plain = trials(random)
-    (found,) = ledgers(plain, settings(), knowing({AES.key: served}))
-    assert found.in_rest == ("pages: they are not counted in these trials",)
+    (found,) = cost_breakdowns(plain, settings(), knowing({AES.key: served}))
+    assert found.unattributed == ("pages: not counted in these trials",)
     counters = {"pages_decrypted": 5000, "pages_encrypted": 2000, "log_writes": 3000}
     counted = [replace(t, measurement=replace(t.measurement, engine_counters=counters)) for t in plain]
-    (found,) = ledgers(counted, settings(), knowing({AES.key: served}))
-    log = found.line(LedgerKind.LOG)
+    (found,) = cost_breakdowns(counted, settings(), knowing({AES.key: served}))
+    log = found.component(ComponentKind.LOG)
     assert log is not None
     assert log.amount.us == pytest.approx(6.0, rel=0.02)
-    assert [words.split(":")[0] for words in found.in_rest] == ["extra I/O"]
+    assert [words.split(":")[0] for words in found.unattributed] == ["extra I/O"]
 
 
-def items(found: Ledger, kind: LedgerKind) -> dict[str, float]:
-    line = found.line(kind)
+def items(found: CostBreakdown, kind: ComponentKind) -> dict[str, float]:
+    line = found.component(kind)
     assert line is not None
     return {item.what: round(item.count, 3) for item in line.items}
 
@@ -147,16 +157,16 @@ def items(found: Ledger, kind: LedgerKind) -> dict[str, float]:
 def test_blocks_are_counted_by_bytes_but_for_the_rows_that_a_load_reads() -> None:
     random = np.random.default_rng(1)
     blocks = prices(random, counted="blocks")
-    (found,) = ledgers(trials(random), settings(), knowing({AES.key: blocks}))
-    assert items(found, LedgerKind.CIPHER) == {"blocks decrypted": READ, "blocks encrypted": WRITTEN}
-    assert items(found, LedgerKind.INTEGRITY) == {"blocks checked": READ, "blocks authenticated": WRITTEN}
-    assert found.in_rest == (
-        "log: its bytes are priced as blocks; what a short record takes beyond that is in the rest",
+    (found,) = cost_breakdowns(trials(random), settings(), knowing({AES.key: blocks}))
+    assert items(found, ComponentKind.CIPHER) == {"blocks decrypted": READ, "blocks encrypted": WRITTEN}
+    assert items(found, ComponentKind.INTEGRITY) == {"blocks checked": READ, "blocks authenticated": WRITTEN}
+    assert found.unattributed == (
+        "log: its bytes are costed as blocks; what a short record takes beyond that is in the residual",
     )
     at_work = {c: replace(c, levels=(*c.levels, ("work", "load"))) for c in TWINS}
     loads = [replace(t, condition=at_work[t.condition]) for t in trials(random)]
-    (found,) = ledgers(loads, settings(list(at_work.values())), knowing({at_work[AES].key: blocks}))
-    assert items(found, LedgerKind.CIPHER) == {"blocks decrypted": 0.0, "blocks encrypted": WRITTEN}
+    (found,) = cost_breakdowns(loads, settings(list(at_work.values())), knowing({at_work[AES].key: blocks}))
+    assert items(found, ComponentKind.CIPHER) == {"blocks decrypted": 0.0, "blocks encrypted": WRITTEN}
 
 
 def test_a_servers_pages_are_all_that_it_reads_and_writes_where_encrypted_ones_are_not_counted() -> None:
@@ -164,10 +174,10 @@ def test_a_servers_pages_are_all_that_it_reads_and_writes_where_encrypted_ones_a
     served = prices(random, counted="pages", bare_read=None, bare_write=None, plain_read=None, plain_write=None, mac="")
     counters = {"pages_read": 5000, "pages_written": 2000}
     counted = [replace(t, measurement=replace(t.measurement, engine_counters=counters)) for t in trials(random)]
-    (found,) = ledgers(counted, settings(), knowing({AES.key: served}))
-    assert items(found, LedgerKind.CIPHER) == {"pages read": 5.0, "pages written": 2.0}
+    (found,) = cost_breakdowns(counted, settings(), knowing({AES.key: served}))
+    assert items(found, ComponentKind.CIPHER) == {"pages read": 5.0, "pages written": 2.0}
     heads = ["pages that the scope leaves plain", "log", "extra I/O"]
-    assert [words.split(":")[0] for words in found.in_rest] == heads
+    assert [words.split(":")[0] for words in found.unattributed] == heads
 
 
 CALLS_US = 9.5
@@ -188,13 +198,15 @@ def timed(random: np.random.Generator, moment: float = 0.0, **changed: object) -
 
 def test_timed_calls_are_the_line_of_the_cipher_whatever_a_page_is_priced_at() -> None:
     random = np.random.default_rng(2)
-    (found,) = ledgers(trials(random), settings(), knowing({AES.key: prices(random)}, timed={AES.key: timed(random)}))
-    amounts = {line.kind: line.amount.us for line in found.lines if line.is_timed}
-    truth = {LedgerKind.CIPHER: CALLS_US, LedgerKind.INTEGRITY: 4.0}
+    (found,) = cost_breakdowns(
+        trials(random), settings(), knowing({AES.key: prices(random)}, timed={AES.key: timed(random)})
+    )
+    amounts = {line.kind: line.amount.us for line in found.components if line.is_timed}
+    truth = {ComponentKind.CIPHER: CALLS_US, ComponentKind.INTEGRITY: 4.0}
     assert amounts == pytest.approx(truth, rel=0.03)
-    assert [line.kind for line in found.lines] == [*truth, LedgerKind.IO, LedgerKind.REST]
-    assert items(found, LedgerKind.CIPHER) == {"AES-128-CBC decryptions": READ}
-    assert [words.partition(":")[0] for words in found.in_rest] == ["log"]
+    assert [line.kind for line in found.components] == [*truth, ComponentKind.IO, ComponentKind.RESIDUAL]
+    assert items(found, ComponentKind.CIPHER) == {"AES-128-CBC decryptions": READ}
+    assert [words.partition(":")[0] for words in found.unattributed] == ["log"]
 
 
 def test_the_line_of_timed_calls_holds_its_truth_at_a_moment_of_another_speed() -> None:
@@ -203,8 +215,8 @@ def test_the_line_of_timed_calls_holds_its_truth_at_a_moment_of_another_speed() 
         random = np.random.default_rng(seed)
         noisy = trials(random, noise=0.08)
         one = timed(random, moment=0.08 * random.standard_normal())
-        (found,) = ledgers(noisy, settings(), knowing({AES.key: prices(random)}, timed={AES.key: one}))
-        line = found.line(LedgerKind.CIPHER)
+        (found,) = cost_breakdowns(noisy, settings(), knowing({AES.key: prices(random)}, timed={AES.key: one}))
+        line = found.component(ComponentKind.CIPHER)
         assert line is not None
         held += line.amount.hdi95[0] <= CALLS_US <= line.amount.hdi95[1]
     assert held >= 34  # of 40 at 95 %, fewer than 34 come once in a thousand times
@@ -213,15 +225,15 @@ def test_the_line_of_timed_calls_holds_its_truth_at_a_moment_of_another_speed() 
 def test_calls_that_cannot_be_timed_leave_the_priced_line_and_say_why() -> None:
     random = np.random.default_rng(1)
     known = knowing({AES.key: prices(random)}, timed={AES.key: Timed(fault="the cipher is within")})
-    (found,) = ledgers(trials(random), settings(), known)
-    line = found.line(LedgerKind.CIPHER)
+    (found,) = cost_breakdowns(trials(random), settings(), known)
+    line = found.component(ComponentKind.CIPHER)
     assert line is not None
     assert not line.is_timed
-    assert "timed calls: the cipher is within" in found.in_rest
+    assert "timed calls: the cipher is within" in found.unattributed
 
 
 def test_a_share_is_as_unsure_as_both_of_its_figures() -> None:
-    line, total = ledger(1).line(LedgerKind.INTEGRITY), ledger(1).cpu
+    line, total = breakdown(1).component(ComponentKind.INTEGRITY), breakdown(1).cpu
     assert line is not None
     assert line.share is not None
     assert line.share_hdi95 is not None
@@ -252,38 +264,40 @@ FUNCTIONS = {
 }
 
 
-def named(found: Ledger) -> list[str]:
+def named(found: CostBreakdown) -> list[str]:
     return [one.function for one in found.functions]
 
 
 def test_functions_of_a_rest_that_is_much_are_named_and_those_that_have_a_line_are_not() -> None:
     random = np.random.default_rng(1)
     known = knowing({}, profiles={AES.key: sampled(FUNCTIONS)})
-    (found,) = ledgers(trials(random), settings(), known)
+    (found,) = cost_breakdowns(trials(random), settings(), known)
     assert named(found) == ["buf_page_get", "memcpy", "f5", "f4", "f3"]
     assert len(found.functions) == FUNCTIONS_NAMED
     assert all(isinstance(one, FunctionShare) for one in found.functions)
     own = timed(random, trials=(TimedTrial(1000, None, (TimedCalls("A", "cipher", "encrypt", 1, 1, 1, 100.0),)),))
-    (found,) = ledgers(trials(random), settings(), replace(known, timed={AES.key: own}))
+    (found,) = cost_breakdowns(trials(random), settings(), replace(known, timed={AES.key: own}))
     # OpenSSL's calls have a line, the server's own way to them has none.
     assert named(found)[:3] == ["buf_page_get", "memcpy", "my_aes_crypt"]
 
 
 def test_where_no_function_can_be_named_that_is_said_and_why() -> None:
     random = np.random.default_rng(1)
-    (found,) = ledgers(trials(random), settings(), knowing({}, why_no_profile="there is no perf here; install perf"))
+    (found,) = cost_breakdowns(
+        trials(random), settings(), knowing({}, why_no_profile="there is no perf here; install perf")
+    )
     assert found.where_unknown == "there is no perf here; install perf"
     few = knowing({}, profiles={AES.key: sampled({"f@mariadbd": (4, 7), "g@mariadbd": (90, 95)})})
-    (found,) = ledgers(trials(random), settings(), few)
+    (found,) = cost_breakdowns(trials(random), settings(), few)
     assert found.functions == ()
     assert "94 and 102 samples" in found.where_unknown
     small = knowing({AES.key: prices(random)}, profiles={AES.key: sampled(FUNCTIONS)})
-    (found,) = ledgers(trials(random), settings(), small)
+    (found,) = cost_breakdowns(trials(random), settings(), small)
     assert (found.functions, found.where_unknown) == ((), "")
 
 
-def test_the_same_trials_give_the_same_ledger() -> None:
-    assert ledger(3) == ledger(3)
+def test_the_same_trials_give_the_same_breakdown() -> None:
+    assert breakdown(3) == breakdown(3)
 
 
 def test_the_shortest_interval_leaves_a_long_tail_out() -> None:
@@ -303,6 +317,6 @@ def test_time_in_the_run_queue_is_no_waiting_where_every_trial_has_it() -> None:
 
     for is_known, expected in ((True, 0.0), (False, delay_us)):
         found = [delayed(one, is_known=is_known) for one in trials(np.random.default_rng(5))]
-        (one,) = ledgers(found, settings(), knowing({}))
-        assert one.waiting is not None
-        assert one.waiting.us == pytest.approx(expected, abs=0.5)
+        (one,) = cost_breakdowns(found, settings(), knowing({}))
+        assert one.off_cpu is not None
+        assert one.off_cpu.us == pytest.approx(expected, abs=0.5)

@@ -17,7 +17,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIfPoint:
+class CachePoint:
     """The prediction at one cache share: pages decrypted and encrypted an operation, CPU and response time."""
 
     cache: float
@@ -28,7 +28,7 @@ class WhatIfPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIfCell:
+class CacheCell:
     """A measured cell, and what the others predict of it.
 
     ``cpu`` and ``response`` are measured (median and 95 % HDI), ``predicted_*`` fitted without this cell. ``*_held``:
@@ -46,11 +46,12 @@ class WhatIfCell:
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIf(Finding):
+class CachePrediction(Finding):
     """The prediction for one kind of twin over cache shares. ``condition`` is that of its first measured cell."""
 
-    FINDING = "what_if"
+    FINDING = "cache_prediction"
+    EARLIER_NAMES = ("what_if",)
 
     condition: Condition
-    points: tuple[WhatIfPoint, ...]
-    cells: tuple[WhatIfCell, ...]
+    points: tuple[CachePoint, ...]
+    cells: tuple[CacheCell, ...]

@@ -1,6 +1,7 @@
-"""The lines of a ledger that explain extra CPU: pages times prices, calls that were timed, and what has no line.
+"""The components of a cost breakdown: pages × unit costs, timed calls, and which costs have no component.
 
-Every line is draws: a count by its scatter over trials, times a price as unsure as `tdelta.inference.prices` says.
+Every component is draws: a count with its scatter over trials × a unit cost with the uncertainty of
+`tdelta.inference.prices`.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from tdelta.inference.page_counts import (
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.prices import PagePrices, Price, less
 from tdelta.inference.timed import Timed
-from tdelta.records import Condition, LedgerItem, LedgerKind, Measurement, TimedCalls
+from tdelta.records import ComponentKind, Condition, CostItem, Measurement, TimedCalls
 
 _CROSSED, _CHECKED = ("decrypted", "encrypted"), ("checked", "authenticated")
 _ALL_PAGES = ("read", "written")
-"""Of a server that does not count those apart which are encrypted."""
+"""For a server that does not count encrypted pages separately."""
 
 _LOGGED = {"log_writes": "writes to the log", "log_bytes": "bytes of log"}
 _TIMED = "timed in the server's own calls"
@@ -47,66 +48,66 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A line before it is put in figures."""
+    """A component as draws."""
 
-    kind: LedgerKind
+    kind: ComponentKind
     us: FloatArray
-    items: tuple[LedgerItem, ...]
+    items: tuple[CostItem, ...]
     source: str
     is_timed: bool = False
 
 
-def explaining_lines(
+def explaining_components(
     cpu: Difference, prices: PagePrices | None, timed: Timed | None, draws: Draws
 ) -> tuple[list[Part], list[str]]:
-    """The lines but for the rest, and in words what has none."""
-    parts, absent = _priced_lines(cpu, prices, draws)
+    """All components but the residual, and in words which costs have none."""
+    parts, absent = _counted_components(cpu, prices, draws)
     if timed is not None and timed.trials:
-        return _timed_lines(parts, absent, timed, cpu, prices, draws)
+        return _timed_components(parts, absent, timed, cpu, prices, draws)
     if timed is not None and timed.fault:
         absent.append(f"timed calls: {timed.fault}")
     return parts, absent
 
 
-def _timed_lines(
+def _timed_components(
     parts: list[Part], absent: list[str], timed: Timed, cpu: Difference, prices: PagePrices | None, draws: Draws
 ) -> tuple[list[Part], list[str]]:
-    """Lines of the cipher and its MAC as the engine's own calls took; of the others, extra I/O stays."""
+    """Components of the cipher and its MAC from the engine's own calls; of the others, extra I/O stays."""
     own = trials_of(cpu.panel, cpu.condition)
     pages = None if prices is None else crossed_pages(cpu.panel, cpu.condition, prices)
     logs = np.log([m.cpu_seconds / m.counted_operations for m in own if m.counted_operations and m.cpu_seconds])
     scatter = float(logs.std(ddof=1)) if len(logs) > 1 else 0.0
     found = []
-    for kind in (LedgerKind.CIPHER, LedgerKind.INTEGRITY):
+    for kind in (ComponentKind.CIPHER, ComponentKind.INTEGRITY):
         if calls := timed.mean(kind, pages):
             us = draws.timed(timed.us(kind, pages), scatter)
             found.append(Part(kind, us, tuple(map(_item, calls)), _TIMED, is_timed=True))
-    kept = [part for part in parts if part.kind is LedgerKind.IO]
+    kept = [part for part in parts if part.kind is ComponentKind.IO]
     left = [words for words in absent if words.partition(":")[0] in ("extra I/O", "pages that the scope leaves plain")]
-    left.append("log: calls for it are timed with those for pages, and in the cipher's line")
+    left.append("log: calls for it are timed with those for pages, and in the cipher's component")
     return [*found, *kept], left
 
 
-def _item(calls: TimedCalls) -> LedgerItem:
-    """Starts of a cipher, which are its pages or records, and what one takes with all its calls."""
+def _item(calls: TimedCalls) -> CostItem:
+    """Starts of a cipher (its pages or records), and the time of one with all its calls."""
     count = calls.starts or calls.calls
     what = {"cipher": f"{calls.name} {calls.direction}ions", "mac": f"calls of {calls.name}"}.get(
         calls.kind, calls.name
     )
     us = calls.us / count
-    return LedgerItem(what, count, us, (us, us))
+    return CostItem(what, count, us, (us, us))
 
 
-def _priced_lines(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[list[Part], list[str]]:
+def _counted_components(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[list[Part], list[str]]:
     if prices is None:
-        return [], ["pages: what one costs this engine's own code is not known"]
+        return [], ["pages: the unit cost in this engine's code is unknown"]
     work = dict(cpu.condition.levels).get("work")
     if prices.counted in SERVED and work == "rebuild":
-        return [], ["pages: a rebuild's are compressed, and smaller than those that prices are of"]
+        return [], ["pages: those of a rebuild are compressed, and smaller than the pages of the unit costs"]
     own, plain = trials_of(cpu.panel, cpu.condition), trials_of(cpu.panel, cpu.panel.baseline)
     read, written = (counts_of(own, counter) for counter in crossed(prices))
     if read is None or written is None:
-        return [], ["pages: they are not counted in these trials"]
+        return [], ["pages: not counted in these trials"]
     if prices.counted == BLOCKS and work == "load":
         read = np.zeros_like(read)  # what such a load reads are the rows, out of files of their own
     parts = list(_page_parts(prices, (draws.count(read), draws.count(written)), draws))
@@ -120,23 +121,23 @@ def _priced_lines(cpu: Difference, prices: PagePrices | None, draws: Draws) -> t
 
 
 def _what(prices: PagePrices) -> str:
-    """What a page is called."""
+    """The unit that the engine encrypts."""
     return "blocks" if prices.counted == BLOCKS else "pages"
 
 
 def _absent(prices: PagePrices) -> Iterator[str]:
     if prices.mac and prices.bare_read is None:
-        yield f"integrity: {prices.mac} is one with its cipher, and in that line"
+        yield f"integrity: {prices.mac} is one with its cipher, and in that component"
     if prices.counted == "pages":
-        yield "pages that the scope leaves plain: this server does not count them apart; they are in the cipher's line"
+        yield "pages that the scope leaves plain: this server does not count them separately; the cipher's include them"
     if prices.counted == BLOCKS:
-        yield "log: its bytes are priced as blocks; what a short record takes beyond that is in the rest"
+        yield "log: its bytes are costed as blocks; what a short record takes beyond that is in the residual"
     elif prices.counted not in SERVED:
         yield "log: its pages are among the cipher's, since it holds whole pages"
     elif prices.log is None:
-        yield "log: what it costs was not measured, or it is not encrypted"
+        yield "log: its cost was not measured, or it is not encrypted"
     if prices.plain_read is None:
-        yield "extra I/O: what a plain page costs this server is not known"
+        yield "extra I/O: the unit cost of a plain page is unknown for this server"
 
 
 def _page_parts(prices: PagePrices, counts: tuple[FloatArray, FloatArray], draws: Draws) -> Iterator[Part]:
@@ -144,16 +145,16 @@ def _page_parts(prices: PagePrices, counts: tuple[FloatArray, FloatArray], draws
     done = _ALL_PAGES if prices.counted == "pages" else _CROSSED
     names, checked = (tuple(f"{_what(prices)} {d}" for d in each) for each in (done, _CHECKED))
     if bare_read is None or bare_write is None:
-        yield _priced(LedgerKind.CIPHER, counts, (read, write), names, prices.cipher, draws)
+        yield _priced(ComponentKind.CIPHER, counts, (read, write), names, prices.cipher, draws)
         return
     source = f"{prices.cipher} without its MAC"
-    yield _priced(LedgerKind.CIPHER, counts, (bare_read, bare_write), names, source, draws)
+    yield _priced(ComponentKind.CIPHER, counts, (bare_read, bare_write), names, source, draws)
     macs = (less(read, bare_read), less(write, bare_write))
-    yield _priced(LedgerKind.INTEGRITY, counts, macs, checked, prices.mac, draws)
+    yield _priced(ComponentKind.INTEGRITY, counts, macs, checked, prices.mac, draws)
 
 
 def _priced(
-    kind: LedgerKind,
+    kind: ComponentKind,
     counts: Sequence[FloatArray],
     prices: Sequence[Price],
     done: Sequence[str],
@@ -162,20 +163,20 @@ def _priced(
 ) -> Part:
     products = [count * price.draws(draws.normal()) for count, price in zip(counts, prices, strict=True)]
     items = tuple(
-        LedgerItem(what, float(count.mean()), price.us, price.quartiles)
+        CostItem(what, float(count.mean()), price.us, price.quartiles)
         for what, count, price in zip(done, counts, prices, strict=True)
     )
     return Part(kind, sum(products, np.zeros(DRAWS)), items, source)
 
 
 def _log(price: Price, logged: FloatArray, counted: str, draws: Draws) -> Part:
-    item = LedgerItem(_LOGGED[counted], float(logged.mean()), price.us, price.quartiles)
-    return Part(LedgerKind.LOG, logged * price.draws(draws.normal()), (item,), "rows logged on the twins' servers")
+    item = CostItem(_LOGGED[counted], float(logged.mean()), price.us, price.quartiles)
+    return Part(ComponentKind.LOG, logged * price.draws(draws.normal()), (item,), "rows logged on the twins' servers")
 
 
 def _io(plain: Sequence[Price], extra: Sequence[FloatArray], what: str, draws: Draws) -> Part:
     done = tuple(f"{what} {moved} beyond plain" for moved in ("read", "written"))
-    return _priced(LedgerKind.IO, extra, plain, done, f"plain {what}", draws)
+    return _priced(ComponentKind.IO, extra, plain, done, f"plain {what}", draws)
 
 
 def _extra(own: Sequence[Measurement], plain: Sequence[Measurement], counter: Counter, draws: Draws) -> FloatArray:

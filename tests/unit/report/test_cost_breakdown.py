@@ -1,4 +1,4 @@
-"""What the ledger says of costs that have no line."""
+"""What the cost breakdown says of costs that have no line."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import tdelta_samples as s
 
-from tdelta.records import Condition, Ledger, RunSettings
-from tdelta.report.findings.ledger import NOTE, blocks, function_rows, ledger_note, share_text, where_words
+from tdelta.records import Condition, CostBreakdown, RunSettings
+from tdelta.report.findings.cost_breakdown import NOTE, blocks, cost_note, function_rows, share_text, where_words
 from tdelta.report.page.blocks import Table
 
 
@@ -15,16 +15,18 @@ def cipher(condition: Condition, _settings: RunSettings) -> str:
     return str(condition.level("cipher"))
 
 
-def note(*in_rest: tuple[str, ...]) -> str:
-    result = s.with_ledger()
-    ledgers = [replace(one, in_rest=words) for one, words in zip(result.of(Ledger)[:2], in_rest, strict=True)]
-    text = ledger_note(s.changed(result, ledger=tuple(ledgers)), cipher)
+def note(*unattributed: tuple[str, ...]) -> str:
+    result = s.with_cost_breakdown()
+    breakdowns = [
+        replace(one, unattributed=words) for one, words in zip(result.of(CostBreakdown)[:2], unattributed, strict=True)
+    ]
+    text = cost_note(s.changed(result, cost_breakdown=tuple(breakdowns)), cipher)
     assert text.startswith(NOTE)
     return text.removeprefix(NOTE).strip()
 
 
 def test_what_is_so_of_all_is_said_once() -> None:
-    assert note(("log: whole pages",), ("log: whole pages",)) == "No line for log: whole pages."
+    assert note(("log: whole pages",), ("log: whole pages",)) == "No component for log: whole pages."
 
 
 def test_why_calls_were_not_timed_is_no_line_that_is_missing() -> None:
@@ -35,18 +37,18 @@ def test_why_calls_were_not_timed_is_no_line_that_is_missing() -> None:
 def test_what_is_so_of_one_is_said_of_it() -> None:
     switches = ("task switches: 5: not 6",), ("task switches: 7", "log: whole pages")
     assert note(*switches) == (
-        "No line for task switches (sqlcipher): 5: not 6. No line for task switches (aes-256): 7."
-        " No line for log (aes-256): whole pages."
+        "No component for task switches (sqlcipher): 5: not 6. No component for task switches (aes-256): 7."
+        " No component for log (aes-256): whole pages."
     )
 
 
 def test_a_line_of_pages_that_were_not_met_says_once_on_the_page_what_its_price_is_of() -> None:
-    result = s.with_ledger()
-    priced, unpriced, *_ = result.of(Ledger)
-    cipher_line = priced.lines[0]
+    result = s.with_cost_breakdown()
+    priced, unpriced, *_ = result.of(CostBreakdown)
+    cipher_line = priced.components[0]
     unmet = replace(cipher_line, items=tuple(replace(item, count=0.0) for item in cipher_line.items))
-    one = replace(priced, lines=(unmet, *priced.lines[1:]))
-    shown = blocks(s.changed(result, ledger=(one, unpriced)))
+    one = replace(priced, components=(unmet, *priced.components[1:]))
+    shown = blocks(s.changed(result, cost_breakdown=(one, unpriced)))
     table = next(block for block in shown if isinstance(block, Table))
     told = next(row for row in table.rows if row[0] == "cipher")
     assert told[-1] == cipher_line.source
@@ -57,21 +59,21 @@ def test_where_every_cost_has_its_line_nothing_is_said() -> None:
 
 
 def test_functions_of_a_rest_that_is_much_stand_below_it_and_where_there_are_none_that_is_said() -> None:
-    result = s.with_ledger()
-    *_, named, blind = result.of(Ledger)
+    result = s.with_cost_breakdown()
+    *_, named, blind = result.of(CostBreakdown)
     assert [what.partition(":")[0] for _, what in function_rows(named)] == [
         "my_aes_crypt in mariadbd",
         "[not named] in mariadbd",
         "__memmove_avx in libc.so.6",
     ]
     assert where_words(blind, result, cipher).startswith(
-        "Where the rest of aes-192 goes cannot be said: there is no perf"
+        "What the residual of aes-192 consists of is unknown: there is no perf"
     )
     assert where_words(replace(named, functions=()), result, cipher) == ""
 
 
 def test_a_share_is_told_with_its_interval_and_without_one_where_it_has_none() -> None:
-    line = s.with_ledger().of(Ledger)[0].lines[0]
+    line = s.with_cost_breakdown().of(CostBreakdown)[0].components[0]
     assert share_text(line) == "31 % (24 … 39)"
     assert share_text(replace(line, share_hdi95=None)) == "31 %"
     assert share_text(replace(line, share=None)) == "–"

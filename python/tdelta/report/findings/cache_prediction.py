@@ -5,11 +5,11 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Band, RunResult, WhatIf
+from tdelta.records import Band, CachePrediction, RunResult
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import compared_label
 from tdelta.report.page.blocks import Block, Paragraph
-from tdelta.report.page.figures.what_if import what_if_figure
+from tdelta.report.page.figures.cache_prediction import cache_prediction_figure
 from tdelta.report.quantities import interval, percent, share
 
 NOTE = (
@@ -20,18 +20,18 @@ NOTE = (
 
 def text(result: RunResult, width: int) -> list[Text | Table]:
     """Cells of a run over cache shares beside their predictions; nothing where it has none."""
-    if not result.of(WhatIf):
+    if not result.of(CachePrediction):
         return []
     headings = ("measured", "predicted", "95 % band")
-    table = plain_table((("what if: cache", False), *((name, True) for name in headings), ("", False)))
-    for one in result.of(WhatIf):
+    table = plain_table((("predicted: cache", False), *((name, True) for name in headings), ("", False)))
+    for one in result.of(CachePrediction):
         for name, of in (("response time", "response"), ("CPU per operation", "cpu")):
             table.add_row(Text(f"{compared_label(one.condition)}, {name}", style="bold"))
             _add(table, one, of)
     return [table, Text(), *paragraph(f"{NOTE} {held_text(result)}", width, "dim")]
 
 
-def _add(table: Table, one: WhatIf, of: str) -> None:
+def _add(table: Table, one: CachePrediction, of: str) -> None:
     for cell in one.cells:
         measured: Band = getattr(cell, of)
         predicted: Band = getattr(cell, f"predicted_{of}")
@@ -42,15 +42,15 @@ def _add(table: Table, one: WhatIf, of: str) -> None:
 
 def held_text(result: RunResult) -> str:
     """In how many cells the band held the measured median."""
-    cells = [cell for one in result.of(WhatIf) for cell in one.cells]
+    cells = [cell for one in result.of(CachePrediction) for cell in one.cells]
     held = [sum(getattr(cell, f"{of}_held") for cell in cells) for of in ("response", "cpu")]
     return f"Bands held {held[0]} of {len(cells)} medians of response time and {held[1]} of CPU time."
 
 
 def blocks(result: RunResult) -> list[Block]:
     """Predicted overhead against cache share over the measured cells; None without enough of them."""
-    if not result.of(WhatIf):
+    if not result.of(CachePrediction):
         return []
     blocks: list[Block] = [Paragraph(f"{NOTE} {held_text(result)}")]
-    blocks += [what_if_figure(one, number) for number, one in enumerate(result.of(WhatIf))]
+    blocks += [cache_prediction_figure(one, number) for number, one in enumerate(result.of(CachePrediction))]
     return blocks

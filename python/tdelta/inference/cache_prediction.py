@@ -25,13 +25,13 @@ from tdelta.inference.fits import CostFit, fit_metrics
 from tdelta.inference.page_counts import crossed_pages
 from tdelta.inference.posterior import FloatArray, posterior
 from tdelta.inference.prices import PagePrices
-from tdelta.records import Band, Condition, Metric, RunSettings, Trial, WhatIf, WhatIfCell, WhatIfPoint
+from tdelta.records import Band, CacheCell, CachePoint, CachePrediction, Condition, Metric, RunSettings, Trial
 
 FEWEST_CELLS = 4
 """A line of two coefficients without one of these leaves one point to estimate scatter from."""
 
 _CHECKED = ("bytes", "cache", "engine")
-"""What counts pages where curves were checked (benches/whatif.py): SQLite, SQLCipher, MariaDB."""
+"""What counts pages where curves were checked (benches/cache_prediction.py): SQLite, SQLCipher, MariaDB."""
 
 _FACTOR = "cache"
 _PRICE_TRUST, _CONSTANT_TRUST = 0.5, 0.02
@@ -67,7 +67,9 @@ _PAGES = (attrgetter("read"), attrgetter("written"))
 _METRICS = (Metric.CPU_PER_OPERATION, Metric.RESPONSE_TIME)
 
 
-def what_ifs(trials: Iterable[Trial], settings: RunSettings, prices: Mapping[str, PagePrices]) -> tuple[WhatIf, ...]:
+def cache_predictions(
+    trials: Iterable[Trial], settings: RunSettings, prices: Mapping[str, PagePrices]
+) -> tuple[CachePrediction, ...]:
     """The curves of every kind of encrypted twin that was measured at four cache shares or more.
 
     Args:
@@ -92,7 +94,7 @@ def what_ifs(trials: Iterable[Trial], settings: RunSettings, prices: Mapping[str
                 cell = _Cell(condition, share, *pages, known)
                 kinds.setdefault(_kind(condition), []).append(cell)
     return tuple(
-        _what_if(sorted(cells, key=lambda cell: cell.cache), prices[cells[0].condition.key])
+        _prediction(sorted(cells, key=lambda cell: cell.cache), prices[cells[0].condition.key])
         for cells in kinds.values()
         if len(cells) >= FEWEST_CELLS
     )
@@ -123,22 +125,24 @@ def _seen(fit: CostFit) -> dict[str, _Seen]:
     return found
 
 
-def _what_if(cells: Sequence[_Cell], prices: PagePrices) -> WhatIf:
+def _prediction(cells: Sequence[_Cell], prices: PagePrices) -> CachePrediction:
     low, high = cells[0].cache, cells[-1].cache
     points = []
     for cache in np.geomspace(low, high, _POINTS):
         cpu, response = (_predicted(cells, prices, metric, float(cache)) for metric in _METRICS)
         read, written = (float(_between(cells, of, float(cache))[0]) for of in _PAGES)
-        points.append(WhatIfPoint(float(cache), read, written, cpu, response))
-    return WhatIf(cells[0].condition, tuple(points), tuple(_left_out(cells, at, prices) for at in range(len(cells))))
+        points.append(CachePoint(float(cache), read, written, cpu, response))
+    return CachePrediction(
+        cells[0].condition, tuple(points), tuple(_left_out(cells, at, prices) for at in range(len(cells)))
+    )
 
 
-def _left_out(cells: Sequence[_Cell], at: int, prices: PagePrices) -> WhatIfCell:
+def _left_out(cells: Sequence[_Cell], at: int, prices: PagePrices) -> CacheCell:
     cell, others = cells[at], [*cells[:at], *cells[at + 1 :]]
     cpu, response = (cell.seen[metric].ratio for metric in _METRICS)
     by_cpu, by_response = (_predicted(others, prices, metric, cell.cache) for metric in _METRICS)
     held = [_holds(by_cpu, cpu), _holds(by_response, response)]
-    return WhatIfCell(cell.condition, cell.cache, cpu, response, by_cpu, by_response, *held)
+    return CacheCell(cell.condition, cell.cache, cpu, response, by_cpu, by_response, *held)
 
 
 def _holds(predicted: Band, measured: Band) -> bool:

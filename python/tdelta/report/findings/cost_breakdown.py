@@ -1,0 +1,186 @@
+"""The cost breakdown: the components of the extra CPU of an operation, and how much of the extra time is off CPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.records import (
+    Amount,
+    ComponentKind,
+    Condition,
+    CostBreakdown,
+    CostComponent,
+    CostItem,
+    FunctionShare,
+    RunResult,
+    RunSettings,
+)
+from tdelta.report.drawing import paragraph, plain_table
+from tdelta.report.findings.profiles import function_name
+from tdelta.report.labels import condition_label
+from tdelta.report.page.blocks import Block, Column, Paragraph
+from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.wording import label
+from tdelta.report.quantities import MISSING, microseconds, printable, signed_amount, small_amount, small_count
+
+NAMES = {
+    ComponentKind.CIPHER: "cipher",
+    ComponentKind.INTEGRITY: "integrity",
+    ComponentKind.LOG: "log",
+    ComponentKind.IO: "extra I/O",
+    ComponentKind.RESIDUAL: "residual",
+}
+"""The names of components in text and page."""
+
+NOT_TIMED = "timed calls"
+"""How a reason in `CostBreakdown.unattributed` begins that says why the cipher's component is not timed."""
+
+_UNITS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0))
+
+NOTE = (
+    "Each component of the extra CPU is a quantity counted in the trials × a unit cost that was measured separately on"
+    " this machine, in the code under test. Timed components are what the server's own calls of OpenSSL took, in extra"
+    " trials. The residual is what the components do not explain; it can be negative. Off CPU is the extra response"
+    " time minus the extra CPU, and minus the time in the run queue where that is known."
+)
+
+
+def text(result: RunResult, width: int) -> list[Text | Table]:
+    """The cost breakdowns of a run in one table; nothing where it has none."""
+    if not result.of(CostBreakdown):
+        return []
+    table = plain_table((("cost breakdown", False), ("per op", True), ("95 % HDI", True), ("share", True), ("", False)))
+    for breakdown in result.of(CostBreakdown):
+        table.add_row(Text(condition_label(breakdown.condition, result.settings), style="bold"))
+        cells = amount_cells(breakdown)
+        table.add_row("  extra CPU", *cells(breakdown.cpu), "", "")
+        for line in shown_components(breakdown):
+            table.add_row(f"    {NAMES[line.kind]}", *cells(line.amount), share_text(line), items_text(line))
+        for difference, what in function_rows(breakdown):
+            table.add_row("      sampled", difference, "", "", what)
+        if breakdown.elapsed is not None:
+            table.add_row("  extra time", *cells(breakdown.elapsed), "", "")
+        if breakdown.off_cpu is not None:
+            table.add_row("    off CPU", *cells(breakdown.off_cpu), "", "")
+    return [table, Text(), *paragraph(cost_note(result, condition_label), width, "dim")]
+
+
+def cost_note(result: RunResult, label: Callable[[Condition, RunSettings], str]) -> str:
+    """What components are, and which costs have none: with the conditions, where that is not so of all."""
+    absent: dict[str, list[CostBreakdown]] = {}
+    for breakdown in result.of(CostBreakdown):
+        for words in breakdown.unattributed:
+            absent.setdefault(words, []).append(breakdown)
+    sentences = [NOTE, *filter(None, (where_words(breakdown, result, label) for breakdown in result.of(CostBreakdown)))]
+    for words, breakdowns in absent.items():
+        what, colon, why = words.partition(": ")
+        of = "; ".join(label(breakdown.condition, result.settings) for breakdown in breakdowns)
+        where = "" if len(breakdowns) == len(result.of(CostBreakdown)) else f" ({of})"
+        begins = "Calls of the cipher were not timed" if what == NOT_TIMED else f"No component for {what}"
+        sentences.append(f"{begins}{where}{colon}{why}.")
+    return " ".join(sentences)
+
+
+def shown_components(breakdown: CostBreakdown) -> tuple[CostComponent, ...]:
+    """The components; none where all is residual, which would only repeat the total."""
+    return breakdown.components if len(breakdown.components) > 1 else ()
+
+
+def amount_cells(breakdown: CostBreakdown) -> Callable[[Amount], tuple[str, str]]:
+    """Format amounts: all in one unit, with as many decimals as leave the largest three significant figures."""
+    largest = max(abs(total.us) for total in (breakdown.cpu, breakdown.elapsed) if total is not None)
+    unit, size = next((step for step in _UNITS if largest >= step[1]), _UNITS[-1])
+    places = max(0, 2 - math.floor(math.log10(max(largest / size, 1e-3))))
+
+    def text(us: float) -> str:
+        return f"{round(us / size, places) + 0.0:,.{places}f}".replace("-", "−")
+
+    return lambda amount: (f"{text(amount.us)} {unit}", " … ".join(text(end) for end in amount.hdi95))
+
+
+def share_text(line: CostComponent) -> str:
+    """A component's share of the CPU difference, with its interval where it has one."""
+    if line.share is None:
+        return MISSING
+    middle = f"{_per_cent(line.share)} %"
+    if line.share_hdi95 is None:
+        return middle
+    low, high = line.share_hdi95
+    return f"{middle} ({_per_cent(low)} … {_per_cent(high)})"
+
+
+def _per_cent(share: float) -> str:
+    return f"{round(100 * share) + 0:,}".replace("-", "−")
+
+
+def function_rows(breakdown: CostBreakdown) -> list[tuple[str, str]]:
+    """Functions that the residual consists of: the difference, and the name with CPU time plain and encrypted."""
+    return [
+        (
+            signed_amount(one.difference_ns),
+            f"{_called(one)}: {small_amount(one.plain_ns)} → {small_amount(one.encrypted_ns)}",
+        )
+        for one in breakdown.functions
+    ]
+
+
+def _called(one: FunctionShare) -> str:
+    return f"{printable(one.function)} in {printable(one.dso)}" if one.function else function_name(one)
+
+
+def where_words(breakdown: CostBreakdown, result: RunResult, label: Callable[[Condition, RunSettings], str]) -> str:
+    """What a large residual consists of, or that this is unknown; empty where the residual is small."""
+    of = label(breakdown.condition, result.settings)
+    if breakdown.where_unknown:
+        return f"What the residual of {of} consists of is unknown: {breakdown.where_unknown}."
+    if breakdown.functions:
+        return f"The functions under the residual of {of} are those with the largest difference from the plain twin."
+    return ""
+
+
+def items_text(line: CostComponent) -> str:
+    """Counts and unit costs: ``4,460 pages decrypted × 1.49 µs``; where there are none, the source."""
+    if not line.items:
+        return line.source
+    if line.is_timed:
+        return f"timed: {', '.join(item_text(item) for item in line.items)}"
+    return ", ".join(item_text(item) for item in line.items if abs(item.count) >= 0.0005) or line.source
+
+
+def item_text(item: CostItem) -> str:
+    """One count and its unit cost."""
+    return f"{small_count(item.count)} {item.what} × {microseconds(item.unit_cost_us)}"
+
+
+def blocks(result: RunResult) -> list[Block]:
+    """The components of the extra CPU of each encrypted condition; empty where the run has no breakdown."""
+    if not result.of(CostBreakdown):
+        return []
+    lead = Paragraph(cost_note(result, label))
+    return [lead, *(_table(one, result) for one in result.of(CostBreakdown))]
+
+
+def _table(breakdown: CostBreakdown, result: RunResult) -> PageTable:
+    columns = [Column(""), *(Column(title, is_number=True) for title in ("per operation", "95 % HDI", "share"))]
+    rows = list(_rows(breakdown, amount_cells(breakdown)))
+    if not shown_components(breakdown):
+        return PageTable(label(breakdown.condition, result.settings), columns[:3], [row[:3] for row in rows])
+    return PageTable(label(breakdown.condition, result.settings), [*columns, Column("counts × unit costs")], rows)
+
+
+def _rows(breakdown: CostBreakdown, cells: Callable[[Amount], tuple[str, str]]) -> Iterator[tuple[str, ...]]:
+    yield "extra CPU", *cells(breakdown.cpu), "", ""
+    for line in shown_components(breakdown):
+        counted = items_text(line)
+        source = f" ({line.source})" if line.source and counted != line.source else ""
+        yield NAMES[line.kind], *cells(line.amount), share_text(line), f"{counted or MISSING}{source}"
+    for difference, what in function_rows(breakdown):
+        yield "of it, sampled", difference, "", "", what
+    if breakdown.elapsed is not None:
+        yield "extra time", *cells(breakdown.elapsed), "", ""
+    if breakdown.off_cpu is not None:
+        yield "off CPU", *cells(breakdown.off_cpu), "", ""
