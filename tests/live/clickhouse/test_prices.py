@@ -38,10 +38,10 @@ def test_bytes_cost_as_much_to_read_as_to_write_and_more_in_software(tmp_path: P
         assert 1 / 3 < software[way] / software["read"] < 3, software
 
 
-def test_the_ledger_has_the_ciphers_line_of_a_load_and_of_queries(study: Answered) -> None:
-    assert study.document["ledger"]
-    for ledger in study.document["ledger"]:
-        lines = {line["kind"]: line for line in ledger["lines"]}
+def test_the_cost_breakdown_has_the_ciphers_line_of_a_load_and_of_queries(study: Answered) -> None:
+    assert study.document["cost_breakdown"]
+    for breakdown in study.document["cost_breakdown"]:
+        lines = {line["kind"]: line for line in breakdown["components"]}
         items = {item["what"]: item["count"] for item in lines["cipher"]["items"]}
-        expected = {"load": "encrypted", "rebuild": "encrypted", "cold": "decrypted"}[ledger["condition"]["work"]]
-        assert items[f"blocks {expected}"] > 1, ledger
+        expected = {"load": "encrypted", "rebuild": "encrypted", "cold": "decrypted"}[breakdown["condition"]["work"]]
+        assert items[f"blocks {expected}"] > 1, breakdown

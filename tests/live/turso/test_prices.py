@@ -55,12 +55,12 @@ def scans(tmp_path_factory: pytest.TempPathFactory, library: None) -> Answered:
 
 
 def test_the_cipher_is_what_a_cold_scan_pays_for(scans: Answered) -> None:
-    (ledger,) = scans.document["ledger"]
-    lines = {line["kind"]: line for line in ledger["lines"]}
-    assert lines.keys() == {"cipher", "io", "rest"}
+    (breakdown,) = scans.document["cost_breakdown"]
+    lines = {line["kind"]: line for line in breakdown["components"]}
+    assert lines.keys() == {"cipher", "io", "residual"}
     (decrypted, *_) = lines["cipher"]["items"]
     assert decrypted["what"] == "pages decrypted"
     assert decrypted["count"] > 1000, "of a file of 10 MB"
-    low, high = (us / ledger["cpu"]["us"] for us in lines["rest"]["amount"]["hdi95"])
+    low, high = (us / breakdown["cpu"]["us"] for us in lines["residual"]["amount"]["hdi95"])
     assert low < 0.4, lines
     assert high > -0.4, lines
