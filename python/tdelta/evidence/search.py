@@ -10,10 +10,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tdelta import _native
 from tdelta.errors import EnvironmentFault
@@ -128,12 +129,17 @@ def search(files: Sequence[TwinFile], needles: Sequence[bytes], inflate: Inflate
         paths = [f"/proc/self/fd/{descriptor}" for _, descriptor in opened]
         answers = _native.search_files(paths, needles, os.cpu_count() or 1)
         within = [0 if inflate is None else _within(file, of, needles, inflate) for file, of in opened]
-    pairs = [(file, answer) for (file, _), answer in zip(opened, answers, strict=True)]
-    _refuse([f"{file.name}: {answer['fault']['message']}" for file, answer in pairs if answer["fault"] is not None])
+    read = [(file, of, more) for (file, _), of, more in zip(opened, answers, within, strict=True) if not _is_gone(of)]
+    _refuse([f"{file.name}: {answer['fault']['message']}" for file, answer, _ in read if answer["fault"] is not None])
     return tuple(
         Found(file.name, file.file_class, answer["scanned_bytes"], sum(answer["matches"]) + more)
-        for (file, answer), more in zip(pairs, within, strict=True)
+        for file, answer, more in read
     )
+
+
+def _is_gone(answer: Mapping[str, Any]) -> bool:
+    """Whether a file lost its name since it was opened here: FUSE does not open such a one again by its descriptor."""
+    return answer["fault"] is not None and answer["fault"]["errno"] in _GONE
 
 
 def _within(file: TwinFile, descriptor: int, needles: Sequence[bytes], inflate: Inflate) -> int:

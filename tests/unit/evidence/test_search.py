@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,30 @@ def test_a_file_that_is_gone_before_it_is_read_is_left_out(tmp_path: Path) -> No
     files = [listed(path, FileClass.WAL) for path in (gone, here)]
     assert search(files, [NEEDLE]) == (Found("here", FileClass.WAL, 16, 1),)
     assert search([], [NEEDLE]) == ()
+
+
+@pytest.mark.parametrize(("number", "is_left_out"), [(errno.ENOENT, True), (errno.EIO, False)])
+def test_a_file_that_cannot_be_opened_again_since_it_lost_its_name_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_left_out: bool
+) -> None:
+    """On FUSE a file that is open and has no name any more cannot be opened by its descriptor."""
+    here, gone = tmp_path / "here", tmp_path / "unlinked"
+    for path in (here, gone):
+        path.write_bytes(NEEDLE)
+
+    def searched(paths: list[str], needles: list[bytes], threads: int) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = search_files(paths, needles, threads)
+        found[0]["fault"] = {"errno": number, "message": "it failed"}
+        return found
+
+    search_files = looking._native.search_files
+    monkeypatch.setattr(looking._native, "search_files", searched)
+    files = [listed(path, FileClass.WAL) for path in (gone, here)]
+    if is_left_out:
+        assert search(files, [NEEDLE]) == (Found("here", FileClass.WAL, 16, 1),)
+    else:
+        with pytest.raises(EnvironmentFault, match="unlinked: it failed"):
+            search(files, [NEEDLE])
 
 
 def test_a_descriptor_that_has_become_another_files_is_not_read_for_it(tmp_path: Path) -> None:
