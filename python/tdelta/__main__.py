@@ -1,10 +1,12 @@
 """``tdelta`` and ``python -m tdelta``: the command line, also where Ctrl-C comes before its modules are read."""
 
-import os
-import resource
-import sys
-
 from tdelta.leaving import leave_at_once
+
+leave_at_once()  # before anything else is imported, since Ctrl-C would print a traceback in the middle of it
+
+import os  # noqa: E402
+import resource  # noqa: E402
+import sys  # noqa: E402
 
 _LEAST_ADDRESSES = 400_000 << 10
 """Bytes of address space with which the smallest run was seen to end well (``ulimit -v 400000``)."""
@@ -15,7 +17,6 @@ _USAGE = 2
 
 def main() -> None:
     """Run the command line and end the process."""
-    leave_at_once()
     if said := _lacking():
         if sys.stderr is not None:
             sys.stderr.write(f"error: {said}\n")

@@ -1,9 +1,13 @@
-"""The signals that end tdelta, and how it leaves while it starts. Imports next to nothing: Ctrl-C may come at once."""
+"""The signals that end tdelta, and how it leaves while it starts.
 
+Ctrl-C may come at once, so this imports only what Python has loaded by then: `_signal`, and not ``signal``, which
+takes longer to import than all else here.
+"""
+
+import _signal  # type: ignore[import-not-found]
 import os
-import signal
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+ENDING = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGUSR1, _signal.SIGUSR2)
 """The signals by which people and systems ask a run to end, and those that would end it without tidying up."""
 
 INTERRUPTED = 130
@@ -12,15 +16,15 @@ INTERRUPTED = 130
 _STDERR = 2
 
 
-def heard() -> tuple[signal.Signals, ...]:
+def heard() -> tuple[int, ...]:
     """The signals of `ENDING` but for a hang-up that nohup has this process ignore."""
-    return tuple(n for n in ENDING if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN)
+    return tuple(n for n in ENDING if n != _signal.SIGHUP or _signal.getsignal(n) != _signal.SIG_IGN)
 
 
 def leave_at_once() -> None:
     """Have the signals end this process with a word, as long as nothing is made that would be left: while it starts."""
     for number in heard():
-        signal.signal(number, _leave)
+        _signal.signal(number, _leave)
 
 
 def _leave(_number: int, _frame: object) -> None:

@@ -31,7 +31,7 @@ def tdelta(words: str, program: str = "from tdelta.__main__ import main; main()"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
-@pytest.mark.parametrize("module", ["tdelta.cli.main", "tdelta.report.listings"])
+@pytest.mark.parametrize("module", ["resource", "tdelta.cli.main", "tdelta.report.listings"])
 def test_signals_during_the_imports_end_with_a_word(number: signal.Signals, module: str) -> None:
     ended = tdelta("engines", HIT.format(module=module, number=int(number), times=40))
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "error: interrupted\n")

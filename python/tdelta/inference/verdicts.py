@@ -71,9 +71,11 @@ def transaction_verdicts(fits: Mapping[str, CostFit], rope: float) -> Iterator[V
             for (name, answers), mixed in zip(types.items(), of_condition, strict=True):
                 estimate = as_posterior(mixed).estimate(rope)
                 own = next(a for a in answers if a.condition == answer.condition)
-                decision = decide_means(estimate, grounds_of(own, rope), rope)
+                grounds = grounds_of(own, rope)
+                decision = decide_means(estimate, grounds, rope)
                 verdict = _verdict(own.fitted, answer.condition, Metric.RESPONSE_TIME, estimate, decision, rope)
-                yield replace(verdict, transaction=name)
+                hard = _hard_reasons(estimate, decision, own, grounds, rope)
+                yield replace(verdict, transaction=name, reasons=(*verdict.reasons, *hard))
 
 
 def _types_of(fits: Mapping[str, CostFit], stratum: int) -> dict[str, list[Answer]]:

@@ -1,7 +1,7 @@
 """The English of reasons, by code."""
 
 _FARTHER = ", so the 99 % HDI would have to lie beyond ±{rope:g%}"
-_HARDLY = "{rounds} {rounds:round|rounds}: instance effects were hardly measured"
+_HARDLY = "{rounds} {rounds:round hardly shows|rounds hardly show} how much fresh databases differ by chance"
 
 REASONS = {
     # where the interval lies

@@ -20,7 +20,14 @@ from tdelta.messages.checks import IN_FORCE
 from tdelta.records import Condition, Decision, Metric, NoiseFloor, Role, RunResult, RunSettings, Validity, Verdict
 from tdelta.report.command import next_command, run_command
 from tdelta.report.effect import Effect, cipher_name, effect_of, makes
-from tdelta.report.labels import action_label, compared_words, condition_label, metric_name, surroundings
+from tdelta.report.labels import (
+    action_label,
+    compared_words,
+    condition_label,
+    decision_word,
+    metric_name,
+    surroundings,
+)
 from tdelta.report.quantities import counted, duration, share
 from tdelta.report.sentence import (
     companion,
@@ -105,7 +112,8 @@ def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
     settings = result.settings
     if not verdict.baseline_value:
         return sentence_of(verdict, result)
-    who, effect = _who(verdict, result), _effect(verdict, settings)
+    place, name = _place(verdict, settings), _name(verdict, result)
+    who, effect = f"{place}{name}", _effect(verdict, settings)
     what = metric_name(verdict.metric, settings)
     match verdict.decision:
         case Decision.COSTLY:
@@ -123,18 +131,18 @@ def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
             within = f"within the budget of {share(settings.budget or 0.0)}"
             text = f"No: {who} stays {within} on {load}: {what} {effect.signed()}"
         case Decision.UNDECIDED:
-            text = f"Undecided: {_undecided(verdict, effect, who, load, what)}"
+            text = f"Undecided: {place}{_undecided(verdict, effect, name, load, what)}"
         case _:
             reason = f" ({verdict.reasons[0]})" if verdict.reasons else ""
             text = f"No answer: what {who} costs {load} is not to be relied on{reason}"
     return f"{text}."
 
 
-def _undecided(verdict: Verdict, effect: Effect, who: str, load: str, what: str) -> str:
+def _undecided(verdict: Verdict, effect: Effect, name: str, load: str, what: str) -> str:
     if verdict.metric not in (Metric.RESPONSE_TIME, Metric.TIME_WITH_CHECKPOINT):
-        return f"{who} changes {what} of {load} by {effect.signed()}"
+        return f"{name} changes {what} of {load} by {effect.signed()}"
     best = "take the same time" if effect.amount().startswith("0.0 ") else effect.slower().partition(" (")[0]
-    return f"with {who}, {load} is {effect.reach()} (best estimate: {best})"
+    return f"with {name}, {load} is {effect.reach()} (best estimate: {best})"
 
 
 def _summary(verdicts: list[Verdict], result: RunResult) -> str:
@@ -148,8 +156,12 @@ def _summary(verdicts: list[Verdict], result: RunResult) -> str:
     )
     what = metric_name(settings.metric, settings)
     text = f"encryption changes {what} of this {load_words(settings)} by {ends}"
-    words = ", ".join(f"{number} {decision.value}" for decision, number in counts.most_common())
+    words = _counted(counts, settings)
     return f"{lead(counts)}: {text}. Of {len(verdicts)} encrypted conditions: {words}."
+
+
+def _counted(counts: Counter[Decision], settings: RunSettings) -> str:
+    return ", ".join(f"{number} {decision_word(one, settings.metric)}" for one, number in counts.most_common())
 
 
 def _action(condition: Condition) -> str:
@@ -173,7 +185,7 @@ def _beside(words: str, verdicts: list[Verdict], result: RunResult) -> str:
         return f"{start}{_knobs(one)}, {what} {_effect(one, settings).signed()}."
     least, most = (pick(verdicts, key=lambda v: v.ratio.median) for pick in (min, max))
     ends = " to ".join(f"{_effect(v, settings).signed().partition(' (')[0]}{_knobs(v)}" for v in (least, most))
-    words = ", ".join(f"{number} {decision.value}" for decision, number in counts.most_common())
+    words = _counted(counts, settings)
     return f"{start}, {what} {ends}, as best estimates. Of {len(verdicts)} settings: {words}."
 
 
@@ -191,16 +203,19 @@ def lead(counts: Counter[Decision]) -> str:
     return "No" if decided == {"No"} else "Undecided"
 
 
-def _who(verdict: Verdict, result: RunResult) -> str:
-    """What makes the load slower, and where: ``at 16 threads, AES-256``."""
-    settings = result.settings
+def _place(verdict: Verdict, settings: RunSettings) -> str:
+    """Where a verdict holds: ``at 16 threads, ``; empty where there is one such place."""
     where = surroundings(verdict.condition, settings)
-    place = f"at {' and '.join(where)}, " if where else ""
-    if settings.external_servers is not None:
-        return f"{place}your encrypted server"
+    return f"at {' and '.join(where)}, " if where else ""
+
+
+def _name(verdict: Verdict, result: RunResult) -> str:
+    """What makes the load slower: ``AES-256``."""
+    if result.settings.external_servers is not None:
+        return "your encrypted server"
     asked = cipher_name(compared_words(verdict.condition))
     in_force = result.ciphers_in_force.get(str(verdict.condition.level("cipher")))
-    return f"{place}{asked}" + (f" (in fact {in_force})" if in_force else "")
+    return asked + (f" (in fact {in_force})" if in_force else "")
 
 
 def _effect(verdict: Verdict, settings: RunSettings) -> Effect:

@@ -55,6 +55,9 @@ def is_served(settings: RunSettings) -> bool:
     return settings.engine in servers()
 
 
+_OF_TIME = {Decision.COSTLY: "slower", Decision.OVER: "over budget", Decision.WITHIN: "within budget"}
+_OF_CPU = _OF_TIME | {Decision.COSTLY: "more CPU", Decision.FASTER: "less CPU"}
+_OF_OTHER = _OF_TIME | {Decision.COSTLY: "more", Decision.FASTER: "less"}
 _OF_BYTES = {
     Decision.COSTLY: "more bytes",
     Decision.OVER: "more bytes",
@@ -62,12 +65,24 @@ _OF_BYTES = {
     Decision.NEGLIGIBLE: "as many bytes",
     Decision.WITHIN: "as many bytes",
 }
+_BY_KIND = {"bytes": _OF_BYTES, "cpu": _OF_CPU, "time": _OF_TIME, "throughput": _OF_TIME}
 
 
-def decision_word(decision: Decision, metric: Metric) -> str:
-    """What a decision is called: bytes are more or fewer, and neither costly nor faster."""
-    is_of_bytes = metric in (Metric.READ_BYTES_PER_OPERATION, Metric.WRITTEN_BYTES_PER_OPERATION)
-    return _OF_BYTES.get(decision, decision.value) if is_of_bytes else decision.value
+def decision_word(decision: Decision, metric: str) -> str:
+    """What a decision is called: slower, more CPU or more bytes for ``costly``, which says what a machine branches on.
+
+    Args:
+        decision: as the JSON has it.
+        metric: a `Metric`, or a metric of the user's files in words.
+    """
+    words = metric.casefold()
+    names = next((names for kind, names in _BY_KIND.items() if kind in words), _OF_OTHER)
+    return names.get(decision, decision.value)
+
+
+def capitalized(text: str) -> str:
+    """With a capital letter at its beginning, and as it is elsewhere: ``More CPU``."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def metric_label(metric: Metric, settings: RunSettings) -> str:

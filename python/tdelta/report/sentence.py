@@ -14,7 +14,7 @@ from tdelta.design.actions import ACTIONS, NOTHING, parse_action
 from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
 from tdelta.records import Condition, Decision, Estimate, Metric, NoiseFloor, Role, RunResult, RunSettings, Verdict
 from tdelta.report.estimand import earlier_version, partings
-from tdelta.report.labels import compared_words, condition_label, metric_name, surroundings
+from tdelta.report.labels import compared_words, condition_label, decision_word, metric_name, surroundings
 from tdelta.report.quantities import decimals, estimate_text, interval, multiple, percent, share
 from tdelta.report.subject import subject
 
@@ -287,7 +287,7 @@ def _summary(verdicts: list[Verdict], result: RunResult) -> str:
 def _count_words(decision: Decision, settings: RunSettings) -> str:
     match decision:
         case Decision.COSTLY:
-            return f"costly (above {rope_words(settings)})"
+            return f"{decision_word(decision, settings.metric)} (above {rope_words(settings)})"
         case Decision.NEGLIGIBLE:
             return f"negligible (within ±{share(settings.rope)})"
         case Decision.OVER | Decision.WITHIN:

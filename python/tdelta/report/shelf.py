@@ -14,6 +14,7 @@ from rich.text import Text
 from tdelta.records import Decision
 from tdelta.records.kept import RunKind
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
+from tdelta.report.labels import decision_word
 from tdelta.report.quantities import amounts, counted, decimals, percent, points, printable
 from tdelta.session.keeping import Shelf
 from tdelta.store import RunStatus, RunSummary
@@ -185,7 +186,7 @@ def _verdict(run: RunSummary, *, is_at_work: bool) -> str:
     if run.decision is None:
         return run.status.value if run.status is RunStatus.FAILED else "cut short, no answer"
     cut = " (interrupted)" if run.status is RunStatus.INTERRUPTED else ""
-    return f"{run.decision.value} {overhead_words(run.overheads)}".rstrip() + cut
+    return f"{decision_word(run.decision, run.metric)} {overhead_words(run.overheads)}".rstrip() + cut
 
 
 def overhead_words(ratios: Iterable[float]) -> str:

@@ -56,10 +56,39 @@ _MOST_CONDITIONS = 12
 """Conditions that a brief table has a row for."""
 
 _DIFFERS = (Decision.COSTLY, Decision.FASTER, Decision.OVER)
+_CLEAR = "the interval is clear of the limit, but rests on too few rounds, outlying trials or stalls"
 _BYTES = (Metric.READ_BYTES_PER_OPERATION, Metric.WRITTEN_BYTES_PER_OPERATION)
 _US = 1e6
 
+_SIGNS = "*†‡"
+"""Of footnotes, in their order."""
+
 Cells = tuple[str | Text, ...]
+
+
+class _Footnotes:
+    """Why verdicts are undecided whose intervals are clear of the limit: each reason once, by its sign."""
+
+    def __init__(self, settings: RunSettings) -> None:
+        self._settings = settings
+        self._texts: dict[str, str] = {}
+
+    def sign(self, verdict: Verdict) -> str:
+        """What stands after the verdict's word; empty where the interval says as much."""
+        bounds = limits(self._settings) if verdict.primary else rope_edges(self._settings)
+        ends = _ends(verdict, self._settings)
+        if verdict.decision is not Decision.UNDECIDED or any(ends[0] <= bound <= ends[1] for bound in bounds):
+            return ""
+        why = verdict.reasons[-1] if len(verdict.reasons) > 1 else None
+        code = "" if why is None else why.code
+        text = _CLEAR if why is None else why.text.replace(" % HDI", " % interval")
+        self._texts.setdefault(code, f"{text[:1].upper()}{text[1:]}.")
+        at = list(self._texts).index(code)
+        return f" {_SIGNS[min(at, len(_SIGNS) - 1)]}"
+
+    def texts(self) -> list[str]:
+        """The notes, each with its sign."""
+        return [f"{sign} {text}" for sign, text in zip(_SIGNS, self._texts.values(), strict=False)]
 
 
 def decision_style(decision: Decision) -> str:
@@ -86,18 +115,24 @@ def brief_table(result: RunResult, width: int) -> list[Text | Table]:
     if not result.verdicts:
         return []
     is_single = len({v.condition for v in result.verdicts}) == 1
-    table, note = _of_one(result) if is_single else _of_several(result)
+    notes = _Footnotes(result.settings)
+    table, note = (_of_one if is_single else _of_several)(result, notes)
     table.columns[-1].no_wrap = True
     if measured(table) > width:
         table.padding = (0, 1, 0, 0)
-    return [table, *paragraph(note, width, "dim")]
+    return [table, *(line for text in (*notes.texts(), note) for line in paragraph(text, width, "dim"))]
+
+
+def _ends(verdict: Verdict, settings: RunSettings) -> tuple[float, float]:
+    """The interval that is shown: with a budget the one that it is decided on."""
+    return verdict.ratio.hdi95 if settings.budget is None else verdict.ratio.hdi99
 
 
 def _level(settings: RunSettings) -> str:
     return "95 % interval" if settings.budget is None else "99 % interval"
 
 
-def _of_one(result: RunResult) -> tuple[Table, str]:
+def _of_one(result: RunResult, notes: _Footnotes) -> tuple[Table, str]:
     settings = result.settings
     name = cipher_name(condition_label(result.verdicts[0].condition, settings))
     table = plain_table(
@@ -110,14 +145,13 @@ def _of_one(result: RunResult) -> tuple[Table, str]:
     for verdict in (v for _, rows in _grouped(result) for v in rows if v.transaction == _ALL):
         if verdict.primary or _is_asked_for(verdict):
             style = "bold" if verdict.primary else ""
-            table.add_row(metric_label(verdict.metric, settings), *_brief_cells(verdict, result), style=style)
-        ends = verdict.ratio.hdi95 if settings.budget is None else verdict.ratio.hdi99
-        for label, cells in _beside(verdict, result, ends):
+            table.add_row(metric_label(verdict.metric, settings), *_brief_cells(verdict, result, notes), style=style)
+        for label, cells in _beside(verdict, result, _ends(verdict, settings)):
             table.add_row(label, *cells)
     types = [v for v in result.verdicts if v.transaction != _ALL and v.metric is Metric.RESPONSE_TIME]
     slowest = sorted(types, key=lambda v: -v.ratio.median)[:_MOST_TYPES]
     for verdict in (v for v in types if v in slowest):
-        table.add_row(transaction_name(verdict.transaction), *_brief_cells(verdict, result))
+        table.add_row(transaction_name(verdict.transaction), *_brief_cells(verdict, result, notes))
     left = len(types) - len(slowest)
     more = f" {counted(left, 'more transaction type')} with --details." if left > 0 else ""
     return table, f"Only {metric_name(settings.metric, settings)} decides; the rest is for orientation.{more}"
@@ -149,17 +183,17 @@ def _beside(verdict: Verdict, result: RunResult, ends: tuple[float, float]) -> I
             yield f"p{100 * one.quantile:g}", (*sides, change, "", "")
 
 
-def _brief_cells(verdict: Verdict, result: RunResult) -> Cells:
+def _brief_cells(verdict: Verdict, result: RunResult, notes: _Footnotes) -> Cells:
     settings = result.settings
     baseline, twin = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
     bounds = limits(settings) if verdict.primary else rope_edges(settings)
     change, _ = ratio_cells(verdict.ratio, bounds)
-    ends = verdict.ratio.hdi95 if settings.budget is None else verdict.ratio.hdi99
+    ends = _ends(verdict, settings)
     across = interval(ends, decimals((verdict.ratio.median, *ends), bounds))
-    return baseline, twin, change, across, _decision(verdict)
+    return baseline, twin, change, across, _decision(verdict).append(notes.sign(verdict))
 
 
-def _of_several(result: RunResult) -> tuple[Table, str]:
+def _of_several(result: RunResult, notes: _Footnotes) -> tuple[Table, str]:
     settings = result.settings
     others = [companion(verdict, result) for verdict in result.primary]
     has_cpu = any(other is not None for other in others)
@@ -172,7 +206,7 @@ def _of_several(result: RunResult) -> tuple[Table, str]:
         )
     )
     for verdict, other in list(zip(result.primary, others, strict=True))[:_MOST_CONDITIONS]:
-        *cells, decision = _brief_cells(verdict, result)
+        *cells, decision = _brief_cells(verdict, result, notes)
         cpu = (percent(other.ratio.median) if other is not None else "",) if has_cpu else ()
         table.add_row(cipher_name(condition_label(verdict.condition, settings)), *cells, *cpu, decision)
     left = len(result.primary) - _MOST_CONDITIONS

@@ -289,7 +289,7 @@ class Store:
         ((created, result, trials),) = self._query(f"SELECT {columns} FROM runs WHERE run_id = ?", (run_id,))
         facts = {key: self.get_fact(run_id, key) for key in (KIND, PART_OF, LABELS, NOTE)}
         with decoding(self.path):
-            decision, overheads = answered(result)
+            decision, overheads, metric = answered(result)
             return RunSummary(
                 run_id=run_id,
                 created_unix_seconds=float(created),
@@ -303,6 +303,7 @@ class Store:
                 kind=RunKind.CALIBRATION if facts[PART_OF] else RunKind(facts[KIND] or RunKind.RUN),
                 labels=tuple(map(str, facts[LABELS] or ())),
                 note=str(facts[NOTE] or ""),
+                metric=metric,
             )
 
     def kinds(self) -> dict[str, RunKind]:

@@ -26,7 +26,7 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One line of the list of runs. ``decision`` is None until the run has a result.
+    """One line of the list of runs. ``decision`` is None until the run has a result, ``metric`` is what it is of.
 
     ``overheads`` are the medians of the primary verdicts' ratios, one for each condition that was judged.
     """
@@ -43,15 +43,17 @@ class RunSummary:
     kind: RunKind = RunKind.RUN
     labels: tuple[str, ...] = ()
     note: str = ""
+    metric: str = ""
 
 
-def answered(result: str | None) -> tuple[Decision | None, tuple[float, ...]]:
-    """The decision of a stored result, and the medians that it rests on; the whole result is much to decode."""
+def answered(result: str | None) -> tuple[Decision | None, tuple[float, ...], str]:
+    """The decision of a stored result, the medians it rests on, and their metric; all of it is much to decode."""
     if not result:
-        return None, ()
+        return None, (), ""
     stored = json.loads(result)
-    ratios = [verdict["ratio"]["median"] for verdict in stored["verdicts"] if verdict["primary"]]
-    return Decision(stored["decision"]), tuple(map(float, ratios))
+    primary = [verdict for verdict in stored["verdicts"] if verdict["primary"]]
+    metric = primary[0]["metric"] if primary else ""
+    return Decision(stored["decision"]), tuple(float(verdict["ratio"]["median"]) for verdict in primary), metric
 
 
 def fits(text: str, run_id: str) -> bool:

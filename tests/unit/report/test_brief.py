@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 import tdelta_samples as s
 
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Reason
 from tdelta.messages.cautions import AGAINST_TRUST
 from tdelta.messages.message import fields_of
-from tdelta.records import Decision, RunResult
+from tdelta.records import Decision, Metric, RunResult
 from tdelta.report.brief import against_trust, lines, sentence
 from tdelta.report.effect import Effect
 from tdelta.report.findings.registry import SHOWN
+from tdelta.report.labels import decision_word
 from tdelta.report.table import throughputs
 from tdelta.report.terminal import render
 
@@ -71,6 +72,47 @@ def test_percentiles_stand_in_the_table_where_a_run_has_them(name: str, details:
     result = s.SAMPLES[name]()
     found = [line.split()[0] for line in render(result, 100, details=details).splitlines() if re.match(r"p9\d ", line)]
     assert [one for one in found if one in ("p95", "p99")][:2] == (["p95", "p99"] if name == "costly" else found[:2])
+
+
+CLEAR = (Reason.of("hdi-above-rope", interval="+2.1 … +6.3 %", rope=0.02), Reason.of("few-rounds", rounds=3, rope=0.02))
+
+
+def with_open_types(reasons: tuple[Reason, ...]) -> RunResult:
+    """A run whose transaction types are undecided, with intervals that are clear of the limit."""
+    result = s.SAMPLES["costly"]()
+    clear = replace(result.primary[0].ratio, hdi95=(1.03, 1.06), hdi99=(1.02, 1.07))
+    change = {"decision": Decision.UNDECIDED, "ratio": clear, "reasons": reasons}
+    return replace(
+        result, verdicts=tuple(v if v.transaction == "all" else replace(v, **change) for v in result.verdicts)
+    )
+
+
+@pytest.mark.parametrize("reasons", [CLEAR, CLEAR[:1]], ids=["said", "of an earlier version"])
+def test_what_is_undecided_beside_a_clear_interval_has_its_reason_once_below_the_table(
+    reasons: tuple[Reason, ...],
+) -> None:
+    text = render(with_open_types(reasons), 100)
+    assert text.count("undecided *\n") == 2
+    assert len(re.findall(r"^\* ", text, re.MULTILINE)) == 1
+    assert ("3 rounds" in text) is (len(reasons) > 1)
+
+
+def test_what_is_undecided_by_its_interval_needs_no_note() -> None:
+    assert "*" not in render(s.SAMPLES["undecided"](), 100)
+
+
+@pytest.mark.parametrize(
+    ("metric", "word"),
+    [
+        (Metric.RESPONSE_TIME, "slower"),
+        (Metric.CPU_PER_OPERATION, "more CPU"),
+        (Metric.READ_BYTES_PER_OPERATION, "more bytes"),
+        ("throughput", "slower"),
+        ("lock waits", "more"),
+    ],
+)
+def test_what_costs_more_is_called_by_what_it_costs(metric: str, word: str) -> None:
+    assert decision_word(Decision.COSTLY, metric) == word
 
 
 def cautioned(*codes: str) -> RunResult:

@@ -133,7 +133,7 @@ def test_a_cost_planted_at_several_threads_is_shown_but_not_judged() -> None:
 def test_more_than_three_encrypted_conditions_are_summed_up() -> None:
     text = answer(s.sweep())
     assert "by +0.3 % (aes-128, 16 threads) to +9.1 % (aes-256, 1 thread)" in text
-    assert "2 costly (above the default ±2 %); 1 negligible (within ±2 %); 1 undecided" in text
+    assert "2 slower (above the default ±2 %); 1 negligible (within ±2 %); 1 undecided" in text
 
 
 def test_factors_that_do_not_vary_are_not_named() -> None:

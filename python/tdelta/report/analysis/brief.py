@@ -16,6 +16,7 @@ from tdelta.report.analysis.sentence import answer, is_lone, why_undecided
 from tdelta.report.analysis.units import unit_amounts
 from tdelta.report.analysis.words import (
     bounds_of,
+    decided_word,
     deciding,
     label,
     metric_words,
@@ -128,12 +129,12 @@ def _between(effect: Effect, names: list[str], what: str) -> str:
 
 
 def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
-    counts = Counter(comparison.decision for comparison in judged)
+    counts, said = Counter(comparison.decision for comparison in judged), Counter(map(decided_word, judged))
     least, most = (pick(judged, key=lambda c: _effect(c, result).median) for pick in (min, max))
     what = " and ".join(dict.fromkeys(metric_words(c.metric) for c in judged))
     ends = " to ".join(f"{overhead_text(c, bounds_of(result))} ({label(c, result)})" for c in (least, most))
     who = "encryption" if result.is_encryption else f"another condition than {printable(result.baseline)}"
-    words = ", ".join(f"{number} {decision.value}" for decision, number in counts.most_common())
+    words = ", ".join(f"{number} {word}" for word, number in said.most_common())
     return f"{lead(counts)}: {who} changes {what} by {ends}. Of {len(judged)} comparisons: {words}."
 
 
@@ -262,5 +263,5 @@ def _row(comparison: Comparison, result: AnalysisResult, *, has_ratio: bool, nam
             ends = 1 / ends[1], 1 / ends[0]
         across = interval(ends, decimals((found.median, *ends), bounds))
     style = decision_style(comparison.decision) if comparison.primary else ""
-    verdict = Text(comparison.decision.value, style=style)
+    verdict = Text(decided_word(comparison), style=style)
     return [name, *sides, change, *((across,) if has_ratio else ()), verdict]

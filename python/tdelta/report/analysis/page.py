@@ -16,6 +16,7 @@ from tdelta.report.analysis.terminal import comparison_of, decision_words, pictu
 from tdelta.report.analysis.units import unit_amounts
 from tdelta.report.analysis.words import (
     bounds_of,
+    decided_word,
     label,
     limit_words,
     luck_of,
@@ -164,7 +165,7 @@ def _rows(comparison: Comparison, result: AnalysisResult) -> list[Row]:
     if comparison.ratio is None:
         note = f"{quotient_text(comparison, bounds_of(result))}, no replication"
         return [Row(name, None, note, look, comparison.quotient)]
-    verdict = f"{mark(comparison.decision)}\u00a0{comparison.decision.value}"
+    verdict = f"{mark(comparison.decision)}\u00a0{decided_word(comparison)}"
     luck = luck_of(comparison)
     if luck is None:
         return [Row(name, comparison.ratio, verdict, look)]

@@ -13,6 +13,7 @@ from tdelta.report.analysis.notes import note_lines
 from tdelta.report.analysis.words import (
     bearable_words,
     bounds_of,
+    decided_word,
     deciding,
     hdi_of,
     judgement,
@@ -27,6 +28,7 @@ from tdelta.report.analysis.words import (
     throughput_change,
     times,
 )
+from tdelta.report.labels import capitalized
 from tdelta.report.page.wording import listed
 from tdelta.report.quantities import estimate_text, hdi_text, printable, share
 
@@ -48,7 +50,7 @@ def answer(result: AnalysisResult) -> str:
 
 
 def headline(result: AnalysisResult) -> str:
-    """The answer in a few words: ``Costly: +3.1 % response time``, ``22 comparisons: 22 undecided``."""
+    """The answer in a few words: ``Slower: +3.1 % response time``, ``22 comparisons: 22 undecided``."""
     judged = result.primary
     if not judged:
         return "No answer"
@@ -58,9 +60,9 @@ def headline(result: AnalysisResult) -> str:
             return f"Undecided, no replication: {_short(only, result)} {metric_words(only.metric)}"
         if is_lone(only):
             return f"Undecided, one run per condition: {_short(only, result)} {metric_words(only.metric)}"
-        return f"{only.decision.value.capitalize()}: {_short(only, result)} {metric_words(only.metric)}"
-    counts = Counter(c.decision for c in judged)
-    words = ", ".join(f"{number}\u00a0{decision.value}" for decision, number in counts.most_common())
+        return f"{capitalized(decided_word(only))}: {_short(only, result)} {metric_words(only.metric)}"
+    counts = Counter(map(decided_word, judged))
+    words = ", ".join(f"{number}\u00a0{word}" for word, number in counts.most_common())
     return f"{len(judged)} comparisons: {words}"
 
 
@@ -210,8 +212,8 @@ def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
     metrics = list(dict.fromkeys(metric_words(c.metric) for c in judged))
     told = [f"{f'{metric_words(c.metric)}, ' if len(metrics) > 1 else ''}{label(c, result)}" for c in (least, most)]
     ends = " to ".join(f"{_short(c, result)} ({words})" for c, words in zip((least, most), told, strict=True))
-    counts = Counter(c.decision for c in judged)
-    words = "; ".join(f"{number} {_count_words(decision, result)}" for decision, number in counts.most_common())
+    counts = Counter(_count_words(c, result) for c in judged)
+    words = "; ".join(f"{number} {said}" for said, number in counts.most_common())
     alone = sum(c.ratio is None for c in judged)
     many = "All" if alone == len(judged) else str(alone)
     bare = f" {many} have one figure per condition: no replication, so a quotient and no interval." if alone else ""
@@ -224,10 +226,11 @@ def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
     return f"{who} {what}. Of {len(judged)} comparisons: {words}.{bare}{single}"
 
 
-def _count_words(decision: Decision, result: AnalysisResult) -> str:
+def _count_words(comparison: Comparison, result: AnalysisResult) -> str:
+    decision = comparison.decision
     match decision:
         case Decision.COSTLY:
-            return f"costly (more than {limit_words(result)})"
+            return f"{decided_word(comparison)} (by more than {limit_words(result)})"
         case Decision.NEGLIGIBLE:
             return f"negligible (within ±{share(result.rope)})"
         case Decision.OVER | Decision.WITHIN:

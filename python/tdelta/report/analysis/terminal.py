@@ -18,6 +18,7 @@ from tdelta.report.analysis.tails import tail_lines
 from tdelta.report.analysis.units import unit_amounts
 from tdelta.report.analysis.words import (
     bounds_of,
+    decided_word,
     label,
     luck_name,
     luck_of,
@@ -182,9 +183,9 @@ def _decision(comparison: Comparison) -> Text:
 
 
 def decision_words(comparison: Comparison) -> str:
-    """The decision as a table has it: ``costly``, ``undecided: no replication``."""
+    """The decision as a table has it: ``slower``, ``undecided: no replication``."""
     is_bare = comparison.ratio is None and comparison.decision is Decision.UNDECIDED
-    return f"{comparison.decision.value}: no replication" if is_bare else comparison.decision.value
+    return f"{comparison.decision.value}: no replication" if is_bare else decided_word(comparison)
 
 
 def _table_note(result: AnalysisResult) -> str:

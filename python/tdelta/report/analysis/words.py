@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Decision, Estimate, Level
-from tdelta.report.labels import level_text
+from tdelta.report.labels import decision_word, level_text
 from tdelta.report.quantities import decimals, multiple, percent, printable, share
 
 _METRICS = {RESPONSE_TIME: "response time", THROUGHPUT: "time per operation", "cpu": "CPU"}
@@ -113,6 +113,11 @@ def deciding(comparison: Comparison) -> Estimate | None:
 def hdi_of(estimate: Estimate, result: AnalysisResult) -> tuple[int, tuple[float, float]]:
     """A budget is decided on the 99 % HDI, everything else on the 95 % HDI."""
     return (95, estimate.hdi95) if result.budget is None else (99, estimate.hdi99)
+
+
+def decided_word(comparison: Comparison) -> str:
+    """The decision as people read it: ``slower``, of CPU time ``more CPU``."""
+    return decision_word(comparison.decision, metric_words(comparison.metric))
 
 
 def judgement(decision: Decision, result: AnalysisResult) -> str:

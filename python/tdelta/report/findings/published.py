@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tdelta.records import ALL, Decision, Metric, PublishedCell, RunResult, RunSettings
 from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import level_text, metric_name
+from tdelta.report.labels import decision_word, level_text, metric_name
 from tdelta.report.page.blocks import Block, Column, Heading, Paragraph
 from tdelta.report.page.blocks import Table as PageTable
 from tdelta.report.page.rows import is_unsound
@@ -135,7 +135,8 @@ def _here(result: RunResult, *, has_cpu: bool) -> Iterator[tuple[str, str, str, 
         if verdict.decision is Decision.UNSOUND:
             yield what, "unsound: no answer", MISSING, source
             continue
-        finding = f"{verdict.decision.value}, 95 % HDI {hdi_text(verdict.ratio, verdict.ratio.hdi95, bounds)} %"
+        word = decision_word(verdict.decision, verdict.metric)
+        finding = f"{word}, 95 % HDI {hdi_text(verdict.ratio, verdict.ratio.hdi95, bounds)} %"
         yield what, finding, median_text(verdict.ratio, bounds), source
 
 

@@ -18,6 +18,7 @@ from tdelta.report.calibrated import used_text
 from tdelta.report.estimand import parting
 from tdelta.report.findings.registry import placed
 from tdelta.report.labels import (
+    capitalized,
     condition_label,
     decision_word,
     metric_name,
@@ -44,7 +45,7 @@ _TILES = range(2, 7)
 
 
 def headline(result: RunResult) -> str:
-    """The answer in a few words: ``Costly: +66.6 % response time``, ``5 conditions: 3 costly, 2 undecided``."""
+    """The answer in a few words: ``Slower: +66.6 % response time``, ``5 conditions: 3 slower, 2 undecided``."""
     return ", ".join((_decisions(result), *_reservations(result)))
 
 
@@ -68,8 +69,10 @@ def _decisions(result: RunResult) -> str:
     counts = Counter(v.decision for v in result.primary)
     if len(counts) == 1:
         every = "Both" if len(result.primary) == 2 else f"All {len(result.primary)}"
-        return f"{every} {result.primary[0].decision.value}: {_span(result, what)}"
-    words = ", ".join(f"{number}\u00a0{decision.value}" for decision, number in counts.most_common())
+        return f"{every} {decision_word(result.primary[0].decision, result.settings.metric)}: {_span(result, what)}"
+    words = ", ".join(
+        f"{number}\u00a0{decision_word(one, result.settings.metric)}" for one, number in counts.most_common()
+    )
     return f"{counted(len(result.primary), 'condition')}: {words}"
 
 
@@ -121,7 +124,7 @@ def _judged_rows(verdict: Verdict, result: RunResult) -> Iterator[Row]:
 
 
 def _one(verdict: Verdict, settings: RunSettings, what: str) -> str:
-    word = decision_word(verdict.decision, verdict.metric).capitalize()
+    word = capitalized(decision_word(verdict.decision, verdict.metric))
     if not has_data(verdict):
         return f"{word}: nothing to compare"
     return f"{word}: {overhead(verdict.ratio, bounds_of(settings))} {what}"

@@ -9,6 +9,7 @@ from tdelta import __version__
 from tdelta.design.topics import Topic
 from tdelta.records import Decision, EvidenceState
 from tdelta.report.decision import CPUS, DecisionBasis, DecisionLine
+from tdelta.report.labels import decision_word
 from tdelta.report.page.blocks import Block, Cell, Code, Column, Heading, Listing, Page, Paragraph, Section, Table
 from tdelta.report.page.compare import UNPAIRED
 from tdelta.report.page.compose import MARKER
@@ -140,7 +141,11 @@ def _rows(lines: Sequence[DecisionLine]) -> Iterator[Row]:
         if (line.run_id, line.what) not in seen:
             seen.add((line.run_id, line.what))
             look = Look.ALARM if line.decision is Decision.UNSOUND else Look.JUDGED
-            yield Row(f"{line.what}, {line.metric}", line.ratio, f"{mark(line.decision)} {line.decision.value}", look)
+            yield Row(f"{line.what}, {line.metric}", line.ratio, f"{mark(line.decision)} {_word(line)}", look)
+
+
+def _word(line: DecisionLine) -> str:
+    return decision_word(line.decision, line.metric)
 
 
 def _topic(topic: Topic, basis: DecisionBasis) -> Section | None:
@@ -180,7 +185,7 @@ def _table(lines: Sequence[DecisionLine], caption: str) -> Table:
                 encrypted,
                 overhead(line.ratio),
                 hdi_text(line.ratio, line.ratio.hdi95),
-                f"{mark(line.decision)}\u00a0{line.decision.value}",
+                f"{mark(line.decision)}\u00a0{_word(line)}",
             )
         )
     return Table(caption, columns, rows)

@@ -28,7 +28,7 @@ def mark(decision: Decision) -> str:
 
 
 def decided(verdict: Verdict) -> str:
-    """A verdict's decision with its sign: ``▲ costly``."""
+    """A verdict's decision with its sign: ``▲ slower``."""
     return f"{mark(verdict.decision)}\u00a0{decision_word(verdict.decision, verdict.metric)}"
 
 

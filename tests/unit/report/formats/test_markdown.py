@@ -53,7 +53,7 @@ def test_the_primary_verdict_is_a_row_of_a_table_and_all_others_a_row_of_a_secon
     seen = shown(answered(result))
     header, primary, *rest = seen.rows
     assert header == ["", "baseline", "with it", "overhead", "95 % HDI", "verdict"]
-    assert primary == ["aes-256: response time", "84.21 µs", "86.82 µs", "+3.1 %", "+2.4 … +3.8", "costly"]
+    assert primary == ["aes-256: response time", "84.21 µs", "86.82 µs", "+3.1 %", "+2.4 … +3.8", "slower"]
     assert len(rest) == 1 + len(result.verdicts) - 1
     assert {len(row) for row in seen.rows} == {6}
 

@@ -31,7 +31,7 @@ def test_the_page_begins_by_saying_that_nothing_is_paired_between_runs() -> None
 
 def test_every_run_has_its_answer_and_its_rows() -> None:
     reading = read(render(compare(RUNS)))
-    assert "20261121-aaaa: Costly: +3.1 % response time" in reading.text("h3")
+    assert "20261121-aaaa: Slower: +3.1 % response time" in reading.text("h3")
     assert "20261121-bbbb: Undecided: +1.9 % response time" in reading.text("h3")
     (words,) = (e.words for e in reading.all("desc", id="drawing-answers-response-time-desc"))
     assert words.count("A/A twin") == 2

@@ -222,12 +222,12 @@ def test_a_result_without_its_trials_still_makes_a_whole_page(name: str) -> None
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("costly", "Costly: +3.1 % response time"),
+        ("costly", "Slower: +3.1 % response time"),
         ("negligible", "Negligible: −0.2 % response time"),
         ("undecided", "Undecided: +1.9 % response time"),
         ("unsound", "Unsound: no answer"),
-        ("over_budget", "Over: 6.6 x response time"),
-        ("sweep", "4 conditions: 2\u00a0costly, 1\u00a0negligible, 1\u00a0undecided"),
+        ("over_budget", "Over budget: 6.6 x response time"),
+        ("sweep", "4 conditions: 2\u00a0slower, 1\u00a0negligible, 1\u00a0undecided"),
     ],
 )
 def test_the_headline_says_what_was_decided_and_no_more(name: str, words: str) -> None:
@@ -237,11 +237,11 @@ def test_the_headline_says_what_was_decided_and_no_more(name: str, words: str) -
 def test_conditions_that_are_all_decided_alike_share_a_headline_with_the_least_and_the_most() -> None:
     heads = tuple(replace(v, decision=Decision.COSTLY) for v in s.sweep().primary)
     given = replace(s.sweep(), verdicts=heads, decision=Decision.COSTLY)
-    assert headline(given) == "All 4 costly: +0.3 % to +9.1 % response time"
+    assert headline(given) == "All 4 slower: +0.3 % to +9.1 % response time"
 
 
 def test_two_conditions_decided_alike_are_both() -> None:
-    assert headline(s.factorial()) == "Both costly: +21.3 % to 3.2 x response time"
+    assert headline(s.factorial()) == "Both slower: +21.3 % to 3.2 x response time"
 
 
 def test_where_one_stratum_lost_its_answer_the_others_keep_theirs_and_the_headline_says_so() -> None:

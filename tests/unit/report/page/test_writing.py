@@ -18,7 +18,7 @@ PAGE = render(compose(RunData(s.costly(), t.CREATED)))
 def test_a_page_is_written_and_replaced_by_a_newer_one(tmp_path: Path) -> None:
     path = tmp_path / "run.html"
     write_page(PAGE, path)
-    write_page(PAGE.replace("Costly", "Older"), path)
+    write_page(PAGE.replace("Slower", "Older"), path)
     assert "Older" in path.read_text(encoding="utf-8")
     assert [file.name for file in tmp_path.iterdir()] == ["run.html"]
     assert path.stat().st_mode & 0o777 == 0o600
@@ -57,7 +57,7 @@ def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(StorageFault, match="No space left"):
-        write_page(PAGE.replace("Costly", "Newer"), path)
+        write_page(PAGE.replace("Slower", "Newer"), path)
     assert path.read_text(encoding="utf-8") == PAGE
     assert [file.name for file in tmp_path.iterdir()] == ["run.html"]
 
