@@ -41,7 +41,7 @@ def _one(step: str, answer: Mapping[str, Any]) -> dict[str, Any]:
     elapsed_ns = answer["elapsed_ns"]
     return {
         "operations": 1,
-        "executed_operations": 1,
+        "total_operations": 1,
         "elapsed_ns": elapsed_ns,
         "transactions": {step: SpanTotals(1, elapsed_ns)},
         "statements": {},
