@@ -1,20 +1,48 @@
-"""Loads and rebuilds as measurements."""
+"""Loads and rebuilds as trials."""
 
 from __future__ import annotations
 
-import dataclasses
-
-from tdelta.driver.jobs import LOAD, REBUILD
+from tdelta.driver.jobs import LoadJob, Steps
 from tdelta.driver.steps import client_step, embedded_step
-from tdelta.records import Usage
+from tdelta.measure.usage import spent
 
-USED = {**dataclasses.asdict(Usage()), "cpu_user_seconds": 0.5}
+JOB = LoadJob(
+    {"tables": []},
+    7,
+    ("CREATE TABLE a (x)", "CREATE TABLE b (x)"),
+    ("CREATE INDEX i ON a (x)",),
+    (("a", ("x",)), ("b", ("x",))),
+)
 
 
-def test_a_step_is_one_operation_of_its_own_name() -> None:
-    answer = {"elapsed_ns": 7, "usage": USED, "files": {"database": 4096}}
-    for measured in (embedded_step(LOAD, answer, 10), client_step(LOAD, answer), client_step(REBUILD, answer)):
-        assert (measured.operations, measured.total_operations, measured.counted_operations) == (1, 1, 1)
-        assert measured.elapsed_ns == 7
-    assert client_step(REBUILD, answer).transactions.keys() == {REBUILD}
-    assert embedded_step(LOAD, answer, 10).files_bytes == {"database": 4096}
+def test_a_load_drops_what_is_there_and_makes_it_again() -> None:
+    order = Steps(JOB).order("load", 3)
+    assert order["before"] == ["DROP TABLE IF EXISTS a", "DROP TABLE IF EXISTS b"]
+    assert order["load"] == {
+        "plan": {"tables": []},
+        "seed": 7,
+        "threads": 3,
+        "tables": JOB.tables_sql,
+        "indexes": JOB.indexes_sql,
+    }
+    assert order["statements"] == []
+
+
+def test_a_rebuild_is_the_workloads_own_statements() -> None:
+    assert Steps(JOB, ("VACUUM",)).order("rebuild", 3) == {"before": [], "load": None, "statements": ["VACUUM"]}
+
+
+def test_what_some_work_took_is_elapsed_time_and_cpu_time() -> None:
+    answer = spent(lambda: sum(range(300_000)))
+    assert answer["elapsed_ns"] > 0
+    measured = embedded_step("load", answer, 12)
+    assert (measured.operations, measured.transactions["load"].count) == (1, 1)
+    assert measured.engine_counters == {"rows": 12}
+    assert measured.response_ns == answer["elapsed_ns"]
+    assert 0.0 < measured.cpu_seconds <= 2e-9 * answer["elapsed_ns"] + 0.02
+
+
+def test_of_a_server_the_worker_is_the_client() -> None:
+    measured = client_step("rebuild", spent(lambda: sum(range(300_000))))
+    assert measured.cpu_seconds == 0.0
+    assert measured.client_cpu_seconds > 0.0
