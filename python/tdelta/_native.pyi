@@ -91,7 +91,8 @@ class DbApiTwin(Twin):
     ``connect`` makes a cursor that is ready for use; it is given the one that ``\connect`` is to close, or None.
     ``explain`` says of an exception its kind, its words, and whether to try again. ``cool`` makes caches cold between
     the operations of a cold trial, ``files`` tells sizes, ``settle`` brings the engine to rest and says whether it had
-    to.
+    to. ``meter`` reads the counters of a server around each statement of a trace, given the cursor that is traced;
+    ``cpu_ns`` is among them where the server accounts for it. Without it the meters are those of this process.
     """
 
     def __new__(
@@ -104,6 +105,7 @@ class DbApiTwin(Twin):
         cool: Callable[[], object] | None = None,
         files: Callable[[], dict[str, int]] | None = None,
         settle: Callable[[], bool] | None = None,
+        meter: Callable[[Any], dict[str, int]] | None = None,
     ) -> DbApiTwin: ...
 
 @final

@@ -92,6 +92,8 @@ pub struct Given {
     pub cool: Option<Py<PyAny>>,
     pub files: Option<Py<PyAny>>,
     pub settle: Option<Py<PyAny>>,
+    /// Reads the meters of a server; is given the cursor whose statements are traced.
+    pub meter: Option<Py<PyAny>>,
 }
 
 /// What went wrong within a call: the driver's own exception, or what this client makes of an answer.
@@ -393,6 +395,31 @@ impl Meter<Session> for ProcessMeter {
     }
 }
 
+/// Meters of a server that another process is: its CPU time is the counter `cpu_ns`, where it accounts for that.
+struct AskedMeter(Arc<Given>);
+
+impl AskedMeter {
+    fn reading(&self, session: &Session) -> Result<Reading, ClientError> {
+        Python::attach(|py| {
+            let read = |meter: &Py<PyAny>| meter.bind(py).call1((session.cursor.bind(py),))?.extract();
+            let found: PyResult<Option<BTreeMap<String, i64>>> = self.0.meter.as_ref().map(read).transpose();
+            let mut counters = found.map_err(|error| self.0.explained(py, error.into()))?.unwrap_or_default();
+            let cpu_ns = counters.remove("cpu_ns").and_then(|time| u64::try_from(time).ok()).unwrap_or(0);
+            Ok(Reading { cpu_ns, counters })
+        })
+    }
+}
+
+impl Meter<Session> for AskedMeter {
+    fn before(&mut self, client: &mut Session) -> Result<Reading, ClientError> {
+        self.reading(client)
+    }
+
+    fn after(&mut self, client: &mut Session) -> Result<Reading, ClientError> {
+        self.reading(client)
+    }
+}
+
 /// A twin whose connections are cursors.
 pub struct Twin {
     given: Arc<Given>,
@@ -519,7 +546,11 @@ impl tdelta_core::twin::Twin for Twin {
     }
 
     fn trace(&mut self, trial: &Trial, stop: &AtomicBool) -> Result<Metered, ClientError> {
-        let found = self.connections.trace(ProcessMeter, trial, stop)?;
+        let found = if self.given.meter.is_some() {
+            self.connections.trace(AskedMeter(self.given.clone()), trial, stop)?
+        } else {
+            self.connections.trace(ProcessMeter, trial, stop)?
+        };
         Self::settle(&self.given).map(|_| found)
     }
 

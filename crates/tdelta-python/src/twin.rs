@@ -234,7 +234,7 @@ pub struct PyDbApiTwin;
 #[pymethods]
 impl PyDbApiTwin {
     #[new]
-    #[pyo3(signature = (style, connect, connections, explain, *, cool=None, files=None, settle=None))]
+    #[pyo3(signature = (style, connect, connections, explain, *, cool=None, files=None, settle=None, meter=None))]
     #[allow(clippy::too_many_arguments)] // each is Python's, and given by name
     fn new(
         py: Python<'_>,
@@ -245,8 +245,9 @@ impl PyDbApiTwin {
         cool: Option<Py<PyAny>>,
         files: Option<Py<PyAny>>,
         settle: Option<Py<PyAny>>,
+        meter: Option<Py<PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let given = dbapi::Given { style: parse("style", style)?, connect, explain, cool, files, settle };
+        let given = dbapi::Given { style: parse("style", style)?, connect, explain, cool, files, settle, meter };
         let twin = dbapi::Twin::open(py, given, connections).map_err(native)?;
         Ok(PyClassInitializer::from(PyTwin::holding(Held::DbApi(Box::new(twin)))).add_subclass(Self))
     }

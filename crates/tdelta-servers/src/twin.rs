@@ -68,18 +68,21 @@ fn half_a_minute() -> f64 {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tracing {
-    /// Asked on the connection that is traced: the system's number of the thread that serves it.
-    pub thread: String,
+    /// Asked on the connection that is traced: the system's number of the thread that serves it; none where that is
+    /// not on this machine.
+    #[serde(default)]
+    pub thread: Option<String>,
     /// Queries whose rows are a counter's name and its value, asked on another connection around every statement.
     #[serde(default)]
     pub counters: Vec<String>,
 }
 
-/// Meters of a connection to a server on this machine: the CPU time of the thread that serves it, and status counters.
+/// Meters of a connection to a server: the CPU time of the thread that serves it, where that is on this machine, and
+/// status counters.
 struct ServedMeter<'a, S> {
     administrative: &'a mut S,
     queries: &'a [String],
-    schedule: PathBuf,
+    schedule: Option<PathBuf>,
 }
 
 impl<S: Session> ServedMeter<'_, S> {
@@ -95,10 +98,11 @@ impl<S: Session> ServedMeter<'_, S> {
         Ok(all)
     }
 
-    /// The thread's time on a CPU, ns: exact while it waits for the next statement.
+    /// The thread's time on a CPU, ns: exact while it waits for the next statement; 0 where it is not on this machine.
     fn cpu_ns(&self) -> Result<u64, ClientError> {
-        let told = |why: String| failure("trace", format!("{}: {why}", self.schedule.display()));
-        let text = std::fs::read_to_string(&self.schedule).map_err(|error| told(error.to_string()))?;
+        let Some(schedule) = &self.schedule else { return Ok(0) };
+        let told = |why: String| failure("trace", format!("{}: {why}", schedule.display()));
+        let text = std::fs::read_to_string(schedule).map_err(|error| told(error.to_string()))?;
         let first = text.split_whitespace().next().unwrap_or_default();
         first.parse().map_err(|_| told(format!("expected nanoseconds first, found {first:?}")))
     }
@@ -362,8 +366,9 @@ impl<S: Session> Twin for ServerTwin<S> {
         let Some(tracing) = &self.tracing else {
             return Err(failure("order", "a trace of a server before it is told what to read".into()));
         };
-        let thread = self.connections.first().text(&tracing.thread)?;
-        let schedule = PathBuf::from(format!("/proc/{}/schedstat", thread.trim()));
+        let first = self.connections.first();
+        let thread = tracing.thread.as_ref().map(|query| first.text(query)).transpose()?;
+        let schedule = thread.map(|thread| PathBuf::from(format!("/proc/{}/schedstat", thread.trim())));
         let meter = ServedMeter { administrative: &mut self.administrative, queries: &tracing.counters, schedule };
         let found = self.connections.trace(meter, trial, stop)?;
         self.settle(stop)?;

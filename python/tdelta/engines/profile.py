@@ -48,6 +48,8 @@ class ServerAddress:
         has_databases: whether a DSN names a database, in which tdelta makes its schema.
         worker: the program of the workers that connect to them.
         driven: the same by a driver of Python's (``client=dbapi``); empty where there is none.
+        takes: the groups of options that they take beside those that all of users' servers do.
+        is_cooled: whether their caches can be emptied by SQL, for all who use them.
         needs: what it takes to run on them, sentence by sentence, where that is all that can be run.
         publishing: what the vendor's licence says of results.
         is_untried: whether nobody of tdelta's ever ran it on a real server.
@@ -60,6 +62,8 @@ class ServerAddress:
     has_databases: bool = False
     worker: str = "tdelta.driver.worker"
     driven: str = ""
+    takes: frozenset[Takes] = frozenset()
+    is_cooled: bool = False
     needs: tuple[str, ...] = ()
     publishing: str = ""
     is_untried: bool = False

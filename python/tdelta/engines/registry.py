@@ -86,6 +86,14 @@ def study_settings(name: str) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
+def own_server_studies(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """What an engine sets otherwise in studies on servers of the user's, by the study's name: ``ON_OWN_SERVERS``."""
+    if name not in ENGINES or find_spec(f"{ENGINES[name]}.studies") is None:
+        return {}
+    found: Mapping[str, Mapping[str, Any]] = getattr(import_module(f"{ENGINES[name]}.studies"), "ON_OWN_SERVERS", {})
+    return found
+
+
 def servers() -> tuple[str, ...]:
     """The names of the engines that are servers."""
     return tuple(one.name for one in profiles() if one.is_server)

@@ -138,15 +138,20 @@ class Tracing:
     """How the statements of one connection are metered.
 
     Attributes:
-        thread: a query for the system's number of the thread that serves the connection which asks.
-        counters: queries whose rows are a counter's name and its value, up to date within a transaction.
+        thread: a query for the system's number of the thread that serves the connection which asks; empty where it
+            is not known.
+        counters: queries whose rows are a counter's name and its value, up to date within a transaction; ``cpu_ns``
+            is the CPU time, where the server accounts for it itself.
         nearest: what stands under the customary headings: ``physical``, ``logical`` and ``current`` by the names of
             counters to add up, and the words for them; a heading that the engine has nothing for is left out.
+        session: a query whose answer, on the connection that is traced, stands for ``{session}`` in ``counters``, which
+            another one asks.
     """
 
     thread: str
     counters: tuple[str, ...]
     nearest: Mapping[str, tuple[tuple[str, ...], str]]
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)

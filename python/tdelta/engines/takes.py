@@ -33,4 +33,4 @@ SERVER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
 """The options that have another default on servers: these take longer to start, to fill and to settle."""
 
 OWN_SERVERS_TAKE = frozenset({Takes.OWN_SERVERS})
-"""What servers of the user's take, whichever engine they are."""
+"""What servers of the user's take, whichever engine they are; an engine's address adds what its own do."""

@@ -163,6 +163,13 @@ CAUTIONS = {
         " measured, so part of what is found may be that and not encryption; the A/A twin is another schema on the"
         " baseline's server"
     ),
+    "study-left-to-servers": (
+        "the study {study} varies or sets what servers of yours decide, so it is as they have it: {left}"
+    ),
+    "trace-without-cpu": (
+        "CPU time of single statements is not known: the server does not account for it, and the thread that serves a"
+        " connection is not seen on this machine"
+    ),
     "servers-cpu-unknown": (
         "the CPU time and I/O of the servers are not known, since their processes are not seen on this machine: no"
         " figure says what encryption costs in CPU time"

@@ -15,6 +15,7 @@ from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
 from tdelta.records import Level
+from tdelta.session.own_servers import check_study
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import study
 from tdelta.session.work import (
@@ -71,6 +72,7 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         partial(_check_database, request),
         partial(_check_restore, request),
         partial(_check_numbers, request),
+        partial(_check_study, request),
         partial(check_discard, request),
         *_checks_of_taken(request, vary, chosen),
         *(chosen.option_checks(request.values, vary) if isinstance(chosen, ChecksOptions) else ()),
@@ -95,10 +97,16 @@ def _checks_of_taken(
         yield partial(check_trace, request, vary)
     known = {factor: chosen.actions(factor) for factor in _ACTED} if isinstance(chosen, Acting) else {}
     yield partial(check_actions, request, vary, known, chosen.product)
-    if Takes.INSTANCES in profile.takes:
+    if profile.takes & {Takes.INSTANCES, Takes.OWN_SERVERS}:
         yield partial(check_work, request, vary, most_cold=profile.most_cold, product=chosen.product)
     if profile.protocol:
         yield partial(check_load, request, vary, profile.protocol)
+
+
+def _check_study(request: RunRequest) -> None:
+    """Refuse a study that servers of the user's do not serve for."""
+    if request.tested.study is not None and request.tested.baseline is not None:
+        check_study(request.tested.study)
 
 
 def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:

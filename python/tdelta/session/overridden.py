@@ -12,7 +12,10 @@ def overridden(request: RunRequest) -> tuple[str, ...]:
     if request.tested.study is None:
         return ()
     tested = request.tested
-    return tuple(_changes(request, RunRequest(study=tested.study, engine=tested.engine, scale=tested.scale)))
+    original = {"study": tested.study, "engine": tested.engine, "scale": tested.scale}
+    if tested.baseline is not None:
+        original |= {"baseline": tested.baseline, "encrypted": tested.encrypted}
+    return tuple(_changes(request, RunRequest(**original)))
 
 
 def _changes(request: RunRequest, original: RunRequest) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Level, Role, RunSettings
 from tdelta.session.faults import check_rebuild, check_request
 from tdelta.session.instructions import available
+from tdelta.session.own_servers import study_cautions
 from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
 from tdelta.session.studies import study
@@ -314,11 +315,22 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     )
     scale = workload.scale_for(request.tested.size_bytes) if source is None else 1.0
     base = request.where.directory or default_base()
-    cautions = (*left_out, *(() if servers is None else servers.cautions))
+    of_servers = () if servers is None else (*servers.cautions, *_work_cautions(request, servers))
+    cautions = (*left_out, *of_servers)
     made = Plan(request, chosen, workload, scale, settings, base, cautions, source)
     if isinstance(chosen, ChecksLayout):
         chosen.check_layout(made.layout)
     return made
+
+
+def _work_cautions(request: RunRequest, servers: ReachedServers) -> Iterator[Caution]:
+    """What a study leaves to servers of the user's, and what of their statements is not known."""
+    name = request.tested.study
+    if name is not None:
+        settings = study(name).settings_for(servers.pair.baseline.identity.engine, request.tested.scale)
+        yield from study_cautions(name, settings, request.design.vary)
+    if request.design.trace and not servers.meters_cpu:
+        yield Caution.of("trace-without-cpu")
 
 
 def check(request: RunRequest) -> tuple[Condition, ...]:

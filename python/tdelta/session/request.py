@@ -11,6 +11,7 @@ from tdelta.engines.shared.external.dsn import engines
 from tdelta.errors import UnknownName
 from tdelta.session.declared import DecisionOptions, Design, Tested, TwinOptions, Where, Work
 from tdelta.session.options import Option, options_of
+from tdelta.session.own_servers import on_own_servers
 from tdelta.session.studies import study
 
 
@@ -105,6 +106,9 @@ def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
         given = {**{o.name: o.open_loop for o in OPTIONS.values() if o.has_open_loop_default}, **given}
     name = given.get("study")
     settings = study(name).settings_for(given.get("engine"), given.get("scale", "")) if name else {}
+    if name and engine:
+        takes = {option.name: option.takes for option in OPTIONS.values()}
+        settings = on_own_servers(name, settings, given["engine"], takes)
     of_engine = defaults(given.get("engine", settings.get("engine", OPTIONS["engine"].default)))
     settings = {**of_engine, **settings}
     if "trial_seconds" in given and "discard_seconds" in of_engine and "discard_seconds" not in given:

@@ -65,7 +65,7 @@ def test_the_contract_is_held_and_what_was_said_is_recorded_without_names(
     record = tmp_path / "said.jsonl"
     code, report = ran(capsys, "contract", "--baseline", baseline, "--encrypted", encrypted, "--record", str(record))
     assert code == 0, report
-    assert {s["ability"] for s in report["steps"] if s["outcome"] != "passed"} == {"plans read"}
+    assert {s["ability"] for s in report["steps"] if s["outcome"] != "passed"} == {"plans read", "statements traced"}
     said = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
     assert any("kinds" in entry and entry["kinds"] for entry in said)  # what worked on tables
     assert any(entry.get("error", [""])[0] == "constraint" for entry in said)

@@ -66,7 +66,7 @@ def test_the_engine_and_its_defaults_follow_from_the_dsns() -> None:
         ({"engine": "postgres"}, "--engine postgres: the DSNs say mysql"),
         ({"cache": 0.5}, "--cache: not supported on servers of your own"),
         ({"cold": True, "scope": "data"}, "--scope: not supported on servers of your own"),
-        ({"study": "read-only-sweep", "vary": {}}, "STUDY"),
+        ({"study": "restart", "vary": {}}, "the study restart needs --vary work=restart"),
         ({"load": "sysbench run"}, "--load: not supported on"),
         ({"restore": "true"}, "--restore: not supported on"),
         ({"vary": {"page_size": (4096,)}}, "--vary page_size: not supported on"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tdelta.engines.mariadb.private import STATUS, STATUS_TABLE
+from tdelta.engines.mariadb.private import STATUS, STATUS_TABLE, TRACING
 from tdelta.engines.mariadb.profile import PROFILE
+from tdelta.engines.servers import Tracing
 from tdelta.engines.shared.external.kind import DATA, Encryption, NewSchema
 from tdelta.engines.shared.mysql_external import (
     MARIADB,
@@ -32,6 +33,11 @@ class MariaDbServers(MySqlFamily):
     def counters(self) -> tuple[str, ...]:
         """Status counters, which every user may read."""
         return (counters_sql(STATUS_TABLE, STATUS),)
+
+    @property
+    def tracing(self) -> Tracing:
+        """By the thread that serves a connection, and status counters."""
+        return TRACING
 
     def encryption(self, ask: Ask) -> Encryption:
         """What is encrypted, by the global variables; a key plugin must be active for any of it."""

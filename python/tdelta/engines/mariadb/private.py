@@ -75,6 +75,13 @@ STATUS = {
     "binlog_bytes_written": "binlog_bytes",
 }
 
+TRACING = Tracing(
+    "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()",
+    (counters_sql(STATUS_TABLE, {**TRACED, "innodb_lsn_current": "log_bytes"}),),
+    NEAREST,
+)
+"""A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
+
 
 _INSTALL = ("--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
 _NO_OTHERS = "DROP USER 'root'@'127.0.0.1', 'root'@'::1';\n"
@@ -221,9 +228,7 @@ class MariadbEngine(MysqlFamily):
     @property
     def tracing(self) -> Tracing:
         """A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
-        log = counters_sql(STATUS_TABLE, {**TRACED, "innodb_lsn_current": "log_bytes"})
-        thread = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
-        return Tracing(thread, (log,), NEAREST)
+        return TRACING
 
     @property
     def price_sql(self) -> PriceSql:

@@ -26,5 +26,11 @@ PROFILE = Profile(
         remedy="apt-get install mariadb-server",
         cache_setting="innodb_buffer_pool_size",
     ),
-    address=ServerAddress(schemes=("mariadb",), port=3306, processes=PROCESSES, driven=DRIVEN),
+    address=ServerAddress(
+        schemes=("mariadb",),
+        port=3306,
+        processes=PROCESSES,
+        driven=DRIVEN,
+        takes=frozenset({Takes.TRACES, Takes.SESSION_MEMORY}),
+    ),
 )

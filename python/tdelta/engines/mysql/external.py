@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from tdelta.engines.mysql.private import STATUS, STATUS_TABLE
+from tdelta.driver.database_answers import Refused
+from tdelta.engines.mysql.private import STATUS, STATUS_TABLE, TRACING
 from tdelta.engines.mysql.profile import PROFILE
-from tdelta.engines.shared.external.kind import DATA, Encryption, NewSchema
+from tdelta.engines.servers import Tracing
+from tdelta.engines.shared.external.kind import DATA, Encryption, Identity, NewSchema
 from tdelta.engines.shared.mysql_external import (
     MARIADB,
     MySqlFamily,
@@ -28,10 +31,19 @@ class MySqlServers(MySqlFamily):
 
     session_sql = (*MySqlFamily.session_sql, "SET SESSION max_execution_time = 0")
 
+    def __init__(self, identity: Identity, *, sees_threads: bool = False) -> None:
+        super().__init__(identity)
+        self._sees_threads = sees_threads
+
     @property
     def counters(self) -> tuple[str, ...]:
         """Status counters, which every user may read."""
         return (counters_sql(STATUS_TABLE, STATUS),)
+
+    @property
+    def tracing(self) -> Tracing:
+        """By the thread that serves a connection, where this user may see it, and status counters."""
+        return TRACING if self._sees_threads else replace(TRACING, thread="")
 
     def encryption(self, ask: Ask) -> Encryption:
         """What is encrypted, by the global variables. With a keyring, tables are where the schema asks for it."""
@@ -96,4 +108,14 @@ class MySqlServers(MySqlFamily):
 def kind(ask: Ask) -> MySqlServers | None:
     """MySQL, if it is not MariaDB that answers."""
     found = identity_of(PROFILE.name, ask)
-    return MySqlServers(found) if found.product != MARIADB else None
+    return MySqlServers(found, sees_threads=_sees_threads(ask)) if found.product != MARIADB else None
+
+
+def _sees_threads(ask: Ask) -> bool:
+    """Whether the user may see which thread serves a connection, for which it needs a right that a run does not."""
+    try:
+        return bool(ask(TRACING.thread))
+    except Refused as refusal:
+        if refusal.kind == "connection":
+            raise
+    return False

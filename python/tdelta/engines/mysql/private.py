@@ -107,6 +107,14 @@ STATUS = {
     "sort_merge_passes": "sort_merge_passes",
     "innodb_data_fsyncs": "data_syncs",
 }
+
+TRACING = Tracing(
+    "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()",
+    (counters_sql(STATUS_TABLE, {**TRACED, "innodb_os_log_written": "log_bytes"}),),
+    NEAREST,
+)
+"""A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
+
 _STATEMENTS = """
 SELECT 'statement_cpu_ns', CAST(SUM(SUM_CPU_TIME) / 1000 AS UNSIGNED)
 FROM performance_schema.events_statements_summary_global_by_event_name
@@ -261,9 +269,7 @@ class MysqlEngine(MysqlFamily):
     @property
     def tracing(self) -> Tracing:
         """A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
-        log = counters_sql(STATUS_TABLE, {**TRACED, "innodb_os_log_written": "log_bytes"})
-        thread = "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()"
-        return Tracing(thread, (log,), NEAREST)
+        return TRACING
 
     @property
     def footprint(self) -> Footprint:

@@ -29,5 +29,11 @@ PROFILE = Profile(
         remedy="scripts/mysql-server unpacks Debian's, or install MySQL or Percona Server from their makers",
         cache_setting="innodb_buffer_pool_size",
     ),
-    address=ServerAddress(schemes=("mysql",), port=3306, processes=PROCESSES, driven=DRIVEN),
+    address=ServerAddress(
+        schemes=("mysql",),
+        port=3306,
+        processes=PROCESSES,
+        driven=DRIVEN,
+        takes=frozenset({Takes.TRACES, Takes.SESSION_MEMORY}),
+    ),
 )

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from tdelta.engines.postgres.private import counters_of, flushing_of
+from tdelta.engines.postgres.private import TRACING, counters_of, flushing_of, session_options
 from tdelta.engines.postgres.profile import PROFILE
+from tdelta.engines.servers import Tracing
 from tdelta.engines.shared.external.kind import (
     DATA,
     LOCK_SECONDS,
@@ -95,6 +96,15 @@ class PostgresServers:
             " has_database_privilege(current_database(), 'CREATE')::text AS may"
         )[0]
         return () if found["may"] == "true" else (f"GRANT CREATE ON DATABASE {found['base']} TO {found['who']}",)
+
+    @property
+    def tracing(self) -> Tracing:
+        """By the process that serves a connection; blocks are told only when its transaction is over."""
+        return TRACING
+
+    def memory_sql(self, session_bytes: int) -> tuple[str, ...]:
+        """What a session runs so that more than these bytes go to files."""
+        return tuple(f"SET {name} = '{value}'" for name, value in session_options(session_bytes).items())
 
     def encryption(self, ask: Ask) -> Encryption:
         """What ``pg_tde`` or its fork ``open_pg_tde`` says, where one is; else that the server cannot tell."""

@@ -205,7 +205,7 @@ class PostgresEngine:
             "shared_buffers": f"{_buffers_bytes(settings) // _KIB}kB",
             "fsync": "off" if settings.is_loading else "on",
             "synchronous_commit": "on" if settings.is_durable and not settings.is_loading else "off",
-            **_session_options(settings),
+            **session_options(settings.session_bytes),
             **(self.protection.options(settings) if isinstance(self.protection, Configures) else {}),
         }
 
@@ -297,7 +297,7 @@ class PostgresEngine:
     @property
     def tracing(self) -> Tracing:
         """A connection has a process of its own, which tells of blocks only when its transaction is over."""
-        return Tracing("SELECT pg_backend_pid()", (_LOG_COUNTER,), {})
+        return TRACING
 
     @property
     def footprint(self) -> Footprint:
@@ -337,6 +337,10 @@ FROM pg_stat_io WHERE object = 'relation'
 _LOG_COUNTER = "SELECT 'log_bytes', pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint"
 
 
+TRACING = Tracing("SELECT pg_backend_pid()", (_LOG_COUNTER,), {})
+"""A process serves each connection."""
+
+
 def counters_of(major: int) -> tuple[str, ...]:
     """Queries whose rows are a counter's name and its value, for a major version."""
     return (_DATABASE_COUNTERS, _writing_counters(major), _LOG_COUNTER)
@@ -358,14 +362,14 @@ def _writing_counters(major: int) -> str:
     return f"{checkpoints} UNION ALL {_IO_BYTES_WRITES if major >= 18 else _IO_WRITES}"
 
 
-def _session_options(settings: ServerSettings) -> dict[str, str]:
+def session_options(session_bytes: int) -> dict[str, str]:
     """One operation's memory and a session's temporary tables; a hash gets no more than a sort."""
-    if not settings.session_bytes:
+    if not session_bytes:
         return {}
     return {
-        "work_mem": f"{max(_LEAST_WORK_KIB, settings.session_bytes // _KIB)}kB",
+        "work_mem": f"{max(_LEAST_WORK_KIB, session_bytes // _KIB)}kB",
         "hash_mem_multiplier": "1.0",
-        "temp_buffers": f"{max(_LEAST_TEMP_KIB, settings.session_bytes // _KIB)}kB",
+        "temp_buffers": f"{max(_LEAST_TEMP_KIB, session_bytes // _KIB)}kB",
     }
 
 

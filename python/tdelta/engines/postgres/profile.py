@@ -50,5 +50,6 @@ PROFILE = Profile(
         socket_name=".s.PGSQL.{port}",
         has_databases=True,
         driven="tdelta.engines.postgres.driven",
+        takes=frozenset({Takes.TRACES, Takes.SESSION_MEMORY}),
     ),
 )

@@ -193,6 +193,11 @@ class MySqlFamily:
             f" ENGINE = InnoDB COMMENT = {literal(MARK + schema.run_id)}"
         )
 
+    def memory_sql(self, session_bytes: int) -> tuple[str, ...]:
+        """What a session runs so that more than these bytes go to files."""
+        names = ("sort_buffer_size", "join_buffer_size", "tmp_table_size", "max_heap_table_size")
+        return tuple(f"SET SESSION {name} = {session_bytes}" for name in names)
+
     def mark_session_sql(self, mark: str) -> str:
         """A lock of the session's own that is named by mark and session."""
         return f"DO GET_LOCK({_session_lock(mark, 'CONNECTION_ID()')}, 0)"

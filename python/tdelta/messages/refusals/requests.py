@@ -32,6 +32,13 @@ REQUESTS = {
     "unknown-action": "{factor}={action}: {product} has {known}; leave the level out, or choose another engine",
     "unknown-knob": "{action}: expected knobs among {known}, found {knobs}",
     "knob-value": "{action}: {knob} takes {known}, found {found}",
+    "study-on-own-servers": (
+        "the study {study} needs {needs}, which takes servers that tdelta starts: leave out --baseline and --encrypted;"
+        " studies that run on servers of yours: {known}"
+    ),
+    "own-servers-not-cold": (
+        "{options}: the caches of {product} cannot be emptied by SQL; leave it out, or restart your servers by yourself"
+    ),
     "action-on-own-servers": (
         "{factor}={action}: nothing is done to servers of your own beside their load, and they are not backed up: leave"
         " the level out, or have tdelta start the servers (no --baseline, no --encrypted)"

@@ -98,7 +98,6 @@ class Tested:
         "Published experiment to repeat.",
         of_pilot=False,
         of_study=False,
-        takes=Takes.INSTANCES,
         decides_defaults=True,
         group=Group.EVERYDAY,
     )
@@ -134,7 +133,6 @@ class Tested:
         Choice(names=("laptop", "published")),
         "Size of STUDY: a laptop's or its own.",
         "laptop",
-        takes=Takes.INSTANCES,
         decides_defaults=True,
         group=Group.EXPERIMENT,
     )
@@ -226,9 +224,8 @@ class Work:
     cold: bool = option(
         "--cold",
         Flag(),
-        "Start a twin's server anew for each trial (DuckDB: attach its file anew), all caches emptied.",
+        "Empty all caches before each trial: the server is started anew (DuckDB: its file attached; yours: by SQL).",
         False,
-        takes=Takes.INSTANCES,
         factor="work",
         decides_trial=True,
         group=Group.EXPERIMENT,

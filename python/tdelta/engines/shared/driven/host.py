@@ -12,14 +12,29 @@ import dataclasses
 import datetime
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tdelta import _native
 from tdelta.driver.dbapi import loop_cost
+from tdelta.driver.hosting import TwinHost
 from tdelta.driver.orders import Order
 from tdelta.driver.worker import Host
 from tdelta.engines.shared.driven.driver import Driver
 from tdelta.engines.shared.driven.recording import Recorder, RecordingCursor, recorder
+from tdelta.measure.pressure import PressureMeter
+
+
+@dataclass(frozen=True, slots=True)
+class _Outside:
+    """What was read when a load or rebuild began."""
+
+    counters: Mapping[str, int]
+    accounted: float
+    used: Mapping[str, float]
+    pressure: PressureMeter
+    watch: _native.Watch
 
 
 class DrivenHost(Host):
@@ -36,6 +51,9 @@ class DrivenHost(Host):
         self._asking: Any = None
         self._recorder: Recorder | None = None
         self._observed: Mapping[str, Any] = {}
+        self._tracing: Mapping[str, Any] = {}
+        self._traced_session = ""
+        self._outside: _Outside | None = None
 
     def refused(self, error: Exception) -> list[str] | None:
         """What the driver said, as well."""
@@ -123,6 +141,37 @@ class DrivenHost(Host):
         }
         return answer
 
+    def do_trace(self, order: Order) -> Order:
+        """Run one trial with every statement metered by itself, by what the server counts and accounts."""
+        self._tracing, self._traced_session = order["tracing"], ""
+        return TwinHost.do_trace(self, order)
+
+    def do_begin_outside(self, _order: Order) -> Order:
+        """Take note of what the server used so far; a load or rebuild begins."""
+        watched = self._observed.get("watch", [])
+        pressure, watch = PressureMeter(), _native.Watch(watched)
+        self._outside = _Outside(self._counters(), self._accounted(), _used(watched), pressure, watch)
+        pressure.start()
+        return {}
+
+    def do_end_outside(self, _order: Order) -> Order:
+        """What the server used since; nothing brings a user's server to rest."""
+        began = self._outside
+        if began is None:
+            raise ValueError("the end of a step that was not begun")
+        self._outside = None
+        grown = {name: now - began.used[name] for name, now in _used(self._observed.get("watch", [])).items()}
+        grown["cpu_user_seconds"] += self._accounted() - began.accounted
+        whole = {name: amount if name.startswith("cpu_") else round(amount) for name, amount in grown.items()}
+        standstill, now = began.watch.end(), self._counters()
+        return {
+            "usage": whole,
+            "counters": {name: now[name] - before for name, before in began.counters.items() if name in now},
+            "pressure": began.pressure.stop(),
+            "run_delay_ns": None,
+            "standstill": standstill,
+        }
+
     def do_loop_cost(self, order: Order) -> Order:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
         return loop_cost(self.driver.style, self.driver.dialect, self._written(order))
@@ -150,7 +199,20 @@ class DrivenHost(Host):
             lambda old: wrapped(self._loading(old)),
             max(1, connections),
             self.driver.explained,
+            meter=self._meters,
         )
+
+    def _meters(self, traced: Any) -> dict[str, int]:
+        """What a server's meters read now of the session that a cursor belongs to."""
+        tracing = self._tracing
+        if not self._traced_session and (query := tracing.get("session") or tracing.get("thread")):
+            traced.execute(query)
+            self._traced_session = str(traced.fetchall()[0][0])
+        queries = [query.replace("{session}", self._traced_session) for query in tracing.get("counters", ())]
+        found = self._counted(queries)
+        if "thread" in tracing:
+            found["cpu_ns"] = int(Path(f"/proc/{self._traced_session}/schedstat").read_text().split()[0])
+        return found
 
     @contextlib.contextmanager
     def _renamed(self) -> Any:
@@ -210,8 +272,11 @@ class DrivenHost(Host):
         return 0.0 if query is None else float(self.do_rows({"sql": query})["rows"][0][0] or 0.0)
 
     def _counters(self) -> dict[str, int]:
+        return self._counted(self._observed.get("counters", []))
+
+    def _counted(self, queries: Iterable[str]) -> dict[str, int]:
         found: dict[str, int] = {}
-        for query in self._observed.get("counters", []):
+        for query in queries:
             for name, value in self.do_rows({"sql": query})["rows"]:
                 with contextlib.suppress(TypeError, ValueError):  # one that is not there, or no number
                     found[name] = int(float(value))

@@ -13,7 +13,7 @@ from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import Profile
 from tdelta.engines.registry import profile
 from tdelta.engines.shared.estimates import of_connections
-from tdelta.engines.shared.external.dsn import Dsn
+from tdelta.engines.shared.external.dsn import Dsn, address_of
 from tdelta.engines.shared.external.reached import ReachedServers, place_of
 from tdelta.engines.shared.external.twins import (
     BASELINE_PLACE,
@@ -27,6 +27,9 @@ from tdelta.engines.takes import OWN_SERVERS_TAKE
 from tdelta.errors import Defect, UnknownName, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Condition, Level
+
+SHARING = ("work",)
+"""Further factors whose levels share the schema of their server: there is one server of each kind, whatever it does."""
 
 PLAIN, OWN_CIPHER = "none", "encrypted"
 """The levels of ``cipher``: which of the two servers; which cipher that is, only its owner knows."""
@@ -59,10 +62,11 @@ class ExternalDriver:
         """The engine's, as the servers tell it: MariaDB answers to MySQL's protocol, too."""
         servers = self._servers
         engine = self._dsns[0].engine if servers is None else servers.pair.baseline.identity.engine
+        found = profile(engine)
         return replace(
-            profile(engine),
-            takes=OWN_SERVERS_TAKE,
-            headings={},
+            found,
+            takes=OWN_SERVERS_TAKE | address_of(engine).takes,
+            client_factors=(*found.client_factors, *SHARING),
             protocol="",
             unsearched=_UNSEARCHED,
             not_timed=_NOT_TIMED,
@@ -97,10 +101,11 @@ class ExternalDriver:
             raise UnknownName("cipher of a server of yours", cipher, self.ciphers)
 
     def option_checks(
-        self, options: Mapping[str, Any], _levels: Mapping[str, Sequence[Level]]
+        self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
     ) -> Iterator[Callable[[], object]]:
-        """The engine that the DSNs name."""
+        """The engine that the DSNs name, and whether their caches can be emptied."""
         yield partial(_check_engine, options["engine"], self._dsns)
+        yield partial(_check_cold, options, levels, self.profile)
 
     def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> ExternalSettings:
         """Which server, which schema, how many connections."""
@@ -110,6 +115,8 @@ class ExternalDriver:
             place=place_of(condition, layout.options["plant"]),
             threads=int(condition.level("threads")),
             loaded=BASELINE_PLACE if cipher == PLAIN else ENCRYPTED_PLACE,
+            is_cold=layout.is_cold(condition),
+            session_bytes=layout.options["session_memory"] or 0,
         )
 
     def described(self, _settings: ExternalSettings, facts: Mapping[str, str]) -> str:
@@ -169,6 +176,16 @@ class ExternalDriver:
     def _expected(self, cipher: str) -> bool | None:
         pair = self._reached.pair
         return pair.expected(pair.baseline if cipher == PLAIN else pair.encrypted)
+
+
+def _check_cold(options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]], found: Profile) -> None:
+    """Refuse cold trials where SQL cannot empty the caches."""
+    if found.address is not None and found.address.is_cooled:
+        return
+    asked = ["--cold"] if options["cold"] else []
+    asked += ["--vary work=cold"] if "cold" in levels.get("work", ()) else []
+    if asked:
+        raise UsageError(Refusal.of("own-servers-not-cold", options=", ".join(asked), product=found.product))
 
 
 def _check_engine(engine: str, dsns: tuple[Dsn, Dsn]) -> None:

@@ -10,10 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tdelta.engines.shared.sessions import Ask
 from tdelta.messages import Caution, Refusal
+
+if TYPE_CHECKING:
+    from tdelta.engines.servers import Tracing
 
 DATA = "data"
 """The scope that is the tables themselves."""
@@ -258,3 +261,20 @@ class EmptiesCaches(Protocol):
     @property
     def cooling_sql(self) -> tuple[str, ...]:
         """What empties them."""
+
+
+@runtime_checkable
+class MetersStatements(Protocol):
+    """A server whose statements can be metered one by one, with the rights that a run needs anyway."""
+
+    @property
+    def tracing(self) -> Tracing:
+        """What is read around every statement."""
+
+
+@runtime_checkable
+class LimitsSessions(Protocol):
+    """A server whose sessions can be given less memory for sorts, joins and temporary tables, by themselves."""
+
+    def memory_sql(self, session_bytes: int) -> tuple[str, ...]:
+        """What a session runs so that more than these bytes go to files."""

@@ -15,7 +15,7 @@ from typing import Any
 from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import Dsn, address_of, parse_dsn
 from tdelta.engines.shared.external.keeping import SchemaKeeper
-from tdelta.engines.shared.external.kind import ANSWER_SECONDS, SCHEMA_NAME, AccountsCpu
+from tdelta.engines.shared.external.kind import ANSWER_SECONDS, SCHEMA_NAME, AccountsCpu, MetersStatements
 from tdelta.engines.shared.external.nearby import server_process
 from tdelta.engines.shared.external.pairs import Difference, Pair, own_schemas, pair
 from tdelta.engines.shared.external.schemas import RunSchema, leftovers
@@ -134,6 +134,14 @@ class ReachedServers:
             *self._cpu_cautions(),
             *self._vendor_cautions(),
         )
+
+    @property
+    def meters_cpu(self) -> bool:
+        """Whether the CPU time of single statements can be had: by both servers' account, or as processes here."""
+        kinds = [server.kind for server in self.both]
+        tracings = [kind.tracing for kind in kinds if isinstance(kind, MetersStatements)]
+        accounted = all(any("cpu_ns" in query for query in tracing.counters) for tracing in tracings)
+        return accounted or (bool(self.access.processes) and all(tracing.thread for tracing in tracings))
 
     def _cpu_cautions(self) -> Iterator[Caution]:
         if not self.access.processes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tdelta.driver.database_answers import Refused
 from tdelta.driver.signals import held
@@ -44,11 +44,14 @@ class RunSchema:
         self.sessions = f"{MARK}{run_id} {secrets.token_hex(_TOKEN_BYTES)}"
         self._new = NewSchema(name, run_id, is_encrypted)
 
-    def options(self, password: str | None) -> dict[str, object]:
-        """How the connections of a load are opened (`tdelta._native.ServerTwin`): they work in this schema."""
+    def options(self, password: str | None, further: Sequence[str] = ()) -> dict[str, object]:
+        """How the connections of a load are opened (`tdelta._native.ServerTwin`): they work in this schema.
+
+        ``further`` is what they run after all else that sessions of tdelta's do.
+        """
         kind = self.server.kind
         sessions = kind.sessions(self._new)
-        setup = (*kind.session_sql, kind.mark_session_sql(self.sessions), *sessions.setup)
+        setup = (*kind.session_sql, kind.mark_session_sql(self.sessions), *sessions.setup, *further)
         return self.server.dsn.options(password, database=sessions.database, setup=setup)
 
     def make(self, begins: Callable[[RunSchema], None] = lambda _schema: None) -> None:

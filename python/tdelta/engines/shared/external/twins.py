@@ -7,6 +7,7 @@ transactions write, freshly loaded tables. An A/A twin is another schema on the 
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,18 +16,27 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver.answers import checksums, measurement, raise_failed, traced
-from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import LOAD, STEPS, TRACE, LoadJob, Mix, TrialJob
+from tdelta.driver.load_command.trial import with_server
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.rows import LOAD_SECONDS, generated_checksums, load_rows
 from tdelta.driver.servers.whole import WholeTrials, work_of
+from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.tree import living
-from tdelta.driver.workers import PROGRAM, Worker
+from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import Flushed
-from tdelta.engines.shared.external.kind import ANSWER_SECONDS, PREFIX, AccountsCpu
+from tdelta.engines.shared.external.kind import (
+    ANSWER_SECONDS,
+    PREFIX,
+    AccountsCpu,
+    EmptiesCaches,
+    LimitsSessions,
+    MetersStatements,
+)
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
-from tdelta.errors import OwnServerFault, StatementFault
+from tdelta.errors import Defect, OwnServerFault, StatementFault
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.records import Measurement
 
@@ -44,7 +54,8 @@ class ExternalSettings:
     """What decides a twin on a user's servers.
 
     ``cipher`` is ``none`` on the baseline's server and ``encrypted`` on the other; ``place`` names the schema (a key of
-    `ExternalTwins`' schemas), ``loaded`` that of its kind that is loaded first.
+    `ExternalTwins`' schemas), ``loaded`` that of its kind that is loaded first. ``is_cold``: caches are emptied before
+    each trial. ``session_bytes`` is what sorts and temporary tables of a session have; 0: as the server has it.
     """
 
     cipher: str
@@ -53,6 +64,8 @@ class ExternalSettings:
     loaded: str
     aes_instructions: str = "on"
     cache_bytes: int = 0
+    is_cold: bool = False
+    session_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +149,7 @@ class ExternalTwins(WholeTrials):
     def connected(self, settings: ExternalSettings) -> ExternalTwin:
         """Connections to a schema whose tables are there."""
         schema = self._schemas[settings.place]
-        return ExternalTwin(schema, self._access, settings.threads, self._mix, lambda: self._used(settings.place))
+        return ExternalTwin(schema, self._access, settings, self._mix, lambda: self._used(settings.place))
 
     def end(self) -> None:
         """Schemas are dropped by whoever made them."""
@@ -178,19 +191,23 @@ class ExternalTwin:
     Args:
         schema: where.
         access: how to get in.
-        threads: connections of the load.
+        settings: what decides it.
         mix: the transactions.
         used: told ahead of a trial, which may change rows.
     """
 
-    def __init__(self, schema: RunSchema, access: Access, threads: int, mix: Mix, used: Callable[[], None]) -> None:
+    def __init__(
+        self, schema: RunSchema, access: Access, settings: ExternalSettings, mix: Mix, used: Callable[[], None]
+    ) -> None:
         self.schema = schema
         self._used = used
         self._access = access
+        self._settings = settings
+        self._mix = mix
         self._worker = _worker_of(schema)
-        seconds = _CONNECT_SECONDS + threads / _CONNECTIONS_A_SECOND
+        seconds = _CONNECT_SECONDS + settings.threads / _CONNECTIONS_A_SECOND
         try:
-            connect(self._worker, schema, access, threads)
+            connect(self._worker, schema, access, settings.threads, self._limited())
             self._worker.ask("observe", observed=_observed(schema, access))
             self._worker.ask("prepare", seconds=seconds, **work_of(mix))
         except BaseException:
@@ -237,6 +254,12 @@ class ExternalTwin:
             TdeltaError: a statement failed; the message is the server's.
         """
         self._used()
+        if job.step == TRACE:
+            return self.traced(job)
+        if job.step in STEPS:
+            return self._step(job.step, ready)
+        if self._settings.is_cold:
+            self._cool()
         if ready is not None:
             ready()
         seconds = job.deadline_seconds + _GRACE_SECONDS
@@ -246,14 +269,58 @@ class ExternalTwin:
 
     @property
     def is_metered(self) -> bool:
-        """Whether statements can be metered one by one: tdelta's own clients do that for servers of its own."""
-        return self.schema.server.dsn.program != PROGRAM
+        """Whether statements can be metered one by one."""
+        return isinstance(self.schema.server.kind, MetersStatements)
 
     def traced(self, job: TrialJob) -> Measurement:
-        """Run one trial with every statement metered by itself; raises as `trial` does."""
+        """Run one trial with every statement metered by itself; raises as `trial` does.
+
+        The CPU time is the server's own account of the session, or that of the thread that serves it where the
+        server's processes are seen on this machine; elsewhere there is none.
+        """
         self._used()
+        kind = self.schema.server.kind
+        if not isinstance(kind, MetersStatements):
+            raise Defect("a trace was asked of a server whose statements cannot be metered")
+        tracing, is_seen = kind.tracing, bool(self._access.watched(self.schema))
+        order = {
+            "counters": list(tracing.counters),
+            **({"thread": tracing.thread} if tracing.thread and is_seen else {}),
+            **({"session": tracing.session} if tracing.session else {}),
+        }
         seconds = job.deadline_seconds + _GRACE_SECONDS
-        return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json()))
+        return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json(), tracing=order))
+
+    def _step(self, step: str, ready: Callable[[], None] | None) -> Measurement:
+        """One load or rebuild of tdelta's tables. Statistics are gathered after a load, unmeasured."""
+        if self._mix.steps is None:
+            raise Defect(f"a {step} was asked of a run that has none")
+        steps, kind = self._mix.steps, self.schema.server.kind
+        names = [name for name, _ in steps.job.tables]
+        if step == LOAD:
+            _run(self._worker, self.schema, kind.drop_tables_sql([*reversed(names)]))
+        if ready is not None:
+            ready()
+        order = {**steps.order(step, self._settings.threads), "before": []}
+        self._worker.ask("begin_outside")
+        answer = self._worker.ask("step", seconds=STEP_SECONDS, **order)
+        used = self._worker.ask("end_outside", seconds=STEP_SECONDS)
+        if step == LOAD:
+            _run(self._worker, self.schema, kind.statistics_sql(names))
+        measured = with_server(client_step(step, answer), used)
+        return dataclasses.replace(measured, engine_counters={**measured.engine_counters, "rows": steps.rows})
+
+    def _cool(self) -> None:
+        """Empty the server's caches, for all who use it."""
+        kind = self.schema.server.kind
+        if not isinstance(kind, EmptiesCaches):
+            raise Defect("a cold trial was asked of a server whose caches cannot be emptied")
+        _run(self._worker, self.schema, kind.cooling_sql)
+
+    def _limited(self) -> Sequence[str]:
+        """What sessions run first so that they have no more memory than was asked."""
+        kind, session_bytes = self.schema.server.kind, self._settings.session_bytes
+        return kind.memory_sql(session_bytes) if session_bytes and isinstance(kind, LimitsSessions) else ()
 
     def client(self) -> str:
         """By which client the server is reached."""
@@ -278,15 +345,15 @@ def _worker_of(schema: RunSchema) -> Worker:
     return Worker(program=schema.server.dsn.program, failed=schema.server.failed)
 
 
-def connect(worker: Worker, schema: RunSchema, access: Access, connections: int) -> None:
-    """Open a worker's connections to a schema.
+def connect(worker: Worker, schema: RunSchema, access: Access, connections: int, setup: Sequence[str] = ()) -> None:
+    """Open a worker's connections to a schema, each of which runs ``setup`` after what all run.
 
     Raises:
         OwnServerFault: the server does not let them in.
         ServerLost: it does not answer.
     """
     seconds = _CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
-    options = {**access.options(schema), "answer_seconds": ANSWER_SECONDS}
+    options = {**schema.options(access.password(schema.server), setup), "answer_seconds": ANSWER_SECONDS}
     worker.ask("connect", seconds=seconds, options=options, connections=connections)
 
 

@@ -1,0 +1,96 @@
+"""Studies on servers of the user's: what of them needs no more than a schema of tdelta's.
+
+A study's workload is generated there and its trials are run; what only servers that tdelta starts have (their cache,
+the kinds of files that they encrypt, their ciphers, restarts) is theirs, and the study is run without varying it. One
+that is about nothing else is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from tdelta.design.actions import is_action
+from tdelta.driver.jobs import STEPS, TRANSACTIONS
+from tdelta.engines.registry import own_server_studies, profile
+from tdelta.engines.takes import OWN_SERVERS_TAKE, Takes
+from tdelta.errors import UsageError
+from tdelta.messages import Caution, Refusal
+from tdelta.session.studies import Study, studies, study
+
+_VARIED = ("threads", "at", "work")
+"""Factors that servers of users have."""
+
+_COLD = "cold"
+
+
+def needs_own_instances(found: Study) -> tuple[str, ...]:
+    """What of a study takes servers that tdelta starts, stops or copies; empty where it runs on servers of users."""
+    vary = found.settings.get("vary", {})
+    acts = [f"--vary {factor}={level}" for factor in ("work", "during") for level in _acts(factor, vary)]
+    return (*acts, *(["--vary replication"] if "replication" in vary else []))
+
+
+def _acts(factor: str, vary: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+    levels = (str(level) for level in vary.get(factor, ()))
+    yield from (level for level in levels if factor == "during" or is_action(level))
+
+
+def check_study(name: str) -> None:
+    """Refuse a study on servers of the user's that is about servers that tdelta starts.
+
+    Raises:
+        UsageError: it is.
+    """
+    if needs := needs_own_instances(study(name)):
+        known = ", ".join(one.name for one in studies() if one.runs and not needs_own_instances(one))
+        given = {"study": name, "needs": ", ".join(needs), "known": known}
+        raise UsageError(Refusal.of("study-on-own-servers", **given))
+
+
+def on_own_servers(
+    name: str, settings: Mapping[str, Any], engine: str, takes: Mapping[str, Takes | None]
+) -> dict[str, Any]:
+    """The settings of a study on servers of the user's.
+
+    Args:
+        name: the study's.
+        settings: what it sets for this engine.
+        engine: whose servers they are, by what the DSNs begin with.
+        takes: by option, who takes it; None where all do.
+    """
+    taken = {*OWN_SERVERS_TAKE, *_address_takes(engine), None}
+    kept = {option: value for option, value in settings.items() if takes.get(option) in taken}
+    vary = {factor: levels for factor, levels in settings.get("vary", {}).items() if factor in _VARIED}
+    if "work" in vary:
+        vary["work"] = tuple(level for level in vary["work"] if level in _works(engine))
+    own = own_server_studies(engine).get(name, {})
+    return {**kept, "vary": {factor: levels for factor, levels in vary.items() if levels}, **own}
+
+
+def _works(engine: str) -> Collection[str]:
+    """The levels of ``work`` that users' servers of an engine have."""
+    address = profile(engine).address
+    is_cooled = address is not None and address.is_cooled
+    return [level for level in (*TRANSACTIONS, *STEPS) if is_cooled or level != _COLD]
+
+
+def _address_takes(engine: str) -> Collection[Takes]:
+    address = profile(engine).address
+    return () if address is None else address.takes
+
+
+def study_cautions(name: str, of_study: Mapping[str, Any], vary: Mapping[str, Sequence[Any]]) -> Iterator[Caution]:
+    """What a study varies or sets that is left to servers of the user's.
+
+    Args:
+        name: the study's.
+        of_study: what it sets on servers that tdelta starts.
+        vary: what the run varies.
+    """
+    varied = of_study.get("vary", {})
+    left = [factor for factor in varied if factor not in vary and factor != "cipher"]
+    left += [f"work={level}" for level in varied.get("work", ()) if level not in vary.get("work", varied["work"])]
+    left += [option for option in ("cache", "scope") if of_study.get(option) is not None and option not in left]
+    if left:
+        yield Caution.of("study-left-to-servers", study=name, left=", ".join(left))

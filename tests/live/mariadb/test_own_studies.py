@@ -1,0 +1,23 @@
+"""Named studies on two private MariaDB servers that stand for a user's, one of them encrypted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from tdelta_own_studies import OwnStudies
+
+from . import own
+
+
+class TestMariadbOwnStudies(OwnStudies):
+    own = own
+    scheme = "mariadb"
+    spill_counter = "sort_merge_passes"
+
+    def check_traces(self, document: Mapping[str, Any]) -> None:
+        statements = document["traces"]["statements"]
+        if os.geteuid() == 0:  # who sees whose process serves a connection
+            assert all(one["cpu_us"] > 0 for one in statements)
+        assert {"physical", "logical", "current"} <= set(document["traces"]["headings"])

@@ -1,0 +1,113 @@
+"""Named studies on two private servers that stand for a user's: tables generated there, in a schema of tdelta's.
+
+One class of tests an engine, one small run a study; the servers are shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import pytest
+from sqlite.running import Place
+from tdelta_own_runs import RunsOnTwoServers
+from tdelta_runs import failed_checks
+
+from tdelta.messages.checks import AA_CHECK, SPILLED
+
+SMALL = ("--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1", "--no-aa-twin")
+REFUSED = {"replicate", "restart", "convert", "backup"}
+
+
+class OwnStudies(RunsOnTwoServers):
+    """The tests."""
+
+    spill_counter: ClassVar[str]
+    """What the server counts of temporary data."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def shared_place(cls, tmp_path_factory: pytest.TempPathFactory) -> Place:
+        return Place(tmp_path_factory.mktemp("studies"))
+
+    @pytest.fixture(autouse=True)
+    def nothing_is_left(self, servers: tuple[Any, Any], left_as_they_were: list[list[object]]) -> Any:
+        yield
+        assert self.objects(servers) == left_as_they_were
+
+    def ran(self, place: Place, servers: tuple[Any, Any], *words: str, size: str = "2MB") -> Any:
+        baseline, encrypted = (self.dsn(server.port) for server in servers)
+        on = ("--baseline", baseline, "--encrypted", encrypted, *self.vouching)
+        answer = place.tdelta("run", *words, *on, "--size", size, *SMALL, "--no-bb-twin", "--json")
+        assert answer.code in (0, 3), answer.err
+        assert [check for check in failed_checks(answer.document) if check != AA_CHECK] == []
+        assert answer.document["errors"] == {}
+        return answer.document
+
+    def test_order_entry_has_four_users_and_leaves_the_ciphers_to_the_servers(
+        self, shared_place: Place, servers: tuple[Any, Any]
+    ) -> None:
+        document = self.ran(shared_place, servers, "order-entry")
+        (verdict,) = primary(document)
+        assert verdict["condition"]["threads"] == 4
+        assert verdict["condition"]["cipher"] == "encrypted"
+        left = {one["code"]: one["text"] for one in document["caution_codes"]}["study-left-to-servers"]
+        assert all(name in left for name in ("cache", "aes_instructions"))
+
+    def test_the_sweep_varies_threads_and_not_the_cache(self, shared_place: Place, servers: tuple[Any, Any]) -> None:
+        document = self.ran(shared_place, servers, "read-only-sweep", "--vary", "threads=1,4")
+        assert sorted(verdict["condition"]["threads"] for verdict in primary(document)) == [1, 4]
+        assert all("cache" not in verdict["condition"] for verdict in primary(document))
+
+    def test_the_warehouse_is_loaded_rebuilt_and_asked_with_the_rows_that_it_had(
+        self, shared_place: Place, servers: tuple[Any, Any]
+    ) -> None:
+        document = self.ran(shared_place, servers, "warehouse")
+        assert {verdict["condition"]["work"] for verdict in primary(document)} == {"load", "rebuild", "warm"}
+        trials = shared_place.trials()
+        for step in ("load", "rebuild"):
+            of_step = [trial for trial in trials if trial["work"] == step]
+            assert {trial["cipher"] for trial in of_step} == {"none", "encrypted"}
+            assert all(trial["engine_counters"]["rows"] > 10_000 for trial in of_step)
+        rows = {one["code"]: one["state"] for one in document["validity"]}
+        assert rows["rows-before"] == rows["rows-after"] == "ok"
+
+    def test_a_direct_load_makes_all_rows_each_time(self, shared_place: Place, servers: tuple[Any, Any]) -> None:
+        document = self.ran(shared_place, servers, "direct-load")
+        assert {step["condition"]["cipher"] for step in document["steps"]} == {"none", "encrypted"}
+        assert all(step["trials"] == 2 for step in document["steps"])
+
+    def test_the_trace_meters_every_statement(self, shared_place: Place, servers: tuple[Any, Any]) -> None:
+        document = self.ran(shared_place, servers, "dml-trace")
+        statements = document["traces"]["statements"]
+        assert {one["condition"]["cipher"] for one in statements} == {"none", "encrypted"}
+        assert all(one["calls"] > 0 and one["elapsed_us"] > 0 for one in statements)
+        self.check_traces(document)
+
+    def check_traces(self, document: Mapping[str, Any]) -> None:
+        """What else is seen of them on this engine."""
+
+    def test_a_spill_goes_to_files_since_the_sessions_have_so_little_memory(
+        self, shared_place: Place, servers: tuple[Any, Any]
+    ) -> None:
+        document = self.ran(shared_place, servers, "spill", size="4MB")
+        checks = {one["code"]: one["state"] for one in document["validity"]}
+        assert checks[SPILLED] == "ok"
+        assert all(trial["engine_counters"][self.spill_counter] > 0 for trial in shared_place.trials())
+
+    def test_what_takes_servers_of_tdeltas_is_refused_with_all_that_is_wrong_beside(
+        self, shared_place: Place, servers: tuple[Any, Any]
+    ) -> None:
+        baseline, encrypted = (self.dsn(server.port) for server in servers)
+        on = ("--baseline", baseline, "--encrypted", encrypted)
+        for study in sorted(REFUSED):
+            ran = shared_place.tdelta("run", study, *on, "--cold", "--json")
+            assert ran.code == 2, ran.err
+            codes = {refusal["code"] for refusal in ran.document["refusals"]}
+            assert {"study-on-own-servers", "own-servers-not-cold"} <= codes
+
+
+def primary(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The verdicts on response time over the whole mix."""
+    found: Any = document["verdicts"]
+    return [one for one in found if one["metric"] == "response_time" and one["transaction"] == "all"]
