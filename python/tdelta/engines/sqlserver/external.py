@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tdelta.engines.servers import Tracing
 from tdelta.engines.shared.external.kind import (
     DATA,
     LOCK_SECONDS,
@@ -24,15 +25,25 @@ from tdelta.engines.shared.external.kind import (
     Scope,
     SettingsRule,
 )
-from tdelta.engines.shared.sessions import Ask, first, literal, one
+from tdelta.engines.shared.sessions import Ask, Row, first, literal, one
 from tdelta.engines.shared.statements import statements
 from tdelta.engines.sqlserver.profile import PROFILE
+from tdelta.engines.sqlserver.scripts import bare, named
 from tdelta.messages import Caution, Refusal
 
 SQL = statements("tdelta.engines.sqlserver")
 _ENCRYPTED = "3"
 _CONTEXT_BYTES = 128
 _MILLISECONDS = 1000
+_PAGE_BYTES = 8192
+_MEGABYTE = 1 << 20
+_LEAST_FILE_MB = 64
+_ROOM = 2
+_NEAREST = {
+    "physical": (("session_reads",), "reads of the session's requests"),
+    "logical": (("session_logical_reads",), "logical reads of the session's"),
+    "current": (("session_writes",), "writes of the session's requests"),
+}
 _HELD = frozenset({"1", "t"})
 _RIGHTS = {"state": "VIEW SERVER STATE", "makes": "CREATE ANY DATABASE", "ends": "ALTER ANY CONNECTION"}
 _LEFT_OUT = re.compile(r"(default language|.*full-text.*|remote .*|Database Mail.*|SMO and DMO XPs|Agent XPs|xp_.*)\Z")
@@ -155,9 +166,33 @@ class SqlServers:
         return SQL["drop_schema"].format(schema=schema)
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
-        """By the state of the database's encryption."""
+        """By the state of the database's encryption; None where it is of another algorithm than was asked for."""
         rows = ask(SQL["tables"].format(schema=schema, named=f"N{literal(schema)}"))
-        return {row["name"] or "": row["state"] == _ENCRYPTED for row in rows}
+        return {row["name"] or "": self._is_encrypted(row) for row in rows}
+
+    def _is_encrypted(self, row: Row) -> bool | None:
+        if row["state"] != _ENCRYPTED:
+            return False
+        algorithm = f"{row['algorithm']}_{row['length']}"
+        return True if self._encryptor is None or algorithm == self._encryptor.algorithm else None
+
+    def presize_sql(self, schema: str, data_bytes: int) -> tuple[str, ...]:
+        """Files with room for all that a run writes: twice the data, and as much log, so that neither has to grow."""
+        megabytes = max(_LEAST_FILE_MB, -(-_ROOM * data_bytes // _MEGABYTE))
+        size = {"megabytes": megabytes, "pages": megabytes * _MEGABYTE // _PAGE_BYTES}
+        return tuple(SQL["presize"].format(schema=schema, file=file, **size) for file in (schema, f"{schema}_log"))
+
+    @property
+    def tracing(self) -> Tracing:
+        """By the session's own account, which has CPU time in milliseconds, as ``SET STATISTICS TIME`` has."""
+        return Tracing("", (SQL["traced"],), _NEAREST, SQL["session"])
+
+    def plan_hashes(self, ask: Ask, schema: str, scripts: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+        """The ``query_plan_hash`` of every plan that the server remembers of a transaction's statements, by name."""
+        known: dict[str, set[str]] = {}
+        for row in ask(SQL["plans"].format(named=f"N{literal(schema)}")):
+            known.setdefault(bare(row["text"] or ""), set()).add(row["plan_hash"] or "")
+        return {name: sorted(known[text]) for name, text in named(scripts) if text in known}
 
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
         """Of every table."""

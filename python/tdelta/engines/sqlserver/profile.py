@@ -23,10 +23,12 @@ PROFILE = Profile(
     unsearched="nothing of it is started by tdelta",
     protocol="sqlserver",
     address=ServerAddress(
-        schemes=("sqlserver",),
+        schemes=("sqlserver", "mssql"),
         port=1433,
         processes=frozenset({"sqlservr"}),
         worker="tdelta.engines.sqlserver.worker",
+        takes=frozenset({Takes.TRACES}),
+        is_cooled=True,
         needs=(
             "two instances, since one encrypted database encrypts tempdb for all; one with a server certificate that"
             " encrypts a database already: tdelta's gets a key of that certificate and algorithm",

@@ -78,11 +78,48 @@ SELECT SUM(total_pages) * 8192 AS bytes FROM [{schema}].sys.allocation_units;
 SELECT t.name AS name, k.encryption_state AS state, k.key_algorithm AS algorithm, k.key_length AS length
 FROM [{schema}].sys.tables AS t LEFT JOIN sys.dm_database_encryption_keys AS k ON k.database_id = DB_ID({named});
 
+-- name: presize
+IF EXISTS (SELECT 1 FROM [{schema}].sys.database_files WHERE name = N'{file}' AND size < {pages}) ALTER DATABASE [{schema}] MODIFY FILE (NAME = [{file}], SIZE = {megabytes}MB);
+
+-- name: plans
+SELECT CONVERT(NVARCHAR(20), s.query_plan_hash, 1) AS plan_hash,
+SUBSTRING(t.text, s.statement_start_offset / 2 + 1,
+(CASE WHEN s.statement_end_offset = -1 THEN DATALENGTH(t.text) ELSE s.statement_end_offset END - s.statement_start_offset) / 2 + 1) AS text
+FROM sys.dm_exec_query_stats AS s
+CROSS APPLY sys.dm_exec_sql_text(s.sql_handle) AS t
+CROSS APPLY sys.dm_exec_plan_attributes(s.plan_handle) AS a
+WHERE a.attribute = 'dbid' AND CAST(a.value AS INT) = DB_ID({named});
+
+-- name: session
+SELECT @@SPID AS id;
+
+-- name: traced
+SELECT 'cpu_ns' AS name, CAST(cpu_time AS BIGINT) * 1000000 AS value FROM sys.dm_exec_sessions WHERE session_id = {session}
+UNION ALL SELECT 'session_reads' AS name, reads AS value FROM sys.dm_exec_sessions WHERE session_id = {session}
+UNION ALL SELECT 'session_writes' AS name, writes AS value FROM sys.dm_exec_sessions WHERE session_id = {session}
+UNION ALL SELECT 'session_logical_reads' AS name, logical_reads AS value FROM sys.dm_exec_sessions WHERE session_id = {session}
+UNION ALL SELECT 'session_wait_ms' AS name, SUM(wait_time_ms) AS value FROM sys.dm_exec_session_wait_stats WHERE session_id = {session};
+
 -- name: counters
 SELECT 'file reads' AS name, SUM(num_of_reads) AS value FROM sys.dm_io_virtual_file_stats(NULL, NULL)
 UNION ALL SELECT 'file bytes read' AS name, SUM(num_of_bytes_read) AS value FROM sys.dm_io_virtual_file_stats(NULL, NULL)
 UNION ALL SELECT 'file bytes written' AS name, SUM(num_of_bytes_written) AS value FROM sys.dm_io_virtual_file_stats(NULL, NULL)
+UNION ALL SELECT 'file read stall ms' AS name, SUM(io_stall_read_ms) AS value FROM sys.dm_io_virtual_file_stats(NULL, NULL)
+UNION ALL SELECT 'file write stall ms' AS name, SUM(io_stall_write_ms) AS value FROM sys.dm_io_virtual_file_stats(NULL, NULL)
+UNION ALL SELECT 'tempdb bytes written' AS name, SUM(num_of_bytes_written) AS value FROM sys.dm_io_virtual_file_stats(2, NULL)
+UNION ALL SELECT 'temporary_bytes' AS name, SUM(u.internal_objects_alloc_page_count + u.user_objects_alloc_page_count) * 8192 AS value
+FROM sys.dm_db_session_space_usage AS u JOIN sys.dm_exec_sessions AS s ON s.session_id = u.session_id
+WHERE SUBSTRING(s.context_info, 1, 11) = 0x7464656c74612072756e20
 UNION ALL SELECT 'wait ms' AS name, SUM(wait_time_ms) AS value FROM sys.dm_os_wait_stats
+UNION ALL SELECT 'wait for a CPU ms' AS name, SUM(signal_wait_time_ms) AS value FROM sys.dm_os_wait_stats
+UNION ALL SELECT 'wait for pages ms' AS name, SUM(wait_time_ms) AS value FROM sys.dm_os_wait_stats WHERE wait_type LIKE 'PAGEIOLATCH%'
+UNION ALL SELECT 'wait for the log ms' AS name, SUM(wait_time_ms) AS value FROM sys.dm_os_wait_stats WHERE wait_type = 'WRITELOG'
+UNION ALL SELECT 'pages_read' AS name, SUM(cntr_value) AS value FROM sys.dm_os_performance_counters
+WHERE object_name LIKE '%Buffer Manager%' AND counter_name = 'Page reads/sec'
+UNION ALL SELECT 'pages_written' AS name, SUM(cntr_value) AS value FROM sys.dm_os_performance_counters
+WHERE object_name LIKE '%Buffer Manager%' AND counter_name = 'Page writes/sec'
+UNION ALL SELECT 'statement CPU microseconds' AS name, SUM(total_worker_time) AS value FROM sys.dm_exec_query_stats
+UNION ALL SELECT 'statement elapsed microseconds' AS name, SUM(total_elapsed_time) AS value FROM sys.dm_exec_query_stats
 UNION ALL SELECT 'statement logical reads' AS name, SUM(total_logical_reads) AS value FROM sys.dm_exec_query_stats;
 
 -- name: cpu

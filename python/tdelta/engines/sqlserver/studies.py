@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta.engines.shared.study_settings import server_warehouse
+from tdelta.engines.shared.study_settings import SERIAL_LOAD, server_warehouse
 
-STUDIES: Mapping[str, Mapping[str, Any]] = {"warehouse": server_warehouse(6)}
+STUDIES: Mapping[str, Mapping[str, Any]] = {
+    "warehouse": server_warehouse(6),
+    "direct-load": {"vary": SERIAL_LOAD},
+    "read-only-sweep": {"scope": None},
+    "dml-trace": {},
+    "spill": {"vary": {}},
+}

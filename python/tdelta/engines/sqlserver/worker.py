@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from tdelta.driver.orders import serve
 from tdelta.engines.shared.driven.driver import Driver, Said
 from tdelta.engines.shared.driven.host import DrivenHost
+from tdelta.engines.sqlserver.scripts import as_written
 
 _KINDS = (
     ("login failed", "auth"),
@@ -47,7 +47,6 @@ _KINDS = (
 the driver in Rust that comes with it (``MSSQL_PYTHON_NATIVE_PROVIDER=mssql-odbc``)."""
 
 _RETRIED = frozenset({"conflict", "locked"})
-_LIMIT = re.compile(r"\bLIMIT\s+(\d+)", re.IGNORECASE)
 
 
 def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
@@ -78,11 +77,6 @@ def _said(module: ModuleType, error: BaseException) -> Said | None:
     return kind, words, kind in _RETRIED
 
 
-def _script(text: str) -> str:
-    """``LIMIT`` in Transact-SQL's words; what it stands behind is an ``ORDER BY``."""
-    return _LIMIT.sub(r"OFFSET 0 ROWS FETCH NEXT \1 ROWS ONLY", text)
-
-
 DRIVER = Driver(
     module="mssql_python",
     distribution="mssql-python",
@@ -90,7 +84,7 @@ DRIVER = Driver(
     connect=_connect,
     said=_said,
     dialect="tsql",
-    script=_script,
+    script=as_written,
 )
 
 if __name__ == "__main__":

@@ -146,6 +146,15 @@ class DrivenHost(Host):
         self._tracing, self._traced_session = order["tracing"], ""
         return TwinHost.do_trace(self, order)
 
+    def do_step(self, order: Order) -> Order:
+        """Make all rows anew, or run some statements; they may take as long as they take."""
+        asking, self._asking = self._asking, self._cursor(None, is_limited=False)
+        try:
+            return super().do_step(order)
+        finally:
+            self._asking.connection.close()
+            self._asking = asking
+
     def do_begin_outside(self, _order: Order) -> Order:
         """Take note of what the server used so far; a load or rebuild begins."""
         watched = self._observed.get("watch", [])
@@ -228,18 +237,23 @@ class DrivenHost(Host):
             self.twin.close()
             self.twin = kept
 
-    def _cursor(self, old: Any) -> Any:
-        """A cursor of a new connection that is ready for use; ``old`` is one whose connection is to end."""
+    def _cursor(self, old: Any, *, is_limited: bool = True) -> Any:
+        """A cursor of a new connection that is ready for use; ``old`` is one whose connection is to end.
+
+        Its statements may take so long as is asked of answers, or, where it is not limited, as they take.
+        """
         if old is not None:
             old.connection.close()
-        cursor = self.driver.connect(self.driver.load(), self._options).cursor()
+        limits = () if is_limited else ("answer_seconds",)
+        options = {name: value for name, value in self._options.items() if name not in limits}
+        cursor = self.driver.connect(self.driver.load(), options).cursor()
         for statement in self._options.get("setup", ()):
             cursor.execute(statement)
         return cursor
 
     def _loading(self, old: Any) -> Any:
         """The same for the load, whose transactions begin by themselves where they end by methods."""
-        cursor = self._cursor(old)
+        cursor = self._cursor(old, is_limited=False)
         if self.driver.style.get("ends_by_methods"):
             cursor.connection.autocommit = False
         return cursor if self._recorder is None else RecordingCursor(cursor, self._recorder, self.driver.explained)

@@ -264,6 +264,22 @@ class EmptiesCaches(Protocol):
 
 
 @runtime_checkable
+class Presizes(Protocol):
+    """A server whose files grow as rows come, each as it happens to, unless they are given their size."""
+
+    def presize_sql(self, schema: str, data_bytes: int) -> tuple[str, ...]:
+        """What gives the files of a schema, which has so many bytes of rows, room for all that a run writes."""
+
+
+@runtime_checkable
+class RemembersPlans(Protocol):
+    """A server that remembers the plans of statements which it ran."""
+
+    def plan_hashes(self, ask: Ask, schema: str, scripts: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+        """What distinguishes the plans of each statement of transactions, by its name; none of what was not run yet."""
+
+
+@runtime_checkable
 class MetersStatements(Protocol):
     """A server whose statements can be metered one by one, with the rights that a run needs anyway."""
 

@@ -33,6 +33,8 @@ from tdelta.engines.shared.external.kind import (
     EmptiesCaches,
     LimitsSessions,
     MetersStatements,
+    Presizes,
+    RemembersPlans,
 )
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
@@ -168,7 +170,13 @@ class ExternalTwins(WholeTrials):
             _run(worker, schema, kind.drop_tables_sql([*reversed(names)]))
             load_rows(worker, job)
             _run(worker, schema, kind.statistics_sql(names))
+            self._presize(worker, place)
         self._rows[place] = _Rows(is_fresh=True, load_seconds=time.monotonic() - began)
+
+    def _presize(self, worker: Worker, place: str) -> None:
+        schema = self._schemas[place]
+        if isinstance(schema.server.kind, Presizes):
+            _run(worker, schema, schema.server.kind.presize_sql(schema.name, self.data_bytes(Path(place))))
 
     def _worker(self, schema: RunSchema) -> Worker:
         worker = _worker_of(schema)
@@ -231,7 +239,11 @@ class ExternalTwin:
 
     def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
         """How the server runs each statement of these transactions; none where it cannot be asked for JSON."""
-        dialect = profile(self.schema.server.identity.engine).dialect
+        kind, server = self.schema.server.kind, self.schema.server
+        if isinstance(kind, RemembersPlans):
+            with server.told():
+                return kind.plan_hashes(server.ask, self.schema.name, scripts)
+        dialect = profile(server.identity.engine).dialect
         if not dialect.explain:
             return {}
         named = re.compile(rf"(?<!\w){self.schema.name}(?=[.`\"])")  # an A/A twin's schema has another name
