@@ -5,7 +5,7 @@ From the root of the repository, all of it or the rows whose name holds a regula
     OMP_NUM_THREADS=1 python benches/analyze_calibration.py
     OMP_NUM_THREADS=1 python benches/analyze_calibration.py --rows '^runs'
 
-The experiments are those of ``tests/calibration/test_observed_coverage.py``, five times as many, in more cells. Every
+The experiments are those of ``tests/calibration/test_observed_coverage.py``, many times as many, in more cells. Every
 row has a seed of its own. Coverage is of 95 % HDIs, nominally 95, with a Monte-Carlo error of 0.7.
 """
 
@@ -17,12 +17,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from calibration.observed import (
-    ObservedTally,
+    Answered,
     Session,
     Shape,
     Values,
@@ -38,10 +39,11 @@ from calibration.observed import (
     several_runs,
     single_runs,
     stalled,
+    tally,
     throughput,
 )
 
-Find = Callable[[int], ObservedTally]
+Find = Callable[[], Iterator[Answered]]
 HEAD = (
     "data|true log ratio|ratio %|difference %|mean %|runs stated to differ by 3 % %|ratio's HDI without 1 %"
     "|costly or faster %|negligible %|kept from deciding %|width, points"
@@ -158,7 +160,7 @@ def main() -> None:
     for study in (of_values, of_dependent_values, of_runs, of_series, of_luck, of_sessions, of_clumps):
         for name, ratio, find in study():
             if asked.rows.search(name):
-                found = find(asked.experiments)
+                found = tally(islice(find(), asked.experiments))
                 shares = [share for field, share in vars(found).items() if field != "points"]
                 cells = (name, ratio, *(f"{100 * share:.1f}" for share in shares), f"{found.points:.1f}")
                 print(f"| {' | '.join(cells)} |", flush=True)

@@ -2,14 +2,15 @@
 
 What is true: a condition's mean, and its log ratio over the baseline. What befalls the figures: gamma or skewed
 response times, stalls, neighbours that depend on each other, runs that differ, throughput with autocorrelation and
-checkpoints.
+checkpoints. Experiments come without end: whoever looks at them takes as many as it needs.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple, dataclass
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,13 +44,28 @@ STATED_NAME = "runs differ by 3 %"
 
 
 @dataclass(frozen=True)
-class ObservedTally:
-    """Shares of experiments. ``alarms``: decided costly or faster, whatever the truth; ``decided``: not undecided.
+class Answered:
+    """What came of one experiment; each is true or not, but for ``points``.
 
     ``ratio``, ``difference``, ``mean``: the 95 % HDI holds the truth; ``roomy``: that with the stated scatter does.
-    ``negligible``: decided so, whatever the truth; ``stopped``: kept from deciding by something beside the interval.
-    ``points``: median width of the ratio's interval, in points.
+    ``alarms``: decided costly or faster, whatever the truth; ``negligible``: decided so, whatever the truth;
+    ``stopped``: kept from deciding by something beside the interval. ``points``: width of the ratio's interval.
     """
+
+    ratio: bool
+    difference: bool
+    mean: bool
+    roomy: bool
+    excludes_one: bool
+    alarms: bool
+    negligible: bool
+    stopped: bool
+    points: float
+
+
+@dataclass(frozen=True)
+class ObservedTally:
+    """Shares of experiments, by the names of `Answered`; ``points`` are a median."""
 
     ratio: float
     difference: float
@@ -141,32 +157,27 @@ def as_stretched(stretches: int) -> Callable[[Group, Array], Samples]:
 def single_runs(
     name: str,
     values: Values,
-    count: int,
+    size: int,
     log_ratio: float,
-    experiments: int,
     *,
     form: Callable[[Group, Array], Observation] = as_samples,
     luck: float = 0.0,
     settings: AnalysisSettings = STATED,
-) -> ObservedTally:
+) -> Iterator[Answered]:
     """One run a condition; where there is luck, each run's mean is off by so much."""
-
-    def answer(index: int) -> tuple[float, float, Comparison]:
-        rng = _rng(index, "single", name, count, log_ratio, luck)
+    for index in count():
+        rng = _rng(index, "single", name, size, log_ratio, luck)
         true = (10.0, 10.0 * float(np.exp(log_ratio)))
-        drawn = [mean * np.exp(luck * rng.normal()) * values(rng, count) for mean in true]
+        drawn = [mean * np.exp(luck * rng.normal()) * values(rng, size) for mean in true]
         found = [form(Group(c), v) for c, v in zip(("none", "tde"), drawn, strict=True)]
-        return *true, analyze(found, settings).comparisons[0]
-
-    return tally(map(answer, range(experiments)))
+        yield _answered(*true, analyze(found, settings).comparisons[0])
 
 
 def several_runs(
-    runs: tuple[int, int], tau: float, error: float, log_ratio: float, experiments: int, *, bare: bool = False
-) -> ObservedTally:
+    runs: tuple[int, int], tau: float, error: float, log_ratio: float, *, bare: bool = False
+) -> Iterator[Answered]:
     """Runs that differ by tau, each known to ``error`` by its own figures; or ``bare`` figures."""
-
-    def answer(index: int) -> tuple[float, float, Comparison]:
+    for index in count():
         rng = _rng(index, "runs", runs, tau, error, log_ratio, bare)
         true = (10.0, 10.0 * float(np.exp(log_ratio)))
         found: list[Observation] = []
@@ -178,9 +189,7 @@ def several_runs(
                     found.append(Figure(group, ORIGIN, value))
                 else:  # 400 values whose sd makes the standard error
                     found.append(Summary(group, ORIGIN, 400, value, value * error * 20.0))
-        return *true, analyze(found, SETTINGS).comparisons[0]
-
-    return tally(map(answer, range(experiments)))
+        yield _answered(*true, analyze(found, SETTINGS).comparisons[0])
 
 
 @dataclass(frozen=True)
@@ -226,14 +235,11 @@ class Session:
         ]
 
 
-def session(of: Session, log_ratio: float, experiments: int) -> ObservedTally:
+def session(of: Session, log_ratio: float) -> Iterator[Answered]:
     """Runs of a session, with what its order, its drift and its rounding do."""
-
-    def answer(index: int) -> tuple[float, float, Comparison]:
+    for index in count():
         found = of.draw(_rng(index, "session", of, log_ratio), log_ratio)
-        return 10.0, 10.0 * float(np.exp(log_ratio)), analyze(found, SETTINGS).comparisons[0]
-
-    return tally(map(answer, range(experiments)))
+        yield _answered(10.0, 10.0 * float(np.exp(log_ratio)), analyze(found, SETTINGS).comparisons[0])
 
 
 def clumped(clump: int = 50, share: float = 0.01, factor: float = 30.0) -> Values:
@@ -272,48 +278,45 @@ class Shape:
         return np.asarray(np.maximum(values, 0.0), dtype=np.float64)
 
 
-def throughput(shape: Shape, count: int, log_ratio: float, experiments: int) -> ObservedTally:
+def throughput(shape: Shape, size: int, log_ratio: float) -> Iterator[Answered]:
     """Two series; the log ratio is of costs, so throughput falls by it."""
-
-    def answer(index: int) -> tuple[float, float, Comparison]:
-        rng = _rng(index, "series", shape.name, count, log_ratio)
+    for index in count():
+        rng = _rng(index, "series", shape.name, size, log_ratio)
         true = (1000.0, 1000.0 * float(np.exp(-log_ratio)))
         found = [
             Series(
-                Group(c, metric="throughput", unit="/s"), ORIGIN, 1.0, tuple(map(float, mean * shape.draw(rng, count)))
+                Group(c, metric="throughput", unit="/s"), ORIGIN, 1.0, tuple(map(float, mean * shape.draw(rng, size)))
             )
             for c, mean in zip(("none", "tde"), true, strict=True)
         ]
-        return *true, analyze(found, STATED).comparisons[0]
-
-    return tally(map(answer, range(experiments)))
+        yield _answered(*true, analyze(found, STATED).comparisons[0])
 
 
-def tally(answers: Iterable[tuple[float, float, Comparison]]) -> ObservedTally:
-    """Compare answers with the two true means."""
-    found: list[Sequence[float]] = []
-    for baseline, condition, one in answers:
-        truth = baseline / condition if one.metric == "throughput" else condition / baseline
-        assert one.ratio is not None
-        assert one.difference is not None
-        assert one.condition.mean is not None
-        low, high = one.ratio.hdi95
-        roomy = one.priors.get(STATED_NAME, one.ratio)
-        found.append(
-            (
-                low <= truth <= high,
-                _holds(one.difference, condition - baseline),
-                _holds(one.condition.mean, condition),
-                roomy.hdi95[0] <= truth <= roomy.hdi95[1],
-                not low <= 1.0 <= high,
-                one.decision in (Decision.COSTLY, Decision.FASTER),
-                one.decision is Decision.NEGLIGIBLE,
-                bool(one.undecided_because),
-                100.0 * (high - low),
-            )
-        )
-    table = np.array(found, dtype=np.float64)
+def tally(answers: Iterable[Answered]) -> ObservedTally:
+    """Shares of all of them."""
+    table = np.array([astuple(one) for one in answers], dtype=np.float64)
     return ObservedTally(*map(float, table[:, :-1].mean(axis=0)), points=float(np.median(table[:, -1])))
+
+
+def _answered(baseline: float, condition: float, one: Comparison) -> Answered:
+    """An answer compared with the two true means."""
+    truth = baseline / condition if one.metric == "throughput" else condition / baseline
+    assert one.ratio is not None
+    assert one.difference is not None
+    assert one.condition.mean is not None
+    low, high = one.ratio.hdi95
+    roomy = one.priors.get(STATED_NAME, one.ratio)
+    return Answered(
+        ratio=low <= truth <= high,
+        difference=_holds(one.difference, condition - baseline),
+        mean=_holds(one.condition.mean, condition),
+        roomy=roomy.hdi95[0] <= truth <= roomy.hdi95[1],
+        excludes_one=not low <= 1.0 <= high,
+        alarms=one.decision in (Decision.COSTLY, Decision.FASTER),
+        negligible=one.decision is Decision.NEGLIGIBLE,
+        stopped=bool(one.undecided_because),
+        points=100.0 * (high - low),
+    )
 
 
 def _holds(spread: Spread, truth: float) -> bool:
