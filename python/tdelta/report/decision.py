@@ -108,7 +108,8 @@ class AgeLine:
 class BackupLine:
     """A backup of the same rows, of a plain twin and of an encrypted one (`tdelta.records.BackupMeasure`).
 
-    ``in_clear`` are the classes of files in which rows could be read in the backup of the encrypted twin.
+    ``in_clear`` are the classes of files in which rows could be read in the backup of the encrypted twin, where it
+    ``is_searched``.
     """
 
     run_id: str
@@ -119,6 +120,7 @@ class BackupLine:
     plain_ratio: float
     encrypted_ratio: float
     in_clear: tuple[str, ...]
+    is_searched: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +345,7 @@ def _backups(result: RunResult) -> Iterator[BackupLine]:
                 plain_ratio=beside.ratio,
                 encrypted_ratio=one.ratio,
                 in_clear=one.in_the_clear,
+                is_searched=bool(one.markers),
             )
 
 

@@ -72,7 +72,7 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         partial(_check_database, request),
         partial(_check_restore, request),
         partial(_check_numbers, request),
-        partial(_check_study, request),
+        partial(_check_study, request, chosen.profile.name),
         partial(check_discard, request),
         *_checks_of_taken(request, vary, chosen),
         *(chosen.option_checks(request.values, vary) if isinstance(chosen, ChecksOptions) else ()),
@@ -103,10 +103,10 @@ def _checks_of_taken(
         yield partial(check_load, request, vary, profile.protocol)
 
 
-def _check_study(request: RunRequest) -> None:
+def _check_study(request: RunRequest, engine: str) -> None:
     """Refuse a study that servers of the user's do not serve for."""
     if request.tested.study is not None and request.tested.baseline is not None:
-        check_study(request.tested.study)
+        check_study(request.tested.study, engine)
 
 
 def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:

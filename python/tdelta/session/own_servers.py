@@ -36,14 +36,20 @@ def _acts(factor: str, vary: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     yield from (level for level in levels if factor == "during" or is_action(level))
 
 
-def check_study(name: str) -> None:
+def check_study(name: str, engine: str) -> None:
     """Refuse a study on servers of the user's that is about servers that tdelta starts.
+
+    Args:
+        name: the study's.
+        engine: whose servers they are; what it does to them by SQL it says itself.
 
     Raises:
         UsageError: it is.
     """
-    if needs := needs_own_instances(study(name)):
-        known = ", ".join(one.name for one in studies() if one.runs and not needs_own_instances(one))
+    own = own_server_studies(engine)
+    if name not in own and (needs := needs_own_instances(study(name))):
+        runs = (one.name for one in studies() if one.runs and (one.name in own or not needs_own_instances(one)))
+        known = ", ".join(runs)
         given = {"study": name, "needs": ", ".join(needs), "known": known}
         raise UsageError(Refusal.of("study-on-own-servers", **given))
 

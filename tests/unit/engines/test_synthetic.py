@@ -17,9 +17,21 @@ DSNS = {
     "oracle": ("oracle://bench@db1/PDB1?tls=disable", "oracle://bench@db2/PDB2?tls=disable"),
     "sqlserver": ("sqlserver://bench@db1/?tls=disable", "sqlserver://bench@db2/?tls=disable"),
 }
-BRIEF = ("--size", "100kB", "--trial-seconds", "0.02", "--blocks", "2", "--rounds", "1..1", "--no-aa-twin")
+BRIEF = (
+    "--size",
+    "100kB",
+    "--trial-seconds",
+    "0.02",
+    "--blocks",
+    "2",
+    "--rounds",
+    "1..1",
+    "--no-aa-twin",
+    "--no-bb-twin",
+)
 
 
+BACKUPS = ("backup", *(f"backup:compress=server{transfer}" for transfer in ("", ":transfer=64", ":transfer=1024")))
 NOT_OFFERED: dict[str, set[str]] = {"oracle": {"plans read", "statements traced"}, "sqlserver": set()}
 
 
@@ -59,7 +71,7 @@ def test_a_run_goes_through_to_an_answer_that_says_that_nobody_ran_it_on_a_real_
     assert "servers-cpu-accounted" in cautions
 
 
-@pytest.mark.parametrize("study", ["warehouse", "dml-trace", "spill"])
+@pytest.mark.parametrize("study", ["warehouse", "dml-trace", "spill", "backup"])
 def test_studies_of_sql_server_go_through_to_an_answer(
     study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -72,11 +84,34 @@ def test_studies_of_sql_server_go_through_to_an_answer(
         check["code"] for check in result["validity"] if check["state"] == "failed" and check["makes_unsound"]
     ] == []
     seen = {verdict["condition"].get("work") for verdict in result["verdicts"]}
-    assert seen == ({"load", "rebuild", "warm", "cold"} if study == "warehouse" else {None})
+    works = {"warehouse": {"load", "rebuild", "warm", "cold"}, "backup": set(BACKUPS)}
+    assert seen == works.get(study, {None})
+    if study == "backup":
+        ratios = {one["condition"]["cipher"]: one["ratio"] for one in result["backups"]}
+        assert ratios == {"none": 4.0, "encrypted": pytest.approx(4194304 / 4190208)}
+        assert not any(one["markers"] for one in result["backups"])
     if study == "dml-trace":
         assert all(one["calls"] and one["cpu_us"] > 0 for one in result["traces"]["statements"])
     if study == "spill":
         assert all(one["counters"]["temporary_bytes"] > 0 for one in result["temporary"])
+
+
+@pytest.mark.parametrize(
+    ("level", "code"),
+    [
+        ("backup:transfer=65", "knob-value"),
+        ("backup:transfer=8192", "knob-value"),
+        ("backup:compress=zstd", "knob-value"),
+        ("restore", "action-on-own-servers"),
+    ],
+)
+def test_a_backup_that_sql_server_does_not_make_is_refused(
+    level: str, code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    baseline, encrypted = DSNS["sqlserver"]
+    servers = ("--baseline", baseline, "--encrypted", encrypted)
+    ended, document = ran(capsys, "run", "backup", *servers, "--vary", f"work={level}")
+    assert (ended, [refusal["code"] for refusal in document["refusals"]]) == (2, [code])
 
 
 @pytest.mark.parametrize("engine", DSNS)

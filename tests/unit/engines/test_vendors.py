@@ -39,6 +39,7 @@ NOT_PARSED = {
         "encrypt": "ALTER DATABASE",
         "await_encrypted": "WHILE",
         "drop_schema": "ALTER DATABASE",
+        "backup": "BACKUP",
         "presize": "IF and ALTER DATABASE",
         "statistics": "UPDATE STATISTICS",
         "checkpoint": "CHECKPOINT",
@@ -57,6 +58,8 @@ GIVEN |= {
     "certificate": "c",
     "algorithm": "AES_256",
     "file": "f",
+    "compression": "COMPRESSION",
+    "transfer": "",
     "pages": "8192",
     "megabytes": "64",
 }

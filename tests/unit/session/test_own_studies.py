@@ -41,7 +41,7 @@ def test_what_is_typed_goes_before_what_the_study_sets() -> None:
 @pytest.mark.parametrize("name", ["backup", "convert", "replicate", "restart"])
 def test_the_others_are_refused_with_those_that_run(name: str) -> None:
     with pytest.raises(UsageError) as caught:
-        check_study(name)
+        check_study(name, "mariadb")
     (refusal,) = caught.value.refusals
     assert refusal.code == "study-on-own-servers"
     assert set(str(refusal.parameters["known"]).split(", ")) == RUNS

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from tdelta.design.actions import AskedAction
 from tdelta.engines.servers import Tracing
 from tdelta.engines.shared.external.kind import (
     DATA,
@@ -24,6 +26,7 @@ from tdelta.engines.shared.external.kind import (
     SchemaSessions,
     Scope,
     SettingsRule,
+    SqlAction,
 )
 from tdelta.engines.shared.sessions import Ask, Row, first, literal, one
 from tdelta.engines.shared.statements import statements
@@ -36,6 +39,8 @@ _ENCRYPTED = "3"
 _CONTEXT_BYTES = 128
 _MILLISECONDS = 1000
 _PAGE_BYTES = 8192
+_KIB = 1024
+_UNCOMPRESSED = "none"
 _MEGABYTE = 1 << 20
 _LEAST_FILE_MB = 64
 _ROOM = 2
@@ -66,6 +71,27 @@ class Encryptor:
     algorithm: str
 
 
+def _backup_sql(schema: str, asked: AskedAction) -> tuple[str, ...]:
+    """A backup to the null device, which fills nobody's disk; the chain of backups knows nothing of it."""
+    size = asked.knobs.get("transfer")
+    transfer = f", MAXTRANSFERSIZE = {size * _KIB}" if size else ""
+    compression = "NO_COMPRESSION" if asked.choices.get("compress", _UNCOMPRESSED) == _UNCOMPRESSED else "COMPRESSION"
+    return (SQL["backup"].format(schema=schema, compression=compression, transfer=transfer),)
+
+
+ACTIONS: Mapping[str, SqlAction] = MappingProxyType(
+    {
+        "backup": SqlAction(
+            knobs=MappingProxyType({"compress": (_UNCOMPRESSED, "server"), "transfer": ()}),
+            numbers=MappingProxyType({"transfer": range(64, 4097, 64)}),
+            sql=_backup_sql,
+            counted=lambda schema: SQL["backed_up"].format(named=f"N{literal(schema)}"),
+        )
+    }
+)
+"""What can be done to a database there. ``transfer`` is ``MAXTRANSFERSIZE`` in KiB: multiples of 64, to 4096."""
+
+
 class SqlServers:
     """SQL Server instances of users.
 
@@ -75,6 +101,7 @@ class SqlServers:
     """
 
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
+    actions: Mapping[str, SqlAction] = ACTIONS
     session_sql: tuple[str, ...] = ()
     waiting_sql: tuple[str, ...] = (SQL["hurry"].format(milliseconds=LOCK_SECONDS * _MILLISECONDS),)
     counters: tuple[str, ...] = (SQL["counters"],)

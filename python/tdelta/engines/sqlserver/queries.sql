@@ -78,6 +78,13 @@ SELECT SUM(total_pages) * 8192 AS bytes FROM [{schema}].sys.allocation_units;
 SELECT t.name AS name, k.encryption_state AS state, k.key_algorithm AS algorithm, k.key_length AS length
 FROM [{schema}].sys.tables AS t LEFT JOIN sys.dm_database_encryption_keys AS k ON k.database_id = DB_ID({named});
 
+-- name: backup
+BACKUP DATABASE [{schema}] TO DISK = N'NUL' WITH COPY_ONLY, {compression}{transfer};
+
+-- name: backed_up
+SELECT TOP (1) CAST(backup_size AS BIGINT) AS backup_raw_bytes, CAST(compressed_backup_size AS BIGINT) AS backup_bytes
+FROM msdb.dbo.backupset WHERE database_name = {named} ORDER BY backup_set_id DESC;
+
 -- name: presize
 IF EXISTS (SELECT 1 FROM [{schema}].sys.database_files WHERE name = N'{file}' AND size < {pages}) ALTER DATABASE [{schema}] MODIFY FILE (NAME = [{file}], SIZE = {megabytes}MB);
 

@@ -13,4 +13,20 @@ STUDIES: Mapping[str, Mapping[str, Any]] = {
     "read-only-sweep": {"scope": None},
     "dml-trace": {},
     "spill": {"vary": {}},
+    "backup": {},
 }
+
+ON_OWN_SERVERS: Mapping[str, Mapping[str, Any]] = {
+    "backup": {
+        "vary": {
+            "work": (
+                "backup",
+                "backup:compress=server",
+                "backup:compress=server:transfer=64",
+                "backup:compress=server:transfer=1024",
+            )
+        }
+    }
+}
+"""Compressed with the transfer size that the server chooses, with the one at which encrypted pages are compressed as
+they are (64 KiB), and with a larger one, at which they are decrypted first."""

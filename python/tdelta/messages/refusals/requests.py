@@ -40,7 +40,7 @@ REQUESTS = {
         "{options}: the caches of {product} cannot be emptied by SQL; leave it out, or restart your servers by yourself"
     ),
     "action-on-own-servers": (
-        "{factor}={action}: nothing is done to servers of your own beside their load, and they are not backed up: leave"
+        "{factor}={action}: tdelta does not do that to these servers of yours: leave"
         " the level out, or have tdelta start the servers (no --baseline, no --encrypted)"
     ),
     "not-beside": "{options}: not with --vary during=…, which goes on beside tdelta's own closed loop on warm caches",

@@ -17,9 +17,13 @@ from tdelta.report.quantities import amounts
 
 _NOTE = (
     "Medians over the trials. On disk is what the files with the rows take there, holes left out. The ratio is bytes"
-    " before compression over those of the backup: 2 is half the size. Every backup was decompressed and searched for"
+    " before compression over those of the backup: 2 is half the size."
+)
+_SEARCHED = (
+    " Every backup was decompressed and searched for"
     " planted markers: in the clear are the classes of files that have any."
 )
+_UNSEARCHED = " None was searched for planted markers: a server of yours made them."
 _LOGICAL = (
     "A logical backup of an encrypted database is plaintext: the database decrypts what it hands out. Encrypt such a"
     " backup as it is written."
@@ -71,10 +75,16 @@ def _kind(one: BackupMeasure) -> str:
 def _cells(one: BackupMeasure) -> tuple[str, str, str, str, str]:
     database, backup = (amounts((size,), "bytes")[0] for size in (one.data_bytes, one.backup_bytes))
     on_disk = "" if one.disk_bytes is None else amounts((one.disk_bytes,), "bytes")[0]
-    return database, on_disk, backup, f"{one.ratio:.2f}", ", ".join(one.in_the_clear) or "nothing"
+    return database, on_disk, backup, f"{one.ratio:.2f}", _left(one)
+
+
+def _left(one: BackupMeasure) -> str:
+    """The classes of files with readable rows, where any were searched."""
+    return (", ".join(one.in_the_clear) or "nothing") if one.markers else "not searched"
 
 
 def _notes(result: RunResult) -> Iterator[str]:
-    yield _NOTE
+    is_searched = any(one.markers for one in result.of(BackupMeasure))
+    yield _NOTE + (_SEARCHED if is_searched else _UNSEARCHED)
     if any(one.is_logical and one.condition.is_encrypted and one.in_the_clear for one in result.of(BackupMeasure)):
         yield _LOGICAL

@@ -206,7 +206,7 @@ def _backups(basis: DecisionBasis) -> Table:
             *amounts((line.plain_bytes, line.encrypted_bytes), "bytes"),
             f"{line.plain_ratio:.2f}",
             f"{line.encrypted_ratio:.2f}",
-            ", ".join(line.in_clear) or "nothing",
+            ", ".join(line.in_clear) or ("nothing" if line.is_searched else "not searched"),
             line.run_id,
         )
         for line in basis.backups

@@ -7,13 +7,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from tdelta.design.actions import parse_action
 from tdelta.driver import AnyJob, LoadJob, Mix, TwinFolder
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import Profile
-from tdelta.engines.registry import profile
+from tdelta.engines.registry import external, profile
 from tdelta.engines.shared.estimates import of_connections
 from tdelta.engines.shared.external.dsn import Dsn, address_of
+from tdelta.engines.shared.external.kind import SqlAction
 from tdelta.engines.shared.external.reached import ReachedServers, place_of
 from tdelta.engines.shared.external.twins import (
     BASELINE_PLACE,
@@ -103,9 +105,19 @@ class ExternalDriver:
     def option_checks(
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
     ) -> Iterator[Callable[[], object]]:
-        """The engine that the DSNs name, and whether their caches can be emptied."""
+        """The engine that the DSNs name, whether their caches can be emptied, and the numbers that actions take."""
         yield partial(_check_engine, options["engine"], self._dsns)
         yield partial(_check_cold, options, levels, self.profile)
+        yield partial(_check_numbers, levels.get("work", ()), self._actions)
+
+    def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+        """What can be done to such servers by SQL alone, as a trial; nothing beside a load."""
+        return {name: one.knobs for name, one in self._actions.items()} if factor == "work" else {}
+
+    @property
+    def _actions(self) -> Mapping[str, SqlAction]:
+        found: Mapping[str, SqlAction] = getattr(external(self._dsns[0].engine), "ACTIONS", {})
+        return found
 
     def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> ExternalSettings:
         """Which server, which schema, how many connections."""
@@ -186,6 +198,17 @@ def _check_cold(options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]
     asked += ["--vary work=cold"] if "cold" in levels.get("work", ()) else []
     if asked:
         raise UsageError(Refusal.of("own-servers-not-cold", options=", ".join(asked), product=found.product))
+
+
+def _check_numbers(works: Sequence[Level], actions: Mapping[str, SqlAction]) -> None:
+    """Refuse numbers that an action's knob does not take."""
+    for asked in map(parse_action, map(str, works)):
+        for knob, takes in actions[asked.name].numbers.items() if asked.name in actions else ():
+            value = asked.knobs.get(knob, takes[0])
+            if value not in takes:
+                known = f"{takes[0]}, {takes[1]}, … {takes[-1]}"
+                given = {"action": asked.name, "knob": knob, "found": value, "known": known}
+                raise UsageError(Refusal.of("knob-value", **given))
 
 
 def _check_engine(engine: str, dsns: tuple[Dsn, Dsn]) -> None:

@@ -8,7 +8,7 @@ written, and no setting is changed but those of tdelta's own sessions.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -16,6 +16,7 @@ from tdelta.engines.shared.sessions import Ask
 from tdelta.messages import Caution, Refusal
 
 if TYPE_CHECKING:
+    from tdelta.design.actions import AskedAction
     from tdelta.engines.servers import Tracing
 
 DATA = "data"
@@ -261,6 +262,32 @@ class EmptiesCaches(Protocol):
     @property
     def cooling_sql(self) -> tuple[str, ...]:
         """What empties them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlAction:
+    """An action that a server carries out by SQL alone (`tdelta.design.actions`), as a trial by itself.
+
+    Attributes:
+        knobs: its knobs, each with the words that it takes, the default first; () where it takes a number.
+        numbers: the numbers that such a knob takes.
+        sql: given the schema and the action as it was asked for, the statements that are it.
+        counted: given the schema, a query of one row, whose columns are what it came to; asked when it is over.
+    """
+
+    knobs: Mapping[str, tuple[str, ...]]
+    numbers: Mapping[str, range]
+    sql: Callable[[str, AskedAction], tuple[str, ...]]
+    counted: Callable[[str], str]
+
+
+@runtime_checkable
+class ActsBySql(Protocol):
+    """A server that something can be done to by SQL alone. Its module has the same as ``ACTIONS``."""
+
+    @property
+    def actions(self) -> Mapping[str, SqlAction]:
+        """By the names of `tdelta.design.actions`."""
 
 
 @runtime_checkable

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tdelta.design.actions import parse_action
+from tdelta.driver.acting import COUNTED, SECONDS
 from tdelta.driver.answers import checksums, measurement, raise_failed, traced
 from tdelta.driver.jobs import LOAD, STEPS, TRACE, LoadJob, Mix, TrialJob
 from tdelta.driver.load_command.trial import with_server
@@ -30,6 +32,7 @@ from tdelta.engines.shared.external.kind import (
     ANSWER_SECONDS,
     PREFIX,
     AccountsCpu,
+    ActsBySql,
     EmptiesCaches,
     LimitsSessions,
     MetersStatements,
@@ -41,6 +44,7 @@ from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.errors import Defect, OwnServerFault, StatementFault
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.records import Measurement
+from tdelta.records.actions import BACKUP
 
 _CONNECT_SECONDS = 60.0
 _CONNECTIONS_A_SECOND = 50.0
@@ -128,10 +132,7 @@ class ExternalTwins(WholeTrials):
 
     def data_bytes(self, path: Path) -> int:
         """How large the tables are with their indexes, as the server says."""
-        schema = self._schemas[str(path)]
-        with schema.server.told():
-            (row,) = schema.server.ask(schema.server.kind.data_bytes_sql(schema.name))
-        return int(float(next(iter(row.values())) or 0))
+        return data_bytes(self._schemas[str(path)])
 
     def is_encrypted(self, path: Path) -> bool:
         """Whether it is the encrypted server; that its tables are as they are to be was required when it was loaded."""
@@ -270,6 +271,8 @@ class ExternalTwin:
             return self.traced(job)
         if job.step in STEPS:
             return self._step(job.step, ready)
+        if job.step:
+            return self._act(job.step, ready)
         if self._settings.is_cold:
             self._cool()
         if ready is not None:
@@ -322,6 +325,27 @@ class ExternalTwin:
         measured = with_server(client_step(step, answer), used)
         return dataclasses.replace(measured, engine_counters={**measured.engine_counters, "rows": steps.rows})
 
+    def _act(self, level: str, ready: Callable[[], None] | None) -> Measurement:
+        """Something that is done to the schema by SQL alone."""
+        schema, asked = self.schema, parse_action(level)
+        kind = schema.server.kind
+        if not isinstance(kind, ActsBySql):
+            raise Defect(f"{level} was asked of a server to which nothing is done")
+        action = kind.actions[asked.name]
+        if ready is not None:
+            ready()
+        self._worker.ask("begin_outside")
+        order = {"before": [], "load": None, "statements": list(action.sql(schema.name, asked))}
+        answer = self._worker.ask("step", seconds=STEP_SECONDS, **order)
+        used = self._worker.ask("end_outside", seconds=STEP_SECONDS)
+        measured = with_server(client_step(level, answer), used)
+        with schema.server.told():
+            (row,) = schema.server.ask(action.counted(schema.name))
+        counted = {f"{COUNTED}{name}": round(float(value or 0)) for name, value in row.items()}
+        data = {f"{COUNTED}{BACKUP}data_bytes": data_bytes(schema)} if counted else {}
+        counters = {**measured.engine_counters, SECONDS: measured.elapsed_ns, **counted, **data}
+        return dataclasses.replace(measured, engine_counters=counters)
+
     def _cool(self) -> None:
         """Empty the server's caches, for all who use it."""
         kind = self.schema.server.kind
@@ -350,6 +374,13 @@ class ExternalTwin:
     def end(self) -> None:
         """Close the connections; the schema stays."""
         self._worker.end()
+
+
+def data_bytes(schema: RunSchema) -> int:
+    """How large the tables of a schema are with their indexes, as the server says."""
+    with schema.server.told():
+        (row,) = schema.server.ask(schema.server.kind.data_bytes_sql(schema.name))
+    return int(float(next(iter(row.values())) or 0))
 
 
 def _worker_of(schema: RunSchema) -> Worker:
