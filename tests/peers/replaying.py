@@ -74,6 +74,15 @@ class Connection:
     def autocommit(self, value: bool) -> None:
         self.tables.isolation_level = None if value else "DEFERRED"
 
+    def direct_path_load(self, schema: str, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """As python-oracledb's: rows as sequences, names as the catalog has them."""
+        assert schema == schema.upper()
+        assert table == table.upper()
+        marks = ", ".join("?" for _ in columns)
+        self.tables.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
+        self.commit()
+        self.notes.execute("INSERT INTO ran (session, sql) VALUES (?, ?)", (self.id, f"direct path load of {table}"))
+
     def cursor(self) -> Cursor:
         return Cursor(self)
 

@@ -41,6 +41,9 @@ COMPRESSIONS = ("none", "zlib", "lz4")
 REPLICATIONS = ("none", "async", "semisync")
 """What a replica does while its primary's load runs: nothing, it follows, commits wait for it."""
 
+LOADED_BY = ("direct", "arrays")
+"""How a driver loads rows: past the server's SQL, as its own tools do, or by statements with arrays of values."""
+
 SHARE_FACTORS = frozenset({"cache", "at"})
 """Factors whose levels are shares, written as percentages; a cache's can be a size, too, which stays a text."""
 
@@ -223,6 +226,13 @@ def _compression(text: str) -> str:
     return level
 
 
+def _load_by(text: str) -> str:
+    level = text.lower()
+    if level not in LOADED_BY:
+        raise ValueError(text)
+    return level
+
+
 def _replication(text: str) -> str:
     level = text.lower()
     if level not in REPLICATIONS:
@@ -289,6 +299,8 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("during", f"one of {', '.join(DURING)}, maybe with knobs (encrypt:iops=200)", _during),
             Factor("replication", f"one of {', '.join(REPLICATIONS)}", _replication),
             Factor("compression", f"one of {', '.join(COMPRESSIONS)}", _compression),
+            Factor("fetch_size", "a whole number of rows that a driver fetches at once, at least 1", _threads),
+            Factor("load_by", f"one of {', '.join(LOADED_BY)}", _load_by),
             Factor("at", "a share of the baseline's capacity above 0, such as 60% or 0.6", _share),
             Factor("page_size", f"bytes, one of {', '.join(map(str, PAGE_SIZES))}", _page_size),
             Factor("journal_mode", f"one of {', '.join(JOURNAL_MODES)}", _journal_mode),

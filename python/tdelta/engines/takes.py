@@ -21,6 +21,7 @@ class Takes(Enum):
     SESSION_MEMORY = "for engines whose sorts and joins have memory of their own"
     ENCRYPTED_FOLDER = "for servers that cannot encrypt by themselves"
     TRACES = "for engines whose statements can be metered one by one"
+    ARRAYS = "for servers whose driver is told how many rows it fetches and loads at once"
     OWN_SERVERS = "for servers of your own (--baseline and --encrypted)"
 
 

@@ -37,6 +37,8 @@ _FACTORS_ALONE = {
     "aes_instructions": Takes.INSTANCES,
     "replication": Takes.SERVER,
     "storage": Takes.INSTANCES,
+    "fetch_size": Takes.ARRAYS,
+    "load_by": Takes.ARRAYS,
     "compression": Takes.PAGE_COMPRESSION,
 }
 """Factors that no option sets, and whose they are."""

@@ -24,6 +24,8 @@ class Dialect:
     ``bytes_literal`` a value of it, ``{}`` being its hexadecimal digits; ``{}`` in the type is the number of bytes.
     ``turned`` has another value of the same length by kind. ``has_types``: what is selected makes a table of the same
     types, and every derived table needs a name. ``explain`` goes before a statement to ask for its plan as JSON.
+    ``names_keys``: a key without a name is given one, since the engine's own differ from server to server, and plans
+    name them.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Dialect:
     has_ordered_rows: bool = True
     doubles_backslashes: bool = False
     explain: str = ""
+    names_keys: bool = False
 
     def text_literal(self, text: str) -> str:
         """A text as this engine writes it."""

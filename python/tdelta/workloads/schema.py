@@ -31,7 +31,8 @@ class Schema:
     def into(self, dialect: Dialect) -> Schema:
         """This schema in the dialect of an engine."""
         read, write = self.dialect.sqlglot, dialect.sqlglot
-        return Schema(dialect, _turned(self.tables, read, write), _turned(self.indexes, read, write))
+        tables = _turned(self.tables, read, write, names_keys=dialect.names_keys)
+        return Schema(dialect, tables, _turned(self.indexes, read, write))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +122,22 @@ def _try(reader: _Reader, faults: Faults) -> None:
 
 
 @cache  # a run asks for its schema again and again, and parsing takes a tenth of a second
-def _turned(statements: tuple[str, ...], read: str, write: str) -> tuple[str, ...]:
+def _turned(statements: tuple[str, ...], read: str, write: str, *, names_keys: bool = False) -> tuple[str, ...]:
     """Statements of one of sqlglot's dialects in another."""
-    trees = (sqlglot.parse_one(text, read=read) for text in statements)
-    return tuple(_in_own_order(tree, write).sql(write) for tree in trees)
+    trees = [_in_own_order(sqlglot.parse_one(text, read=read), write) for text in statements]
+    return tuple((_with_named_key(tree) if names_keys else tree).sql(write) for tree in trees)
+
+
+def _with_named_key(tree: exp.Expr) -> exp.Expr:
+    """The definition of a table whose primary key is called after it."""
+    name = exp.to_identifier(f"{tree.this.this.name}_pk")
+    for constraint in tree.find_all(exp.ColumnConstraint):
+        if isinstance(constraint.args.get("kind"), exp.PrimaryKeyColumnConstraint) and constraint.this is None:
+            constraint.set("this", name)
+    for key in [*tree.find_all(exp.PrimaryKey)]:
+        if not isinstance(key.parent, exp.Constraint):
+            key.replace(exp.Constraint(this=name, expressions=[key.copy()]))
+    return tree
 
 
 def _in_own_order(tree: exp.Expr, dialect: str) -> exp.Expr:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tdelta.driver.database_answers import Refused
 from tdelta.engines.oracle.profile import PROFILE
+from tdelta.engines.oracle.writing import written
+from tdelta.engines.servers import Tracing
 from tdelta.engines.shared.external.kind import (
     DATA,
     LOCK_SECONDS,
@@ -37,6 +39,8 @@ _NEEDED = (
 )
 _PRIMARY = "PRIMARY"
 _CLIENT_INFO_CHARACTERS = 64
+_PLAN_HASH = re.compile(r"Plan hash value: (\d+)")
+_PLAN_STEP = re.compile(r"\|[* ]*\d+ *\|([^|]+)\|([^|]*)\|")
 _SESSION = re.compile(r"\d+,\d+\Z")
 _LEFT_OUT = re.compile(
     r"(.*_dest|.*_dest_\d+|.*_dest_state_\d+|.*_name|.*_names|.*_file|.*_files|.*_dir|db_domain|instance_.*|.*listener.*"
@@ -67,13 +71,43 @@ class OracleServers:
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
     session_sql: tuple[str, ...] = ()
     waiting_sql: tuple[str, ...] = (SQL["hurry"].format(seconds=LOCK_SECONDS),)
-    counters: tuple[str, ...] = (SQL["counters"], SQL["block_counters"])
+    counters: tuple[str, ...] = (SQL["counters"], SQL["temporary_counters"], SQL["block_counters"])
     cpu_sql: str = SQL["cpu"]
     cooling_sql: tuple[str, ...] = (SQL["checkpoint"], SQL["flush_cache"])
 
     def __init__(self, identity: Identity, tablespace: str) -> None:
         self.identity = identity
         self._tablespace = tablespace
+
+    tracing = Tracing(
+        thread="",
+        counters=(SQL["traced_counters"], SQL["traced_cpu"], SQL["traced_rows"]),
+        nearest=PROFILE.headings,
+        session=SQL["session_id"],
+    )
+    explained_sql: str = SQL["explained"]
+
+    def explain_sql(self, statement: str) -> str:
+        """Explained into the session's own plan table, which the database keeps for every session."""
+        return SQL["explain"].format(statement=written(statement))
+
+    def plan(self, rows: Sequence[Sequence[str | None]]) -> Mapping[str, object]:
+        """The hash of the plan, and its steps for people; names of schemas are in neither."""
+        lines = [row[0] or "" for row in rows]
+        value = next((found[1] for line in lines if (found := _PLAN_HASH.match(line))), "")
+        steps = [found.groups() for line in lines if (found := _PLAN_STEP.match(line))]
+        return {
+            "PLAN_HASH_VALUE": value,
+            "steps": [{"operation": " ".join(filter(None, map(str.strip, step)))} for step in steps],
+        }
+
+    def memory_sql(self, session_bytes: int) -> tuple[str, ...]:
+        """Work areas of a session by hand, and so large."""
+        return (
+            SQL["memory_manual"],
+            SQL["memory_sort"].format(bytes=session_bytes),
+            SQL["memory_hash"].format(bytes=session_bytes),
+        )
 
     def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
         """What makes the database as it stands no twin: a standby, read-only."""

@@ -15,11 +15,18 @@ PROFILE = Profile(
         bytes_type="RAW({})",
         bytes_literal="HEXTORAW('{}')",
         has_ordered_rows=False,
+        names_keys=True,
     ),
     takes=frozenset({Takes.OWN_SERVERS}),
     defaults=SERVER_DEFAULTS,
     is_server=True,
     client_factors=CLIENT_FACTORS,
+    headings={
+        "physical": (("physical reads",), "disk: blocks read from files (physical reads)"),
+        "logical": (("consistent gets",), "query: blocks read as of a moment (consistent gets)"),
+        "current": (("db block gets",), "current: blocks read as they are, to be changed (db block gets)"),
+        "rows_changed": (("rows_changed",), "V$SQL.ROWS_PROCESSED"),
+    },
     unsearched="nothing of it is started by tdelta",
     protocol="oracle",
     address=ServerAddress(
@@ -27,6 +34,8 @@ PROFILE = Profile(
         port=1521,
         processes=frozenset(),  # an instance is many processes, none of which began the others: its own account serves
         has_databases=True,
+        takes=frozenset({Takes.TRACES, Takes.SESSION_MEMORY, Takes.ARRAYS}),
+        is_cooled=True,
         worker="tdelta.engines.oracle.worker",
         needs=(
             "two pluggable databases or two hosts, named by their services; on one the default tablespace of the user"

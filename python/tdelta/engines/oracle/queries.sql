@@ -98,13 +98,20 @@ FROM dba_tables t JOIN dba_tablespaces s ON s.tablespace_name = t.tablespace_nam
 WHERE t.owner = UPPER({schema});
 
 -- name: counters
-SELECT name AS name, value AS value FROM v$sysstat
-WHERE name IN ('physical reads', 'physical read bytes', 'physical write bytes', 'redo size', 'db block gets',
-'consistent gets', 'user commits', 'physical reads direct');
+SELECT CASE name WHEN 'physical reads' THEN 'pages_read' WHEN 'physical writes' THEN 'pages_written'
+WHEN 'redo size' THEN 'log_bytes' WHEN 'redo writes' THEN 'log_writes' ELSE name END AS name, value AS value
+FROM v$sysstat
+WHERE name IN ('physical reads', 'physical writes', 'physical read bytes', 'physical write bytes', 'redo size',
+'redo writes', 'db block gets', 'consistent gets', 'user commits', 'physical reads direct');
+
+-- name: temporary_counters
+SELECT 'temporary_bytes' AS name, s.value * p.value AS value
+FROM v$sysstat s JOIN v$system_parameter p ON p.name = 'db_block_size'
+WHERE s.name = 'physical writes direct temporary tablespace';
 
 -- name: block_counters
-SELECT 'blocks encrypted' AS name, SUM(blocks_encrypted) AS value FROM v$encrypted_tablespaces
-UNION ALL SELECT 'blocks decrypted' AS name, SUM(blocks_decrypted) AS value FROM v$encrypted_tablespaces;
+SELECT 'pages_encrypted' AS name, SUM(blocks_encrypted) AS value FROM v$encrypted_tablespaces
+UNION ALL SELECT 'pages_decrypted' AS name, SUM(blocks_decrypted) AS value FROM v$encrypted_tablespaces;
 
 -- name: cpu
 SELECT SUM(value) / 1000000 AS seconds FROM v$sys_time_model WHERE stat_name IN ('DB CPU', 'background cpu time');
@@ -127,3 +134,33 @@ ALTER SYSTEM KILL SESSION '{session}' IMMEDIATE;
 
 -- name: hurry
 ALTER SESSION SET DDL_LOCK_TIMEOUT = {seconds};
+
+-- name: memory_manual
+ALTER SESSION SET WORKAREA_SIZE_POLICY = MANUAL;
+
+-- name: memory_sort
+ALTER SESSION SET SORT_AREA_SIZE = {bytes};
+
+-- name: memory_hash
+ALTER SESSION SET HASH_AREA_SIZE = {bytes};
+
+-- name: session_id
+SELECT SYS_CONTEXT('USERENV', 'SID') AS sid FROM dual;
+
+-- name: traced_counters
+SELECT CASE n.name WHEN 'redo size' THEN 'log_bytes' ELSE n.name END AS name, s.value AS value
+FROM v$sesstat s JOIN v$statname n ON n.statistic# = s.statistic#
+WHERE s.sid = {session} AND n.name IN ('physical reads', 'consistent gets', 'db block gets', 'redo size');
+
+-- name: traced_cpu
+SELECT 'cpu_ns' AS name, value * 1000 AS value FROM v$sess_time_model WHERE sid = {session} AND stat_name = 'DB CPU';
+
+-- name: traced_rows
+SELECT 'rows_changed' AS name, SUM(rows_processed) AS value FROM v$sql
+WHERE parsing_schema_name = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') AND command_type IN (2, 6, 7);
+
+-- name: explain
+EXPLAIN PLAN FOR {statement};
+
+-- name: explained
+SELECT plan_table_output AS line FROM TABLE(DBMS_XPLAN.DISPLAY(NULL, NULL, 'BASIC'));

@@ -7,4 +7,15 @@ from typing import Any
 
 from tdelta.engines.shared.study_settings import server_warehouse
 
-STUDIES: Mapping[str, Mapping[str, Any]] = {"warehouse": server_warehouse(6)}
+STUDIES: Mapping[str, Mapping[str, Any]] = {
+    "warehouse": server_warehouse(6),
+    "direct-load": {},
+    "read-only-sweep": {},
+    "dml-trace": {},
+    "spill": {},
+}
+
+ON_OWN_SERVERS: Mapping[str, Mapping[str, Any]] = {
+    "direct-load": {"vary": {"work": ("load",), "load_by": ("direct", "arrays")}},
+}
+"""The published load was a direct path load; arrays stand beside it."""

@@ -5,12 +5,12 @@ Started as ``python -m tdelta.engines.oracle.worker``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
 from tdelta.driver.orders import serve
+from tdelta.engines.oracle.writing import DirectPath, fetching, written
 from tdelta.engines.shared.driven.driver import Driver, Said, tls_context
 from tdelta.engines.shared.driven.host import DrivenHost
 
@@ -63,7 +63,6 @@ _THIN = {
 
 _RETRIED = frozenset({"conflict", "locked"})
 _MILLISECONDS = 1000
-_LIMIT = re.compile(r"\bLIMIT\s+(\d+)", re.IGNORECASE)
 
 
 def _connect(module: ModuleType, options: Mapping[str, Any]) -> Any:
@@ -99,11 +98,6 @@ def _named(sql: str) -> str:
     return sql.replace('"', "") if sql.startswith(('INSERT INTO "', 'SELECT "')) else sql
 
 
-def _script(text: str) -> str:
-    """``LIMIT`` in Oracle's words."""
-    return _LIMIT.sub(r"FETCH FIRST \1 ROWS ONLY", text)
-
-
 DRIVER = Driver(
     module="oracledb",
     distribution="oracledb",
@@ -111,8 +105,10 @@ DRIVER = Driver(
     connect=_connect,
     said=_said,
     dialect="oracle",
-    script=_script,
+    script=written,
     named=_named,
+    fetch=fetching,
+    direct=DirectPath,
 )
 
 if __name__ == "__main__":

@@ -31,6 +31,9 @@ class Driver:
         dialect: whose SQL it takes, as sqlglot calls it.
         script: a transaction's script as the server takes it.
         named: the text of a load's or a checksum's statement as the server takes it.
+        fetch: has a cursor fetch so many rows at once.
+        direct: a cursor whose ``executemany`` loads rows past the server's SQL, out of one of the driver's, for loads
+            that are measured.
     """
 
     module: str
@@ -41,6 +44,8 @@ class Driver:
     dialect: str
     script: Callable[[str], str] | None = None
     named: Callable[[str], str] | None = None
+    fetch: Callable[[Any, int], None] | None = None
+    direct: Callable[[Any], Any] | None = None
 
     def load(self) -> ModuleType:
         """The driver.

@@ -53,6 +53,7 @@ class DrivenHost(Host):
         self._observed: Mapping[str, Any] = {}
         self._tracing: Mapping[str, Any] = {}
         self._traced_session = ""
+        self._loads_directly = False
         self._outside: _Outside | None = None
 
     def refused(self, error: Exception) -> list[str] | None:
@@ -147,11 +148,16 @@ class DrivenHost(Host):
         return TwinHost.do_trace(self, order)
 
     def do_step(self, order: Order) -> Order:
-        """Make all rows anew, or run some statements; they may take as long as they take."""
+        """Make all rows anew, or run some statements; they may take as long as they take.
+
+        Rows are loaded past the server's SQL where the driver can and nothing else is asked.
+        """
+        self._loads_directly = self.driver.direct is not None and order.get("load_by", "direct") == "direct"
         asking, self._asking = self._asking, self._cursor(None, is_limited=False)
         try:
             return super().do_step(order)
         finally:
+            self._loads_directly = False
             self._asking.connection.close()
             self._asking = asking
 
@@ -225,12 +231,13 @@ class DrivenHost(Host):
 
     @contextlib.contextmanager
     def _renamed(self) -> Any:
-        """Meanwhile the twin is one whose statements are written as the server takes names."""
-        if self.driver.named is None:
+        """Meanwhile the twin is one whose statements are written as the server takes names, and that loads as asked."""
+        direct = self.driver.direct if self._loads_directly else None
+        if self.driver.named is None and direct is None:
             yield
             return
-        named, kept = self.driver.named, self.twin
-        self.twin = self._load_twin(1, lambda cursor: RenamingCursor(cursor, named))
+        named, kept = self.driver.named or str, self.twin
+        self.twin = self._load_twin(1, lambda cursor: RenamingCursor(direct(cursor) if direct else cursor, named))
         try:
             yield
         finally:
@@ -249,6 +256,8 @@ class DrivenHost(Host):
         cursor = self.driver.connect(self.driver.load(), options).cursor()
         for statement in self._options.get("setup", ()):
             cursor.execute(statement)
+        if self.driver.fetch is not None and self._options.get("fetch_size"):
+            self.driver.fetch(cursor, self._options["fetch_size"])
         return cursor
 
     def _loading(self, old: Any) -> Any:

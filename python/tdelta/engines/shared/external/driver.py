@@ -30,7 +30,7 @@ from tdelta.errors import Defect, UnknownName, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Condition, Level
 
-SHARING = ("work",)
+SHARING = ("work", "fetch_size", "load_by")
 """Further factors whose levels share the schema of their server: there is one server of each kind, whatever it does."""
 
 PLAIN, OWN_CIPHER = "none", "encrypted"
@@ -121,7 +121,7 @@ class ExternalDriver:
 
     def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> ExternalSettings:
         """Which server, which schema, how many connections."""
-        cipher = str(condition.level("cipher"))
+        cipher, levels = str(condition.level("cipher")), dict(condition.levels)
         return ExternalSettings(
             cipher=cipher,
             place=place_of(condition, layout.options["plant"]),
@@ -129,6 +129,8 @@ class ExternalDriver:
             loaded=BASELINE_PLACE if cipher == PLAIN else ENCRYPTED_PLACE,
             is_cold=layout.is_cold(condition),
             session_bytes=layout.options["session_memory"] or 0,
+            fetch_size=int(levels.get("fetch_size", 0)),
+            load_by=str(levels.get("load_by", "")),
         )
 
     def described(self, _settings: ExternalSettings, facts: Mapping[str, str]) -> str:

@@ -34,6 +34,7 @@ from tdelta.engines.shared.external.kind import (
     AccountsCpu,
     ActsBySql,
     EmptiesCaches,
+    ExplainsBySteps,
     LimitsSessions,
     MetersStatements,
     Presizes,
@@ -42,7 +43,7 @@ from tdelta.engines.shared.external.kind import (
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.errors import Defect, OwnServerFault, StatementFault
-from tdelta.evidence.plans import plans_of, sampled
+from tdelta.evidence.plans import Sampled, plans_of, sampled
 from tdelta.records import Measurement
 from tdelta.records.actions import BACKUP
 
@@ -62,6 +63,8 @@ class ExternalSettings:
     ``cipher`` is ``none`` on the baseline's server and ``encrypted`` on the other; ``place`` names the schema (a key of
     `ExternalTwins`' schemas), ``loaded`` that of its kind that is loaded first. ``is_cold``: caches are emptied before
     each trial. ``session_bytes`` is what sorts and temporary tables of a session have; 0: as the server has it.
+    ``fetch_size`` is how many rows the driver fetches at once (0: as many as it does), ``load_by`` how it loads rows
+    (empty: the fastest way).
     """
 
     cipher: str
@@ -72,6 +75,8 @@ class ExternalSettings:
     cache_bytes: int = 0
     is_cold: bool = False
     session_bytes: int = 0
+    fetch_size: int = 0
+    load_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +221,7 @@ class ExternalTwin:
         self._worker = _worker_of(schema)
         seconds = _CONNECT_SECONDS + settings.threads / _CONNECTIONS_A_SECOND
         try:
-            connect(self._worker, schema, access, settings.threads, self._limited())
+            connect(self._worker, schema, access, settings.threads, self._limited(), settings.fetch_size)
             self._worker.ask("observe", observed=_observed(schema, access))
             self._worker.ask("prepare", seconds=seconds, **work_of(mix))
         except BaseException:
@@ -239,12 +244,14 @@ class ExternalTwin:
         return checksums(self._worker, tables)
 
     def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
-        """How the server runs each statement of these transactions; none where it cannot be asked for JSON."""
+        """How the server runs each statement of these transactions; none where it cannot be asked."""
         kind, server = self.schema.server.kind, self.schema.server
         if isinstance(kind, RemembersPlans):
             with server.told():
                 return kind.plan_hashes(server.ask, self.schema.name, scripts)
         dialect = profile(server.identity.engine).dialect
+        if isinstance(kind, ExplainsBySteps):
+            return {one.name: self._plan(kind, one) for one in sampled(dialect, scripts)}
         if not dialect.explain:
             return {}
         named = re.compile(rf"(?<!\w){self.schema.name}(?=[.`\"])")  # an A/A twin's schema has another name
@@ -254,6 +261,16 @@ class ExternalTwin:
             return [[cell and named.sub(PREFIX, cell) for cell in row] for row in found]
 
         return plans_of(dialect, rows, sampled(dialect, scripts))
+
+    def _plan(self, kind: ExplainsBySteps, statement: Sampled) -> Any:
+        refused = ""
+        for text in dict.fromkeys(statement.texts):
+            try:
+                self._worker.ask("run", statements=[kind.explain_sql(text)])
+                return kind.plan(self._worker.ask("rows", sql=kind.explained_sql)["rows"])
+            except StatementFault as fault:
+                refused = refused or str(fault)
+        return {"not explained": refused}
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.
@@ -317,6 +334,8 @@ class ExternalTwin:
         if ready is not None:
             ready()
         order = {**steps.order(step, self._settings.threads), "before": []}
+        if step == LOAD and self._settings.load_by:
+            order["load_by"] = self._settings.load_by
         self._worker.ask("begin_outside")
         answer = self._worker.ask("step", seconds=STEP_SECONDS, **order)
         used = self._worker.ask("end_outside", seconds=STEP_SECONDS)
@@ -388,8 +407,17 @@ def _worker_of(schema: RunSchema) -> Worker:
     return Worker(program=schema.server.dsn.program, failed=schema.server.failed)
 
 
-def connect(worker: Worker, schema: RunSchema, access: Access, connections: int, setup: Sequence[str] = ()) -> None:
+def connect(
+    worker: Worker,
+    schema: RunSchema,
+    access: Access,
+    connections: int,
+    setup: Sequence[str] = (),
+    fetch_size: int = 0,
+) -> None:
     """Open a worker's connections to a schema, each of which runs ``setup`` after what all run.
+
+    ``fetch_size`` is how many rows they fetch at once; 0: as many as the driver does.
 
     Raises:
         OwnServerFault: the server does not let them in.
@@ -397,6 +425,7 @@ def connect(worker: Worker, schema: RunSchema, access: Access, connections: int,
     """
     seconds = _CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
     options = {**schema.options(access.password(schema.server), setup), "answer_seconds": ANSWER_SECONDS}
+    options |= {"fetch_size": fetch_size} if fetch_size else {}
     worker.ask("connect", seconds=seconds, options=options, connections=connections)
 
 
