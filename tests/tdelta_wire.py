@@ -9,16 +9,19 @@ import contextlib
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 HEADER_BYTES = 8
-BATCH, ATTENTION = 1, 6
+BATCH, CALL, ATTENTION, TRANSACTION = 1, 3, 6, 14
 """Types of messages of a client's ([MS-TDS] 2.2.3.1.1)."""
 
 CANNOT_ENCRYPT, ENCRYPTS = 2, 1
 """What a server says of encryption ([MS-TDS] 2.2.6.5)."""
 
-_DONE, _ERROR, _CHANGE, _LET_IN = 0xFD, 0xAA, 0xE3, 0xAD
+_DONE, _ERROR, _CHANGE, _LET_IN, _COLUMNS, _ROW = 0xFD, 0xAA, 0xE3, 0xAD, 0x81, 0xD1
+_TEXT, _TEXT_BYTES, _CAN_BE_NULL, _NULL = 0xE7, 8000, 9, b"\xff\xff"
+_BEGIN, _COMMIT, _ROLLBACK = 5, 7, 8
+_TRANSACTION = bytes(range(1, 9))
 _WITH_ERROR, _OF_ATTENTION = 2, 0x20
 _COLLATION = bytes([0x09, 0x04, 0xD0, 0x00, 0x34])
 _VERSION = bytes([16, 0, 16, 39])
@@ -27,20 +30,22 @@ _LAST_PACKET = 1
 
 @contextlib.contextmanager
 def peer(does: Callable[[socket.socket], object]) -> Iterator[int]:
-    """A peer on 127.0.0.1 that does something with each of a few connections; its port."""
+    """A peer on 127.0.0.1 that does something with each of a few connections, beside each other; its port."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(8)
         listening.settimeout(20)
 
+        def attend(taken: socket.socket) -> None:
+            with taken, contextlib.suppress(OSError):
+                taken.settimeout(20)
+                does(taken)
+
         def serve() -> None:
             with contextlib.suppress(OSError):
                 while True:
                     taken, _ = listening.accept()
-                    with taken:
-                        taken.settimeout(20)
-                        with contextlib.suppress(OSError):
-                            does(taken)
+                    threading.Thread(target=attend, args=(taken,), daemon=True).start()
 
         threading.Thread(target=serve, daemon=True).start()
         yield listening.getsockname()[1]
@@ -79,6 +84,16 @@ def error(number: int, words: str) -> bytes:
     said = struct.pack("<iBB", number, 1, 14) + struct.pack("<H", len(words)) + words.encode("utf-16le")
     said += _short("peer") + b"\0" + struct.pack("<i", 1)
     return struct.pack("<BH", _ERROR, len(said)) + said + done(_WITH_ERROR)
+
+
+def rows(columns: Sequence[str], values: Sequence[Sequence[str | None]]) -> bytes:
+    """Rows of texts ([MS-TDS] 2.2.7.4, 2.2.7.19), and the end of the answer."""
+    kind = struct.pack("<IHBH", 0, _CAN_BE_NULL, _TEXT, _TEXT_BYTES) + _COLLATION
+    said = b"".join(kind + _short(name) for name in columns)
+    for row in values:
+        cells = (_NULL if text is None else struct.pack("<H", 2 * len(text)) + text.encode("utf-16le") for text in row)
+        said += bytes([_ROW]) + b"".join(cells)
+    return struct.pack("<BH", _COLUMNS, len(columns)) + said + done()
 
 
 def let_in() -> bytes:
@@ -123,10 +138,12 @@ def talks_no_tls(taken: socket.socket) -> None:
 
 
 def answers(answer: Callable[[str], bytes | None]) -> Callable[[socket.socket], None]:
-    """A server that lets everybody in, and answers each batch of statements.
+    """A server that lets everybody in, begins and ends transactions, and answers statements.
 
     Args:
-        answer: the tokens that go back; None: it hangs up; empty: it says nothing until it is asked to cancel.
+        answer: given a statement, or the readable part of a call that has one, the tokens that go back; given
+            ``BEGIN``, ``COMMIT`` or ``ROLLBACK`` for a transaction, what is not used. None: it hangs up; empty: it says
+            nothing until it is asked to cancel.
     """
 
     def does(taken: socket.socket) -> None:
@@ -135,7 +152,7 @@ def answers(answer: Callable[[str], bytes | None]) -> Callable[[socket.socket], 
         read_message(taken)
         taken.sendall(packet(let_in()))
         while (kind := (message := read_message(taken))[0]) != 0:
-            said = done(_OF_ATTENTION) if kind == ATTENTION else answer(_batch(message[1]))
+            said = done(_OF_ATTENTION) if kind == ATTENTION else _answered(kind, message[1], answer)
             if said is None:
                 return
             if said:
@@ -144,6 +161,19 @@ def answers(answer: Callable[[str], bytes | None]) -> Callable[[socket.socket], 
     return does
 
 
-def _batch(body: bytes) -> str:
-    """The text of a batch, after its headers ([MS-TDS] 2.2.6.7)."""
-    return body[struct.unpack("<I", body[:4])[0] :].decode("utf-16le")
+def _answered(kind: int, body: bytes, answer: Callable[[str], bytes | None]) -> bytes | None:
+    """The answer to what stands after the headers of a message ([MS-TDS] 2.2.6.6, 2.2.6.7, 2.2.6.9)."""
+    asked = body[struct.unpack("<I", body[:4])[0] :]
+    if kind == CALL:
+        return answer(asked.replace(b"\0", b"").decode("latin-1"))
+    if kind != TRANSACTION:
+        return answer(asked.decode("utf-16le"))
+    (what,) = struct.unpack("<H", asked[:2])
+    number = bytes([len(_TRANSACTION)]) + _TRANSACTION
+    word, change = {
+        _BEGIN: ("BEGIN", b"\x08" + number + b"\0"),
+        _COMMIT: ("COMMIT", b"\x09\0" + number),
+        _ROLLBACK: ("ROLLBACK", b"\x0a\0" + number),
+    }[what]
+    answer(word)
+    return struct.pack("<BH", _CHANGE, len(change)) + change + done()

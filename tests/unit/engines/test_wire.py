@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import socket
 import struct
 import warnings
@@ -12,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from tdelta.driver import TrialJob
 from tdelta.engines.oracle.worker import DRIVER as ORACLE
+from tdelta.engines.shared.driven.host import DrivenHost
+from tdelta.engines.sqlserver.scripts import bare, named
 from tdelta.engines.sqlserver.worker import DRIVER as SQLSERVER
 from tdelta_wire import (
     HEADER_BYTES,
@@ -22,6 +26,7 @@ from tdelta_wire import (
     knows_no_tls,
     peer,
     refuses_login,
+    rows,
     talks_no_tls,
 )
 
@@ -190,3 +195,38 @@ def test_what_microsofts_driver_makes_of_an_answer(said: bytes | None, kind: str
             connection.close()
     found = SQLSERVER.explained(caught.value)
     assert (found[0], found[2]) == (kind, is_retried), found[1]
+
+
+@pytest.mark.usefixtures("_in_rust")
+def test_transactions_run_through_microsofts_driver_as_the_server_remembers_them() -> None:
+    """Parameters become ``@P1``, by which plans are found; a transaction ends by the driver's methods."""
+    script = "BEGIN;\nSELECT name, value FROM t WHERE id = :number + 1;\nCOMMIT;"
+    said: list[str] = []
+
+    def answer(sql: str) -> bytes:
+        said.append(sql)
+        return rows(["name", "value"], [["a", "1"], ["b", None]]) if "SELECT name" in sql else done()
+
+    host = DrivenHost(SQLSERVER)
+    with peer(answers(answer)) as port:
+        options = {"user": "a", "password": "s3cret", "host": "127.0.0.1", "port": port, "tls": "disable"}
+        host.do_connect({"options": {**options, "setup": ["SET LOCK_TIMEOUT 5"]}, "connections": 1})
+        try:
+            found = host.do_rows({"sql": "SELECT name, value FROM u"})
+            assert found == {"columns": ["name", "value"], "rows": [["a", "1"], ["b", None]]}
+            text = f"\\set number 4\n{script}"
+            transactions = [{"name": "one", "text": text, "weight": 1}]
+            host.do_prepare({"transactions": transactions, "constants": {}})
+            said.clear()
+            job = TrialJob(seed=1, stream=0, operations=2, first_op=0, deadline_seconds=60.0)
+            outcome = host.do_trial({"trial": job.as_json()})["outcome"]
+        finally:
+            host.do_close({})
+    assert (outcome["operations"], outcome["errors"]) == (2, {})
+    calls = [sql for sql in said if sql not in ("BEGIN", "COMMIT", "ROLLBACK")]
+    assert len(calls) == 2
+    assert said.count("COMMIT") >= 2
+    ((_, remembered),) = named({"one": "SELECT name, value FROM t WHERE id = :number + 1;"})
+    sent = re.search(r"SELECT name.*@P\d+ \+ 1", calls[0])
+    assert sent is not None, calls
+    assert bare(sent[0]) == remembered
