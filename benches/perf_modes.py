@@ -101,6 +101,8 @@ def process_seconds(pid: int) -> float:
 
 def ratio(logs: list[float]) -> str:
     """A mean ratio with its 95 % interval."""
+    if len(logs) < 2:
+        return f"{len(logs)} scans that can be compared are too few"
     middle, half = statistics.mean(logs), 1.96 * statistics.stdev(logs) / math.sqrt(len(logs))
     return f"{math.exp(middle):.3f} ({math.exp(middle - half):.3f} … {math.exp(middle + half):.3f})"
 
@@ -108,6 +110,8 @@ def ratio(logs: list[float]) -> str:
 def mean_ms(scans: list[Scan], of: Callable[[Recording], float]) -> str:
     """What perf told of a scan, with the standard error of its mean."""
     values = [of(one.recording) / 1e6 for one in scans if one.recording is not None]
+    if len(values) < 2:
+        return f"{len(values)} recordings are too few, in"
     return f"{statistics.mean(values):6.1f} ± {statistics.stdev(values) / math.sqrt(len(values)):.1f}"
 
 
