@@ -113,12 +113,14 @@ def of_series() -> Iterator[tuple[str, str, Find]]:
         yield f"throughput, {count} s, checkpoints every 30 s", "0.05", partial(throughput, checkpoints, count, 0.05)
 
 
-def of_luck() -> Iterator[tuple[str, str, Find]]:
+def of_instances() -> Iterator[tuple[str, str, Find]]:
     """One run each where runs differ: what the interval of these two runs does not cover."""
-    for luck in (0.0, 0.01, 0.03, 0.06):
+    for instance_effect in (0.0, 0.01, 0.03, 0.06):
         for ratio in (0.0, 0.1):
-            find = partial(single_runs, f"luck {luck}", gamma(0.6), 60_000, ratio, luck=luck)
-            yield f"one run each, runs differ {100 * luck:g} %, n = 60000", f"{ratio:g}", find
+            find = partial(
+                single_runs, f"luck {instance_effect}", gamma(0.6), 60_000, ratio, instance_effect=instance_effect
+            )
+            yield f"one run each, runs differ {100 * instance_effect:g} %, n = 60000", f"{ratio:g}", find
 
 
 def of_sessions() -> Iterator[tuple[str, str, Find]]:
@@ -157,7 +159,7 @@ def main() -> None:
     asked = parser.parse_args()
     began = time.monotonic()
     print(f"| {HEAD.replace('|', ' | ')} |\n|{'---|' * (HEAD.count('|') + 1)}")
-    for study in (of_values, of_dependent_values, of_runs, of_series, of_luck, of_sessions, of_clumps):
+    for study in (of_values, of_dependent_values, of_runs, of_series, of_instances, of_sessions, of_clumps):
         for name, ratio, find in study():
             if asked.rows.search(name):
                 found = tally(islice(find(), asked.experiments))

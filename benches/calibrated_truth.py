@@ -43,13 +43,18 @@ def conduct(arguments: argparse.Namespace) -> None:
         append(arguments.out, found)
         lines = arguments.out.read_text().splitlines()
     calibration = json.loads(lines[0])
-    visible = next(one for one in calibration["visible"] if one["minutes"] == arguments.minutes)
-    planted = share_to_plant(calibration, visible["costly_from"])
+    detectable_effects = next(one for one in calibration["visible"] if one["minutes"] == arguments.minutes)
+    planted = share_to_plant(calibration, detectable_effects["costly_from"])
     for number in range(len(lines) - 1, arguments.runs):
         document = call(
             arguments,
             *("run", "--vary", "cipher=none", "--plant", f"{100 * planted:.4g}%"),
-            *("--max-time", f"{arguments.minutes:g}m", "--rounds", str(arguments.rounds or max(3, visible["rounds"]))),
+            *(
+                "--max-time",
+                f"{arguments.minutes:g}m",
+                "--rounds",
+                str(arguments.rounds or max(3, detectable_effects["rounds"])),
+            ),
             *("--seed", str(SEED + 1 + number)),
             allowed=(0, 3, 4),
         )
@@ -85,12 +90,12 @@ def append(path: Path, values: dict) -> None:
 def summarize(path: Path, minutes: float) -> int:
     """Print what the runs say; 1 where too few were found."""
     calibration, *runs = (json.loads(line) for line in path.read_text().splitlines())
-    visible = next(one for one in calibration["visible"] if one["minutes"] == minutes)
+    detectable_effects = next(one for one in calibration["visible"] if one["minutes"] == minutes)
     noise = calibration["noise"][0]
     print(
         f"calibration: {len(calibration['run_ids'])} runs in {calibration['elapsed_seconds']:.0f} s, a pair"
-        f" {100 * noise['pair_sd']:.2f} %, luck {100 * noise['luck']:.2f} %, visible in {minutes:g} min:"
-        f" {100 * visible['costly_from']:+.2f} % ({visible['rounds']} rounds foreseen)"
+        f" {100 * noise['pair_sd']:.2f} %, luck {100 * noise['instance_sd']:.2f} %, visible in {minutes:g} min:"
+        f" {100 * detectable_effects['costly_from']:+.2f} % ({detectable_effects['rounds']} rounds foreseen)"
     )
     print("| run | rounds | realised % | read % | 95 % HDI | verdict |\n|---|---|---|---|---|---|")
     for run in runs:

@@ -45,7 +45,7 @@ from calibration.harness import (
 from calibration.known_luck import with_luck
 from calibration.simulation import BASELINE, NOISES, OTHERS, THREE, TREATMENT, Machine
 from calibration.tails import Slow, Stalling, TailTally, exceeded, observed, percentiles, slow_shares, slow_trials
-from tdelta.records import LuckPrior
+from tdelta.records import InstanceEffectPrior
 
 COVERAGE = "design|machine|log ratio|coverage of HDI95 %|costly or faster %|bias, points|width, points|rounds"
 GATE = "budget|machine|true overhead %|over %|within %|undecided %|rounds|coverage of HDI95 %|bias, points"
@@ -111,35 +111,37 @@ def of_fixed_rounds() -> Iterator[Row]:
         for ratio in LOG_RATIOS:
             yield covering("fixed", machine, f"{ratio:g}", partial(fixed_rounds, machine, ratio), "3-8")
     for trial_sd in (0.003, 0.02, 0.1):
-        for luck_sd in (0.003, 0.01):
-            machine = Machine(trial_sd=trial_sd, luck_sd=luck_sd)
+        for instance_sd in (0.003, 0.01):
+            machine = Machine(trial_sd=trial_sd, instance_sd=instance_sd)
             yield covering("fixed", machine, "0", partial(fixed_rounds, machine, 0.0), "3-8")
 
 
 def of_small_designs() -> Iterator[Row]:
     """One round; two rounds; three where the prior of luck is most at odds with the machine; no A/A twin."""
     for rounds in (1, 2):
-        for luck_sd in (0.003, 0.01, 0.02):
-            machine = Machine(trial_sd=0.03, luck_sd=luck_sd)
+        for instance_sd in (0.003, 0.01, 0.02):
+            machine = Machine(trial_sd=0.03, instance_sd=instance_sd)
             yield covering(
                 "few rounds", machine, "0", partial(fixed_rounds, machine, 0.0, rounds=[rounds]), f"{rounds}"
             )
     for noise in NOISES:
-        machine = Machine(trial_sd=0.01, noise=noise, luck_sd=0.003)
+        machine = Machine(trial_sd=0.01, noise=noise, instance_sd=0.003)
         yield covering("few rounds", machine, "0", partial(fixed_rounds, machine, 0.0, rounds=[3]), "3")
-    machine = Machine(luck_sd=0.01)
+    machine = Machine(instance_sd=0.01)
     find = partial(fixed_rounds, machine, 0.0, conditions=(BASELINE, TREATMENT))
     yield covering("no A/A twin", machine, "0", find, "3-8")
 
 
 def of_unequal_conditions() -> Iterator[Row]:
     """What the model assumes away: a treatment with twice the noise or luck of the plain twins."""
-    for luck_sd in (0.003, 0.01):
-        for noise, luck in ((2.0, 1.0), (1.0, 2.0), (2.0, 2.0)):
-            machine = Machine(trial_sd=0.03, luck_sd=luck_sd, treatment_noise=noise, treatment_luck=luck)
+    for instance_sd in (0.003, 0.01):
+        for noise, instance_effect in ((2.0, 1.0), (1.0, 2.0), (2.0, 2.0)):
+            machine = Machine(
+                trial_sd=0.03, instance_sd=instance_sd, treatment_noise=noise, treatment_luck=instance_effect
+            )
             yield covering("unequal", machine, "0", partial(fixed_rounds, machine, 0.0), "3-8")
-    for noise, luck in ((2.0, 1.0), (1.0, 2.0), (2.0, 2.0)):
-        machine = Machine(trial_sd=0.03, luck_sd=0.01, treatment_noise=noise, treatment_luck=luck)
+    for noise, instance_effect in ((2.0, 1.0), (1.0, 2.0), (2.0, 2.0)):
+        machine = Machine(trial_sd=0.03, instance_sd=0.01, treatment_noise=noise, treatment_luck=instance_effect)
         find = partial(fixed_rounds, machine, 0.0, conditions=(*THREE, *OTHERS))
         yield covering("unequal, one of 4", machine, "0", find, "3-8")
 
@@ -147,8 +149,8 @@ def of_unequal_conditions() -> Iterator[Row]:
 def of_contrasts() -> Iterator[Row]:
     """Two treatments, the second over the first: what the AES instructions save is such a ratio."""
     for noise in NOISES:
-        for luck_sd in (0.003, 0.01):
-            machine = Machine(noise=noise, luck_sd=luck_sd)
+        for instance_sd in (0.003, 0.01):
+            machine = Machine(noise=noise, instance_sd=instance_sd)
             for heavier in (0.0, 0.3, 1.5):
                 find = partial(contrasted, machine, 0.5, heavier)
                 yield covering("contrast", machine, f"{heavier:g}", find, "3-8")
@@ -156,35 +158,35 @@ def of_contrasts() -> Iterator[Row]:
 
 def of_known_luck() -> Iterator[Row]:
     """Runs that begin with a calibration: right, wrong in either direction, and none beside them."""
-    priors = {"none": None, "0.3 %": LuckPrior(0.003, 0.45, 0.2), "1 %": LuckPrior(0.01, 0.45, 0.2)}
+    priors = {"none": None, "0.3 %": InstanceEffectPrior(0.003, 0.45, 0.2), "1 %": InstanceEffectPrior(0.01, 0.45, 0.2)}
     for rounds, said in (((3,), "3"), ((3, 4, 5, 6, 7, 8), "3-8")):
-        for luck_sd in (0.003, 0.01):
-            machine = Machine(trial_sd=0.02, luck_sd=luck_sd)
+        for instance_sd in (0.003, 0.01):
+            machine = Machine(trial_sd=0.02, instance_sd=instance_sd)
             for name, prior in priors.items():
                 find = partial(with_luck, machine, [prior], rounds=rounds)
                 yield covering(f"known luck: {name}", machine, "0", find, said)
 
 
 def of_precision() -> Iterator[Row]:
-    """Looks at the end of each round from the third on: 3 points aimed at, and the shipped aim for a large overhead."""
-    for luck_sd in (0.003, 0.01):
+    """Looks at the end of each round from the third on: 3 points aimed at, and the shipped target for large ones."""
+    for instance_sd in (0.003, 0.01):
         for ratio in (0.0, 0.05):
-            machine = Machine(trial_sd=0.03, luck_sd=luck_sd)
+            machine = Machine(trial_sd=0.03, instance_sd=instance_sd)
             find = partial(stopped_on_precision, machine, ratio, precision=0.03, most=10)
             yield covering("precision, 3 points", machine, f"{ratio:g}", find)
-    for luck_sd in (0.003, 0.01):
+    for instance_sd in (0.003, 0.01):
         for ratio in (0.25, 0.8):
-            # At the larger overhead noisier trials, so that the aim is met after a number of rounds there, too.
-            machine = Machine(trial_sd=0.06 if ratio > 0.5 else 0.03, luck_sd=luck_sd)
+            # At the larger overhead noisier trials, so that the target is met after a number of rounds there, too.
+            machine = Machine(trial_sd=0.06 if ratio > 0.5 else 0.03, instance_sd=instance_sd)
             find = partial(stopped_on_precision, machine, ratio, most=16)
-            yield covering("precision, shipped aim", machine, f"{ratio:g}", find)
+            yield covering("precision, shipped target", machine, f"{ratio:g}", find)
 
 
 def of_transaction_types() -> Iterator[Row]:
     """Six types that cost 5 % and differ by 0, 2 or 20 %; luck that is theirs in common, by half, or each one's own."""
     for spread in (0.0, 0.02, 0.2):
         for own_luck in (0.0, 0.5, 1.0):
-            machine = Machine(luck_sd=0.01)
+            machine = Machine(instance_sd=0.01)
             find = partial(transaction_types, machine, spread, own_luck=own_luck)
             yield covering(f"types, own luck {own_luck:g}", machine, f"0.05 ± {spread:g}", find, "3-8")
 
@@ -201,10 +203,10 @@ def of_gates() -> Iterator[Row]:
         return Row(("gate, budget 5 %", machine.name, f"{100 * overhead:g}"), others)
 
     for noise in NOISES:
-        for luck_sd in (0.003, 0.01):
-            yield row(Machine(trial_sd=0.03, noise=noise, luck_sd=luck_sd), 0.05)
+        for instance_sd in (0.003, 0.01):
+            yield row(Machine(trial_sd=0.03, noise=noise, instance_sd=instance_sd), 0.05)
     for overhead in (0.02, 0.03, 0.07, 0.08):
-        yield row(Machine(trial_sd=0.03, luck_sd=0.01), overhead)
+        yield row(Machine(trial_sd=0.03, instance_sd=0.01), overhead)
 
 
 def of_plain_twins() -> Iterator[Row]:
@@ -218,23 +220,23 @@ def of_plain_twins() -> Iterator[Row]:
         return Row((f"A/A, {limit}", machine.name, f"{100 * apart:g}"), others)
 
     for trial_sd in (0.01, 0.03, 0.06):
-        for luck_sd in (0.003, 0.01):
+        for instance_sd in (0.003, 0.01):
             for apart in (0.0, 0.03, 0.05):
-                yield row("ROPE 2 %", Machine(trial_sd=trial_sd, luck_sd=luck_sd), apart, None)
+                yield row("ROPE 2 %", Machine(trial_sd=trial_sd, instance_sd=instance_sd), apart, None)
     for apart in (0.0, 0.03):
-        yield row("budget 1 %", Machine(trial_sd=0.03, luck_sd=0.01), apart, 0.01)
+        yield row("budget 1 %", Machine(trial_sd=0.03, instance_sd=0.01), apart, 0.01)
 
 
 def of_exceedances() -> Iterator[Row]:
     """How often a threshold was exceeded: rounds and luck, a common threshold and a rare one."""
-    for luck_sd, stall_luck_sd in ((0.0, 0.0), (0.003, 0.1), (0.01, 0.3)):
-        machine = Stalling(luck_sd=luck_sd, stall_luck_sd=stall_luck_sd)
+    for instance_sd, stall_luck_sd in ((0.0, 0.0), (0.003, 0.1), (0.01, 0.3)):
+        machine = Stalling(instance_sd=instance_sd, stall_luck_sd=stall_luck_sd)
         for share in (0.05, 0.01, 0.002):
             for effect in (0.0, 0.2):
                 find = partial(exceeded, machine, effect, share, rounds=range(3, 9))
                 yield tailing(f"longer, {100 * share:g} % of plain", machine, effect, find, "3-8")
     for rounds, blocks in (((2,), 20), ((3,), 6), ((16,), 6)):
-        machine = Stalling(luck_sd=0.01, stall_luck_sd=0.3)
+        machine = Stalling(instance_sd=0.01, stall_luck_sd=0.3)
         find = partial(exceeded, machine, 0.2, 0.01, rounds=rounds, blocks=blocks)
         yield tailing(f"longer, 1 % of plain, {blocks} blocks a round", machine, 0.2, find, f"{rounds[0]}")
 
@@ -246,7 +248,7 @@ SIXTY_BLOCKS = ((1, 60), (2, 30), (3, 20), (5, 12))
 
 def of_slow_shares() -> Iterator[Row]:
     """A bimodal path and stalls in clumps, 60 blocks: the ratio of shares, with one to five rounds."""
-    for slow in (SLOW_PATH, replace(SLOW_PATH, luck_sd=0.0), *CLUMPS):
+    for slow in (SLOW_PATH, replace(SLOW_PATH, instance_sd=0.0), *CLUMPS):
         for rounds, blocks in SIXTY_BLOCKS:
             for times in (1.0, 4.0):
                 find = partial(slow_shares, slow, times, rounds=rounds, blocks=blocks)
@@ -265,7 +267,7 @@ def of_bad_trials() -> Iterator[Row]:
         return Row(("tail, bad trials", slow.name, f"{times:g}"), others)
 
     middle = CLUMPS[1]
-    lucky = [replace(middle, luck_sd=luck_sd) for luck_sd in (0.0, 0.5, 1.0)]
+    lucky = [replace(middle, instance_sd=instance_sd) for instance_sd in (0.0, 0.5, 1.0)]
     for slow in (*CLUMPS, *lucky, replace(middle, lasting=3)):
         for rounds, blocks in SIXTY_BLOCKS:
             for times in (1.0, 4.0):
@@ -274,13 +276,13 @@ def of_bad_trials() -> Iterator[Row]:
 
 def of_percentiles() -> Iterator[Row]:
     """The ratio of 99th percentiles: rounds enough for 80 blocks."""
-    for luck_sd, stall_luck_sd in ((0.0, 0.0), (0.003, 0.1), (0.01, 0.3)):
-        machine = Stalling(luck_sd=luck_sd, stall_luck_sd=stall_luck_sd)
+    for instance_sd, stall_luck_sd in ((0.0, 0.0), (0.003, 0.1), (0.01, 0.3)):
+        machine = Stalling(instance_sd=instance_sd, stall_luck_sd=stall_luck_sd)
         for effect in (0.0, 0.2):
             find = partial(percentiles, machine, effect, rounds=(14, 16, 20))
             yield tailing("p99", machine, effect, find, "14-20")
     for rounds, blocks in ((3, 30), (5, 16)):
-        machine = Stalling(luck_sd=0.01, stall_luck_sd=0.3)
+        machine = Stalling(instance_sd=0.01, stall_luck_sd=0.3)
         find = partial(percentiles, machine, 0.2, rounds=(rounds,), blocks=blocks)
         yield tailing(f"p99, {blocks} blocks a round", machine, 0.2, find, f"{rounds}")
 
@@ -289,7 +291,7 @@ def of_observed_tails() -> Iterator[Row]:
     """Runs of other tools: so many a side, each 16,000 transactions with luck of its own; and much shorter ones."""
     sizes = [(400, 0.01, runs) for runs in (3, 5, 10)] + [(25, 0.01, 3), (25, 0.01, 5), (10, 0.05, 3), (10, 0.05, 5)]
     for transactions, share, runs in sizes:
-        machine = Stalling(luck_sd=0.01, stall_luck_sd=0.3, transactions=transactions)
+        machine = Stalling(instance_sd=0.01, stall_luck_sd=0.3, transactions=transactions)
         for at, what in enumerate((f"longer, {100 * share:g} % of plain", "p99")):
 
             def find(

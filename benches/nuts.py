@@ -40,7 +40,7 @@ HEAD = (
 def of_rounds(rounds: int, draws: int) -> list[str]:
     """Two treatments over both plain twins."""
     conditions = (BASELINE, AA, TREATMENT, HEAVIER)
-    machine = Machine(trial_sd=0.03, luck_sd=0.005)
+    machine = Machine(trial_sd=0.03, instance_sd=0.005)
     trials = simulate(np.random.default_rng(rounds), machine, [0.05], rounds=rounds, conditions=conditions, heavier=0.6)
     took, found = _timed(lambda: {c: e for c, e, _ in look(trials, settings(conditions))})
     sampled = sample("rounds", experiment(trials), draws=draws, warmup=draws)
@@ -53,7 +53,7 @@ def of_rounds(rounds: int, draws: int) -> list[str]:
 
 def of_types(rounds: int, draws: int) -> list[str]:
     """Three transaction types of one treatment, pooled."""
-    machine = Machine(trial_sd=0.03, noise="gamma", luck_sd=0.005)
+    machine = Machine(trial_sd=0.03, noise="gamma", instance_sd=0.005)
     trials = simulate(np.random.default_rng(rounds), machine, [0.02, 0.06, 0.25], rounds=rounds, own_luck=0.0)
     took, found = _timed(lambda: {v.transaction: v.ratio for v in judge(trials, settings()).verdicts})
     sampled = sample("types", experiment(trials), draws=draws, warmup=draws)

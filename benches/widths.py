@@ -34,7 +34,9 @@ PLAIN, ENCRYPTED = (("cipher", "none"),), (("cipher", "aes-256"),)
 THREE = (Condition(PLAIN, Role.BASELINE), Condition(PLAIN, Role.AA), Condition(ENCRYPTED, Role.TREATMENT))
 ROPE = 0.02
 LAWS = ("normal, sd 1 %", "normal, sd 3 %", "normal, sd 10 %", "gamma, sd 6 %", "t4, sd 6 %")
-CELLS = [(law, rounds, luck) for law in LAWS for rounds in (3, 5, 20) for luck in (0.003, 0.005, 0.01)]
+CELLS = [
+    (law, rounds, instance_effect) for law in LAWS for rounds in (3, 5, 20) for instance_effect in (0.003, 0.005, 0.01)
+]
 PARTS = (
     "the same model",
     "heavy-tailed instance effects",
@@ -51,14 +53,14 @@ Cell = tuple[str, int, float]
 
 def trials_of(cell: Cell, index: int, twins: Sequence[Condition], blocks: int) -> list[Trial]:
     """One experiment; blocks drift by 3 %."""
-    law, round_count, luck_sd = cell
+    law, round_count, instance_sd = cell
     rng = np.random.default_rng([CELLS.index(cell), index])
     sd = float(law.split()[-2]) / 100.0
     found = []
     for round_ in range(round_count):
-        luck = luck_sd * rng.normal(size=len(twins))
+        instance_effect = instance_sd * rng.normal(size=len(twins))
         for block in range(round_ * blocks, (round_ + 1) * blocks):
-            costs = np.exp(luck + _noise(rng, law, sd, len(twins)) + 0.03 * rng.normal())
+            costs = np.exp(instance_effect + _noise(rng, law, sd, len(twins)) + 0.03 * rng.normal())
             for position, k in enumerate(rng.permutation(len(twins)).tolist()):
                 elapsed = round(1e9 * float(costs[k]))
                 measured = Measurement(1_000_000, elapsed, {"all": SpanTotals(1_000_000, elapsed)}, {})
@@ -99,7 +101,7 @@ def shipped_widths(cell: Cell, experiments: int) -> list[float]:
     return found
 
 
-def _half_normal(tau: NDArray[np.float64], _scale: float, _luck: object = None) -> NDArray[np.float64]:
+def _half_normal(tau: NDArray[np.float64], _scale: float, _instance_effect: object = None) -> NDArray[np.float64]:
     return np.asarray(np.log(tau) - 0.5 * (tau / 0.014) ** 2, dtype=np.float64)
 
 
@@ -111,7 +113,7 @@ def _one_kind(columns: Sequence[Condition]) -> NDArray[np.intp]:
 def only(parts: Sequence[str]) -> Iterator[None]:
     """The model with these parts alone."""
     without = {
-        "heavy-tailed instance effects": patch.object(rounds, "log_luck_density", _half_normal),
+        "heavy-tailed instance effects": patch.object(rounds, "log_instance_sd_density", _half_normal),
         "noise of each kind": patch.object(fits, "_kinds", _one_kind),
         "instance effects of each kind": patch.object(rounds, "RHO_SD", 1e-9),
         "places": patch.object(noise, "PLACE_SD", 1e-9),
@@ -181,8 +183,8 @@ def main() -> None:
             chain = [earlier.get(repr(cell), found[0]), *found]
             changes = np.diff(np.log(chain))
             logs.append([*changes, changes.sum()])
-            law, round_count, luck = cell
-            row = [law, f"{round_count}", f"{100 * luck:g} %", f"{chain[0]:.2f}", *map(_change, changes)]
+            law, round_count, instance_effect = cell
+            row = [law, f"{round_count}", f"{100 * instance_effect:g} %", f"{chain[0]:.2f}", *map(_change, changes)]
             print("| " + " | ".join([*row, f"{chain[-1]:.2f}", _change(float(changes.sum()))]) + " |", flush=True)
     mean = np.mean(logs, axis=0)
     row = ["all (geometric mean)", "", "", "", *map(_change, mean[:-1]), "", _change(mean[-1])]

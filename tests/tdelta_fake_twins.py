@@ -172,8 +172,8 @@ def cost_by_cipher(costs_ns: Mapping[str, float], noise: float = 0.01) -> Cost:
     """
 
     def cost_ns(twin: FakeTwin, job: TrialJob) -> float:
-        luck = stream(job.seed, f"fake {twin.name}", job.stream).normal(0.0, noise)
-        return costs_ns[twin.settings.cipher] * (1.0 + float(luck))
+        instance_effect = stream(job.seed, f"fake {twin.name}", job.stream).normal(0.0, noise)
+        return costs_ns[twin.settings.cipher] * (1.0 + float(instance_effect))
 
     return cost_ns
 

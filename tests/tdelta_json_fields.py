@@ -30,6 +30,7 @@ from tdelta.records import (
     Counts,
     DatabaseFacts,
     Decision,
+    DetectableEffect,
     Estimate,
     FileEvidence,
     LoopFacts,
@@ -38,7 +39,6 @@ from tdelta.records import (
     SettingDifference,
     Validity,
     Verdict,
-    Visible,
 )
 from tdelta.records.contracts import Contract, ContractStep
 from tdelta.records.parts import prefix_of
@@ -165,7 +165,7 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
         _LEFT_OUT,
     ),
     "tdelta.floor/1": ({"schema": str}, Floor, _CAUTIONS),
-    "tdelta.calibration/1": (
+    "tdelta.calibration/2": (
         {"schema": str, "exit_code": int, "is_sound": bool},
         MachineCalibration,
         {"faults": _TEXTS, "fault_codes": tuple[Reason, ...], **_CAUTIONS},
@@ -193,8 +193,8 @@ _BESIDE: Mapping[type, Hints] = {
         "undecided_because": str,
         "undecided_because_codes": tuple[Reason, ...],
     },
-    CalibrationUsed: {"luck": [{"metric": str, "median": float, "log_sd": float, "vague_share": float}]},
-    Visible: {"costly_from": float | None, "above_zero_from": float | None},
+    CalibrationUsed: {"instance_effect": [{"metric": str, "median": float, "log_sd": float, "vague_share": float}]},
+    DetectableEffect: {"mde_vs_rope": float | None, "mde_vs_zero": float | None},
 }
 """What documents have of a record otherwise than by its fields."""
 

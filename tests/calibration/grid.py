@@ -148,11 +148,13 @@ def _stalled() -> dict[str, Process]:
 
 def _instances() -> dict[str, Process]:
     found = {}
-    for luck in (0.005, 0.01, 0.02, 0.03, 0.05):
+    for instance_effect in (0.005, 0.01, 0.02, 0.03, 0.05):
         for rounds in (1, 2, 3, 5, 20):
-            found[f"instance effects {100 * luck:g} %, {rounds} rounds"] = Process(luck_sd=luck, rounds=rounds)
-    found["instance effects 1 %, quiet trials, 3 rounds"] = Process(luck_sd=0.01, sd=0.01, rounds=3)
-    found["instance effects 3 %, quiet trials, 3 rounds"] = Process(luck_sd=0.03, sd=0.01, rounds=3)
+            found[f"instance effects {100 * instance_effect:g} %, {rounds} rounds"] = Process(
+                instance_sd=instance_effect, rounds=rounds
+            )
+    found["instance effects 1 %, quiet trials, 3 rounds"] = Process(instance_sd=0.01, sd=0.01, rounds=3)
+    found["instance effects 3 %, quiet trials, 3 rounds"] = Process(instance_sd=0.03, sd=0.01, rounds=3)
     for factor in (1.2, 1.5, 2.0):
         for rounds in (3, 10):
             for odd in ("encrypted", "plain", "any"):
@@ -165,7 +167,7 @@ def _unequal() -> dict[str, Process]:
     found = {}
     for rounds in (3, 5, 20):
         found[f"encrypted noise × 3, {rounds} rounds"] = Process(encrypted_noise=3.0, rounds=rounds)
-        both = Process(encrypted_noise=3.0, encrypted_luck=3.0, luck_sd=0.01, sd=0.01, rounds=rounds)
+        both = Process(encrypted_noise=3.0, encrypted_luck=3.0, instance_sd=0.01, sd=0.01, rounds=rounds)
         found[f"encrypted noise and instance effects × 3, {rounds} rounds"] = both
     for rounds in (1, 3, 5):
         found[f"5 % a place in the block, {rounds} rounds"] = Process(place=0.05, rounds=rounds)
@@ -175,7 +177,7 @@ def _unequal() -> dict[str, Process]:
 def gate_cells() -> dict[str, Process]:
     """Cells at the edge of the budget, by name."""
     many = Process(rounds=LAST_LOOK)
-    unequal = replace(many, encrypted_noise=3.0, encrypted_luck=3.0, luck_sd=0.01, sd=0.01)
+    unequal = replace(many, encrypted_noise=3.0, encrypted_luck=3.0, instance_sd=0.01, sd=0.01)
     found = {
         "normal": many,
         "t2": replace(many, noise="t2", sd=0.02),
@@ -184,10 +186,10 @@ def gate_cells() -> dict[str, Process]:
         "bursts of 3 trials, 20 % of the time, × 3": replace(many, burst_length=3, burst_share=0.2, burst_factor=3.0),
         "encrypted noise × 3": replace(many, encrypted_noise=3.0),
         "encrypted noise and instance effects × 3": unequal,
-        "two-point instance effects of 2 %": replace(many, luck_sd=0.02, luck="two-point"),
+        "two-point instance effects of 2 %": replace(many, instance_sd=0.02, instance_effect="two-point"),
     }
-    for luck in (0.01, 0.02, 0.03):
-        found[f"instance effects {100 * luck:g} %"] = replace(many, luck_sd=luck)
+    for instance_effect in (0.01, 0.02, 0.03):
+        found[f"instance effects {100 * instance_effect:g} %"] = replace(many, instance_sd=instance_effect)
     for factor in (1.2, 1.5):
         found[f"one encrypted instance of 5 rounds × {factor:g}"] = replace(many, odd_factor=factor, odd_one_of=5)
     return {f"gate: {name}": at_edge(process) for name, process in found.items()}

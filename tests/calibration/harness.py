@@ -30,7 +30,9 @@ LEAST_COVERAGE = 0.91
 MOST_POOLED_COVERAGE = 0.99
 
 LOG_RATIOS = (0.0, 0.05, 0.8, 2.0)
-MACHINES = tuple(Machine(noise=noise, luck_sd=luck) for noise in NOISES for luck in (0.003, 0.01))
+MACHINES = tuple(
+    Machine(noise=noise, instance_sd=instance_effect) for noise in NOISES for instance_effect in (0.003, 0.01)
+)
 ROPE = 0.02
 FIRST_LOOK, LAST_LOOK = 3, 14
 """A gate looks after 3, 4, 6, 9 and 14 rounds, by the rule that a session uses."""

@@ -14,9 +14,18 @@ import numpy as np
 from calibration.harness import ROPE, Tally, tally
 from calibration.simulation import AA, BASELINE, THREE, TREATMENT, Machine, settings, simulate
 from tdelta.inference import decide, look
+from tdelta.inference.detectable import reach
 from tdelta.inference.instrument import InstrumentNoise, pooled_noise
-from tdelta.inference.visible import reach
-from tdelta.records import CalibrationUsed, Condition, Decision, LuckPrior, Metric, Role, RunSettings, Visible
+from tdelta.records import (
+    CalibrationUsed,
+    Condition,
+    Decision,
+    DetectableEffect,
+    InstanceEffectPrior,
+    Metric,
+    Role,
+    RunSettings,
+)
 
 IDENTICAL = Condition(BASELINE.levels, Role.IDENTICAL)
 PLANTED = Condition(BASELINE.levels, Role.PLANTED, planted=0.05)
@@ -30,11 +39,11 @@ def _rng(index: int, *cell: object) -> np.random.Generator:
     return np.random.default_rng([zlib.crc32(repr(cell).encode()), index])
 
 
-def begun_with(luck: LuckPrior | None) -> RunSettings:
+def begun_with(instance_effect: InstanceEffectPrior | None) -> RunSettings:
     """Settings of a run whose calibration knows this of luck."""
-    if luck is None:
+    if instance_effect is None:
         return settings()
-    used = CalibrationUsed("cal-simulated", 0.0, 14, 0.0, {Metric.RESPONSE_TIME.value: luck}, ())
+    used = CalibrationUsed("cal-simulated", 0.0, 14, 0.0, {Metric.RESPONSE_TIME.value: instance_effect}, ())
     return replace(settings(), calibration=used)
 
 
@@ -51,7 +60,7 @@ def simulated_calibration(machine: Machine, index: int, runs: int = 14) -> Instr
 
 def with_luck(
     machine: Machine,
-    luck: Sequence[LuckPrior | None],
+    instance_effect: Sequence[InstanceEffectPrior | None],
     experiments: int,
     *,
     log_ratio: float = 0.0,
@@ -62,7 +71,7 @@ def with_luck(
     def answer(index: int) -> tuple[float, object]:
         rng = _rng(index, "known luck", machine.name, log_ratio, tuple(rounds))
         trials = simulate(rng, machine, [log_ratio], rounds=rounds[index % len(rounds)], blocks=BLOCKS)
-        found = {c: e for c, e, _ in look(trials, begun_with(luck[index % len(luck)]))}
+        found = {c: e for c, e, _ in look(trials, begun_with(instance_effect[index % len(instance_effect)]))}
         return log_ratio, found[TREATMENT]
 
     return tally(answer(index) for index in range(experiments))  # type: ignore[misc]
@@ -81,7 +90,7 @@ def called_costly(machine: Machine, experiments: int, *, rounds: int, at: float 
     """
     noise = simulated_calibration(machine, 0)
     far = at * reach(noise, noise.prior, rounds=rounds, blocks=BLOCKS)
-    overhead = Visible(5.0, rounds, far).overhead(ROPE)
+    overhead = DetectableEffect(5.0, rounds, far).overhead(ROPE)
     assert overhead is not None
     found = 0
     for index in range(experiments):

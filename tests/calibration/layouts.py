@@ -31,11 +31,11 @@ from tdelta.inference.planning import (
     prospect,
 )
 from tdelta.inference.planning.advice import advise, wanted_variance
-from tdelta.inference.planning.aims import first_reaching
 from tdelta.inference.planning.scales import fit_curve
+from tdelta.inference.planning.targets import first_reaching
 from tdelta.inference.verdicts import grounds_of
 from tdelta.records import Decision, Metric
-from tdelta.records.prospects import Aim, Layout, TimeCosts
+from tdelta.records.prospects import Layout, Target, TimeCosts
 
 LENGTHS = (1.0, 2.0, 4.0)
 """Of a pilot's trials, seconds."""
@@ -72,7 +72,7 @@ class Place:
     flat: float = 0.0
     falling: float = 0.0
     growing: float = 0.0
-    luck_sd: float = 0.003
+    instance_sd: float = 0.003
     round_seconds: float = 10.0
     switch_seconds: float = 0.1
 
@@ -88,7 +88,7 @@ class Place:
     def machine(self, seconds: float) -> Machine:
         """What happens to trials of that length."""
         sd = float(np.sqrt(self.variance(seconds)))
-        return Machine(trial_sd=sd, noise="gamma", luck_sd=self.luck_sd, drift_sd=0.01, walk_sd=0.02)
+        return Machine(trial_sd=sd, noise="gamma", instance_sd=self.instance_sd, drift_sd=0.01, walk_sd=0.02)
 
     def block_seconds(self, trial_seconds: float) -> float:
         """Wall clock of a block."""
@@ -99,8 +99,8 @@ class Place:
         return self.round_seconds + of.blocks * self.block_seconds(of.trial_seconds)
 
 
-def advised(place: Place, aim: tuple[float, float] = TOO_NEAR, *, luck_sd: float | None = None) -> Round:
-    """What is advised where noise and luck are known, or luck is taken to be that much.
+def advised(place: Place, aim: tuple[float, float] = TOO_NEAR, *, instance_sd: float | None = None) -> Round:
+    """What is advised where noise and instance effects are known, or luck is taken to be that much.
 
     Args:
         place: where.
@@ -109,8 +109,8 @@ def advised(place: Place, aim: tuple[float, float] = TOO_NEAR, *, luck_sd: float
     """
     variances = np.array([place.variance(seconds) for seconds in LENGTHS])
     curve = fit_curve(np.array(LENGTHS), variances, np.full(len(LENGTHS), _SURE_DF))
-    luck = place.luck_sd if luck_sd is None else luck_sd
-    found = advise(PLANNED, curve, luck**2, place.times, wanted_variance([aim], ASSURANCE))
+    instance_effect = place.instance_sd if instance_sd is None else instance_sd
+    found = advise(PLANNED, curve, instance_effect**2, place.times, wanted_variance([aim], ASSURANCE))
     assert found.trial_seconds is not None
     return Round(found.trial_seconds, found.blocks_per_round)
 
@@ -143,7 +143,7 @@ def effort(place: Place, of: Round, wall_seconds: float, experiments: int) -> Ar
 @cache
 def predicted(place: Place, of: Round, experiments: int) -> Prediction:
     """Runs of that layout, looked at after 3 to 20 rounds."""
-    draws = Draws.known(place.variance(of.trial_seconds), place.luck_sd, experiments)
+    draws = Draws.known(place.variance(of.trial_seconds), place.instance_sd, experiments)
     return predict(draws, RoundsDesign(len(THREE), 2, of.blocks), LOOKS)
 
 
@@ -153,7 +153,7 @@ def decides_in(place: Place, of: Round, runs: Prediction, aim: tuple[float, floa
     return math.inf if rounds is None else rounds * place.whole_round_seconds(of)
 
 
-def planned(place: Place, index: int, asked: Asked) -> tuple[Layout, Aim]:
+def planned(place: Place, index: int, asked: Asked) -> tuple[Layout, Target]:
     """The layout and the first aim of a plan from a pilot of six rounds of each length."""
     rng = np.random.default_rng([zlib.crc32(place.name.encode()), index])
     found = prospect([_pilot(rng, place, seconds) for seconds in LENGTHS], PLANNED, asked, Metric.RESPONSE_TIME)

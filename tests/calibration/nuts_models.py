@@ -46,17 +46,17 @@ def rounds_model(seen: Experiment) -> None:
     blocks, conditions = y.shape
     level = y.mean(axis=1) + 0.03 * numpyro.sample("v", dist.Normal(0.0, _WIDE).expand([blocks]).to_event(1))
     theta = numpyro.sample("theta", dist.StudentT(3.0, 0.0, 0.5).expand([seen.ratios]).to_event(1))
-    luck = _luck(seen)
+    instance_effect = _instance_effect(seen)
     place = numpyro.sample("place", dist.Normal(0.0, 0.05).expand([conditions]).to_event(1))
     log_s = numpyro.sample("log_s", dist.Normal(np.log(0.03), 1.5).expand([seen.ratios + 1]).to_event(1))
-    centre = level[:, None] + place[seen.places] + _of_conditions(theta, seen) + luck[seen.of_round]
+    centre = level[:, None] + place[seen.places] + _of_conditions(theta, seen) + instance_effect[seen.of_round]
     scale = jnp.exp(log_s)[seen.of_theta] * jnp.sqrt((NU_GRID + 1.0) / (NU_GRID + 3.0))[:, None]
     by_nu = dist.StudentT(NU_GRID[:, None, None], centre, scale[:, None, :]).log_prob(y).sum(axis=(1, 2))
     numpyro.factor("y", jax.nn.logsumexp(by_nu + np.log(_NU_WEIGHTS / _NU_WEIGHTS.sum())))
 
 
 def types_model(seen: Experiment) -> None:
-    """``delta_kt = mu_k + eta_kt``: types that share their trials (a correlation of any kind) and an instance's luck.
+    """``delta_kt = mu_k + eta_kt``: types that share their trials (a correlation of any kind) and an instance effect.
 
     Noise being normal here, and the same for all conditions, flat blocks are taken out by orthonormal contrasts
     between conditions, which leave the noise as it is.
@@ -67,10 +67,10 @@ def types_model(seen: Experiment) -> None:
     mu = numpyro.sample("mu", dist.StudentT(3.0, 0.0, 0.5).expand([seen.ratios]).to_event(1))
     spread = numpyro.sample("spread", dist.HalfCauchy(0.1))
     delta = numpyro.sample("delta", dist.Normal(mu[:, None], spread).expand([seen.ratios, types]).to_event(2))
-    luck = _luck(seen)
+    instance_effect = _instance_effect(seen)
     log_s = numpyro.sample("log_s", dist.Normal(np.log(0.03), 1.5).expand([types]).to_event(1))
     together = numpyro.sample("together", dist.LKJCholesky(types, 1.0))
-    centre = _of_conditions(delta, seen) + luck[seen.of_round][..., None]
+    centre = _of_conditions(delta, seen) + instance_effect[seen.of_round][..., None]
     noise = dist.MultivariateNormal(
         jnp.einsum("ck,bkt->bct", contrasts, centre), scale_tril=jnp.exp(log_s)[:, None] * together
     )
@@ -83,7 +83,7 @@ def _contrasts(conditions: int) -> NDArray[np.float64]:
     return np.linalg.svd(centring)[2][: conditions - 1]
 
 
-def _luck(seen: Experiment) -> jax.Array:
+def _instance_effect(seen: Experiment) -> jax.Array:
     """Instance effects, ``rho`` times as large on a treatment's instances; shape (R, K)."""
     tau = numpyro.sample("tau", dist.HalfCauchy(0.01))
     log_rho = numpyro.sample("log_rho", dist.Normal(0.0, 0.6).expand([seen.ratios]).to_event(1))

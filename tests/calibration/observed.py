@@ -161,14 +161,14 @@ def single_runs(
     log_ratio: float,
     *,
     form: Callable[[Group, Array], Observation] = as_samples,
-    luck: float = 0.0,
+    instance_effect: float = 0.0,
     settings: AnalysisSettings = STATED,
 ) -> Iterator[Answered]:
     """One run a condition; where there is luck, each run's mean is off by so much."""
     for index in count():
-        rng = _rng(index, "single", name, size, log_ratio, luck)
+        rng = _rng(index, "single", name, size, log_ratio, instance_effect)
         true = (10.0, 10.0 * float(np.exp(log_ratio)))
-        drawn = [mean * np.exp(luck * rng.normal()) * values(rng, size) for mean in true]
+        drawn = [mean * np.exp(instance_effect * rng.normal()) * values(rng, size) for mean in true]
         found = [form(Group(c), v) for c, v in zip(("none", "tde"), drawn, strict=True)]
         yield _answered(*true, analyze(found, settings).comparisons[0])
 

@@ -21,7 +21,7 @@ from tdelta.records import Condition, Measurement, SpanTotals, Trial
 
 Array: TypeAlias = NDArray[np.float64]
 Noise: TypeAlias = Literal["normal", "t2", "t4", "cauchy", "gamma", "skewed"]
-Luck: TypeAlias = Literal["normal", "two-point"]
+InstanceEffect: TypeAlias = Literal["normal", "two-point"]
 Who: TypeAlias = Literal["all", "encrypted", "plain", "any"]
 
 _OPERATIONS = 1_000_000
@@ -52,9 +52,9 @@ class Process:
     noise: Noise = "normal"
     sd: float = 0.03
     encrypted_noise: float = 1.0
-    luck_sd: float = 0.005
+    instance_sd: float = 0.005
     encrypted_luck: float = 1.0
-    luck: Luck = "normal"
+    instance_effect: InstanceEffect = "normal"
     stall_share: float = 0.0
     stall_factor: float = 1.0
     stalled: Who = "all"
@@ -80,8 +80,8 @@ class Process:
         stalls = np.log1p(self.stall_share * (self.stall_factor - 1.0)) if self.stalled == "encrypted" else 0.0
         noise = _log_mean(self.noise, self.sd * self.encrypted_noise) - _log_mean(self.noise, self.sd)
         # Equal for both laws to the fourth power of the sd.
-        luck = 0.5 * self.luck_sd**2 * (self.encrypted_luck**2 - 1.0)
-        return float(self.log_ratio + stalls + noise + luck)
+        instance_effect = 0.5 * self.instance_sd**2 * (self.encrypted_luck**2 - 1.0)
+        return float(self.log_ratio + stalls + noise + instance_effect)
 
     @property
     def has_odd_instances(self) -> bool:
@@ -125,7 +125,7 @@ def log_costs(process: Process, rng: np.random.Generator) -> tuple[Array, NDArra
     orders = np.array([block_order(seed, block, twins) for block in range(blocks)])
     places = np.argsort(orders, axis=1)
     costs = _noise(process, rng, is_encrypted, blocks) + process.log_ratio * is_encrypted
-    costs += np.repeat(_luck(process, rng, is_encrypted), process.blocks, axis=0)
+    costs += np.repeat(_instance_effect(process, rng, is_encrypted), process.blocks, axis=0)
     costs += _stalls(process, rng, is_encrypted, blocks) + process.place * places
     course = _course(process, rng, costs.size).reshape(costs.shape)
     return costs + np.take_along_axis(course, places, axis=1), places
@@ -150,17 +150,19 @@ def _noise(process: Process, rng: np.random.Generator, is_encrypted: NDArray[np.
     return np.asarray(drawn, dtype=np.float64)
 
 
-def _luck(process: Process, rng: np.random.Generator, is_encrypted: NDArray[np.bool_]) -> Array:
-    sd = process.luck_sd * np.where(is_encrypted, process.encrypted_luck, 1.0)
+def _instance_effect(process: Process, rng: np.random.Generator, is_encrypted: NDArray[np.bool_]) -> Array:
+    sd = process.instance_sd * np.where(is_encrypted, process.encrypted_luck, 1.0)
     size = (process.rounds, len(is_encrypted))
-    luck = sd * (rng.normal(size=size) if process.luck == "normal" else rng.choice([-1.0, 1.0], size))
+    instance_effect = sd * (
+        rng.normal(size=size) if process.instance_effect == "normal" else rng.choice([-1.0, 1.0], size)
+    )
     if process.odd_one_of:
         first = {"encrypted": int(np.argmax(is_encrypted)), "plain": 0}.get(process.odd)
         for start in range(0, process.rounds, process.odd_one_of):
             within = min(process.odd_one_of, process.rounds - start)
             twin = int(rng.integers(len(is_encrypted))) if first is None else first
-            luck[start + int(rng.integers(within)), twin] += np.log(process.odd_factor)
-    return np.asarray(luck, dtype=np.float64)
+            instance_effect[start + int(rng.integers(within)), twin] += np.log(process.odd_factor)
+    return np.asarray(instance_effect, dtype=np.float64)
 
 
 def _stalls(process: Process, rng: np.random.Generator, is_encrypted: NDArray[np.bool_], blocks: int) -> Array:

@@ -45,12 +45,12 @@ _AR_SECONDS = 60.0
 class Machine:
     """What happens to a trial besides its condition; all figures are standard deviations of a log cost.
 
-    The last two are factors: how many times as much noise and luck the *treatment* has.
+    The last two are factors: how many times as much noise and instance effects the *treatment* has.
     """
 
     trial_sd: float = 0.06
     noise: Noise = "t"
-    luck_sd: float = 0.003
+    instance_sd: float = 0.003
     drift_sd: float = 0.03
     walk_sd: float = 0.05
     treatment_noise: float = 1.0
@@ -61,7 +61,7 @@ class Machine:
         """A short name for tables."""
         unequal = {"noise": self.treatment_noise, "luck": self.treatment_luck}
         behind = "".join(f", treatment's {what} × {factor:g}" for what, factor in unequal.items() if factor != 1.0)
-        return f"{self.noise}, trial {100 * self.trial_sd:g} %, luck {100 * self.luck_sd:g} %{behind}"
+        return f"{self.noise}, trial {100 * self.trial_sd:g} %, luck {100 * self.instance_sd:g} %{behind}"
 
 
 def settings(
@@ -130,7 +130,7 @@ def simulate(
         rounds: rounds of fresh instances.
         blocks: blocks in a round.
         conditions: the twins.
-        own_luck: the share of an instance's luck (its variance) that is a type's own.
+        own_luck: the share of an instance effect (its variance) that is a type's own.
         aa_log_ratio: the truth of the A/A twin; where it is not 0, the twins are unsound.
         heavier: the truth of `HEAVIER`, where it is among the conditions, over the other treatment.
     """
@@ -145,15 +145,19 @@ def simulate(
     drift = _drift(rng, machine, rounds * blocks * len(conditions))
     trials: list[Trial] = []
     for round_ in range(rounds):
-        luck = np.sqrt(lucky_together) * rng.normal(size=(len(conditions), 1))
-        luck = machine.luck_sd * luckier * (luck + np.sqrt(lucky_apart) * rng.normal(size=(len(conditions), types)))
+        instance_effect = np.sqrt(lucky_together) * rng.normal(size=(len(conditions), 1))
+        instance_effect = (
+            machine.instance_sd
+            * luckier
+            * (instance_effect + np.sqrt(lucky_apart) * rng.normal(size=(len(conditions), types)))
+        )
         for block in range(round_ * blocks, (round_ + 1) * blocks):
             order = rng.permutation(len(conditions))
             drawn = _noise(rng, machine, len(conditions) * (1 + types)).reshape(len(conditions), 1 + types)
             noise = np.sqrt(together) * drawn[:, :1] + np.sqrt(apart) * drawn[:, 1:]
             effect = treated[order, None] * np.asarray(log_ratios)
             drifted = drift[block * len(conditions) :][: len(conditions), None]
-            logs = luck[order] + noisier[order, None] * noise + drifted + effect + aside[order, None]
+            logs = instance_effect[order] + noisier[order, None] * noise + drifted + effect + aside[order, None]
             costs = (100.0 * np.exp(logs)).tolist()
             trials += [
                 trial(conditions[k], round_, block, position, dict(zip(names, costs[position], strict=True)))

@@ -41,8 +41,8 @@ class Stalling:
         spread: of transactions within a trial.
         trial_sd: of a trial's own.
         drift_sd: of what drifts, shared by a block's trials but for how far apart they are.
-        luck_sd: of an instance's luck in all its times.
-        stall_luck_sd: of an instance's luck in its stalls (of the log of their share).
+        luck_sd: of an instance effect in all its times.
+        stall_luck_sd: of an instance effect in its stalls (of the log of their share).
         stalled: the share of transactions that a stall holds up.
         stalled_trials: the share of trials that have one.
         stall_factor: how many times as long a transaction takes that runs into it.
@@ -52,7 +52,7 @@ class Stalling:
     spread: float = 0.5
     trial_sd: float = 0.03
     drift_sd: float = 0.03
-    luck_sd: float = 0.003
+    instance_sd: float = 0.003
     stall_luck_sd: float = 0.1
     stalled: float = 0.005
     stalled_trials: float = 0.3
@@ -62,12 +62,12 @@ class Stalling:
     @property
     def name(self) -> str:
         """A short name for tables."""
-        luck = f"luck {100 * self.luck_sd:g} %, of stalls {100 * self.stall_luck_sd:g} %"
-        return f"{self.transactions} a trial, {100 * self.stalled:g} % stalled, {luck}"
+        instance_effect = f"luck {100 * self.instance_sd:g} %, of stalls {100 * self.stall_luck_sd:g} %"
+        return f"{self.transactions} a trial, {100 * self.stalled:g} % stalled, {instance_effect}"
 
     def beyond(self, log_time: float, effect: float) -> float:
         """The true share of transactions that take longer than ``exp(log_time)`` medians."""
-        sd = math.sqrt(self.spread**2 + self.trial_sd**2 + self.drift_sd**2 + self.luck_sd**2)
+        sd = math.sqrt(self.spread**2 + self.trial_sd**2 + self.drift_sd**2 + self.instance_sd**2)
         held_up = (log_time - effect - math.log(self.stall_factor)) / sd
         return (1.0 - self.stalled) * _upper((log_time - effect) / sd) + self.stalled * _upper(held_up)
 
@@ -101,7 +101,7 @@ class Slow:
     Attributes:
         share: of the plain twins' transactions.
         clump: how many come together, in one trial; 1 is a slow path that each transaction takes by itself.
-        luck_sd: of an instance's luck in how often (of the log of the rate).
+        luck_sd: of an instance effect in how often (of the log of the rate).
         trial_sd: of a trial's own, likewise.
         lasting: trials of an instance, one after another, that a stall lasts.
         transactions: in a trial.
@@ -109,7 +109,7 @@ class Slow:
 
     share: float
     clump: int = 1
-    luck_sd: float = 0.2
+    instance_sd: float = 0.2
     trial_sd: float = 0.0
     lasting: int = 1
     transactions: int = 2000
@@ -120,7 +120,8 @@ class Slow:
         kind = f"clumps of {self.clump}" if self.clump > 1 else "a slow path"
         lasting = f" over {self.lasting} trials each" if self.lasting > 1 else ""
         return (
-            f"{kind}{lasting}, {100 * self.share:.2g} % of {self.transactions:,} a trial, luck {100 * self.luck_sd:g} %"
+            f"{kind}{lasting}, {100 * self.share:.2g} % of {self.transactions:,} a trial,"
+            f" luck {100 * self.instance_sd:g} %"
         )
 
     @property
@@ -131,7 +132,7 @@ class Slow:
     def bad_rate(self, times: float) -> float:
         """The true share of trials with any, where there are so many times as many events."""
         nodes, weights = np.polynomial.hermite_e.hermegauss(40)
-        sd = math.hypot(self.luck_sd, self.trial_sd)
+        sd = math.hypot(self.instance_sd, self.trial_sd)
         some = -np.expm1(-times * self.events * np.exp(sd * nodes - 0.5 * sd**2))
         return float((weights * some).sum() / weights.sum())
 
@@ -140,9 +141,9 @@ class Slow:
     ) -> tuple[Array, NDArray[np.intp]]:
         """Transactions beyond the threshold, shape (B, 3): two plain twins, and one with so many times as many."""
         at = np.repeat(np.arange(rounds), blocks)
-        luck = (self.luck_sd * rng.normal(size=(rounds, 3)) - 0.5 * self.luck_sd**2)[at]
+        instance_effect = (self.instance_sd * rng.normal(size=(rounds, 3)) - 0.5 * self.instance_sd**2)[at]
         own = self.trial_sd * rng.normal(size=(len(at), 3)) - 0.5 * self.trial_sd**2
-        rate = self.events / self.lasting * np.exp(luck + own) * np.array([1.0, 1.0, times])
+        rate = self.events / self.lasting * np.exp(instance_effect + own) * np.array([1.0, 1.0, times])
         begun = rng.poisson(rate).reshape(rounds, blocks, 3)
         # A stall that outlasts its round goes on at its begin, so every trial sees as many.
         events = sum(np.roll(begun, shift, axis=1) for shift in range(self.lasting)).reshape(-1, 3)
@@ -199,11 +200,13 @@ def times_ns(
     """The times of every transaction, shape (B, 3, n): baseline, A/A twin, treatment; and each block's round."""
     count, size = rounds * blocks, machine.transactions
     at = np.repeat(np.arange(rounds), blocks)
-    luck = machine.luck_sd * rng.normal(size=(rounds, 3))[at]
+    instance_effect = machine.instance_sd * rng.normal(size=(rounds, 3))[at]
     stall_luck = np.exp(machine.stall_luck_sd * rng.normal(size=(rounds, 3)) - 0.5 * machine.stall_luck_sd**2)[at]
     places = rng.permuted(np.tile(np.arange(3), (count, 1)), axis=1)
     drift = np.take_along_axis(_drift(rng, machine.drift_sd, 3 * count).reshape(count, 3), places, axis=1)
-    level = luck + drift + machine.trial_sd * rng.normal(size=(count, 3)) + effect * np.array([0.0, 0.0, 1.0])
+    level = (
+        instance_effect + drift + machine.trial_sd * rng.normal(size=(count, 3)) + effect * np.array([0.0, 0.0, 1.0])
+    )
     has_stall = rng.random((count, 3)) < machine.stalled_trials
     held_up = rng.poisson(has_stall * size * machine.stalled / machine.stalled_trials * stall_luck)
     is_held_up = np.arange(size) < held_up[..., None]

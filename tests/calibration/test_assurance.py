@@ -1,4 +1,5 @@
-"""What `tdelta plan` promises is what `judge` then does, on simulated trials whose noise and luck are known.
+"""What `tdelta plan` promises is what `judge` then does, on simulated trials whose noise and instance effects are
+known.
 
 The prediction simulates instances' means and a variance; the check simulates trials with drift, order and all, and
 hands them to the entrance of measured runs. Both are Monte Carlo: a chance p predicted from P runs and found in F
@@ -43,12 +44,12 @@ class Cell:
 
 
 CELLS = (
-    Cell(Machine(trial_sd=0.03, luck_sd=0.003), 0.03, 0.01, 5),
-    Cell(Machine(trial_sd=0.02, luck_sd=0.01), 0.03, 0.01, 8),
-    Cell(Machine(trial_sd=0.03, luck_sd=0.003), 0.0, 0.02, 4),
-    Cell(Machine(trial_sd=0.03, noise="gamma", luck_sd=0.003), 0.03, 0.01, 6),
-    Cell(Machine(trial_sd=0.01, luck_sd=0.01), 0.0, 0.02, 4),
-    Cell(Machine(trial_sd=0.06, noise="gamma", luck_sd=0.003), 0.05, 0.02, 10),
+    Cell(Machine(trial_sd=0.03, instance_sd=0.003), 0.03, 0.01, 5),
+    Cell(Machine(trial_sd=0.02, instance_sd=0.01), 0.03, 0.01, 8),
+    Cell(Machine(trial_sd=0.03, instance_sd=0.003), 0.0, 0.02, 4),
+    Cell(Machine(trial_sd=0.03, noise="gamma", instance_sd=0.003), 0.03, 0.01, 6),
+    Cell(Machine(trial_sd=0.01, instance_sd=0.01), 0.0, 0.02, 4),
+    Cell(Machine(trial_sd=0.06, noise="gamma", instance_sd=0.003), 0.05, 0.02, 10),
 )
 
 
@@ -70,9 +71,9 @@ def _reported(machine: Machine) -> tuple[float, float]:
 
 
 def known(machine: Machine, count: int = PREDICTED) -> Draws:
-    """That machine, its noise and luck known."""
+    """That machine, its noise and instance effects known."""
     variance, share = _reported(machine)
-    return Draws.known(variance, machine.luck_sd, count, df_share=share)
+    return Draws.known(variance, machine.instance_sd, count, df_share=share)
 
 
 @cache
@@ -113,16 +114,16 @@ def test_runs_decide_as_often_as_predicted_and_are_as_sharp(cell: Cell) -> None:
 def test_a_prediction_that_believes_in_half_the_noise_is_caught() -> None:
     cell = CELLS[0]
     draws = known(cell.machine)
-    hopeful = predict(Draws(draws.variance / 4.0, draws.luck, draws.df_share), DESIGN, [cell.rounds])
+    hopeful = predict(Draws(draws.variance / 4.0, draws.instance_effect, draws.df_share), DESIGN, [cell.rounds])
     decided, points = found(cell)
     assert chance(hopeful, cell) - decided > reach(decided)
     assert points > 1.3 * (1.0 + cell.effect) * float(np.median(hopeful.widths))
 
 
-def test_a_prediction_that_believes_in_no_luck_is_caught() -> None:
-    cell = Cell(Machine(trial_sd=0.01, luck_sd=0.01), 0.018, 0.01, 8)
+def test_a_prediction_that_believes_in_no_instance_effects_is_caught() -> None:
+    cell = Cell(Machine(trial_sd=0.01, instance_sd=0.01), 0.018, 0.01, 8)
     draws = known(cell.machine)
-    hopeful = predict(Draws(draws.variance, 0.05 * draws.luck, draws.df_share), DESIGN, [cell.rounds])
+    hopeful = predict(Draws(draws.variance, 0.05 * draws.instance_effect, draws.df_share), DESIGN, [cell.rounds])
     decided, _ = found(cell)
     assert chance(hopeful, cell) - decided > reach(decided)
 
@@ -132,7 +133,7 @@ def test_from_a_pilot_to_the_width_of_the_run_it_planned() -> None:
 
     Noise has no odd trials here: how much these widen the ratio of means is not simulated by a plan.
     """
-    machine = Machine(trial_sd=0.03, noise="gamma", luck_sd=0.005)
+    machine = Machine(trial_sd=0.03, noise="gamma", instance_sd=0.005)
     planned = PlannedRun(3, 3, 2, 1, trial_seconds=0.3, blocks_per_round=BLOCKS, keeps_trial=True, keeps_blocks=True)
     asked = Asked(effects=(0.03,), ropes=(0.01,), simulated=60)
     predicted = []

@@ -14,7 +14,7 @@ from tdelta.inference.changes import find_changes
 from tdelta.records import Estimate
 
 HISTORIES = 20
-AIMED = Machine(trial_sd=0.02, luck_sd=0.003)
+AIMED = Machine(trial_sd=0.02, instance_sd=0.003)
 """On which runs of this length are as precise as the default aims at: a 95 % HDI of two points."""
 QUICK = 300
 """Histories whose runs are drawn as estimates, without trials: what is asked of them is rare."""

@@ -80,15 +80,15 @@ def test_intervals_are_not_much_wider_than_they_need_be() -> None:
 
 
 @pytest.mark.parametrize("heavier", [0.0, 0.05, 0.3, 1.5])
-@pytest.mark.parametrize("luck_sd", [0.003, 0.01])
-def test_a_contrast_of_two_treatments_holds_the_truth_as_often(luck_sd: float, heavier: float) -> None:
-    assert broken([MISSED], contrasts(Machine(luck_sd=luck_sd), 0.5, heavier)) == []
+@pytest.mark.parametrize("instance_sd", [0.003, 0.01])
+def test_a_contrast_of_two_treatments_holds_the_truth_as_often(instance_sd: float, heavier: float) -> None:
+    assert broken([MISSED], contrasts(Machine(instance_sd=instance_sd), 0.5, heavier)) == []
 
 
 @pytest.mark.parametrize("log_ratio", [0.0, 0.05])
-@pytest.mark.parametrize("luck_sd", [0.003, 0.01])
-def test_stopping_on_precision_keeps_coverage_and_false_alarms(luck_sd: float, log_ratio: float) -> None:
-    machine = Machine(trial_sd=0.03, luck_sd=luck_sd)
+@pytest.mark.parametrize("instance_sd", [0.003, 0.01])
+def test_stopping_on_precision_keeps_coverage_and_false_alarms(instance_sd: float, log_ratio: float) -> None:
+    machine = Machine(trial_sd=0.03, instance_sd=instance_sd)
     found = list(islice(stopping_on_precision(machine, log_ratio, precision=0.03, most=10), LOOKING))
     assert 3.2 < np.mean([one.rounds for one in found]) < 9.0, "the rule hardly had a choice, so little was tested"
     assert broken([MISSED, FALSE_ALARM], [one.pair for one in found]) == []
@@ -96,20 +96,20 @@ def test_stopping_on_precision_keeps_coverage_and_false_alarms(luck_sd: float, l
 
 
 def test_stopping_at_a_tenth_of_a_large_overhead_keeps_coverage() -> None:
-    found = list(islice(stopping_on_precision(Machine(luck_sd=0.01), 0.8, most=16), LOOKING))
+    found = list(islice(stopping_on_precision(Machine(instance_sd=0.01), 0.8, most=16), LOOKING))
     assert 3.2 < np.mean([one.rounds for one in found]) < 14.0, "the rule hardly had a choice, so little was tested"
     assert broken([MISSED], [one.pair for one in found]) == []
     assert abs(tally(one.pair for one in found).bias) <= 1.4
 
 
 def test_a_gate_at_its_edge_is_seldom_wrong_on_either_side() -> None:
-    found = gated(Machine(trial_sd=0.03, luck_sd=0.01), 0.05, GATES, budget=0.05)
+    found = gated(Machine(trial_sd=0.03, instance_sd=0.01), 0.05, GATES, budget=0.05)
     assert found.over <= MOST_WRONG_GATES
     assert found.within <= MOST_WRONG_GATES
 
 
 def test_a_gate_answers_where_the_truth_is_clear_of_the_budget() -> None:
-    machine = Machine(trial_sd=0.03, luck_sd=0.003)
+    machine = Machine(trial_sd=0.03, instance_sd=0.003)
     assert gated(machine, 0.0, 40, budget=0.05).within > 0.8
     assert gated(machine, 0.10, 40, budget=0.05).over > 0.8
 
@@ -124,17 +124,17 @@ def test_twins_that_differ_by_far_more_than_the_rope_are_called_unsound() -> Non
 
 
 def test_two_conditions_without_twins_are_covered_too() -> None:
-    assert broken([MISSED], answers(Machine(luck_sd=0.01), 0.05, conditions=(BASELINE, TREATMENT))) == []
+    assert broken([MISSED], answers(Machine(instance_sd=0.01), 0.05, conditions=(BASELINE, TREATMENT))) == []
 
 
 def test_a_single_round_never_covers_less_than_promised() -> None:
-    assert broken([MISSED], answers(Machine(trial_sd=0.02, luck_sd=0.01), 0.0, rounds=[1])) == []
+    assert broken([MISSED], answers(Machine(trial_sd=0.02, instance_sd=0.01), 0.0, rounds=[1])) == []
 
 
-@pytest.mark.parametrize(("luck_sd", "spread"), [(0.003, 0.02), (0.01, 0.2)])
-def test_pooled_transaction_types_are_covered(luck_sd: float, spread: float) -> None:
+@pytest.mark.parametrize(("instance_sd", "spread"), [(0.003, 0.02), (0.01, 0.2)])
+def test_pooled_transaction_types_are_covered(instance_sd: float, spread: float) -> None:
     """Types of an experiment share its instances: what an experiment says counts as one, at its first type."""
-    first = (pairs[0] for pairs in types(Machine(luck_sd=luck_sd), spread))
+    first = (pairs[0] for pairs in types(Machine(instance_sd=instance_sd), spread))
     assert broken([MISSED], first) == []
 
 
@@ -149,7 +149,7 @@ def test_a_model_that_is_twice_too_sure_is_caught(log_ratio: float, monkeypatch:
 
 def test_a_gate_that_is_twice_too_sure_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     _rescale(monkeypatch, 0.5)
-    found = gated(Machine(trial_sd=0.03, luck_sd=0.01), 0.05, GATES, budget=0.05)
+    found = gated(Machine(trial_sd=0.03, instance_sd=0.01), 0.05, GATES, budget=0.05)
     assert found.over > MOST_WRONG_GATES
     assert found.within > MOST_WRONG_GATES
 
@@ -164,7 +164,7 @@ def test_pooled_types_that_are_twice_too_sure_are_caught(monkeypatch: pytest.Mon
         return as_posterior(Mixture(data.weights, data.mean + 0.5 * (data.means - data.mean), 0.5 * data.sds))
 
     monkeypatch.setattr(verdicts, "as_posterior", overconfident)
-    assert broken([MISSED], (pairs[0] for pairs in types(Machine(luck_sd=0.01), 0.2)))
+    assert broken([MISSED], (pairs[0] for pairs in types(Machine(instance_sd=0.01), 0.2)))
 
 
 def test_the_same_seed_gives_the_same_figures() -> None:

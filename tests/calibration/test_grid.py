@@ -86,10 +86,10 @@ def test_a_model_that_ignores_stalls_is_caught(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_prior_that_knows_no_odd_instance_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def half_normal(tau: FloatArray, _scale: float, _luck: object = None) -> FloatArray:
+    def half_normal(tau: FloatArray, _scale: float, _instance_effect: object = None) -> FloatArray:
         return np.asarray(np.log(tau) - 0.5 * (tau / 0.014) ** 2, dtype=np.float64)
 
-    monkeypatch.setattr(rounds, "log_luck_density", half_normal)
+    monkeypatch.setattr(rounds, "log_instance_sd_density", half_normal)
     assert broken([INTERVAL], experiments(LUCKY))
 
 

@@ -33,13 +33,13 @@ EACH = 40
 
 ERRORS = 3.0
 
-INNER = Place("inner", falling=2.4e-3, growing=2e-4, luck_sd=0.004, round_seconds=60.0, switch_seconds=2.0)
+INNER = Place("inner", falling=2.4e-3, growing=2e-4, instance_sd=0.004, round_seconds=60.0, switch_seconds=2.0)
 """Noise falls with a trial's length and then grows, switches and fresh twins are dear: both optima lie inside."""
 
-LUCKY = Place("lucky", falling=4e-4, luck_sd=0.015, switch_seconds=0.5)
+LUCKY = Place("lucky", falling=4e-4, instance_sd=0.015, switch_seconds=0.5)
 """Longer trials are quieter by more than they take, and yet not worth it, since luck is most of what there is."""
 
-NOISY = Place("noisy", flat=1e-2, luck_sd=0.002, round_seconds=20.0)
+NOISY = Place("noisy", flat=1e-2, instance_sd=0.002, round_seconds=20.0)
 
 PILOTS, RUNS = 10, 15
 EFFECT, ROPE = 0.02, 0.01
@@ -82,8 +82,8 @@ def test_no_neighbour_of_the_advised_layout_takes_less_time_for_the_same_precisi
         assert longer(takes, effort(place, other, wall_seconds, EACH)) < ERRORS, other
 
 
-def test_an_advice_that_knows_of_no_luck_is_beaten() -> None:
-    blind, seeing = advised(LUCKY, luck_sd=1e-6), advised(LUCKY)
+def test_an_advice_that_knows_of_no_instance_effects_is_beaten() -> None:
+    blind, seeing = advised(LUCKY, instance_sd=1e-6), advised(LUCKY)
     wall_seconds = 8.0 * LUCKY.whole_round_seconds(blind)
     assert longer(*(effort(LUCKY, of, wall_seconds, EACH) for of in (blind, seeing))) > ERRORS
 
@@ -110,6 +110,8 @@ def test_a_planned_run_decides_as_often_as_its_plan_says() -> None:
 
 
 def test_a_plan_from_a_pilot_that_was_half_as_noisy_is_caught() -> None:
-    quiet = replace(INNER, falling=INNER.falling / 4.0, growing=INNER.growing / 4.0, luck_sd=INNER.luck_sd / 2.0)
+    quiet = replace(
+        INNER, falling=INNER.falling / 4.0, growing=INNER.growing / 4.0, instance_sd=INNER.instance_sd / 2.0
+    )
     share, error = decided(quiet, 4)
     assert share < ASSURANCE - ERRORS * error

@@ -31,7 +31,7 @@ def assert_agree(ours: Estimate, theirs: Chains, *, middle: float, width: float,
 
 def test_the_rounds_model_agrees_with_nuts() -> None:
     conditions = (BASELINE, AA, TREATMENT, HEAVIER)
-    machine = Machine(trial_sd=0.03, luck_sd=0.01)
+    machine = Machine(trial_sd=0.03, instance_sd=0.01)
     trials = simulate(np.random.default_rng(5), machine, [0.05], rounds=4, conditions=conditions, heavier=0.6)
     found = sample("rounds", experiment(trials))
     assert found.diverged == 0
@@ -45,7 +45,7 @@ def test_the_rounds_model_agrees_with_nuts() -> None:
 
 def test_pooled_transaction_types_agree_with_nuts() -> None:
     truths = [0.02, 0.06, 0.25]
-    machine = Machine(trial_sd=0.03, noise="gamma", luck_sd=0.005)
+    machine = Machine(trial_sd=0.03, noise="gamma", instance_sd=0.005)
     trials = simulate(np.random.default_rng(7), machine, truths, rounds=4, own_luck=0.0, conditions=THREE)
     found = sample("types", experiment(trials))
     verdicts = {v.transaction: v.ratio for v in judge(trials, settings(THREE)).verdicts}

@@ -140,13 +140,13 @@ def test_throughput_with_slow_waves_or_checkpoints() -> None:
 
 
 def test_one_run_each_decides_nothing_where_nobody_says_what_runs_differ_by() -> None:
-    found = tally(islice(single_runs("luck", gamma(0.6), 60_000, 0.0, luck=0.03, settings=SETTINGS), 60))
+    found = tally(islice(single_runs("luck", gamma(0.6), 60_000, 0.0, instance_effect=0.03, settings=SETTINGS), 60))
     assert found.excludes_one > 0.7, "the two runs do differ"
     assert (found.alarms, found.negligible, found.stopped) == (0.0, 0.0, 1.0)
 
 
 def test_a_stated_scatter_of_runs_holds_where_it_is_true() -> None:
-    assert broken([ROOMY, ALARMS], single_runs("luck", gamma(0.6), 60_000, 0.0, luck=0.03)) == []
+    assert broken([ROOMY, ALARMS], single_runs("luck", gamma(0.6), 60_000, 0.0, instance_effect=0.03)) == []
 
 
 @pytest.mark.parametrize("form", [as_bins(), as_summary], ids=["histogram", "summary"])

@@ -23,7 +23,7 @@ FEWER_COVERED = 0.88
 
 CLUMPS = Slow(0.002, clump=60)
 QUIET = Stalling()
-LUCKY = Stalling(luck_sd=0.01, stall_luck_sd=0.3)
+LUCKY = Stalling(instance_sd=0.01, stall_luck_sd=0.3)
 
 
 @pytest.mark.parametrize("machine", [QUIET, LUCKY], ids=lambda m: m.name)
@@ -59,15 +59,15 @@ def test_stalls_in_clumps_are_bounded_by_trials_that_have_any(rounds: int, block
     assert alike.more + alike.less <= 0.05
 
 
-def test_bad_trials_without_luck_are_caught_where_instances_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    lucky = replace(CLUMPS, share=0.0076, luck_sd=1.0)
+def test_bad_trials_without_instance_effects_are_caught_where_instances_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    lucky = replace(CLUMPS, share=0.0076, instance_sd=1.0)
     assert slow_trials(lucky, 1.0, EXPERIMENTS // 2, rounds=5, blocks=24).covered >= FEWER_COVERED
     monkeypatch.setattr(bad_trials, "_LUCKS", np.full(12, 1e-6))
     assert slow_trials(lucky, 1.0, EXPERIMENTS // 2, rounds=5, blocks=24).covered < 0.85
 
 
 def test_pairs_in_the_place_of_rounds_are_caught_where_instances_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Stalling(luck_sd=0.03, stall_luck_sd=0.5, transactions=2000)
+    machine = Stalling(instance_sd=0.03, stall_luck_sd=0.5, transactions=2000)
     assert exceeded(machine, 0.0, 0.01, EXPERIMENTS, rounds=[8], blocks=12).covered >= LEAST_COVERAGE
     monkeypatch.setattr(exceedances, "in_rounds", lambda values, _rounds: values)
     assert exceeded(machine, 0.0, 0.01, EXPERIMENTS, rounds=[8], blocks=12).covered < 0.85
@@ -77,9 +77,11 @@ def test_the_approximate_interval_of_the_99th_percentile_holds_the_truth() -> No
     assert percentiles(LUCKY, 0.2, EXPERIMENTS, rounds=[14]).covered >= LEAST_COVERAGE
 
 
-def test_percentiles_over_pairs_are_caught_where_luck_outweighs_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_percentiles_over_pairs_are_caught_where_instance_effects_outweighs_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Few rounds of many blocks; with 12 blocks in each of 8 rounds pairs still held the truth 93 times in 100."""
-    machine = Stalling(luck_sd=0.03, stall_luck_sd=0.5)
+    machine = Stalling(instance_sd=0.03, stall_luck_sd=0.5)
     assert percentiles(machine, 0.0, EXPERIMENTS // 2, rounds=[4], blocks=40).covered >= FEWER_COVERED
 
     def over_pairs(condition: p99.Side, baseline: p99.Side, rounds: object, rng: np.random.Generator) -> Percentile99:

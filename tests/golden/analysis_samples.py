@@ -130,7 +130,7 @@ def one_run() -> AnalysisResult:
     return result(moved, cautions=(caution,), stated_run_sd=0.03)
 
 
-def lucky() -> AnalysisResult:
+def named() -> AnalysisResult:
     """What two runs alone would call costly, and two runs of one system may well show."""
     notes = (
         RunNote(NoteCode.HISTOGRAM_WITHOUT_ORDER, "plain", "1"),
@@ -224,7 +224,8 @@ def steps() -> AnalysisResult:
 
 def one_tail() -> AnalysisResult:
     """One run per condition: shares and percentiles, and no interval."""
-    why = "no interval: one run of a condition cannot tell its luck from the condition's own; it takes 3 runs of each"
+    why = "no interval: one run of a condition cannot separate its instance effect from the condition; it takes 3 runs"
+    why += " of each"
     tail = ObservedTail(
         threshold_ms=20.0,
         counted_from_ms=20.3612,
@@ -338,7 +339,7 @@ def _check(name: str, model: Model) -> PredictiveCheck:
 
 SAMPLES = {
     "one_run": one_run,
-    "lucky": lucky,
+    "lucky": named,
     "transactions": transactions,
     "several_runs": several_runs,
     "sweep": sweep,

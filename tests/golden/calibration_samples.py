@@ -8,13 +8,13 @@ from tdelta.messages import Caution, Reason
 from tdelta.records import (
     CalibrationKey,
     Counted,
+    DetectableEffect,
     IdenticalTally,
-    LuckPrior,
+    InstanceEffectPrior,
     MachineCalibration,
     MetricNoise,
     Pace,
     PlantedTally,
-    Visible,
 )
 
 KEY = CalibrationKey(
@@ -29,7 +29,7 @@ KEY = CalibrationKey(
 
 
 def calibration(calibration_id: str = "cal-20261122-kqmt", **changes: object) -> MachineCalibration:
-    prior = LuckPrior(0.004, 0.45, 0.2)
+    prior = InstanceEffectPrior(0.004, 0.45, 0.2)
     base = MachineCalibration(
         calibration_id=calibration_id,
         created_unix_seconds=1_795_132_800.0,
@@ -53,7 +53,11 @@ def calibration(calibration_id: str = "cal-20261122-kqmt", **changes: object) ->
         ),
         noise=(MetricNoise("response_time", 0.031, 0.0438, 0.0042, (0.0008, 0.0081), 168, prior),),
         pace=Pace(8.5, 7.2),
-        visible=(Visible(5.0, 40, 0.0121), Visible(20.0, 165, 0.0061), Visible(60.0, 400, None)),
+        minimum_detectable_effect=(
+            DetectableEffect(5.0, 40, 0.0121),
+            DetectableEffect(20.0, 165, 0.0061),
+            DetectableEffect(60.0, 400, None),
+        ),
         cautions=(Caution.verbatim("something to keep in mind"),),
         machine={"cpu_model": "Example CPU"},
     )  # fmt: skip
@@ -61,7 +65,13 @@ def calibration(calibration_id: str = "cal-20261122-kqmt", **changes: object) ->
 
 
 def sound() -> MachineCalibration:
-    return calibration(visible=(Visible(5.0, 40, 0.0121), Visible(20.0, 165, 0.0061), Visible(60.0, 400, 0.0038)))
+    return calibration(
+        minimum_detectable_effect=(
+            DetectableEffect(5.0, 40, 0.0121),
+            DetectableEffect(20.0, 165, 0.0061),
+            DetectableEffect(60.0, 400, 0.0038),
+        )
+    )
 
 
 def unsound() -> MachineCalibration:
@@ -81,7 +91,11 @@ def short() -> MachineCalibration:
         identical=IdenticalTally(once, held, 0.0212),
         planted=(tally,),
         run_ids=("20261122-bbbb",),
-        visible=(Visible(5.0, 0, None), Visible(20.0, 3, 0.044), Visible(60.0, 11, 0.0213)),
+        minimum_detectable_effect=(
+            DetectableEffect(5.0, 0, None),
+            DetectableEffect(20.0, 3, 0.044),
+            DetectableEffect(60.0, 11, 0.0213),
+        ),
         interrupted=True,
         cautions=(Caution.verbatim("1 run: even without a false call, up to 98 % may be called wrongly"),),
     )
@@ -92,7 +106,11 @@ def broken() -> MachineCalibration:
     none = Counted(0, 0, 0.0, 1.0)
     fault = "1 of 1 runs failed the check “rows are the same after the last trial” (differ)"
     return calibration(
-        identical=IdenticalTally(none, none, 0.0), planted=(), noise=(), visible=(), faults=(Reason.verbatim(fault),)
+        identical=IdenticalTally(none, none, 0.0),
+        planted=(),
+        noise=(),
+        minimum_detectable_effect=(),
+        faults=(Reason.verbatim(fault),),
     )
 
 

@@ -10,16 +10,16 @@ from tdelta.records import Decision, Metric
 from tdelta.records.carryover import ShareEffect
 from tdelta.records.prospects import (
     Advice,
-    Aim,
+    Attainability,
     CarryOver,
     Grounds,
+    InstanceEffect,
     Layout,
-    Luck,
     NoiseAtLength,
     Point,
     Prospect,
-    Reach,
     ScaleNoise,
+    Target,
     TimeCosts,
     Width,
 )
@@ -36,10 +36,10 @@ SCALES = (
 )
 
 
-def _aim(effect: float, rope: float, assurance: float = 0.8) -> Aim:
+def _target(effect: float, rope: float, assurance: float = 0.8) -> Target:
     if effect == rope:
         curve = tuple(Point(r, LAYOUT.seconds(r), 0.0, 0.05) for r in ROUNDS)
-        return Aim(effect, rope, None, Reach.EDGE, None, None, Reason.of("effect-on-edge"), curve)
+        return Target(effect, rope, None, Attainability.EDGE, None, None, Reason.of("effect-on-edge"), curve)
     distance = abs(effect - rope)
     chances = [1.0 / (1.0 + math.exp(-4.0 * (math.sqrt(r) * distance / 0.02 - 1.2))) for r in ROUNDS]
     curve = tuple(Point(r, LAYOUT.seconds(r), p, 0.0) for r, p in zip(ROUNDS, chances, strict=True))
@@ -47,8 +47,8 @@ def _aim(effect: float, rope: float, assurance: float = 0.8) -> Aim:
     reached = [r for r, p in zip(ROUNDS, chances, strict=True) if p >= assurance]
     if not reached:
         words = Reason.of("decided-too-seldom", rounds=128, share=chances[-1])
-        return Aim(effect, rope, decision, Reach.TOO_LONG, None, None, words, curve)
-    return Aim(effect, rope, decision, Reach.REACHED, reached[0], LAYOUT.seconds(reached[0]), None, curve)
+        return Target(effect, rope, decision, Attainability.TOO_LONG, None, None, words, curve)
+    return Target(effect, rope, decision, Attainability.REACHED, reached[0], LAYOUT.seconds(reached[0]), None, curve)
 
 
 def _length(run_id: str, seconds: float, sd: float, time_for_same: float) -> NoiseAtLength:
@@ -59,9 +59,9 @@ def _length(run_id: str, seconds: float, sd: float, time_for_same: float) -> Noi
 
 def whole() -> Prospect:
     """From a pilot, nothing asked."""
-    aims = tuple(_aim(effect, rope) for rope in (0.005, 0.01, 0.02) for effect in EFFECTS)
-    headline = tuple(aim for aim in aims if aim.rope == 0.01 and aim.effect in (0.0, 0.02))
-    rounds = max(aim.rounds or 0 for aim in headline)
+    targets = tuple(_target(effect, rope) for rope in (0.005, 0.01, 0.02) for effect in EFFECTS)
+    headline = tuple(target for target in targets if target.rope == 0.01 and target.effect in (0.0, 0.02))
+    rounds = max(target.rounds or 0 for target in headline)
     request = RunRequest(min_rounds=rounds, max_rounds=rounds, max_seconds=120.0, rope=0.01)
     return Prospect(
         engine="sqlite",
@@ -77,7 +77,7 @@ def whole() -> Prospect:
                 _length("20261122-efgh", 0.502, 0.0189, 1.41),
                 _length("20261122-jklm", 1.003, 0.0171, 2.23),
             ),
-            luck=Luck(0.0041, (0.0006, 0.0103), 81),
+            instance_effect=InstanceEffect(0.0041, (0.0006, 0.0103), 81),
             carry_over=CarryOver(
                 (ShareEffect(0.0012, (-0.003, 0.0054)), ShareEffect(-0.0004, (-0.0046, 0.0038))),
                 None,
@@ -92,13 +92,14 @@ def whole() -> Prospect:
             Width(r, LAYOUT.seconds(r), 0.06 / math.sqrt(r), (0.05 / math.sqrt(r), 0.07 / math.sqrt(r)), 0.31)
             for r in ROUNDS
         ),
-        aims=aims,
-        headline=headline,
+        targets=targets,
+        primary_targets=headline,
         advised_rounds=rounds,
         simulated=240,
         cautions=(
             Caution.verbatim(
-                "only plain twins were measured: encrypted ones are taken to be as noisy, as lucky and as fast"
+                "only plain twins were measured: encrypted ones are assumed to be as noisy, to vary as much"
+                " between instances, and to be as fast"
             ),
         ),
         options=request.to_json(),
@@ -107,7 +108,7 @@ def whole() -> Prospect:
 
 def stored() -> Prospect:
     """From one stored run with encryption, of one length, an overhead and two ROPEs asked for."""
-    aims = tuple(_aim(0.03, rope) for rope in (0.01, 0.02))
+    targets = tuple(_target(0.03, rope) for rope in (0.01, 0.02))
     carried = CarryOver(
         (ShareEffect(0.0012, (-0.003, 0.0054)), ShareEffect(-0.0004, (-0.0046, 0.0038))),
         ShareEffect(0.012, (0.004, 0.02)),
@@ -120,36 +121,57 @@ def stored() -> Prospect:
         run_ids=("20261122-abcd",),
         pilot_seconds=None,
         grounds=replace(whole().grounds, lengths=(one,), carry_over=carried),
-        aims=aims,
-        headline=aims,
+        targets=targets,
+        primary_targets=targets,
         advice=Advice(None, 1.0, "trials of 0.25 s were the only ones", 12, 0.71, "takes 0.71 times as long"),
     )
 
 
 def hopeless() -> Prospect:
     """On the edge, and too near it."""
-    aims = (
-        _aim(0.02, 0.02),
-        replace(_aim(0.021, 0.02), reach=Reach.TOO_LONG, rounds=None, seconds=None, reason_code=Reason.verbatim("no")),
+    targets = (
+        _target(0.02, 0.02),
+        replace(
+            _target(0.021, 0.02),
+            attainability=Attainability.TOO_LONG,
+            rounds=None,
+            seconds=None,
+            reason_code=Reason.verbatim("no"),
+        ),
     )
-    return replace(whole(), aims=aims, headline=aims, advised_rounds=None, options={}, max_seconds=600.0, cautions=())
+    return replace(
+        whole(),
+        targets=targets,
+        primary_targets=targets,
+        advised_rounds=None,
+        options={},
+        max_seconds=600.0,
+        cautions=(),
+    )
 
 
 def one_round() -> Prospect:
     """A limit that holds a single round: a curve of one point."""
     words = "after 3 rounds 4 % of the runs would have decided"
-    aims = tuple(
+    targets = tuple(
         replace(
-            aim,
-            curve=aim.curve[:1],
-            reach=Reach.TOO_LONG,
+            target,
+            curve=target.curve[:1],
+            attainability=Attainability.TOO_LONG,
             rounds=None,
             seconds=None,
             reason_code=Reason.verbatim(words),
         )
-        for aim in whole().aims
+        for target in whole().targets
     )
-    return replace(whole(), aims=aims, headline=aims[:1], widths=whole().widths[:1], advised_rounds=None, options={})
+    return replace(
+        whole(),
+        targets=targets,
+        primary_targets=targets[:1],
+        widths=whole().widths[:1],
+        advised_rounds=None,
+        options={},
+    )
 
 
 PROSPECTS = {"whole": whole, "stored": stored, "hopeless": hopeless, "one_round": one_round}

@@ -39,6 +39,7 @@ from tdelta.records import (
     DatabaseFacts,
     DataSize,
     Decision,
+    DetectableEffect,
     Estimate,
     EvidenceState,
     Exceedance,
@@ -47,10 +48,10 @@ from tdelta.records import (
     FunctionClass,
     FunctionShare,
     IdleMeasure,
+    InstanceEffectPrior,
     LeftInClear,
     Level,
     LoopFacts,
-    LuckPrior,
     Metric,
     Moved,
     NoiseFloor,
@@ -81,7 +82,6 @@ from tdelta.records import (
     Typical,
     Validity,
     Verdict,
-    Visible,
 )
 from tdelta.records.carryover import CarryOver, ShareEffect
 from tdelta.session.housing import storage_layers
@@ -336,8 +336,15 @@ def calibrated() -> RunResult:
         created_unix_seconds=1_795_132_800.0,
         runs=14,
         noise_floor=0.0062,
-        luck={"response_time": LuckPrior(0.004, 0.45, 0.2), "cpu_per_operation": LuckPrior(0.003, 0.5, 0.2)},
-        visible=(Visible(5.0, 31, 0.0121), Visible(20.0, 140, 0.0061), Visible(60.0, 400, 0.0038)),
+        instance_effect={
+            "response_time": InstanceEffectPrior(0.004, 0.45, 0.2),
+            "cpu_per_operation": InstanceEffectPrior(0.003, 0.5, 0.2),
+        },
+        minimum_detectable_effect=(
+            DetectableEffect(5.0, 31, 0.0121),
+            DetectableEffect(20.0, 140, 0.0061),
+            DetectableEffect(60.0, 400, 0.0038),
+        ),
     )
     return replace(costly(), settings=settings(calibration=used))
 

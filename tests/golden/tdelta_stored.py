@@ -126,12 +126,12 @@ def trials(conditions: Sequence[Condition], rounds: int = ROUNDS, blocks: int = 
     rng = np.random.default_rng(11)
     found = []
     for round_ in range(rounds):
-        luck = {condition.key: float(rng.normal(0.0, 0.004)) for condition in conditions}
+        instance_effect = {condition.key: float(rng.normal(0.0, 0.004)) for condition in conditions}
         for block in range(round_ * blocks, (round_ + 1) * blocks):
             drift = 0.15 * float(np.sin(block / 3.0))
             started = CREATED + 20.0 + 2.5 * block + 4.0 * round_
             for position, condition in enumerate(conditions):
-                log_cost = drift + _effect(condition) + luck[condition.key] + float(rng.standard_t(4)) * 0.02
+                log_cost = drift + _effect(condition) + instance_effect[condition.key] + float(rng.standard_t(4)) * 0.02
                 measured = _measurement(float(np.exp(log_cost)), condition, rng)
                 instance = f"{round_}-{position}"
                 found.append(Trial(round_, block, position, condition, instance, started, measured))

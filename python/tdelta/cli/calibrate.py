@@ -41,7 +41,7 @@ _OPTIONS = click_options(option for option in OPTIONS.values() if option.decides
 def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
     """Run identical twins and twins with planted costs, and say what this instrument can tell on this machine.
 
-    Runs that match then begin with what was found of their luck, and say so: docs/calibrate.md.
+    Matching runs then begin with its prior for instance effects, and report that: docs/calibrate.md.
 
     Example: tdelta calibrate
 

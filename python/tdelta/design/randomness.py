@@ -48,8 +48,8 @@ def stream(seed: int, name: str, *indices: int) -> np.random.Generator:
 def instances(seed: int, round_number: int, conditions: Sequence[Condition]) -> tuple[tuple[Condition, str], ...]:
     """Name one round's twins and draw the order in which they are created.
 
-    A file that is always made first, or whose name always sorts first, may always be luckier on the disk: so both are
-    drawn, independently of each other, and a name says nothing about its condition.
+    A file that is always made first, or whose name always sorts first, may always get the better place on the disk: so
+    both are drawn, independently of each other, and a name says nothing about its condition.
 
     Returns:
         Each condition with its name (8 hexadecimal digits, unique within the round), in creation order.

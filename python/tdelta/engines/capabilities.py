@@ -155,7 +155,7 @@ class Paged(Protocol):
         """The bytes of a page of an encrypted twin; None of a plain one."""
 
     def floor_cipher(self, cipher: str) -> str:
-        """What `tdelta.measure.floor_us_per_page` calls a cipher."""
+        """What `tdelta.measure.cipher_us_per_page` calls a cipher."""
 
 
 @runtime_checkable

@@ -1,17 +1,17 @@
-"""Simulated runs of the instrument: the chance that so many rounds decide, over what is not known of noise and luck.
+"""Simulated runs of the instrument: the chance that so many rounds decide, given the uncertainty of noise and effects.
 
 `tdelta plan` asks it how long to measure, `tdelta calibrate` what a run of some length shows. Each simulated run has a
-noise and a luck of its own, drawn from their posterior. What stage 1 would leave of it is drawn directly (instances'
-means and the variance of a trial, which for normal noise are sufficient); the shipped stage 2, in the closed form that
-it has for like rounds (`tdelta.inference.balanced`), and the shipped decision do the rest: with few rounds, or with an
-odd trial, the 99 % HDI must lie beyond the ROPE. Stage 1 says somewhat more noise than there is (docs/statistics.md),
-and here instances scatter by as much as it says: chances come out a little too low. How much stalls widen an interval
-is not simulated.
+noise and its own instance effect, drawn from their posterior. What stage 1 would leave of it is drawn directly
+(instances' means and the variance of a trial, which for normal noise are sufficient); the shipped stage 2, in the
+closed form that it has for like rounds (`tdelta.inference.balanced`), and the shipped decision do the rest: with few
+rounds, or with an odd trial, the 99 % HDI must lie beyond the ROPE. Stage 1 says somewhat more noise than there is
+(docs/statistics.md), and here instances scatter by as much as it says: chances come out a little too low. How much
+stalls widen an interval is not simulated.
 
 A run is simulated once, without an overhead, and its HDI is then scaled by each true overhead: shifting a log ratio
 scales the shortest interval of the ratio exactly. What that leaves out is that the prior t3(0, 0.5) is not shifted; at
 an overhead of 10 % and an HDI 4 points wide it moves the HDI by less than 0.02 points (held in the tests). Of a run of
-many strata one is simulated, though all would inform the luck.
+many strata one is simulated, though all would inform the instance effect.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tdelta.inference.balanced import BalancedRuns, first_ratios
 from tdelta.inference.decisions import FEWEST_ROUNDS
 from tdelta.inference.posterior import FloatArray, posterior
 from tdelta.inference.rounds import COARSE
-from tdelta.records import Decision, LuckPrior
+from tdelta.records import Decision, InstanceEffectPrior
 
 SEED = 19490802
 """Fixed, so that the same trials give the same plan."""
@@ -41,20 +41,20 @@ class Draws:
 
     Attributes:
         variance: shape (N,), of a trial's log cost as it counts for an instance's mean
-        (`InstanceMeans.pooled_variance`). luck: shape (N,), standard deviation of an instance's luck.
+        (`InstanceMeans.pooled_variance`). instance_effect: shape (N,), standard deviation of an instance effect.
         df_share: degrees of freedom of a variance over those of normal noise, at most 1.
         odd_share: the share of trials that are events, above or below what is typical.
     """
 
     variance: FloatArray
-    luck: FloatArray
+    instance_effect: FloatArray
     df_share: float = 1.0
     odd_share: float = 0.0
 
     @classmethod
-    def known(cls, variance: float, luck: float, count: int, df_share: float = 1.0) -> Draws:
-        """A machine whose noise and luck are known: then what is computed is power."""
-        return cls(np.full(count, variance), np.full(count, luck), df_share)
+    def known(cls, variance: float, instance_effect: float, count: int, df_share: float = 1.0) -> Draws:
+        """A machine whose noise and instance effects are known: then what is computed is power."""
+        return cls(np.full(count, variance), np.full(count, instance_effect), df_share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +134,27 @@ def right_decision(effect: float, rope: float) -> Decision | None:
 
 
 def predict(
-    draws: Draws, design: RoundsDesign, rounds: Sequence[int], seed: int = SEED, *, prior: LuckPrior | None = None
+    draws: Draws,
+    design: RoundsDesign,
+    rounds: Sequence[int],
+    seed: int = SEED,
+    *,
+    prior: InstanceEffectPrior | None = None,
 ) -> Prediction:
     """Simulate one run for each draw, and look at it after so many rounds.
 
     Args:
-        draws: of noise and luck.
+        draws: of noise and instance effects.
         design: what a round is.
         rounds: after how many rounds to look, increasing.
         seed: draws everything.
-        prior: of luck, with which the runs begin; None without a calibration.
+        prior: of the instance effect, with which the runs begin; None without a calibration.
     """
     made = [
-        _simulated(variance, luck, design, rounds[-1], draws.df_share, stream(seed, "assurance", number))
-        for number, (variance, luck) in enumerate(zip(draws.variance.tolist(), draws.luck.tolist(), strict=True))
+        _simulated(variance, instance_effect, design, rounds[-1], draws.df_share, stream(seed, "assurance", number))
+        for number, (variance, instance_effect) in enumerate(
+            zip(draws.variance.tolist(), draws.instance_effect.tolist(), strict=True)
+        )
     ]
     means, squares = np.array([run.means for run in made]), np.array([run.squares for run in made])
     looks = [_hdis(_seen(means, squares, draws, design, count), prior) for count in rounds]
@@ -164,9 +171,14 @@ class _Simulated:
 
 
 def _simulated(
-    variance: float, luck: float, design: RoundsDesign, rounds: int, df_share: float, rng: np.random.Generator
+    variance: float,
+    instance_effect: float,
+    design: RoundsDesign,
+    rounds: int,
+    df_share: float,
+    rng: np.random.Generator,
 ) -> _Simulated:
-    drawn = rng.normal(0.0, np.sqrt(luck**2 + variance / design.blocks), (rounds, len(design.thetas)))
+    drawn = rng.normal(0.0, np.sqrt(instance_effect**2 + variance / design.blocks), (rounds, len(design.thetas)))
     df = _df_of_round(design, df_share)
     squares = 2.0 * rng.gamma(df / 2.0, size=(rounds, 2)) if design.blocks > 1 else np.zeros((rounds, 2))
     return _Simulated(drawn - drawn.mean(axis=1, keepdims=True), np.cumsum(squares, axis=0))
@@ -185,7 +197,7 @@ def _seen(means: FloatArray, squares: FloatArray, draws: Draws, design: RoundsDe
     return BalancedRuns(means[:, :count], design.thetas, design.blocks, variance, (float(df[0]), float(df[1])))
 
 
-def _hdis(runs: BalancedRuns, prior: LuckPrior | None) -> FloatArray:
+def _hdis(runs: BalancedRuns, prior: InstanceEffectPrior | None) -> FloatArray:
     """The HDIs of the first condition beside the plain ones, shape (N, 2, 2): for each run the 95 %, the 99 % one."""
     found = (posterior(data) for data in first_ratios(runs, prior, COARSE))
     return np.array([[one.ratio_hdi(mass) for mass in _MASSES] for one in found])

@@ -3,14 +3,14 @@
 One stall holds up dozens of transactions of one trial, so thousands of slow transactions may be four events, and shares
 of transactions know next to nothing. Trials that have *any* are counted instead: bad trials. Given how many there are
 in a round, those of the condition are binomial with probability rho n / (rho n + m), where n and m are both sides'
-trials (Przyborowski and Wilenski 1940, Biometrika 31:313); drift of a round cancels in it. Instances have luck in how
-often they stall: it is normal in the log of their rate, and its sd is averaged over, with what all instances of all
-rounds say about it. Ends are Clopper and Pearson's: the rates at which so many (or so few) bad trials on the
+trials (Przyborowski and Wilenski 1940, Biometrika 31:313); drift of a round cancels in it. Instances differ by chance
+in how often they stall: it is normal in the log of their rate, and its sd is averaged over, with what all instances of
+all rounds say about it. Ends are Clopper and Pearson's: the rates at which so many (or so few) bad trials on the
 condition's side would come in 2.5 % of runs.
 
-Limits: with one round the luck is its prior (`LUCK`) and what the plain twins differ by; stalls that last over several
-trials of one instance look like luck, and are known as that from several rounds only. A rate is of trials as long as
-these. Coverage: ``docs/tails.md``.
+Limits: with one round the instance effect is its prior (`INSTANCE_SD`) and what the plain twins differ by; stalls that
+last over several trials of one instance look like instance effects, and are recognized as such from several rounds
+only. A rate is of trials as long as these. Coverage: ``docs/tails.md``.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from tdelta.inference.posterior import FloatArray
 from tdelta.records import BadTrials
 
-LUCK = 0.2
-"""Median sd of an instance's luck, of the log of how often it stalls; half-Cauchy, so much more is possible."""
+INSTANCE_SD = 0.2
+"""Median sd of an instance effect, of the log of how often it stalls; half-Cauchy, so much more is possible."""
 
 MOST = 0.5
 """Share of bad trials on both sides above which they are no count of events: nearly every trial has some."""
 
-_LUCKS = LUCK * np.tan(0.5 * np.pi * (np.arange(12) + 0.5) / 12)
+_LUCKS = INSTANCE_SD * np.tan(0.5 * np.pi * (np.arange(12) + 0.5) / 12)
 """Points of equal prior mass."""
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(11)
@@ -37,7 +37,7 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _FARTHEST = 8.0
 _GRID = np.linspace(-_FARTHEST, _FARTHEST, 81)
 _PRIOR_SD = 2.0
-"""Of the log rate, while the sd of luck is weighed; the interval itself has no prior for it."""
+"""Of the log rate, while the sd of instance effects is weighed; the interval itself has no prior for it."""
 
 _TAIL = 0.025
 _HALVINGS = 24
@@ -69,7 +69,7 @@ class _Split:
         one: shape (R,), those of the one group.
         both: shape (R,), those of both.
         offset: shape (R,), log of the quotient of their trials.
-        spread: the sd of the difference of their luck, in sds of an instance's luck.
+        spread: the sd of the difference of their effects, in sds of an instance effect.
     """
 
     one: FloatArray
@@ -103,7 +103,7 @@ def bad_trials(condition: BadCounts, baseline: BadCounts) -> BadTrials:
     if not here + there or min(here / of_here, there / of_there) > MOST:
         return found
     split = _between(condition, baseline)
-    weights = _luck_weights(split, [*_within(condition), *_within(baseline)])
+    weights = _instance_sd_weights(split, [*_within(condition), *_within(baseline)])
     low = _end(split, weights, at_least=True) if here else 0.0
     high = _end(split, weights, at_least=False) if there else None
     return BadTrials(here, of_here, there, of_there, condition.bad.shape[0], low, high)
@@ -117,7 +117,7 @@ def _between(condition: BadCounts, baseline: BadCounts) -> _Split:
 
 
 def _within(side: BadCounts) -> list[_Split]:
-    """Each twin of a side against all that come after it: what they differ by is luck."""
+    """Each twin of a side against all that come after it: they differ by instance effects only."""
     twins = side.bad.shape[1]
     return [
         _Split(
@@ -130,7 +130,7 @@ def _within(side: BadCounts) -> list[_Split]:
     ]
 
 
-def _luck_weights(split: _Split, within: list[_Split]) -> FloatArray:
+def _instance_sd_weights(split: _Split, within: list[_Split]) -> FloatArray:
     """How much each of `_LUCKS` is worth once all instances are seen, shape (L,)."""
     by_rate = _log_likelihood(split, _GRID) - 0.5 * (_GRID / _PRIOR_SD) ** 2
     total = _log_sum(by_rate, axis=1)
@@ -141,7 +141,7 @@ def _luck_weights(split: _Split, within: list[_Split]) -> FloatArray:
 
 
 def _log_likelihood(split: _Split, log_rates: FloatArray) -> FloatArray:
-    """Of the sd of luck and the log ratio of rates, over all rounds, shape (L, G)."""
+    """Of the sd of instance effects and the log ratio of rates, over all rounds, shape (L, G)."""
     total = np.zeros((len(_LUCKS), len(log_rates)))
     for one, both, offset in zip(split.one, split.both, split.offset, strict=True):
         shift = split.spread * _LUCKS[:, None, None] * _NODES

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference.luck import log_luck_density, scale_for
+from tdelta.inference.instance_effect import log_instance_sd_density, scale_for
 from tdelta.inference.posterior import FloatArray, Mixture, mixture
 from tdelta.inference.rounds import Nodes, rho_nodes, sigma_nodes, tau_grid
-from tdelta.records import LuckPrior
+from tdelta.records import InstanceEffectPrior
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class BalancedRuns:
         return int(self.means.shape[1])
 
 
-def first_ratios(runs: BalancedRuns, luck: LuckPrior | None, nodes: Nodes) -> Iterator[Mixture]:
+def first_ratios(runs: BalancedRuns, instance_effect: InstanceEffectPrior | None, nodes: Nodes) -> Iterator[Mixture]:
     """What the data of each run say of its first log ratio, before the prior of that."""
-    log_weights, plain, treated = _nodes(runs, luck, nodes)
+    log_weights, plain, treated = _nodes(runs, instance_effect, nodes)
     logs = log_weights + _log_likelihood(runs, plain, treated)
     of_plain, of_first = (runs.thetas == theta for theta in (0, 1))
     variance = (treated / of_first.sum() + plain / of_plain.sum()) / runs.rounds
@@ -55,14 +55,16 @@ def first_ratios(runs: BalancedRuns, luck: LuckPrior | None, nodes: Nodes) -> It
         yield mixture(np.exp(log - log.max()).ravel(), np.full(log.size, found), np.broadcast_to(of, log.shape).ravel())
 
 
-def _nodes(runs: BalancedRuns, luck: LuckPrior | None, nodes: Nodes) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _nodes(
+    runs: BalancedRuns, instance_effect: InstanceEffectPrior | None, nodes: Nodes
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Log prior weights, and variances of a plain and of a treated instance, all over (N, tau, rho, sigma, sigma)."""
     tau = tau_grid(nodes.tau)
     rho2, rho_weights = rho_nodes(nodes.rho)
     plain, plain_weights = sigma_nodes(runs.variance[:, 0], runs.df[0], nodes.sigma)
     treated, treated_weights = sigma_nodes(runs.variance[:, 1], runs.df[1], nodes.sigma)
     log_weights = (
-        log_luck_density(tau, scale_for(runs.rounds), luck)[:, None, None, None]
+        log_instance_sd_density(tau, scale_for(runs.rounds), instance_effect)[:, None, None, None]
         + rho_weights[:, None, None]
         + (plain_weights[:, :, None] + treated_weights[:, None, :])[:, None, None]
     )

@@ -81,7 +81,7 @@ def cache_predictions(
     found = panels(trials, settings)
     if len({dict(p.baseline.levels).get(_FACTOR) for p in found}) < FEWEST_CELLS:
         return ()
-    fits = fit_metrics(found, _METRICS, settings.luck)
+    fits = fit_metrics(found, _METRICS, settings.instance_effect)
     seen = {metric: _seen(fits[metric]) for metric in _METRICS}
     kinds: dict[tuple[object, ...], list[_Cell]] = {}
     for panel in found:

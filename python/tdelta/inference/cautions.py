@@ -7,60 +7,64 @@ from collections.abc import Iterator, Mapping, Sequence
 from tdelta.inference.costs import Panel, places
 from tdelta.inference.decisions import interval_words, percent_words
 from tdelta.inference.fits import CostFit
-from tdelta.inference.luck import LUCK_SCALE, scale_for
+from tdelta.inference.instance_effect import LUCK_SCALE, scale_for
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.inference.stopping import target_width, width
 from tdelta.messages import Caution
-from tdelta.records import Decision, LuckPrior, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
+from tdelta.records import Decision, InstanceEffectPrior, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
 
 FEWEST_BLOCKS = 16
 """At least 16 pairs, of at least `FEWEST_ROUNDS` rounds (docs/statistics.md, Design)."""
 
-_SURPRISING_LUCK = 2.5
+_SURPRISING_RATIO = 2.5
 _SMALLEST_SAID = 0.0005
 """Twins that differ by less than 0.05 %, as counters of bytes may, would be said to differ by 0.0 %."""
 
 
-def design_cautions(found: Sequence[Panel], luck: LuckPrior | None = None) -> Iterator[Caution]:
+def design_cautions(found: Sequence[Panel], instance_effect: InstanceEffectPrior | None = None) -> Iterator[Caution]:
     """What the design could not deliver: rounds, blocks, an A/A twin, complete blocks."""
     where = places(found)
     for panel in found:
-        yield from _panel_cautions(panel, where[panel.stratum].removesuffix(": "), luck)
+        yield from _panel_cautions(panel, where[panel.stratum].removesuffix(": "), instance_effect)
 
 
-def _panel_cautions(panel: Panel, place: str, luck: LuckPrior | None) -> Iterator[Caution]:
+def _panel_cautions(panel: Panel, place: str, instance_effect: InstanceEffectPrior | None) -> Iterator[Caution]:
     blocks, rounds = len(panel.trials), panel.round_count
     if panel.incomplete:
         yield Caution.of("incomplete-blocks", place=place, blocks=panel.incomplete)
     if not panel.where(Role.AA).any():
         yield Caution.of("no-aa-twin", place=place)
     if rounds == 1:
-        yield Caution.of("one-round", place=place, prior=_luck_words(luck))
+        yield Caution.of("one-round", place=place, prior=_prior_words(instance_effect))
     elif 1 < rounds < FEWEST_ROUNDS:
         yield Caution.of("few-rounds", place=place, rounds=rounds, fewest=FEWEST_ROUNDS)
     if 0 < blocks < FEWEST_BLOCKS:
         yield Caution.of("few-blocks", place=place, blocks=blocks, fewest=FEWEST_BLOCKS)
 
 
-def _luck_words(luck: LuckPrior | None) -> str:
-    return f"half-Cauchy, {100 * scale_for(1):g} %" if luck is None else f"calibrated, {100 * luck.median:.2g} %"
+def _prior_words(instance_effect: InstanceEffectPrior | None) -> str:
+    return (
+        f"half-Cauchy, {100 * scale_for(1):g} %"
+        if instance_effect is None
+        else f"calibrated, {100 * instance_effect.median:.2g} %"
+    )
 
 
 def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> Iterator[Caution]:
-    """Which metrics have no ratio, or more luck than the prior allows for."""
+    """Which metrics have no ratio, or larger instance effects than the prior allows for."""
     for metric, fit in fits.items():
         having = {condition.key for _, condition, _ in fit.data()}
         judged = [c.key for panel in found if panel.trials for c in panel.conditions if c.role.is_judged]
         missing = [key for key in judged if key not in having]
         if missing and (having or metric is not Metric.TIME_WITH_CHECKPOINT):  # no trial of an engine may have one
             yield Caution.of("no-ratio", metric=metric.value, conditions=", ".join(missing))
-        expected = LUCK_SCALE if fit.luck is None else fit.luck.median
-        if fit.luck_median > _SURPRISING_LUCK * expected:
-            if fit.luck is None:
-                yield Caution.of("surprising-luck", metric=metric.value, found=fit.luck_median, expected=expected)
+        expected = LUCK_SCALE if fit.instance_effect is None else fit.instance_effect.median
+        if fit.instance_sd > _SURPRISING_RATIO * expected:
+            if fit.instance_effect is None:
+                yield Caution.of("surprising-luck", metric=metric.value, found=fit.instance_sd, expected=expected)
             else:
                 yield Caution.of(
-                    "surprising-luck-calibrated", metric=metric.value, found=fit.luck_median, expected=expected
+                    "surprising-luck-calibrated", metric=metric.value, found=fit.instance_sd, expected=expected
                 )
 
 

@@ -1,7 +1,7 @@
 """One condition over another that is not its baseline: what the AES instructions save, what a longer key costs.
 
 The same fit as the verdicts', no second one: both thetas come from the same blocks, and what they share (the baseline,
-the luck of rounds) cancels. Shown for orientation, never decided on.
+the effects of rounds) cancels. Shown for orientation, never decided on.
 """
 
 from __future__ import annotations

@@ -69,7 +69,9 @@ class Explained:
 
 def cost_breakdowns(trials: Iterable[Trial], settings: RunSettings, explained: Explained) -> tuple[CostBreakdown, ...]:
     """The cost breakdown of every encrypted condition that has a CPU time, in the design's order."""
-    fits = fit_metrics(panels(trials, settings), (Metric.CPU_PER_OPERATION, Metric.RESPONSE_TIME), settings.luck)
+    fits = fit_metrics(
+        panels(trials, settings), (Metric.CPU_PER_OPERATION, Metric.RESPONSE_TIME), settings.instance_effect
+    )
     draws = Draws()
     elapsed = {d.condition.key: amount(d.us) for d in _differences(fits[Metric.RESPONSE_TIME], draws)}
     cpu = _differences(fits[Metric.CPU_PER_OPERATION], draws)

@@ -12,7 +12,7 @@ from tdelta.records import Amount
 
 DRAWS = 4000
 FEWEST_ROUNDS = 3
-"""From so many rounds on a round is the unit; below, a block is, which leaves the luck of instances out."""
+"""From so many rounds on a round is the unit; below, a block is, which leaves the instance effect out."""
 
 _SEED = 20_240_229
 _MASS = 0.95

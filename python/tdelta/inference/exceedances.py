@@ -3,9 +3,10 @@
 The share over all blocks is a ratio of sums, and the log of the quotient of two such shares is a smooth function of
 means, so its error is a sum of one small term for each block (its influence; Cochran, Sampling Techniques, 1977, sec.
 2.11 and 6.5). What drifts over a block cancels in its term, transactions of one trial are never taken as independent,
-and clumps (a stall that many transactions run into) widen the interval as they should. Terms of a round share the luck
-of its instances, so the round is the unit. Of one round there is no interval, since nothing in it tells luck from the
-condition; of two there is Student's t with one degree of freedom, never narrower than what blocks alone would give.
+and clumps (a stall that many transactions run into) widen the interval as they should. Terms of a round share the
+effects of its instances, so the round is the unit. Of one round there is no interval, since nothing in it distinguishes
+instance effects from the condition; of two there is Student's t with one degree of freedom, never narrower than what
+blocks alone would give.
 
 Limits: nothing is known where nothing was exceeded, and little where it happened in few blocks: `FEWEST` and
 `FEWEST_BLOCKS` were chosen before the simulations of ``docs/tails.md``, which hold for them; others were not tried.

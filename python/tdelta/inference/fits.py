@@ -22,7 +22,7 @@ from tdelta.inference.noise import Design, InstanceMeans, fit_instances
 from tdelta.inference.posterior import FloatArray, Mixture, Posterior, posterior, shifted
 from tdelta.inference.rounds import Contrasts, fit_rounds
 from tdelta.inference.stalls import Events, Shift, events_of, shifts
-from tdelta.records import Condition, LuckPrior, Measurement, Metric, Role
+from tdelta.records import Condition, InstanceEffectPrior, Measurement, Metric, Role
 
 PLAIN = (Role.BASELINE, Role.AA)
 """The twins at theta = 0: both plain ones together are the baseline."""
@@ -208,14 +208,14 @@ class CostFit:
     Attributes:
         parts: the strata, each with its contrasts; empty where the cost has no ratio anywhere.
         plain: the roles that made the baseline, at theta = 0.
-        luck_median: posterior median of an instance's effect, a share; 0 where there are no parts.
-        luck: the prior that a calibration gave of it; None without one.
+        instance_sd: posterior median of an instance's effect, a share; 0 where there are no parts.
+        instance_effect: the prior that a calibration gave of it; None without one.
     """
 
     parts: tuple[tuple[Fitted, Contrasts], ...]
     plain: tuple[Role, ...]
-    luck_median: float
-    luck: LuckPrior | None = None
+    instance_sd: float
+    instance_effect: InstanceEffectPrior | None = None
 
     def answers(self) -> Iterator[Answer]:
         """Every condition beside the baseline, with what the data say of it."""
@@ -229,7 +229,11 @@ class CostFit:
 
     def without_round(self, number: int) -> CostFit:
         """The same without the run's round of this number, from 0."""
-        return fit_strata((fitted.without_round(number) for fitted, _ in self.parts), *self.plain, luck=self.luck)
+        return fit_strata(
+            (fitted.without_round(number) for fitted, _ in self.parts),
+            *self.plain,
+            instance_effect=self.instance_effect,
+        )
 
 
 def _answers(fitted: Fitted, contrasts: Contrasts) -> Iterator[Answer]:
@@ -242,31 +246,36 @@ def _answers(fitted: Fitted, contrasts: Contrasts) -> Iterator[Answer]:
         yield Answer(fitted, named[at + 1], contrasts.mixture(at), shift, groups[at + 1], groups[0])
 
 
-def fit_strata(strata: Iterable[Fitted], *plain: Role, luck: LuckPrior | None = None) -> CostFit:
+def fit_strata(strata: Iterable[Fitted], *plain: Role, instance_effect: InstanceEffectPrior | None = None) -> CostFit:
     """Stage 2 for one cost over its strata, the conditions of these roles being the baseline."""
     found = tuple(strata)
-    return fit_labelled([(f, f.thetas(*plain)) for f in found], plain, luck)
+    return fit_labelled([(f, f.thetas(*plain)) for f in found], plain, instance_effect)
 
 
 def fit_labelled(
-    strata: Sequence[tuple[Fitted, NDArray[np.intp]]], plain: tuple[Role, ...], luck: LuckPrior | None
+    strata: Sequence[tuple[Fitted, NDArray[np.intp]]],
+    plain: tuple[Role, ...],
+    instance_effect: InstanceEffectPrior | None,
 ) -> CostFit:
     """Stage 2 where the caller says which theta each column has."""
     if not strata:
-        return CostFit((), plain, 0.0, luck)
-    fit = fit_rounds([f.means for f, _ in strata], [thetas for _, thetas in strata], luck)
+        return CostFit((), plain, 0.0, instance_effect)
+    fit = fit_rounds([f.means for f, _ in strata], [thetas for _, thetas in strata], instance_effect)
     parts = tuple((f, found) for (f, _), found in zip(strata, fit.strata, strict=True))
-    return CostFit(parts, plain, fit.luck_median, luck)
+    return CostFit(parts, plain, fit.instance_sd, instance_effect)
 
 
 def fit_metrics(
     found: Sequence[Panel],
     metrics: Sequence[Metric],
-    luck: Callable[[Metric], LuckPrior | None] = lambda _metric: None,
+    instance_effect: Callable[[Metric], InstanceEffectPrior | None] = lambda _metric: None,
 ) -> dict[Metric, CostFit]:
     """Fit metrics over the mix, both plain twins together being the baseline."""
     fitted = [fit_panel(panel, {m.value: _select_metric(panel, m) for m in metrics}) for panel in found]
-    return {m: fit_strata((f[m.value] for f in fitted if m.value in f), *PLAIN, luck=luck(m)) for m in metrics}
+    return {
+        m: fit_strata((f[m.value] for f in fitted if m.value in f), *PLAIN, instance_effect=instance_effect(m))
+        for m in metrics
+    }
 
 
 def fit_transactions(found: Sequence[Panel]) -> dict[str, CostFit]:

@@ -76,7 +76,7 @@ def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = 
     """
     trials = tuple(trials)
     found = panels(trials, settings)
-    fits = fit_metrics(found, _metrics(settings), settings.luck)
+    fits = fit_metrics(found, _metrics(settings), settings.instance_effect)
     deciding = fits[settings.metric]
     floors = noise_floors(deciding, settings)
     where = places(found)
@@ -92,7 +92,7 @@ def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = 
         noise_floor=floors,
         validity=validity,
         cautions=(
-            *design_cautions(found, settings.luck(settings.metric)),
+            *design_cautions(found, settings.instance_effect(settings.metric)),
             *twin_cautions(found, floors, validity),
             *metric_cautions(found, fits),
             *stopping_cautions(primary, settings, precision),
@@ -128,7 +128,7 @@ def gate_answered(trials: Iterable[Trial], settings: RunSettings) -> bool:
     `look` knows the intervals alone; what stalls leave open is known to the verdicts.
     """
     found = panels(trials, settings)
-    fit = fit_metrics(found, (settings.metric,), settings.luck)[settings.metric]
+    fit = fit_metrics(found, (settings.metric,), settings.instance_effect)[settings.metric]
     decisions = [verdict.decision for verdict in primary_verdicts(found, fit, settings)]
     return Decision.OVER in decisions or all(d is Decision.WITHIN for d in decisions)
 
@@ -146,7 +146,7 @@ def look(
     Raises:
         TdeltaError: if a stratum has not exactly one baseline.
     """
-    fit = fit_metrics(panels(trials, settings), (settings.metric,), settings.luck)[settings.metric]
+    fit = fit_metrics(panels(trials, settings), (settings.metric,), settings.instance_effect)[settings.metric]
     known = {a.condition.key: a.posterior.estimate(settings.rope) for a in fit.answers() if a.condition.role.is_judged}
     unknown = prior_alone().estimate(settings.rope)
     estimates = [(c, known.get(c.key, unknown)) for c in settings.conditions if c.role.is_judged]

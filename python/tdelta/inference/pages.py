@@ -83,8 +83,8 @@ def _page_cost(verdict: Verdict, pages: _Pages, floor: PageFloor | None) -> Page
         pages_per_operation=pages.moved,
         cpu_us_per_page=a_page(verdict.ratio.median) if has_pages else None,
         hdi95=(a_page(low), a_page(high)) if has_pages else None,
-        floor_us_per_page=pages.floor_us(floor) if floor and has_pages else None,
-        floor_of=floor.words if floor else "",
+        cipher_us_per_page=pages.floor_us(floor) if floor and has_pages else None,
+        cipher_measured=floor.words if floor else "",
     )
 
 

@@ -2,7 +2,7 @@
 
 Each draw gives every round a weight, Dirichlet(1, …, 1) over all of them (Rubin, Ann. Statist. 9, 1981), adds the
 blocks' histograms up with these weights, the same on both sides, and reads either percentile. Rounds are weighted and
-not blocks, since blocks of a round share the luck of its instances; with fewer than three there is no interval.
+not blocks, since blocks of a round share the effects of its instances; with fewer than three there is no interval.
 Percentiles of single blocks are never averaged: the mean of many p99s is not the p99 of all (their intervals hold the
 truth 0 times in 100).
 

@@ -65,7 +65,7 @@ def densities(trials: Iterable[Trial], settings: RunSettings) -> tuple[Density, 
     Raises:
         TdeltaError: if a stratum has not exactly one baseline.
     """
-    fit = fit_metrics(panels(trials, settings), (settings.metric,), settings.luck)[settings.metric]
+    fit = fit_metrics(panels(trials, settings), (settings.metric,), settings.instance_effect)[settings.metric]
     judged = {a.condition.key: a for a in fit.answers() if a.condition.role.is_judged}
     twins = {a.condition.key: a for a in twins_apart(fit).answers() if a.condition.role is Role.AA}
     ordered = [found[c.key] for found in (judged, twins) for c in settings.conditions if c.key in found]

@@ -4,9 +4,9 @@
 conditions and strata, since the data cannot tell several apart. Secondary: it sets no decision of a run.
 
 Each type comes with its own answer from the rounds' model. Two things tie those answers together and must not be
-mistaken for information: the baseline is shared by conditions, and the types of one instance share its luck and their
-trials. Luck is taken as *wholly* shared between types, the noise as correlated as it is seen to be. Where luck is in
-truth a type's own, this pools less than it could, which errs on the side of width.
+mistaken for information: the baseline is shared by conditions, and the types of one instance share its effect and their
+trials. The instance effect is taken as *wholly* shared between types, the noise as correlated as it is seen to be.
+Where luck is in truth a type's own, this pools less than it could, which errs on the side of width.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def type_estimates(answers: Sequence[Sequence[Answer]]) -> TypeEstimates:
     theta = np.array([[answer.mixture.mean for answer in of_type] for of_type in answers]).T
     total = np.array([np.mean([answer.mixture.variance for answer in of_type]) for of_type in answers])
     noise = np.minimum(np.array([_noise_variance(of_type[0]) for of_type in answers]), total)
-    luck_sd, noise_sd = np.sqrt(total - noise), np.sqrt(noise)
+    instance_sd, noise_sd = np.sqrt(total - noise), np.sqrt(noise)
     correlation = _correlation([of_type[0].fitted.influence for of_type in answers])
-    covariance = np.outer(luck_sd, luck_sd) + correlation * np.outer(noise_sd, noise_sd)
+    covariance = np.outer(instance_sd, instance_sd) + correlation * np.outer(noise_sd, noise_sd)
     shared = _shared_baseline(answers[0][0])
     conditions = theta.shape[0]
     return TypeEstimates(

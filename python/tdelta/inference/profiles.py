@@ -6,8 +6,8 @@ rate under Jeffreys' prior (Box and Tiao 1973, section 1.3.4). Differences and s
 posteriors, the interval between their 2.5 % and 97.5 % quantiles. perf samples at even distances of time, so sums over
 many functions vary less than Poisson counts do: the intervals are rather too wide than too narrow.
 
-Limits: this is the noise of counting alone. The luck of these instances, and whatever else differed between the trials,
-is not in it; verdicts are for that.
+Limits: this is the noise of counting alone. The effects of these instances, and whatever else differed between the
+trials, is not in it; verdicts are for that.
 """
 
 from __future__ import annotations

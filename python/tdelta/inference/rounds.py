@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference.luck import log_luck_density, luck_quantile, scale_for
+from tdelta.inference.instance_effect import instance_sd_quantile, log_instance_sd_density, scale_for
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import FloatArray, Mixture, mixture
-from tdelta.records import LuckPrior
+from tdelta.records import InstanceEffectPrior
 
 RHO_SD = 0.6
 """Prior sd of the log of how many times as much a treatment's instances differ as plain ones do."""
@@ -154,24 +154,24 @@ class RoundsFit:
 
     Attributes:
         strata: one for each stratum, in the order given.
-        luck_grid: shape (T,), standard deviations of a log cost.
-        luck_weights: shape (T,), sums to 1.
+        instance_sd_grid: shape (T,), standard deviations of a log cost.
+        instance_sd_weights: shape (T,), sums to 1.
     """
 
     strata: tuple[Contrasts, ...]
-    luck_grid: FloatArray
-    luck_weights: FloatArray
+    instance_sd_grid: FloatArray
+    instance_sd_weights: FloatArray
 
     @property
-    def luck_median(self) -> float:
+    def instance_sd(self) -> float:
         """Posterior median of an instance's effect on a plain twin, as a share of the cost."""
-        return luck_quantile(self.luck_grid, self.luck_weights, 0.5)
+        return instance_sd_quantile(self.instance_sd_grid, self.instance_sd_weights, 0.5)
 
 
 def fit_rounds(
     strata: Sequence[InstanceMeans],
     thetas: Sequence[NDArray[np.intp]],
-    luck: LuckPrior | None = None,
+    instance_effect: InstanceEffectPrior | None = None,
     *,
     nodes: Nodes = FINE,
 ) -> RoundsFit:
@@ -181,7 +181,7 @@ def fit_rounds(
         strata: stage 1's answer for each stratum.
         thetas: for each stratum, shape (K,): 0 for plain twins (at least one), else the number of the column's
             condition.
-        luck: what a calibration of this machine found of tau; None: the half-Cauchy alone.
+        instance_effect: what a calibration of this machine found of tau; None: the half-Cauchy alone.
         nodes: how finely the grid is cut.
     """
     tau = tau_grid(nodes.tau)
@@ -189,7 +189,7 @@ def fit_rounds(
     contrasts = [Contrasts(m, which, nothing, nodes) for m, which in zip(strata, thetas, strict=True)]
     marginals = [found.by_tau() for found in contrasts]
     most = max((len(means.blocks) for means in strata), default=1)
-    shared = log_luck_density(tau, scale_for(most), luck) + np.sum(marginals, axis=0)
+    shared = log_instance_sd_density(tau, scale_for(most), instance_effect) + np.sum(marginals, axis=0)
     weights = np.exp(shared - shared.max())
     given = (found.given(shared - own) for found, own in zip(contrasts, marginals, strict=True))
     return RoundsFit(tuple(given), tau, np.asarray(weights / weights.sum(), dtype=np.float64))

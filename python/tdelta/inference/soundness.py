@@ -37,13 +37,13 @@ def noise_floors(fit: CostFit, settings: RunSettings) -> tuple[NoiseFloor, ...]:
     limit = rope if settings.budget is None else min(rope, settings.budget)
     aa, bb = twins_apart(fit), _encrypted_apart(fit)
     found = [
-        _floor(answer, None, metric, rope, limit, aa.luck_median)
+        _floor(answer, None, metric, rope, limit, aa.instance_sd)
         for answer in aa.answers()
         if answer.condition.role is Role.AA
     ]
     for _, apart in bb:
         found += [
-            _floor(answer, treatment_of(answer.condition), metric, rope, limit, apart.luck_median)
+            _floor(answer, treatment_of(answer.condition), metric, rope, limit, apart.instance_sd)
             for answer in apart.answers()
             if answer.condition.role is Role.BB
         ]
@@ -70,7 +70,7 @@ def _floor(
 def twins_apart(fit: CostFit) -> CostFit:
     """The same fit with the A/A twin a condition of its own, over the strata that have such a twin."""
     strata = [fitted for fitted, _ in fit.parts if fitted.plain(Role.AA).any()]
-    return fit_strata(strata, Role.BASELINE, luck=fit.luck)
+    return fit_strata(strata, Role.BASELINE, instance_effect=fit.instance_effect)
 
 
 def _encrypted_apart(fit: CostFit) -> list[tuple[Condition, CostFit]]:
@@ -85,7 +85,7 @@ def _encrypted_apart(fit: CostFit) -> list[tuple[Condition, CostFit]]:
             others = {c: number[treatment_of(c)] for c in fitted.twins if c is not twin and treatment_of(c) in number}
             labels = {**number, **plain, **others}
             thetas = np.array([labels.get(c, 0) for c in fitted.columns], dtype=np.intp)
-            found.append((twin, fit_labelled([(fitted, thetas)], (Role.TREATMENT,), fit.luck)))
+            found.append((twin, fit_labelled([(fitted, thetas)], (Role.TREATMENT,), fit.instance_effect)))
     return found
 
 

@@ -1,8 +1,8 @@
 """Tails of what other tools measured: how often a threshold was exceeded, and the 99th percentile, of two conditions.
 
 What a design can bear decides what is said. Of one run a side there is no interval that means anything: transactions of
-one run share its luck, and intervals from their number alone hold the truth 32 to 70 times in 100. With three runs and
-more on both sides the run is the unit: shares by linearisation and Welch's t, percentiles by a jackknife over runs.
+one run share its effect, and intervals from their number alone hold the truth 32 to 70 times in 100. With three runs
+and more on both sides the run is the unit: shares by linearisation and Welch's t, percentiles by a jackknife over runs.
 Their simulated coverage is in ``docs/tails.md``. Three runs can agree by chance, so no interval is ever narrower than
 what the number of transactions alone would leave open.
 

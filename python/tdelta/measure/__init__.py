@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tdelta.measure.aes import CryptoKind, cannot_hide, cpu_has_aes, hidden_environment
-    from tdelta.measure.floor import Floor, FloorCell, floor_us_per_page, measure_floor, page_floor
+    from tdelta.measure.floor import Floor, FloorCell, cipher_us_per_page, measure_floor, page_floor
     from tdelta.measure.machine import machine_facts
     from tdelta.measure.pressure import PressureMeter
     from tdelta.measure.space import (
@@ -28,7 +28,7 @@ else:
     __getattr__ = found_in(
         __name__,
         aes=("CryptoKind", "cannot_hide", "cpu_has_aes", "hidden_environment"),
-        floor=("Floor", "FloorCell", "floor_us_per_page", "measure_floor", "page_floor"),
+        floor=("Floor", "FloorCell", "cipher_us_per_page", "measure_floor", "page_floor"),
         machine=("machine_facts",),
         pressure=("PressureMeter",),
         space=(
@@ -49,8 +49,8 @@ __all__ = [
     "FloorCell",
     "PressureMeter",
     "cannot_hide",
+    "cipher_us_per_page",
     "cpu_has_aes",
-    "floor_us_per_page",
     "free_disk_bytes",
     "free_memory_bytes",
     "hidden_environment",

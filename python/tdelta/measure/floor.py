@@ -146,7 +146,7 @@ def measure_floor(
 def page_floor(
     page_bytes: int, ciphers: Iterable[Parts], levels: Iterable[str] = LEVELS, seconds: float = _QUICK_SECONDS
 ) -> Floor:
-    """The cells that `floor_us_per_page` needs for these ciphers, in under about a second.
+    """The cells that `cipher_us_per_page` needs for these ciphers, in under about a second.
 
     Ciphers without parts are passed over; if none is left, nothing is started and the floor is empty.
 
@@ -164,7 +164,7 @@ def page_floor(
     return _floor(tuple(tasks), check_levels(levels), seconds, _unwatched, _settings(None, RING_BYTES, None))
 
 
-def floor_us_per_page(
+def cipher_us_per_page(
     floor: Floor, cipher: Parts, page_bytes: int, direction: str, level: str
 ) -> tuple[float, str] | None:
     """What a cipher takes for a page, at the least: the medians of its parts, added.

@@ -56,20 +56,20 @@ ANALYSIS_REASONS = {
     # tails: of a run's own trials as well
     "tail-none": "none on {sides}, so at most {bound:.1f%} of such blocks would have any (95 % sure)",
     "tail-one-round": (
-        "no interval: within one round nothing distinguishes the luck of its instances from the condition"
+        "no interval: within one round nothing distinguishes the effects of its instances from the condition"
     ),
     "tail-too-few": (
         "too few for an interval: on the rarer side {found}, in {blocks} blocks, and it takes {fewest} in"
         " {fewest_blocks}"
     ),
     "tail-too-few-runs": (
-        "no interval: {runs} of a condition cannot tell its luck from the condition's own; it takes {fewest} runs of"
-        " each"
+        "no interval: {runs} of a condition cannot separate its instance effect from the condition; it takes"
+        " {fewest} runs of each"
     ),
     "tail-without-ratio": "no ratio: {names} {conditions:has|have} none that surely took longer",
     "tail-too-few-values": "too few for an interval: {found} on the rarer side, and it takes {fewest}",
     "percentile-few-rounds": (
-        "no interval with fewer than {fewest} rounds: they do not show how far instances differ by luck"
+        "no interval with fewer than {fewest} rounds: they do not show how far instances differ by chance"
     ),
     "percentile-without-end": "no ratio: the 99th percentile lies in a bin without an end",
     "no-percentile": "no percentile: it takes {needed:,} response times, and {found}",

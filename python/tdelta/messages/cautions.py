@@ -13,10 +13,10 @@ CAUTIONS = {
     ),
     "no-aa-twin": "{place:*: }no A/A twin: this run does not show its own noise floor",
     "one-round": (
-        "{place:*: }one round: how much luck of layout differs between instances was not measured, so the prior"
+        "{place:*: }one round: how much effects of layout differs between instances was not measured, so the prior"
         " ({prior}) widens every interval; more blocks cannot narrow it, more rounds can"
     ),
-    "few-rounds": "{place:*: }{rounds} rounds: at least {fewest} are needed to see the luck of instances",
+    "few-rounds": "{place:*: }{rounds} rounds: at least {fewest} are needed to see the instance effect",
     "few-blocks": "{place:*: }{blocks} complete {blocks:block|blocks}: at least {fewest} are advised",
     "no-bb-twin": "no B/B twin (a second encrypted instance): {lacking}",
     "time-short": (
@@ -159,7 +159,7 @@ CAUTIONS = {
     ),
     # servers of the user's
     "one-server-of-each-kind": (
-        "there is one server of each kind: how much two servers differ by luck of layout and start-up cannot be"
+        "there is one server of each kind: how much two servers differ by effects of layout and start-up cannot be"
         " measured, so part of what is found may be that and not encryption; the A/A twin is another schema on the"
         " baseline's server"
     ),
@@ -258,7 +258,7 @@ AGAINST_TRUST = {
     "baseline-encrypted-too": "{scope} is encrypted on the baseline, too",
     "encryption-assumed": "that the encrypted server is encrypted is your word for it",
     "settings-differ": "the servers differ in a setting that is not encryption ({difference})",
-    "one-server-of-each-kind": "one server of each kind: part of the difference may be luck and not encryption",
+    "one-server-of-each-kind": "one server of each kind: part of the difference may be chance and not encryption",
     "other-plan": "{condition} runs {statement} by another query plan",
     "caches-differ": "caches differ: {met:.1f%} of the requests met, {baseline_met:.1f%} on the baseline",
     # the instrument

@@ -50,7 +50,8 @@ INSTRUMENT_CAUTIONS = {
     "pilot-check-failed": "pilot {run}: {check}: no, {detail}",
     "pilot-trials-too-long": "the pilot's time held too few blocks of trials of {seconds} s to learn from",
     "only-plain-measured": (
-        "only plain twins were measured: encrypted ones are taken to be as noisy, as lucky and as fast; where they take"
+        "only plain twins were measured: encrypted ones are assumed to be as noisy, to vary as much between instances,"
+        " and to be as fast; where they take"
         " longer, so does the run"
     ),
     "chances-of-each": (
@@ -58,15 +59,15 @@ INSTRUMENT_CAUTIONS = {
     ),
     "noisiest-planned": "planned for the noisiest conditions: {conditions}",
     "few-instances": (
-        "{instances} instances say little about their luck: its prior (half-Cauchy, 1 %) speaks, too, and the plan"
-        " rather asks for too long than for too short a run"
+        "{instances} instances say little about instance effects: the prior (half-Cauchy, 1 %) contributes, and the"
+        " plan errs on the side of a long run"
     ),
     "slow-noise": (
         "noise averages out more slowly than that of independent trials (over {blocks} blocks its variance is"
         " {excess:.1f} times theirs): the plan is too hopeful"
     ),
     "time-holds-few-rounds": (
-        "the time holds {rounds} of the {fewest} rounds that are needed to see the luck of instances"
+        "the time holds {rounds} of the {fewest} rounds that are needed to see the instance effect"
     ),
     "pilot-threads-waited": f"threads, the server's own or other programs', {_WAITED}",
     "pilot-others-waited": f"other programs {_WAITED}",

@@ -22,13 +22,13 @@ from tdelta.records.calibration import (
     CalibrationKey,
     CalibrationUsed,
     Counted,
+    DetectableEffect,
     IdenticalTally,
-    LuckPrior,
+    InstanceEffectPrior,
     MachineCalibration,
     MetricNoise,
     Pace,
     PlantedTally,
-    Visible,
 )
 from tdelta.records.carryover import CarryOver
 from tdelta.records.checkpoints import CheckpointMeasure
@@ -177,6 +177,7 @@ __all__ = [
     "DataSize",
     "DatabaseFacts",
     "Decision",
+    "DetectableEffect",
     "Estimate",
     "Event",
     "EvidenceState",
@@ -190,11 +191,11 @@ __all__ = [
     "Group",
     "IdenticalTally",
     "IdleMeasure",
+    "InstanceEffectPrior",
     "LeftInClear",
     "Level",
     "Look",
     "LoopFacts",
-    "LuckPrior",
     "MachineCalibration",
     "Measurement",
     "Metric",
@@ -259,5 +260,4 @@ __all__ = [
     "Usage",
     "Validity",
     "Verdict",
-    "Visible",
 ]

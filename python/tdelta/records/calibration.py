@@ -1,4 +1,4 @@
-"""What ``tdelta calibrate`` found of the instrument itself: its noise, its luck, and whether it tells the truth.
+"""What ``tdelta calibrate`` found of the instrument itself: its noise, its instance effects, and its accuracy.
 
 A *machine calibration* is of one machine, engine and workload; how many operations fill a trial is another thing
 (`tdelta.session.calibration`). Metrics are named by their values (``response_time``).
@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tdelta.messages import Caution, Reason
+from tdelta.records.parts import WAS
 
 
 @dataclass(frozen=True, slots=True)
-class LuckPrior:
-    """What is known of an instance's luck (tau_i, an sd of a log cost) before a run.
+class InstanceEffectPrior:
+    """What is known of an instance effect (tau_i, an sd of a log cost) before a run.
 
     Lognormal with this median (a share) and ``log_sd``; but with probability ``vague_share`` as little is known as
     without a calibration.
@@ -27,25 +28,25 @@ class LuckPrior:
 
 
 @dataclass(frozen=True, slots=True)
-class Visible:
-    """What a run of that length can show. ``rounds`` is how many fit into it.
+class DetectableEffect:
+    """The smallest effect that a run of that length detects. ``rounds`` is how many fit into it.
 
-    ``reach`` is by how much a log ratio must exceed a limit to be called costly (the 95 % HDI above the limit, with few
-    rounds the 99 % HDI), nine times in ten; None where not one round fits.
+    ``critical_log_ratio`` is by how much a log ratio must exceed a limit to be called costly (the 95 % HDI above the
+    limit, with few rounds the 99 % HDI) with a probability of 0.9; None where not one round fits.
     """
 
     minutes: float
     rounds: int
-    reach: float | None
+    critical_log_ratio: float | None = field(metadata={WAS: ("reach",)})
 
     def overhead(self, limit: float) -> float | None:
         """The smallest overhead that such a run finds to be more than ``limit``; both are shares."""
-        return None if self.reach is None else (1.0 + limit) * math.exp(self.reach) - 1.0
+        return None if self.critical_log_ratio is None else (1.0 + limit) * math.exp(self.critical_log_ratio) - 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationUsed:
-    """The machine calibration that a run takes its priors from; ``luck`` is by metric.
+    """The machine calibration that a run takes its priors from; ``instance_effect`` is by metric.
 
     ``noise_floor`` is how far apart identical twins were read, a share (root mean square over the runs).
     """
@@ -54,8 +55,8 @@ class CalibrationUsed:
     created_unix_seconds: float
     runs: int
     noise_floor: float
-    luck: Mapping[str, LuckPrior]
-    visible: tuple[Visible, ...]
+    instance_effect: Mapping[str, InstanceEffectPrior] = field(metadata={WAS: ("luck",)})
+    minimum_detectable_effect: tuple[DetectableEffect, ...] = field(metadata={WAS: ("visible",)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +104,20 @@ class PlantedTally:
 
 @dataclass(frozen=True, slots=True)
 class MetricNoise:
-    """The noise and luck of one metric, pooled over the runs; shares.
+    """The noise and instance effects of one metric, pooled over the runs; shares.
 
-    ``trial_sd`` is of one trial, ``pair_sd`` of the log ratio of two in a block; ``luck`` the posterior median of an
-    instance's luck, ``luck_interval`` its 95 % interval, over so many ``instances``; ``prior`` what later runs begin
-    with.
+    ``trial_sd`` is of one trial, ``pair_sd`` of the log ratio of two in a block; ``instance_sd`` the posterior median
+    of the standard deviation of instance effects, ``instance_sd_interval`` its 95 % interval, over so many
+    ``instances``; ``prior`` is what later runs begin with.
     """
 
     metric: str
     trial_sd: float
     pair_sd: float
-    luck: float
-    luck_interval: tuple[float, float]
+    instance_sd: float = field(metadata={WAS: ("luck",)})
+    instance_sd_interval: tuple[float, float] = field(metadata={WAS: ("luck_interval",)})
     instances: int
-    prior: LuckPrior
+    prior: InstanceEffectPrior
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +145,8 @@ class CalibrationKey:
 class MachineCalibration:
     """The outcome of ``tdelta calibrate``.
 
-    ``faults`` say why the instrument is not to be believed here; ``visible`` is of response time. ``rope`` is the
-    overhead not cared about, a share, that the calls were made with.
+    ``faults`` say why the instrument is not to be believed here; ``minimum_detectable_effect`` is of response time.
+    ``rope`` is the overhead not cared about, a share, that the calls were made with.
     """
 
     calibration_id: str
@@ -161,7 +162,7 @@ class MachineCalibration:
     planted: tuple[PlantedTally, ...]
     noise: tuple[MetricNoise, ...]
     pace: Pace
-    visible: tuple[Visible, ...]
+    minimum_detectable_effect: tuple[DetectableEffect, ...] = field(metadata={WAS: ("visible",)})
     faults: tuple[Reason, ...] = ()
     cautions: tuple[Caution, ...] = ()
     interrupted: bool = False
@@ -179,6 +180,6 @@ class MachineCalibration:
             created_unix_seconds=self.created_unix_seconds,
             runs=len(self.run_ids),
             noise_floor=self.identical.apart,
-            luck={noise.metric: noise.prior for noise in self.noise},
-            visible=self.visible,
+            instance_effect={noise.metric: noise.prior for noise in self.noise},
+            minimum_detectable_effect=self.minimum_detectable_effect,
         )

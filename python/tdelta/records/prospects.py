@@ -43,8 +43,8 @@ class NoiseAtLength:
         cost: geometric mean cost of an operation on plain twins, in the metric's unit.
         sd: a trial's noise as it counts for an instance's mean.
         sd95: its 95 % interval.
-        time_for_same: the wall clock that equal precision takes, over that of the length that takes least; luck of
-            instances aside.
+        time_for_same: the wall clock that equal precision takes, over that of the length that takes least; instance
+            effects aside.
         scales: how the noise averages out over blocks.
     """
 
@@ -62,8 +62,8 @@ class NoiseAtLength:
 
 
 @dataclass(frozen=True, slots=True)
-class Luck:
-    """The luck of an instance, the same in all blocks of its round: posterior median and 95 % interval."""
+class InstanceEffect:
+    """The effect of an instance, the same in all blocks of its round: posterior median and 95 % interval."""
 
     sd: float
     sd95: tuple[float, float]
@@ -120,8 +120,8 @@ class Layout:
 class Advice:
     """Trial length and blocks a round that decide soonest, among those that the data can speak of.
 
-    ``trial_gain`` and ``blocks_gain`` are the time to decide the headline over that of the run as it was, 1 where it
-    stays as it was. ``trial_seconds`` is None where a single length was measured.
+    ``trial_gain`` and ``blocks_gain`` are the time to decide the primary targets over that of the run as it was, 1
+    where it stays as it was. ``trial_seconds`` is None where a single length was measured.
     """
 
     trial_seconds: float | None
@@ -132,8 +132,8 @@ class Advice:
     blocks_words: str
 
 
-class Reach(StrEnum):
-    """Whether an aim can be reached."""
+class Attainability(StrEnum):
+    """Whether a target can be reached."""
 
     REACHED = "reached"
     TOO_LONG = "too long"
@@ -151,8 +151,8 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
-    """A true overhead that is to be told against a ROPE.
+class Target:
+    """A true overhead that a run should decide against a ROPE.
 
     ``decision`` is the right one, None on the ROPE's edge. ``rounds`` and ``seconds`` are the least that reach the
     assurance asked for, None where none of the curve does; ``reason_code`` then says why.
@@ -163,7 +163,7 @@ class Aim:
     effect: float
     rope: float
     decision: Decision | None
-    reach: Reach
+    attainability: Attainability
     rounds: int | None
     seconds: float | None
     reason_code: Reason | None
@@ -179,29 +179,29 @@ class Aim:
 class Width:
     """How wide the 95 % HDI of the ratio will be after so many rounds, as shares: median, and what 80 % lie between.
 
-    ``luck_share`` is the part of its variance that instances' luck makes, which more blocks do not lessen.
+    ``instance_share`` is the part of its variance that instance effects makes, which more blocks do not lessen.
     """
 
     rounds: int
     seconds: float
     width: float
     width80: tuple[float, float]
-    luck_share: float
+    instance_share: float
 
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What was seen of this machine: noise at each length of trial, luck, what a trial leaves behind, time."""
+    """What was measured on this machine: noise at each length of trial, instance effects, carry-over, time."""
 
     lengths: tuple[NoiseAtLength, ...]
-    luck: Luck
+    instance_effect: InstanceEffect
     carry_over: CarryOver
     times: TimeCosts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prospect:
-    """How long one must measure here. ``headline`` are the aims that were asked for, or stand for them.
+    """How long one must measure here. ``primary_targets`` are those that were requested, or stand for them.
 
     ``options`` are those of the run that is advised, by the field names of a run's request; ``again`` those of `tdelta
     plan` that belong to these runs and to what was asked besides overheads and ROPEs, ``assurance`` among them.
@@ -219,8 +219,8 @@ class Prospect:
     layout: Layout
     advice: Advice
     widths: tuple[Width, ...]
-    aims: tuple[Aim, ...]
-    headline: tuple[Aim, ...]
+    targets: tuple[Target, ...]
+    primary_targets: tuple[Target, ...]
     advised_rounds: int | None
     simulated: int
     cautions: tuple[Caution, ...]

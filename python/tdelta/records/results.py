@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tdelta.messages import Caution, Detail, Reason
 from tdelta.messages.checks import CHECKS
-from tdelta.records.calibration import CalibrationUsed, LuckPrior
+from tdelta.records.calibration import CalibrationUsed, InstanceEffectPrior
 from tdelta.records.conditions import Condition
 from tdelta.records.estimates import Estimate
 from tdelta.records.findings import Finding
@@ -139,8 +139,8 @@ class PageCost(Finding):
 
     ``pages_per_operation`` counts pages read and written; ``cpu_us_per_page`` is the extra CPU time of an operation
     over the baseline's, for each of them (posterior median; ``hdi95`` its interval), None where hardly a page moved.
-    ``floor_us_per_page`` is what ``floor_of`` (``aes-256-cbc, 4096 bytes, with AES instructions``) takes for that mix
-    of reads and writes, measured on this machine by `tdelta floor`'s own loop; None where it is not known.
+    ``cipher_us_per_page`` is what ``cipher_measured`` (``aes-256-cbc, 4096 bytes, with AES instructions``) takes for
+    that mix of reads and writes, measured on this machine by `tdelta floor`'s own loop; None where it is not known.
     """
 
     FINDING = "page_costs"
@@ -149,8 +149,8 @@ class PageCost(Finding):
     pages_per_operation: float
     cpu_us_per_page: float | None
     hdi95: tuple[float, float] | None
-    floor_us_per_page: float | None
-    floor_of: str
+    cipher_us_per_page: float | None = field(metadata={WAS: ("floor_us_per_page",)})
+    cipher_measured: str = field(metadata={WAS: ("floor_of",)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,9 +349,9 @@ class RunSettings:
         """Whether the ROPE is the user's, and not the default."""
         return bool(self.options.get("rope_is_given")) or self.rope != DEFAULT_ROPE
 
-    def luck(self, metric: Metric) -> LuckPrior | None:
-        """What a calibration of this machine knows of an instance's luck in this metric; None without one."""
-        return None if self.calibration is None else self.calibration.luck.get(metric.value)
+    def instance_effect(self, metric: Metric) -> InstanceEffectPrior | None:
+        """What a calibration of this machine knows of an instance effect in this metric; None without one."""
+        return None if self.calibration is None else self.calibration.instance_effect.get(metric.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class TailUnit(StrEnum):
 class TailRatio:
     """A quotient of condition over baseline and its 95 % interval, from so many ``units`` of one kind.
 
-    Runs of older versions have pairs (blocks), too: the luck of instances is not in their intervals.
+    Runs of older versions have pairs (blocks), too: the instance effect is not in their intervals.
     """
 
     ratio: float

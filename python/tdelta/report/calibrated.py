@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from tdelta.records import CalibrationUsed, Metric, RunResult, RunSettings, Visible
+from tdelta.records import CalibrationUsed, DetectableEffect, Metric, RunResult, RunSettings
 from tdelta.report.quantities import counted, percent, small_share
 from tdelta.report.values import record_values
 
@@ -20,7 +20,7 @@ def used_text(result: RunResult) -> str | None:
         f" noise floor {small_share(used.noise_floor)}, as far apart as identical twins were read."
     )
     smallest = _smallest(used, result.settings)
-    return f"{text} Smallest visible overhead: {smallest}." if smallest else text
+    return f"{text} Smallest detectable overhead: {smallest}." if smallest else text
 
 
 def used_values(settings: RunSettings) -> dict[str, object] | None:
@@ -28,15 +28,17 @@ def used_values(settings: RunSettings) -> dict[str, object] | None:
     used = settings.calibration
     if used is None:
         return None
-    luck = [{"metric": metric, **record_values(prior)} for metric, prior in used.luck.items()]
-    return record_values(used) | {"luck": luck, "visible": visible_values(used.visible, settings.rope)}
+    instance_effect = [{"metric": metric, **record_values(prior)} for metric, prior in used.instance_effect.items()]
+    return record_values(used) | {
+        "instance_effect": instance_effect,
+        "minimum_detectable_effect": detectable_values(used.minimum_detectable_effect, settings.rope),
+    }
 
 
-def visible_values(visible: Iterable[Visible], rope: float) -> list[dict[str, object]]:
+def detectable_values(visible: Iterable[DetectableEffect], rope: float) -> list[dict[str, object]]:
     """What runs of such lengths show: the overhead called costly, and the one told from 0, as shares."""
     return [
-        {**record_values(one), "costly_from": one.overhead(rope), "above_zero_from": one.overhead(0.0)}
-        for one in visible
+        {**record_values(one), "mde_vs_rope": one.overhead(rope), "mde_vs_zero": one.overhead(0.0)} for one in visible
     ]
 
 
@@ -49,5 +51,5 @@ def _smallest(used: CalibrationUsed, settings: RunSettings) -> str:
     """Only of response time against the ROPE: a calibration knows nothing of other metrics' calls, nor of a gate's."""
     if settings.metric is not Metric.RESPONSE_TIME or settings.budget is not None:
         return ""
-    known = ((one.minutes, one.overhead(settings.rope)) for one in used.visible)
+    known = ((one.minutes, one.overhead(settings.rope)) for one in used.minimum_detectable_effect)
     return ", ".join(f"{percent(1 + found)} in {minutes:g} min" for minutes, found in known if found is not None)

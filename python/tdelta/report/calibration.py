@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Counted, MachineCalibration, Metric, MetricNoise, PlantedTally, Visible
-from tdelta.report.calibrated import visible_values
+from tdelta.records import Counted, DetectableEffect, MachineCalibration, Metric, MetricNoise, PlantedTally
+from tdelta.report.calibrated import detectable_values
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
 from tdelta.report.values import record_values, values_of
 from tdelta.session.calibrated import MOST_DAYS
 
-CALIBRATION_SCHEMA = "tdelta.calibration/1"
+CALIBRATION_SCHEMA = "tdelta.calibration/2"
 
 _METRICS = {Metric.RESPONSE_TIME.value: "response time", Metric.CPU_PER_OPERATION.value: "CPU per operation"}
 _INDENT = "  "
@@ -29,7 +29,12 @@ def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str,
         "cautions": list(map(str, found.cautions)),
         "caution_codes": values_of(found.cautions),
     }
-    return head | record_values(found) | texts | {"visible": visible_values(found.visible, found.rope)}
+    return (
+        head
+        | record_values(found)
+        | texts
+        | {"minimum_detectable_effect": detectable_values(found.minimum_detectable_effect, found.rope)}
+    )
 
 
 def calibration_text(found: MachineCalibration, width: int, *, color: bool = False) -> str:
@@ -60,7 +65,7 @@ def _headline(found: MachineCalibration, width: int) -> list[Text | Table]:
         said = f"Unsound: this instrument does not tell the truth here ({where}). No run begins with this calibration."
         return [*paragraph(said, width, "bold white on red")]
     said = f"Calibrated for {where}: identical twins were read {small_share(found.identical.apart)} apart."
-    shown = [(one, one.overhead(found.rope)) for one in found.visible]
+    shown = [(one, one.overhead(found.rope)) for one in found.minimum_detectable_effect]
     smallest = next((f"{percent(1 + cost)} in {one.minutes:g} minutes" for one, cost in shown if cost is not None), "")
     if smallest:
         said += f" The smallest overhead that a run calls costly is {smallest}."
@@ -68,10 +73,10 @@ def _headline(found: MachineCalibration, width: int) -> list[Text | Table]:
 
 
 def _visible(found: MachineCalibration, width: int) -> list[Text | Table]:
-    if not found.visible or not found.is_sound:
+    if not found.minimum_detectable_effect or not found.is_sound:
         return []
     table = plain_table((("a run of", False), ("rounds", True), ("called costly", True), ("told from 0", True)))
-    for one in found.visible:
+    for one in found.minimum_detectable_effect:
         table.add_row(f"{one.minutes:g} min", f"{one.rounds:,}", _from(one, found.rope), _from(one, 0.0))
     note = (
         "The smallest overhead in response time that is found nine times in ten: as more than the"
@@ -81,7 +86,7 @@ def _visible(found: MachineCalibration, width: int) -> list[Text | Table]:
     return [table, Text(), *paragraph(note, width, "dim")]
 
 
-def _from(one: Visible, limit: float) -> str:
+def _from(one: DetectableEffect, limit: float) -> str:
     overhead = one.overhead(limit)
     return MISSING if overhead is None else percent(1 + overhead)
 
@@ -118,19 +123,19 @@ def _planted_cells(tally: PlantedTally) -> tuple[str, ...]:
 def _noise(found: MachineCalibration, width: int) -> list[Text | Table]:
     if not found.noise:
         return []
-    headings = ("one trial", "a pair", "luck", "95 % interval", "instances")
+    headings = ("one trial", "a pair", "instance effect", "95 % interval", "instances")
     table = plain_table((("noise", False), *((heading, True) for heading in headings)))
     for noise in found.noise:
         table.add_row(_METRICS[noise.metric], *_noise_cells(noise))
-    note = "Standard deviations; luck is what an instance keeps for its whole round."
+    note = "Standard deviations; an instance effect lasts for the whole round."
     if found.is_sound:
-        note += f" For {MOST_DAYS} days, runs that match begin with this luck, unless --no-calibration is given."
+        note += f" For {MOST_DAYS} days, runs that match begin with this prior, unless --no-calibration is given."
     return [table, Text(), *paragraph(note, width, "dim")]
 
 
 def _noise_cells(noise: MetricNoise) -> tuple[str, ...]:
-    low, high = (small_share(end) for end in noise.luck_interval)
-    figures = (small_share(noise.trial_sd), small_share(noise.pair_sd), small_share(noise.luck))
+    low, high = (small_share(end) for end in noise.instance_sd_interval)
+    figures = (small_share(noise.trial_sd), small_share(noise.pair_sd), small_share(noise.instance_sd))
     return *figures, f"{low.removesuffix(' %')} … {high}", f"{noise.instances:,}"
 
 

@@ -2,8 +2,8 @@
 
 Each run is a whole run of `conduct`, with a seed and instances of its own: a baseline, its A/A twin, a third plain twin
 that is judged as if it were encrypted, and a twin for each planted cost. So every run shows a false call where there is
-one, and a bias; and all runs together show noise and luck. They stay in the store like any others. A run is never begun
-with an earlier calibration, or errors would feed on themselves.
+one, and a bias; and all runs together show noise and instance effects. They stay in the store like any others. A run is
+never begun with an earlier calibration, or errors would feed on themselves.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tdelta.design.randomness import SEED_BITS
 from tdelta.driver import MakeTwins
 from tdelta.engines.registry import servers
 from tdelta.errors import TimeFault, UsageError
+from tdelta.inference.detectable import detectable_effects
 from tdelta.inference.instrument import pooled_noise
 from tdelta.inference.tallies import faults, identical_tally, planted_tallies, tally_cautions, trustworthy
-from tdelta.inference.visible import visible
 from tdelta.messages import Caution, Refusal
 from tdelta.records import (
     Event,
@@ -230,9 +230,9 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
         planted=planted,
         noise=tuple(pooled.record() for pooled in noise.values()),
         pace=pace,
-        visible=()
+        minimum_detectable_effect=()
         if responses is None
-        else visible(responses, responses.prior, pace, blocks=request.design.blocks_per_round),
+        else detectable_effects(responses, responses.prior, pace, blocks=request.design.blocks_per_round),
         faults=tuple(faults(results, identical, planted, request.decision.rope)),
         cautions=(*tally_cautions(len(sound), planted), *_cautions(series)),
         interrupted=series.interrupted,

@@ -269,7 +269,7 @@ def _with_options(found: Prospect, request: RunRequest, asked: Asked, metric: Me
         min_rounds=found.advised_rounds,
         max_rounds=found.advised_rounds,
         max_seconds=5.0 * math.ceil(seconds / 5.0),
-        rope=max(aim.rope for aim in found.headline),
+        rope=max(target.rope for target in found.primary_targets),
         budget=None,
         metric=found.metric,
     )

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tdelta.engines.sqlite.libraries import PAGE_PARTS
-from tdelta.measure import floor_us_per_page, measure_floor, page_floor
+from tdelta.measure import cipher_us_per_page, measure_floor, page_floor
 from tdelta.measure.floor import Parts
 from tdelta.measure.machine import parse_cpuinfo
 from tdelta_texts import has_no_answer
@@ -188,17 +188,17 @@ def test_a_quick_floor_has_a_figure_for_each_cipher_that_is_openssls() -> None:
     assert found.slowdown_without_instructions is not None
     for cipher in ("aes-128", "aes-256", "sqlcipher"):
         for direction in ("decrypt", "encrypt"):
-            on, off = (floor_us_per_page(found, *parts(cipher), 8192, direction, level) for level in ("on", "off"))
+            on, off = (cipher_us_per_page(found, *parts(cipher), 8192, direction, level) for level in ("on", "off"))
             assert on is not None
             assert off is not None
             assert 0 < on[0] < off[0]
     plain, with_hmac = (
-        floor_us_per_page(found, *parts(cipher), 8192, "decrypt", "on") for cipher in ("aes-256", "sqlcipher")
+        cipher_us_per_page(found, *parts(cipher), 8192, "decrypt", "on") for cipher in ("aes-256", "sqlcipher")
     )
     assert plain is not None
     assert with_hmac is not None
     assert plain[0] < with_hmac[0]
-    assert floor_us_per_page(found, *parts("chacha20"), 8192, "decrypt", "on") is None
+    assert cipher_us_per_page(found, *parts("chacha20"), 8192, "decrypt", "on") is None
 
 
 def test_a_larger_ring_and_one_level_are_measured_as_asked() -> None:

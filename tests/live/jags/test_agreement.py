@@ -128,7 +128,7 @@ def test_the_rounds_model_agrees_with_jags(tmp_path: Path) -> None:
 
     NUTS is asked more (``tests/calibration/test_nuts.py``); this is a second sampler, by other people.
     """
-    trials = simulate(np.random.default_rng(5), Machine(trial_sd=0.03, luck_sd=0.01), [0.3], rounds=4)
+    trials = simulate(np.random.default_rng(5), Machine(trial_sd=0.03, instance_sd=0.01), [0.3], rounds=4)
     asked = settings()
     fit = fit_metrics(panels(trials, asked), (asked.metric,))[asked.metric]
     (estimate,) = [a.typical_posterior.estimate(asked.rope) for a in fit.answers() if a.condition == TREATMENT]

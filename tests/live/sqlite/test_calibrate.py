@@ -12,7 +12,7 @@ def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place
     document = done.document
     # Trials of 30 ms on a busy machine may well be unsound: that is an answer, too.
     assert done.code == document["exit_code"] == (0 if document["is_sound"] else 4), done.err
-    assert document["schema"] == "tdelta.calibration/1"
+    assert document["schema"] == "tdelta.calibration/2"
     runs = len(document["run_ids"])
     assert runs >= 1
     assert document["identical"]["held"]["of"] == runs
@@ -21,8 +21,8 @@ def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place
         ("cpu_per_operation", runs),
     ]
     noise = document["noise"][0]
-    low, high = noise["luck_interval"]
-    assert 0.0 < low < noise["luck"] < high
+    low, high = noise["instance_sd_interval"]
+    assert 0.0 < low < noise["instance_sd"] < high
     assert 0.0 < noise["trial_sd"] < noise["pair_sd"]
     assert [one["minutes"] for one in document["visible"]] == [5.0, 20.0, 60.0]
     ((kept,),) = place.query("SELECT calibration_id FROM calibrations")
@@ -40,5 +40,5 @@ def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place
     assert (used is None) is not document["is_sound"]
     if document["is_sound"]:
         assert used["calibration_id"] == kept
-        assert used["luck"][0] == {"metric": "response_time", **noise["prior"]}
+        assert used["instance_effect"][0] == {"metric": "response_time", **noise["prior"]}
         assert "Calibrated on " in place.tdelta("show", "last", "--details").out

@@ -106,13 +106,13 @@ def run(
     ]
 
 
-def noisy(effect: float, sd: float = 0.01, *, seed: int = 1, luck: float = 0.0, aa: float = 0.0) -> LogCost:
+def noisy(effect: float, sd: float = 0.01, *, seed: int = 1, instance_effect: float = 0.0, aa: float = 0.0) -> LogCost:
     """Normal noise; treatments cost ``effect`` more, the A/A twin ``aa``, and instances differ by ``luck``."""
     rng = np.random.default_rng(seed)
     lucks: dict[tuple[str, int], float] = {}
 
     def cost(c: Condition, round_: int, block: int) -> float:
-        own = lucks.setdefault((c.key, round_), float(rng.normal(0.0, luck)))
+        own = lucks.setdefault((c.key, round_), float(rng.normal(0.0, instance_effect)))
         shift = aa if c.role is Role.AA else effect if c.role.is_judged or c.role is Role.BB else 0.0
         return 0.1 * math.sin(block) + own + shift + float(rng.normal(0.0, sd))
 

@@ -37,11 +37,11 @@ def trials(seed: int, rounds: int = 3, blocks: int = 4, **changed: int) -> list[
     rng = np.random.default_rng(seed)
     found = []
     for number in range(rounds):
-        luck = rng.lognormal(0.0, 0.01, len(CONDITIONS))
+        instance_effect = rng.lognormal(0.0, 0.01, len(CONDITIONS))
         for block in range(number * blocks, (number + 1) * blocks):
             speed = rng.lognormal(0.0, 0.1)
             for place, (condition, truth) in enumerate(zip(CONDITIONS, TRUTHS, strict=True)):
-                cost = STATEMENT_NS * speed * luck[place] * rng.lognormal(0.0, 0.03)
+                cost = STATEMENT_NS * speed * instance_effect[place] * rng.lognormal(0.0, 0.03)
                 one = measured(truth, cost, rng, acts="nothing" not in condition.key)
                 one.engine_counters.update(changed)  # type: ignore[attr-defined]
                 found.append(Trial(number, block, place, condition, f"{condition.key}/{number}", 0.0, one))

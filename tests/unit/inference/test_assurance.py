@@ -6,14 +6,14 @@ import pytest
 from tdelta.inference.assurance import Draws, Prediction, RoundsDesign, predict, right_decision
 from tdelta.inference.decisions import Grounds, decide_means
 from tdelta.inference.posterior import Mixture, posterior
-from tdelta.records import Decision, Estimate, LuckPrior
+from tdelta.records import Decision, Estimate, InstanceEffectPrior
 
 DESIGN = RoundsDesign(conditions=3, plain=2, blocks=6)
 ROUNDS = (3, 6, 12)
 
 
-def known(variance: float = 4e-4, luck: float = 0.005, count: int = 60) -> Draws:
-    return Draws.known(variance, luck, count)
+def known(variance: float = 4e-4, instance_effect: float = 0.005, count: int = 60) -> Draws:
+    return Draws.known(variance, instance_effect, count)
 
 
 def test_the_same_seed_gives_the_same_runs_and_another_gives_others() -> None:
@@ -28,20 +28,20 @@ def test_a_longer_run_is_the_shorter_one_gone_on_with() -> None:
     assert (np.diff(widths) < 0).all()
 
 
-def test_noise_and_luck_make_wider_intervals() -> None:
+def test_noise_and_instance_effects_make_wider_intervals() -> None:
     def width(draws: Draws) -> float:
         return float(np.median(predict(draws, DESIGN, (6,)).widths))
 
     assert width(known(variance=16e-4)) > 1.4 * width(known())
-    assert width(known(luck=0.02)) > 1.4 * width(known())
+    assert width(known(instance_effect=0.02)) > 1.4 * width(known())
 
 
 def test_runs_that_begin_with_a_calibration_of_a_lucky_machine_say_more_at_once() -> None:
     """Three rounds say little about luck, so what is said beforehand counts; twenty-seven say it themselves."""
-    sure = LuckPrior(0.002, 0.1, 0.0)
+    sure = InstanceEffectPrior(0.002, 0.1, 0.0)
 
     def narrower(rounds: int) -> float:
-        vague, told = (predict(known(luck=0.002), DESIGN, (rounds,), prior=prior) for prior in (None, sure))
+        vague, told = (predict(known(instance_effect=0.002), DESIGN, (rounds,), prior=prior) for prior in (None, sure))
         return float(np.median(told.widths) / np.median(vague.widths))
 
     assert narrower(3) < 0.9

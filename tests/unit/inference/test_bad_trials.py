@@ -22,7 +22,9 @@ def test_a_trial_counts_once_however_many_of_its_transactions_took_too_long() ->
     assert found.trials.tolist() == [[2, 2], [2, 2]]
 
 
-def test_without_luck_the_ends_are_those_of_the_conditional_binomial(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_instance_effects_the_ends_are_those_of_the_conditional_binomial(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "_LUCKS", np.full(12, 1e-6))
     found = bad_trials(side([[9], [7]], 30), side([[1, 3], [2, 2]], 30))
     low, high = stats.beta.ppf(0.025, 16, 9), stats.beta.ppf(0.975, 17, 8)
@@ -30,7 +32,7 @@ def test_without_luck_the_ends_are_those_of_the_conditional_binomial(monkeypatch
     assert (found.low, found.high) == pytest.approx(odds, rel=1e-4)
 
 
-def test_luck_widens_the_interval_and_more_so_where_instances_are_seen_to_differ() -> None:
+def test_instance_effects_widens_the_interval_and_more_so_where_instances_are_seen_to_differ() -> None:
     alike = bad_trials(side([[5]] * 4, 20), side([[2, 2]] * 4, 20))
     differing = bad_trials(side([[17], [1], [1], [1]], 20), side([[8, 0], [0, 0], [0, 8], [0, 0]], 20))
     assert alike.quotient == differing.quotient == pytest.approx(2.5)

@@ -5,7 +5,7 @@ import pytest
 
 from tdelta.inference.balanced import BalancedRuns, first_ratios
 from tdelta.inference.rounds import COARSE, Nodes, fit_rounds
-from tdelta.records import LuckPrior
+from tdelta.records import InstanceEffectPrior
 
 from .builders import stage_1
 
@@ -20,9 +20,9 @@ LAYOUTS = {
 @pytest.mark.parametrize("thetas", LAYOUTS.values(), ids=LAYOUTS.keys())
 @pytest.mark.parametrize("rounds", [1, 2, 9])
 @pytest.mark.parametrize("blocks", [1, 5])
-@pytest.mark.parametrize("luck", [None, LuckPrior(0.004, 0.3, 0.2)])
+@pytest.mark.parametrize("instance_effect", [None, InstanceEffectPrior(0.004, 0.3, 0.2)])
 def test_the_closed_form_is_the_grid_of_stage_2(
-    thetas: list[int], rounds: int, blocks: int, luck: LuckPrior | None
+    thetas: list[int], rounds: int, blocks: int, instance_effect: InstanceEffectPrior | None
 ) -> None:
     rng = np.random.default_rng(rounds)
     which = np.array(thetas)
@@ -31,10 +31,10 @@ def test_the_closed_form_is_the_grid_of_stage_2(
     variance = rng.uniform(1e-5, 1e-3, (3, 2)) if blocks > 1 else np.zeros((3, 2))
     df = 14.0 * rounds if blocks > 1 else 0.0
     runs = BalancedRuns(means, which, blocks, variance, (df / 2.0, df / 2.0))
-    for run, found in enumerate(first_ratios(runs, luck, COARSE)):
+    for run, found in enumerate(first_ratios(runs, instance_effect, COARSE)):
         seen = stage_1(means[run], np.full(rounds, float(blocks)), 0.0, df, kinds)
         seen.variance[:] = variance[run]
-        expected = fit_rounds([seen], [which], luck, nodes=COARSE).strata[0].mixture(0)
+        expected = fit_rounds([seen], [which], instance_effect, nodes=COARSE).strata[0].mixture(0)
         for name in ("weights", "means", "sds"):
             assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9, abs=1e-12)
 

@@ -38,10 +38,10 @@ def truth(of: Condition) -> float:
 
 def noisy(seed: int, sd: float = 0.02):
     rng = np.random.default_rng(seed)
-    luck: dict[tuple[str, int], float] = {}
+    instance_effect: dict[tuple[str, int], float] = {}
 
     def log_cost(of: Condition, round_: int, _block: int) -> float:
-        instance = luck.setdefault((of.key, round_), rng.normal(0.0, 0.005))
+        instance = instance_effect.setdefault((of.key, round_), rng.normal(0.0, 0.005))
         return truth(of) + instance + rng.normal(0.0, sd)
 
     return log_cost

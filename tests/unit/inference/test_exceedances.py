@@ -67,7 +67,7 @@ def test_two_rounds_that_agree_by_chance_do_not_narrow_the_interval_below_that_o
     assert (apart.unit, apart.units) == (TailUnit.ROUND, 2)
 
 
-def test_luck_of_instances_widens_the_interval_of_rounds_and_not_that_of_single_blocks() -> None:
+def test_instance_effects_of_instances_widens_the_interval_of_rounds_and_not_that_of_single_blocks() -> None:
     lucky = np.repeat([0.5, 1.5, 0.7, 1.3, 1.0], 8)
     condition, baseline = shares(20 * lucky), shares(np.full(40, 20.0))
     rounds = exceedance_ratio(condition, baseline, FIVE_ROUNDS).interval95

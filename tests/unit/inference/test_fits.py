@@ -56,7 +56,7 @@ def test_a_bb_twin_is_a_column_with_the_theta_and_the_kind_of_its_treatment() ->
 
 
 def test_a_bb_twin_is_part_of_no_answer_of_its_own_and_makes_its_treatments_surer() -> None:
-    with_twin, without = (fit(run(noisy(0.1, luck=0.01), c, rounds=8), c) for c in ((*TWINS, BB), TWINS))
+    with_twin, without = (fit(run(noisy(0.1, instance_effect=0.01), c, rounds=8), c) for c in ((*TWINS, BB), TWINS))
     ((condition_, answer),) = [(a.condition, a) for a in with_twin.answers()]
     assert condition_ == AES
     (alone,) = without.answers()

@@ -159,7 +159,7 @@ def test_few_blocks_give_a_finite_wide_answer(rounds: int, blocks: int) -> None:
     assert high - low > 0.02
 
 
-def test_one_round_says_that_luck_was_not_measured_and_claims_no_less_than_it() -> None:
+def test_one_round_says_that_instance_effects_was_not_measured_and_claims_no_less_than_it() -> None:
     judgement = judge(run(noisy(0.0, sd=1e-4), rounds=1, blocks=60), settings())
     low, high = primary(judgement.verdicts).ratio.hdi95
     assert high - low > 0.01
@@ -217,7 +217,7 @@ def test_missing_the_wanted_precision_is_a_caution() -> None:
 
 
 def test_instances_unlike_each_other_beyond_the_prior_are_a_caution() -> None:
-    judgement = judge(run(noisy(0.0, sd=1e-3, luck=0.2), rounds=8), settings())
+    judgement = judge(run(noisy(0.0, sd=1e-3, instance_effect=0.2), rounds=8), settings())
     assert any("instances differ by" in caution for caution in map(str, judgement.cautions))
 
 

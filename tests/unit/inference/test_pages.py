@@ -35,19 +35,19 @@ def test_extra_cpu_is_spread_over_the_pages_that_moved() -> None:
     assert cost.cpu_us_per_page == pytest.approx(80.0 * 0.2214 / 4.0, rel=0.02)
     assert cost.hdi95 is not None
     assert cost.hdi95[0] < cost.cpu_us_per_page < cost.hdi95[1]
-    assert cost.floor_us_per_page == pytest.approx(0.75 * 1.0 + 0.25 * 4.0)
-    assert cost.floor_of == FLOOR.words
+    assert cost.cipher_us_per_page == pytest.approx(0.75 * 1.0 + 0.25 * 4.0)
+    assert cost.cipher_measured == FLOOR.words
 
 
 def test_hardly_a_page_moved_is_no_cost_a_page() -> None:
     trials = counted(run(costly), misses=3, writes=1)
     (cost,) = page_costs(trials, judge(trials, settings()).verdicts, {AES.key: FLOOR})
     assert cost.pages_per_operation == 0.004
-    assert (cost.cpu_us_per_page, cost.hdi95, cost.floor_us_per_page) == (None, None, None)
+    assert (cost.cpu_us_per_page, cost.hdi95, cost.cipher_us_per_page) == (None, None, None)
 
 
 def test_a_cipher_without_a_floor_still_has_a_cost() -> None:
     trials = counted(run(costly), misses=1000, writes=0)
     (cost,) = page_costs(trials, judge(trials, settings()).verdicts, {})
     assert cost.cpu_us_per_page is not None
-    assert (cost.floor_us_per_page, cost.floor_of) == (None, "")
+    assert (cost.cipher_us_per_page, cost.cipher_measured) == (None, "")

@@ -33,7 +33,7 @@ def effect(request: pytest.FixtureRequest) -> float:
 
 
 def test_a_density_is_that_of_the_estimate_that_judging_gives(effect: float) -> None:
-    trials = b.run(b.noisy(effect, luck=0.004))
+    trials = b.run(b.noisy(effect, instance_effect=0.004))
     (curve, twin) = densities(trials, b.settings())
     judgement = judge(trials, b.settings())
     assert curve.condition == b.AES
@@ -43,7 +43,7 @@ def test_a_density_is_that_of_the_estimate_that_judging_gives(effect: float) -> 
 
 
 def test_a_density_has_its_median_and_the_mass_of_its_hdi_where_the_estimate_says(effect: float) -> None:
-    for curve in densities(b.run(b.noisy(effect, luck=0.004)), b.settings()):
+    for curve in densities(b.run(b.noisy(effect, instance_effect=0.004)), b.settings()):
         x, y = curve.ratio, curve.density
         assert area(x, y) == pytest.approx(0.9999, abs=2e-3)
         below = x <= curve.estimate.median
@@ -55,7 +55,7 @@ def test_a_density_has_its_median_and_the_mass_of_its_hdi_where_the_estimate_say
 
 def test_an_hdi_is_as_dense_at_one_end_as_at_the_other() -> None:
     """The property that makes it a highest-density interval of the ratio, and the curve a density of the ratio."""
-    (curve, _) = densities(b.run(b.noisy(0.8, luck=0.004), rounds=3), b.settings())
+    (curve, _) = densities(b.run(b.noisy(0.8, instance_effect=0.004), rounds=3), b.settings())
     low, high = np.interp(curve.estimate.hdi95, curve.ratio, curve.density)
     assert low == pytest.approx(high, rel=0.06)
 

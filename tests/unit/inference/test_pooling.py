@@ -50,14 +50,14 @@ def test_a_type_that_stands_far_apart_stays_there() -> None:
     assert pooled[0].mean == pytest.approx(0.0, abs=0.01)
 
 
-def test_luck_that_types_share_is_not_averaged_away() -> None:
+def test_instance_effects_that_types_share_is_not_averaged_away() -> None:
     shared = np.full((6, 6), 0.01**2) + np.eye(6) * 1e-8
     pooled = pool([TypeEstimates(np.full((1, 6), 0.05), shared, ONE)])[0][0]
     assert all(np.sqrt(m.variance) > 0.95 * 0.01 for m in pooled)
 
 
 def test_types_of_one_run_share_their_instances_and_correlate_as_their_trials_do() -> None:
-    fits = fit_transactions(panels(run(noisy(0.1, luck=0.02), types=(1.0, 2.0, 0.5)), settings()))
+    fits = fit_transactions(panels(run(noisy(0.1, instance_effect=0.02), types=(1.0, 2.0, 0.5)), settings()))
     answers = [list(fit.answers()) for fit in fits.values()]
     found = type_estimates(answers)
     assert found.theta.shape == (1, 3)

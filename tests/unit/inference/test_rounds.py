@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tdelta.inference.luck import LUCK_SCALE, scale_for
+from tdelta.inference.instance_effect import LUCK_SCALE, scale_for
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import posterior
 from tdelta.inference.rounds import COARSE, fit_rounds, tau_grid
@@ -62,10 +62,14 @@ def brute_force(y: np.ndarray, theta: np.ndarray) -> np.ndarray:
     return np.asarray(total * stats.t.pdf(theta / 0.5, 3))
 
 
-@pytest.mark.parametrize(("rounds", "blocks", "luck"), [(1, 4, 0.01), (2, 3, 0.01), (4, 3, 0.003), (4, 2, 0.03)])
-def test_the_grid_agrees_with_brute_force_over_the_raw_observations(rounds: int, blocks: int, luck: float) -> None:
+@pytest.mark.parametrize(
+    ("rounds", "blocks", "instance_effect"), [(1, 4, 0.01), (2, 3, 0.01), (4, 3, 0.003), (4, 2, 0.03)]
+)
+def test_the_grid_agrees_with_brute_force_over_the_raw_observations(
+    rounds: int, blocks: int, instance_effect: float
+) -> None:
     rng = np.random.default_rng([rounds, blocks])
-    y = rng.normal(0.0, 0.02, (rounds, blocks, 3)) + rng.normal(0.0, luck, (rounds, 1, 3)) + [0.0, 0.0, 0.05]
+    y = rng.normal(0.0, 0.02, (rounds, blocks, 3)) + rng.normal(0.0, instance_effect, (rounds, 1, 3)) + [0.0, 0.0, 0.05]
     y = y + rng.normal(0.0, 0.5, (rounds, blocks, 1))
     fit = fit_rounds([least_squares(y)], [PLAIN_AND_AA])
     found = posterior(fit.strata[0].mixture(0))
@@ -103,23 +107,23 @@ def test_scatter_between_rounds_widens_the_answer_without_an_aa_twin() -> None:
     steady = np.tile([0.0, 0.1], (5, 1))
     swaying = steady + np.array([[0, 0.03], [0, -0.03], [0, 0.02], [0, -0.02], [0, 0.0]])
     fits = [fit_rounds([instances(m)], [np.array([0, 1])]) for m in (steady, swaying)]
-    assert fits[1].luck_median > 3.0 * fits[0].luck_median
+    assert fits[1].instance_sd > 3.0 * fits[0].instance_sd
     assert fits[1].strata[0].mixture(0).variance > 4.0 * fits[0].strata[0].mixture(0).variance
 
 
-def test_one_round_is_never_narrower_than_the_prior_of_luck_allows() -> None:
+def test_one_round_is_never_narrower_than_the_prior_of_instance_effects_allows() -> None:
     one = fit_rounds([instances(np.array([[0.0, 0.0, 0.1]]), blocks=1000.0, df=4000.0)], [PLAIN])
-    assert one.luck_median == pytest.approx(3.0 * LUCK_SCALE, rel=0.1)
+    assert one.instance_sd == pytest.approx(3.0 * LUCK_SCALE, rel=0.1)
     low, high = posterior(one.strata[0].mixture(1)).ratio_hdi(0.95)
     assert high - low > 0.05
 
 
-def test_strata_share_their_luck() -> None:
+def test_strata_share_their_instance_effects() -> None:
     steady = np.tile([0.0, 0.0, 0.1], (3, 1))
     swaying = steady + 0.03 * np.random.default_rng(2).normal(size=(3, 3))
     alone = fit_rounds([instances(steady)], [PLAIN_AND_AA])
     beside = fit_rounds([instances(steady), instances(swaying)], [PLAIN_AND_AA] * 2)
-    assert beside.luck_median > 2.0 * alone.luck_median
+    assert beside.instance_sd > 2.0 * alone.instance_sd
     assert beside.strata[0].mixture(0).variance > 2.0 * alone.strata[0].mixture(0).variance
 
 
@@ -181,4 +185,4 @@ def test_the_grid_reaches_further_than_any_machine() -> None:
 def test_plain_twins_alone_still_say_how_instances_differ() -> None:
     means = 0.01 * np.random.default_rng(6).normal(size=(12, 3))
     found = fit_rounds([instances(means)], [np.zeros(3, dtype=np.intp)])
-    assert 0.005 < found.luck_median < 0.02
+    assert 0.005 < found.instance_sd < 0.02

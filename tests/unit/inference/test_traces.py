@@ -53,8 +53,8 @@ def trials(seed: int, cpu: float, elapsed: float, noise: float = 0.03) -> list[T
     for block in range(ROUNDS * BLOCKS):
         for position, condition in enumerate((PLAIN, TWIN, AES)):
             factors = (cpu, elapsed) if condition is AES else (1.0, 1.0)
-            luck = np.exp(draw.normal(0.0, noise, 2))
-            given = measured(400_000 * factors[0] * luck[0], 500_000 * factors[1] * luck[1])
+            instance_effect = np.exp(draw.normal(0.0, noise, 2))
+            given = measured(400_000 * factors[0] * instance_effect[0], 500_000 * factors[1] * instance_effect[1])
             found.append(Trial(block // BLOCKS, block, position, condition, "x", 0.0, given))
     return found
 

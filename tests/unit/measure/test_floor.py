@@ -8,7 +8,7 @@ import pytest
 
 from tdelta.engines.sqlite.libraries import PAGE_PARTS
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, UnknownName
-from tdelta.measure import floor_levels, floor_us_per_page, measure_floor, page_floor
+from tdelta.measure import cipher_us_per_page, floor_levels, measure_floor, page_floor
 from tdelta.measure.aes import OPENSSL_WORD
 from tdelta.measure.children import Declined
 from tdelta.measure.floor import Parts
@@ -125,7 +125,7 @@ def test_a_switch_that_does_not_work_leaves_the_level_out_with_a_caution(levels,
     assert "could not be hidden" in caution
     assert "1.00 times as long, expected at least 1.5" in caution
     assert reason in caution
-    assert floor_us_per_page(found, *parts("aes-256"), 4096, "decrypt", "off") is None
+    assert cipher_us_per_page(found, *parts("aes-256"), 4096, "decrypt", "off") is None
 
 
 def test_the_proof_is_measured_and_not_shown_where_nobody_asked_for_it(levels):
@@ -239,24 +239,24 @@ ALL = parts("aes-128", "aes-256", "sqlcipher", "aes-256-hmac-sha1", "aes-256-no-
 def test_a_cipher_of_the_sqlite_family_is_the_sum_of_its_parts(levels, cipher, microseconds, words):
     found = page_floor(4096, ALL, seconds=0.0)
     for direction in ("decrypt", "encrypt"):
-        on = floor_us_per_page(found, *parts(cipher), 4096, direction, "on")
+        on = cipher_us_per_page(found, *parts(cipher), 4096, direction, "on")
         assert on == (pytest.approx(microseconds), f"{words}, 4096 bytes, with AES instructions")
     hashing = microseconds - 0.512
-    off = floor_us_per_page(found, *parts(cipher), 4096, "decrypt", "off")
+    off = cipher_us_per_page(found, *parts(cipher), 4096, "decrypt", "off")
     assert off == (pytest.approx(5.12 + hashing), f"{words}, 4096 bytes, without AES instructions")
 
 
 @pytest.mark.parametrize("cipher", ["none", "chacha20", "aegis", "ascon128", "what?"])
 def test_a_cipher_that_is_not_openssls_has_no_floor(levels, cipher):
-    assert floor_us_per_page(page_floor(4096, ALL, seconds=0.0), *parts(cipher), 4096, "decrypt", "on") is None
+    assert cipher_us_per_page(page_floor(4096, ALL, seconds=0.0), *parts(cipher), 4096, "decrypt", "on") is None
 
 
 def test_a_cipher_of_which_a_part_was_not_measured_has_no_floor(levels):
     found = page_floor(4096, parts("aes-256"), levels=["on"], seconds=0.0)
-    assert floor_us_per_page(found, *parts("aes-256"), 4096, "decrypt", "on") is not None
-    assert floor_us_per_page(found, *parts("aes-256"), 8192, "decrypt", "on") is None
-    assert floor_us_per_page(found, *parts("aes-256"), 4096, "decrypt", "off") is None
-    assert floor_us_per_page(found, *parts("sqlcipher"), 4096, "decrypt", "on") is None
+    assert cipher_us_per_page(found, *parts("aes-256"), 4096, "decrypt", "on") is not None
+    assert cipher_us_per_page(found, *parts("aes-256"), 8192, "decrypt", "on") is None
+    assert cipher_us_per_page(found, *parts("aes-256"), 4096, "decrypt", "off") is None
+    assert cipher_us_per_page(found, *parts("sqlcipher"), 4096, "decrypt", "on") is None
 
 
 def test_a_quick_floor_measures_what_its_ciphers_need_and_no_more(levels):

@@ -34,7 +34,7 @@ def paths(value: object, at: str = "") -> Iterator[str]:
 
 
 def test_the_documentation_of_a_calibration_names_exactly_its_fields() -> None:
-    section = DOCS.read_text(encoding="utf-8").split("## `tdelta.calibration/1`")[1].split("\n## ")[0]
+    section = DOCS.read_text(encoding="utf-8").split("## `tdelta.calibration/2`")[1].split("\n## ")[0]
     documented = set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
     made = [json.loads(to_json(calibration_document(sample(), 0))) for sample in CALIBRATIONS.values()]
     assert {path for values in made for path in paths(values)} == documented
@@ -43,10 +43,14 @@ def test_the_documentation_of_a_calibration_names_exactly_its_fields() -> None:
 def test_a_document_says_what_each_length_shows_and_null_where_no_round_fits() -> None:
     values = json.loads(to_json(calibration_document(short(), 130)))
     assert values["exit_code"] == 130
-    assert values["visible"][0] == {
-        "minutes": 5.0, "rounds": 0, "reach": None, "costly_from": None, "above_zero_from": None,
+    assert values["minimum_detectable_effect"][0] == {
+        "minutes": 5.0, "rounds": 0, "critical_log_ratio": None, "mde_vs_rope": None, "mde_vs_zero": None,
     }  # fmt: skip
-    assert values["visible"][1]["costly_from"] > values["visible"][1]["above_zero_from"] > 0.0
+    assert (
+        values["minimum_detectable_effect"][1]["mde_vs_rope"]
+        > values["minimum_detectable_effect"][1]["mde_vs_zero"]
+        > 0.0
+    )
 
 
 def test_a_sound_calibration_leads_with_the_smallest_overhead_that_shows() -> None:
@@ -59,7 +63,7 @@ def test_an_unsound_one_leads_with_that_and_names_no_overhead() -> None:
     text = calibration_text(unsound(), 100)
     assert text.startswith("Unsound: this instrument does not tell the truth here")
     assert "smallest" not in text
-    assert "begin with this luck" not in text
+    assert "begin with this prior" not in text
 
 
 def test_colour_is_added_only_when_asked_for() -> None:
@@ -74,7 +78,7 @@ def test_a_run_names_its_calibration_and_what_it_can_show() -> None:
     text = used_text(s.calibrated())
     assert text == (
         "Calibrated on 2026-11-20 (14 runs here): noise floor 0.62 %, as far apart as identical twins were read."
-        " Smallest visible overhead: +3.2 % in 5 min, +2.6 % in 20 min, +2.4 % in 60 min."
+        " Smallest detectable overhead: +3.2 % in 5 min, +2.6 % in 20 min, +2.4 % in 60 min."
     )
     assert " ".join(render(s.calibrated(), 100, details=True).split()).count(" ".join(text.split())) == 1
 
@@ -84,7 +88,7 @@ def changed(**changes: object) -> RunResult:
     return replace(made, settings=replace(made.settings, **changes))  # type: ignore[arg-type]
 
 
-def test_what_is_visible_goes_with_the_runs_own_rope() -> None:
+def test_what_is_detectable_goes_with_the_runs_own_rope() -> None:
     text = used_text(changed(rope=0.0))
     assert text is not None
     assert "+1.2 % in 5 min" in text
@@ -98,7 +102,9 @@ def test_a_gate_and_another_metric_are_told_no_smallest_overhead(changes: dict[s
 
 
 def test_a_length_that_holds_no_round_is_left_out() -> None:
-    text = used_text(changed(calibration=replace(calibration(visible=short().visible).used())))
+    text = used_text(
+        changed(calibration=replace(calibration(minimum_detectable_effect=short().minimum_detectable_effect).used()))
+    )
     assert text is not None
     assert "5 min" not in text
     assert "in 20 min" in text

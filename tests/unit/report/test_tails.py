@@ -53,15 +53,15 @@ def test_a_closed_loop_says_what_it_hides_and_an_open_one_does_not() -> None:
     assert "Closed loop" not in tail_notes(replace(result, settings=opened))[0]
 
 
-def test_intervals_over_pairs_of_older_versions_say_that_luck_is_not_in_them() -> None:
+def test_intervals_over_pairs_of_older_versions_say_that_instance_effects_is_not_in_them() -> None:
     result = s.with_tails()
-    assert "luck of instances is not" not in tail_notes(result)[0]
+    assert "instance effect is not" not in tail_notes(result)[0]
     found = result.of(TailMeasure)[1]
     assert found.exceedance is not None
     over_pairs = replace(found.exceedance, ratio=TailRatio(1.4, (1.2, 1.7), TailUnit.PAIR, 90))
     changed = s.changed(result, tails=(replace(found, exceedance=over_pairs),))
     assert "rest on 90 pairs or 16 rounds." in tail_notes(changed)[0]
-    assert "luck of instances is not" in tail_notes(changed)[0]
+    assert "instance effect is not" in tail_notes(changed)[0]
 
 
 def bad_row(found: BadTrials) -> TailRow:
@@ -92,7 +92,7 @@ def test_bad_trials_have_a_row_that_says_what_could_have_been_missed(
     assert bool(missed) == bool(row.reason)
 
 
-def test_bad_trials_of_one_round_say_that_luck_is_assumed() -> None:
+def test_bad_trials_of_one_round_say_that_instance_effects_is_assumed() -> None:
     result = s.with_tails()
     measure = result.of(TailMeasure)[3]
     assert measure.exceedance is not None

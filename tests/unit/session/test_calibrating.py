@@ -15,7 +15,7 @@ import pytest
 from tdelta.design import stream
 from tdelta.driver.jobs import TrialJob
 from tdelta.errors import UsageError
-from tdelta.inference import visible as simulation
+from tdelta.inference import detectable as simulation
 from tdelta.records import MachineCalibration, Measurement, Phase, Role, RunResult
 from tdelta.session import RunRequest, calibrated, calibrating
 from tdelta.session.calibrated import key_of
@@ -41,9 +41,9 @@ def lucky(sd: float = 0.002, noise: float = 0.005) -> Callable[[FakeTwin, TrialJ
     """Instances that keep some luck, trials that have some noise; only planted twins cost more."""
 
     def cost_ns(twin: FakeTwin, job: TrialJob) -> float:
-        luck = stream(job.seed, f"luck {twin.name}").normal(0.0, sd)
+        instance_effect = stream(job.seed, f"luck {twin.name}").normal(0.0, sd)
         noisy = stream(job.seed, f"noise {twin.name}", job.stream).normal(0.0, noise)
-        return 100_000.0 * (1.0 + float(luck) + float(noisy))
+        return 100_000.0 * (1.0 + float(instance_effect) + float(noisy))
 
     return cost_ns
 
@@ -121,14 +121,14 @@ def test_what_was_scripted_is_found(place: Place) -> None:
     responses = found.noise[0]
     assert responses.metric == "response_time"
     assert responses.trial_sd == pytest.approx(0.005, rel=0.3)
-    assert responses.luck_interval[0] < 0.002 < responses.luck_interval[1]
+    assert responses.instance_sd_interval[0] < 0.002 < responses.instance_sd_interval[1]
     assert found.identical.false_calls.count == 0
     (of_time, of_cpu) = found.planted
     assert of_time.realised == pytest.approx(1.025, abs=0.002)
     assert of_cpu.realised == pytest.approx(1.05, abs=0.002)
     assert abs(of_time.bias) < 0.005
-    assert found.visible[0].minutes == 5.0
-    assert found.visible[0].reach is not None
+    assert found.minimum_detectable_effect[0].minutes == 5.0
+    assert found.minimum_detectable_effect[0].critical_log_ratio is not None
 
 
 def test_the_same_seed_calibrates_the_same(tmp_path: Path) -> None:
@@ -136,7 +136,11 @@ def test_the_same_seed_calibrates_the_same(tmp_path: Path) -> None:
     for made in (one, other):
         made.sitting.base.mkdir()
     first, second = (made.calibrate(max_seconds=60.0) for made in (one, other))
-    assert (first.noise, first.identical, first.visible) == (second.noise, second.identical, second.visible)
+    assert (first.noise, first.identical, first.minimum_detectable_effect) == (
+        second.noise,
+        second.identical,
+        second.minimum_detectable_effect,
+    )
 
 
 def test_every_planted_cost_has_a_twin_and_5_percent_is_the_default(place: Place, known: MachineCalibration) -> None:
@@ -191,7 +195,7 @@ def test_a_run_that_fails_a_check_makes_the_calibration_unsound(tmp_path: Path) 
 
     found = Place(tmp_path, rows=rows).calibrate(max_seconds=30.0)
     assert found.faults[0].text.startswith("1 of 1 runs failed the check “rows")
-    assert (found.noise, found.visible) == ((), ())
+    assert (found.noise, found.minimum_detectable_effect) == ((), ())
 
 
 def test_ctrl_c_ends_with_the_runs_that_have_their_answer(tmp_path: Path) -> None:
@@ -295,7 +299,7 @@ def test_a_run_of_other_work_or_other_trials_does_not_match(place: Place, option
     ids=str,
 )
 @pytest.mark.usefixtures("known")
-def test_what_does_not_change_a_plain_twins_luck_may_differ(place: Place, options: dict[str, Any]) -> None:
+def test_what_does_not_change_a_plain_twins_instance_effects_may_differ(place: Place, options: dict[str, Any]) -> None:
     assert place.run(**options).settings.calibration is not None
 
 

@@ -531,7 +531,7 @@ def counting(misses: int):
 def test_the_cost_of_a_page_stands_beside_the_ciphers_own(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeTwin, "trial", counting(misses=50_000))
     costs = {cost.condition.level("aes_instructions"): cost for cost in sitting.conduct(**FACTORIAL).of(PageCost)}
-    assert {level: cost.floor_us_per_page for level, cost in costs.items()} == {"on": 1.0, "off": 6.0}
+    assert {level: cost.cipher_us_per_page for level, cost in costs.items()} == {"on": 1.0, "off": 6.0}
     assert all(cost.cpu_us_per_page is not None and cost.cpu_us_per_page > 0 for cost in costs.values())
 
 
@@ -547,7 +547,7 @@ def test_without_openssl_the_run_goes_on_and_says_that_there_is_no_floor(
     assert any(
         "no floor beside the cost of a page: there is no libcrypto" in caution for caution in map(str, result.cautions)
     )
-    assert [cost.floor_us_per_page for cost in result.of(PageCost)] == [None]
+    assert [cost.cipher_us_per_page for cost in result.of(PageCost)] == [None]
 
 
 def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_unsound_and_no_defect(

@@ -79,7 +79,7 @@ def test_the_pilots_runs_are_kept_and_can_be_planned_from_again(sitting: Sitting
     first = pilot(sitting)
     again = from_runs(first.run_ids, ASKED, sitting.store)
     assert again.grounds.lengths == first.grounds.lengths
-    assert again.grounds.luck == first.grounds.luck
+    assert again.grounds.instance_effect == first.grounds.instance_effect
     assert again.pilot_seconds is None
 
 

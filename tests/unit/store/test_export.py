@@ -110,6 +110,8 @@ RENAMED = {
     "said": "quote",
     "dilution": "client_overhead_share",
     "late_starts": "queued_operations",
+    "floor_us_per_page": "cipher_us_per_page",
+    "floor_of": "cipher_measured",
 }
 
 

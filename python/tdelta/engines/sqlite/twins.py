@@ -31,7 +31,7 @@ from tdelta.engines.sqlite.proof import ask_proof
 from tdelta.engines.sqlite.site import FileSite
 from tdelta.errors import Defect
 from tdelta.evidence import Found
-from tdelta.measure import floor_us_per_page, page_floor
+from tdelta.measure import cipher_us_per_page, page_floor
 from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.records import Measurement
 
@@ -339,7 +339,7 @@ class SqliteTwins:
         """Time the machine's own OpenSSL, in processes that end with this; see `tdelta.measure.page_floor`."""
         parts = {cipher: PAGE_PARTS.get(cipher, ()) for cipher in ciphers}
         floor = page_floor(page_bytes, parts.values(), levels)
-        return lambda cipher, direction, level: floor_us_per_page(floor, parts[cipher], page_bytes, direction, level)
+        return lambda cipher, direction, level: cipher_us_per_page(floor, parts[cipher], page_bytes, direction, level)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""

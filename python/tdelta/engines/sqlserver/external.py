@@ -18,6 +18,7 @@ from tdelta.engines.shared.external.kind import (
     DATA,
     LOCK_SECONDS,
     MARK,
+    Conversion,
     Encryption,
     Found,
     Identity,
@@ -35,7 +36,10 @@ from tdelta.engines.sqlserver.scripts import bare, named
 from tdelta.messages import Caution, Refusal
 
 SQL = statements("tdelta.engines.sqlserver")
-_ENCRYPTED = "3"
+_UNENCRYPTED, _ENCRYPTED = "1", "3"
+_SUSPENDS = 15
+"""The first version whose scans can be suspended: SQL Server 2019."""
+
 _CONTEXT_BYTES = 128
 _MILLISECONDS = 1000
 _PAGE_BYTES = 8192
@@ -202,6 +206,36 @@ class SqlServers:
             return False
         algorithm = f"{row['algorithm']}_{row['length']}"
         return True if self._encryptor is None or algorithm == self._encryptor.algorithm else None
+
+    def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
+        """What has the database's pages encrypted, or decrypted, in the background."""
+        return SQL["encrypt" if is_encrypted else "decrypt"].format(schema=schema)
+
+    def suspend_sql(self, schema: str) -> str:
+        """Since SQL Server 2019."""
+        return SQL["suspend"].format(schema=schema) if self._can_suspend else ""
+
+    def resume_sql(self, schema: str) -> str:
+        """Since SQL Server 2019."""
+        return SQL["resume"].format(schema=schema)
+
+    @property
+    def _can_suspend(self) -> bool:
+        return int(self.identity.version.split(".")[0] or 0) >= _SUSPENDS
+
+    def conversion(self, ask: Ask, schema: str) -> Conversion:
+        """By ``encryption_state``, with how far it is; encrypted by another algorithm is neither."""
+        given = {"named": f"N{literal(schema)}"}
+        rows = ask(SQL["conversion"].format(**given))
+        if not rows:
+            return Conversion(is_encrypted=False, said="no key")
+        row = rows[0]
+        algorithm = f"{row['algorithm']}_{row['length']}"
+        said = f"encryption_state={row['state']}, percent_complete={row['percent_done']}, {algorithm}"
+        if self._can_suspend:
+            said += f", encryption_scan_state={first(ask(SQL['scan'].format(**given))) or 'none'}"
+        states = {_UNENCRYPTED: False, _ENCRYPTED: self._is_encrypted(row)}
+        return Conversion(states.get(row["state"] or ""), said)
 
     def presize_sql(self, schema: str, data_bytes: int) -> tuple[str, ...]:
         """Files with room for all that a run writes: twice the data, and as much log, so that neither has to grow."""

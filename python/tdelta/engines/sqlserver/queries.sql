@@ -56,6 +56,22 @@ EXEC [{schema}].sys.sp_executesql N'CREATE DATABASE ENCRYPTION KEY WITH ALGORITH
 -- name: encrypt
 ALTER DATABASE [{schema}] SET ENCRYPTION ON;
 
+-- name: decrypt
+ALTER DATABASE [{schema}] SET ENCRYPTION OFF;
+
+-- name: suspend
+ALTER DATABASE [{schema}] SET ENCRYPTION SUSPEND;
+
+-- name: resume
+ALTER DATABASE [{schema}] SET ENCRYPTION RESUME;
+
+-- name: conversion
+SELECT encryption_state AS state, percent_complete AS percent_done, key_algorithm AS algorithm, key_length AS length
+FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named});
+
+-- name: scan
+SELECT encryption_scan_state AS scan FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named});
+
 -- name: await_encrypted
 WHILE EXISTS (SELECT 1 FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({schema}) AND encryption_state <> 3) WAITFOR DELAY '00:00:00.100';
 

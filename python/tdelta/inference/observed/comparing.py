@@ -25,8 +25,8 @@ from tdelta.inference.observed.words import (
     cut,
     hidden_drift,
     judged,
-    luck_name,
     moved,
+    run_sd_name,
     several_runs_reasons,
     unequal,
 )
@@ -240,12 +240,12 @@ def _of_one_run(
         reasons = (ONE_RUN, *_of_lengths(fits), *left_out)
         return Ruling(Decision.UNDECIDED, reasons, priors, RunScatter(None, bearable), (ONE_RUN_ONLY,))
     estimate = with_run_sd(ratio, settings.run_sd, settings)
-    priors[luck_name(settings.run_sd)] = estimate
+    priors[run_sd_name(settings.run_sd)] = estimate
     decision, why = judged(estimate, settings)
     stops = blocked(fits, settings)
     reasons = (
         *stops,
-        why.at(f"taken that {luck_name(settings.run_sd)}, as --run-sd says"),
+        why.at(f"taken that {run_sd_name(settings.run_sd)}, as --run-sd says"),
         *_of_lengths(fits),
         *left_out,
     )

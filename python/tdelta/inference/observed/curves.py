@@ -120,7 +120,8 @@ def widened(curve: LogCurve, weights: FloatArray, sds: FloatArray) -> LogCurve:
     found = curve.posterior()
     nodes = sinh_spaced(curve.median, curve.sd, found.quantile(1e-6), found.quantile(1.0 - 1e-6), _LUCK_NODES)
     thin = LogCurve(nodes, curve.interpolated(nodes))
-    # Each node stands for its stretch of the curve: smoothing by half of it keeps the sum smooth where luck is small.
+    # Each node stands for its stretch of the curve: smoothing by half of it keeps the sum smooth where the spread
+    # between runs is small.
     stretch = 0.5 * np.gradient(nodes)
     data = Mixture(
         np.outer(weights, thin.weights).ravel(),

@@ -148,7 +148,7 @@ def cycle(values: FloatArray) -> int | None:
     # Each lag's own mean over the pairs there are: late lags have fewer.
     alike = alike / alike[0] * count / (count - np.arange(len(alike)))
     lags = alike[_SHORTEST_CYCLE : longest + 1]
-    # Two and three cycles later it is as much like itself: the first of such lags, not the luckiest.
+    # Two and three cycles later it is as much like itself: the first of such lags, not the best.
     first = _SHORTEST_CYCLE + int(np.argmax(lags > _NEARLY * lags.max()))
     aside = max(1, first // 20)
     found = first + int(np.argmax(alike[first : min(first + 2 * aside, longest) + 1]))

@@ -42,7 +42,7 @@ NO_REPLICATION = Reason.of("no-replication")
 HEAVY_TAILED = Reason.of("heavy-tailed", false_alarms=CLUMPED_FALSE_ALARMS)
 
 
-def luck_name(run_sd: float) -> str:
+def run_sd_name(run_sd: float) -> str:
     """The name, among the priors, of the estimate in which single runs differ by what the user states."""
     return f"runs differ by {100.0 * run_sd:g} %"
 

@@ -42,32 +42,34 @@ class _Best:
     words: str
 
 
-def wanted_variance(aims: Iterable[tuple[float, float]], assurance: float) -> float:
+def wanted_variance(targets: Iterable[tuple[float, float]], assurance: float) -> float:
     """The variance of a log ratio at which a run decides, by normal theory.
 
     Args:
-        aims: true overheads, each with its ROPE; the nearest pair counts.
+        targets: true overheads, each with its ROPE; the nearest pair counts.
         assurance: the chance of a right decision.
     """
-    distances = (abs(math.log1p(effect) - math.log1p(rope)) for effect, rope in aims)
+    distances = (abs(math.log1p(effect) - math.log1p(rope)) for effect, rope in targets)
     nearest = min((distance for distance in distances if distance > _LEAST_DISTANCE), default=_LEAST_DISTANCE)
     return (nearest / (_Z95 + NormalDist().inv_cdf(assurance))) ** 2
 
 
-def advise(planned: PlannedRun, curve: LengthCurve, luck_variance: float, times: TimeCosts, wanted: float) -> Advice:
+def advise(
+    planned: PlannedRun, curve: LengthCurve, instance_variance: float, times: TimeCosts, wanted: float
+) -> Advice:
     """Advise on a run.
 
     Args:
         planned: the run as it would be.
         curve: posterior of a trial's noise by its length.
-        luck_variance: posterior mean of an instance's luck, squared.
+        instance_variance: posterior mean of an instance effect, squared.
         times: where wall clock goes.
         wanted: the variance of a log ratio at which it decides.
     """
 
     def takes(seconds: float, blocks: float) -> float:
         noise = float(curve.mean(np.array([seconds]))[0])
-        of_round = (1.0 + 1.0 / planned.plain) * (luck_variance + noise / blocks)
+        of_round = (1.0 + 1.0 / planned.plain) * (instance_variance + noise / blocks)
         rounds = max(FEWEST_ROUNDS, of_round / wanted + _FOR_A_T)
         return rounds * (times.round_seconds + blocks * planned.block_conditions * times.slot_seconds(seconds))
 
@@ -88,7 +90,7 @@ def advise(planned: PlannedRun, curve: LengthCurve, luck_variance: float, times:
 
 
 def time_for_same(curve: LengthCurve, times: TimeCosts, seconds: FloatArray) -> FloatArray:
-    """Variance of a trial times the wall clock it takes: what equal precision takes, luck of instances aside."""
+    """Variance of a trial times the wall clock it takes: what equal precision takes, instance effect aside."""
     slots = times.switch_seconds + times.stretch * seconds
     return np.asarray(curve.mean(seconds) * slots, dtype=np.float64)
 

@@ -10,12 +10,12 @@ import numpy as np
 from tdelta.design.randomness import stream
 from tdelta.errors import UsageError
 from tdelta.inference.assurance import SEED, Draws, Prediction, RoundsDesign, predict
-from tdelta.inference.luck import luck_quantiles
+from tdelta.inference.instance_effect import instance_sd_quantiles
 from tdelta.inference.planning.advice import advise, time_for_same, wanted_variance
-from tdelta.inference.planning.aims import aims_of, headline_of, rounds_to_look_at
 from tdelta.inference.planning.carryover import carry_over
 from tdelta.inference.planning.runs import LIKE_THE_BASELINE, MeasuredRun, PlannedRun, Seen, seen
 from tdelta.inference.planning.scales import LengthCurve, allan, fit_curve
+from tdelta.inference.planning.targets import primary_of, rounds_to_look_at, targets_of
 from tdelta.inference.planning.timing import run_times, time_costs
 from tdelta.inference.quantiles import chi_square_quantile
 from tdelta.inference.rounds import RoundsFit, fit_rounds
@@ -26,8 +26,8 @@ from tdelta.records import Metric, Role
 from tdelta.records.prospects import (
     Advice,
     Grounds,
+    InstanceEffect,
     Layout,
-    Luck,
     NoiseAtLength,
     Prospect,
     ScaleNoise,
@@ -72,7 +72,7 @@ class _Known:
 
     chosen: tuple[Seen, ...]
     curve: LengthCurve
-    luck: RoundsFit
+    instance_effect: RoundsFit
     times: TimeCosts
     df_share: float
 
@@ -102,17 +102,17 @@ def prospect(
     strata = seen(runs, metric)
     planned = replace(planned, trial_seconds=_nearest(strata, planned.trial_seconds).trial_seconds)
     known = _known(strata, planned)
-    luck_variance = float(known.luck.luck_weights @ known.luck.luck_grid**2)
-    wanted = tuple(headline_of(asked.effects, asked.ropes))
-    advice = advise(planned, known.curve, luck_variance, known.times, wanted_variance(wanted, asked.assurance))
+    instance_variance = float(known.instance_effect.instance_sd_weights @ known.instance_effect.instance_sd_grid**2)
+    wanted = tuple(primary_of(asked.effects, asked.ropes))
+    advice = advise(planned, known.curve, instance_variance, known.times, wanted_variance(wanted, asked.assurance))
     layout = _layout(planned, advice, known.times)
     rounds = rounds_to_look_at(layout, asked.max_seconds)
     if asked.max_seconds is not None and not rounds:
         raise UsageError(Refusal.of("no-time-for-a-round", least=layout.seconds(1), found=asked.max_seconds))
     draws = _draws(known, layout.trial_seconds, asked.simulated)
     prediction = predict(draws, _design(planned, layout), rounds)
-    aims = aims_of(asked.effects, asked.ropes, prediction, layout, asked.assurance)
-    headline = tuple(aim for aim in aims if (aim.effect, aim.rope) in wanted)
+    targets = targets_of(asked.effects, asked.ropes, prediction, layout, asked.assurance)
+    primary = tuple(target for target in targets if (target.effect, target.rope) in wanted)
     return Prospect(
         engine=runs[0].settings.engine,
         workload=runs[0].settings.workload,
@@ -121,21 +121,21 @@ def prospect(
         pilot_seconds=pilot_seconds,
         assurance=asked.assurance,
         max_seconds=asked.max_seconds,
-        grounds=Grounds(tuple(_lengths(strata, known)), _luck(known), carry_over(strata), known.times),
+        grounds=Grounds(tuple(_lengths(strata, known)), _instance_effect(known), carry_over(strata), known.times),
         layout=layout,
         advice=advice,
         widths=tuple(_widths(prediction, draws, layout)),
-        aims=aims,
-        headline=headline,
-        advised_rounds=max((aim.rounds for aim in headline if aim.rounds is not None), default=None),
+        targets=targets,
+        primary_targets=primary,
+        advised_rounds=max((target.rounds for target in primary if target.rounds is not None), default=None),
         simulated=asked.simulated,
         cautions=(*cautions, *_cautions(strata, known, planned, rounds)),
     )
 
 
 def _known(strata: Sequence[Seen], planned: PlannedRun) -> _Known:
-    """Luck from all strata, noise from the noisiest one (by its trials of the length nearest to the planned one)."""
-    luck = fit_rounds([s.means for s in strata], [s.fitted.thetas(*LIKE_THE_BASELINE) for s in strata])
+    """Instance effects from all strata, noise from the noisiest (by its trials of the length nearest to the plan)."""
+    instance_effect = fit_rounds([s.means for s in strata], [s.fitted.thetas(*LIKE_THE_BASELINE) for s in strata])
     nearest = planned.trial_seconds
     candidates = [s for s in strata if abs(np.log(s.trial_seconds / nearest)) < _ALIKE]
     noisiest = max(candidates, key=lambda s: s.means.pooled_variance)
@@ -147,7 +147,7 @@ def _known(strata: Sequence[Seen], planned: PlannedRun) -> _Known:
     )
     share = sum(s.means.pooled_df for s in chosen) / sum(s.raw_df for s in chosen)
     times = time_costs(strata, planned.block_conditions)
-    return _Known(chosen, curve, luck, times, min(1.0, share))
+    return _Known(chosen, curve, instance_effect, times, min(1.0, share))
 
 
 def _nearest(strata: Sequence[Seen], trial_seconds: float) -> Seen:
@@ -156,12 +156,14 @@ def _nearest(strata: Sequence[Seen], trial_seconds: float) -> Seen:
 
 
 def _draws(known: _Known, trial_seconds: float, count: int) -> Draws:
-    """Stratified draws of noise and luck, independent of each other, as they nearly are in their posterior."""
+    """Stratified draws of noise and instance effects, independent, as they nearly are in their posterior."""
     rng = stream(SEED, "draws")
     variance = np.minimum(known.curve.draws(trial_seconds, count, rng), _MOST_VARIANCE)
     quantiles = rng.permutation((np.arange(count) + 0.5) / count)
-    luck = luck_quantiles(known.luck.luck_grid, known.luck.luck_weights, quantiles)
-    return Draws(variance, luck, known.df_share, _odd_share(known.chosen))
+    instance_effect = instance_sd_quantiles(
+        known.instance_effect.instance_sd_grid, known.instance_effect.instance_sd_weights, quantiles
+    )
+    return Draws(variance, instance_effect, known.df_share, _odd_share(known.chosen))
 
 
 def _odd_share(strata: Sequence[Seen]) -> float:
@@ -217,9 +219,11 @@ def _scales(one: Seen) -> tuple[ScaleNoise, ...]:
     return allan(np.log(one.fitted.own_costs), one.fitted.panel.rounds[one.fitted.blocks])
 
 
-def _luck(known: _Known) -> Luck:
-    low, high = luck_quantiles(known.luck.luck_grid, known.luck.luck_weights, _TAILS).tolist()
-    return Luck(known.luck.luck_median, (low, high), _instances(known.chosen))
+def _instance_effect(known: _Known) -> InstanceEffect:
+    low, high = instance_sd_quantiles(
+        known.instance_effect.instance_sd_grid, known.instance_effect.instance_sd_weights, _TAILS
+    ).tolist()
+    return InstanceEffect(known.instance_effect.instance_sd, (low, high), _instances(known.chosen))
 
 
 def _instances(strata: Sequence[Seen]) -> int:
@@ -227,8 +231,8 @@ def _instances(strata: Sequence[Seen]) -> int:
 
 
 def _widths(prediction: Prediction, draws: Draws, layout: Layout) -> Iterator[Width]:
-    of_luck = draws.luck**2
-    share = float(np.mean(of_luck / (of_luck + draws.variance / layout.blocks_per_round)))
+    of_instances = draws.instance_effect**2
+    share = float(np.mean(of_instances / (of_instances + draws.variance / layout.blocks_per_round)))
     for rounds, widths in zip(prediction.rounds, prediction.widths.T, strict=True):
         low, middle, high = np.quantile(widths, [0.1, 0.5, 0.9]).tolist()
         yield Width(rounds, layout.seconds(rounds), middle, (low, high), share)

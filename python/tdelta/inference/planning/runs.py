@@ -15,7 +15,7 @@ from tdelta.messages import Refusal
 from tdelta.records import Metric, Role, RunSettings, Trial
 
 LIKE_THE_BASELINE = (Role.BASELINE, Role.AA, Role.IDENTICAL)
-"""Twins that are truly alike, whether one of them is judged or not: their scatter is luck."""
+"""Twins that are truly alike, whether one of them is judged or not: they differ by instance effects only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def allan(log_costs: FloatArray, rounds: NDArray[np.intp]) -> tuple[ScaleNoise, 
     """Allan deviation of a trial's log cost, its block's mean taken off, over 1, 2, 3, … consecutive blocks of a round.
 
     Half the mean squared difference of neighbouring means (Allan 1966, Proc. IEEE 54:221). What is constant in a round,
-    the luck of instances, cancels; drift that all twins share does, too. Independent noise falls as one over the number
+    the instance effect, cancels; drift that all twins share does, too. Independent noise falls as one over the number
     of trials.
 
     Args:

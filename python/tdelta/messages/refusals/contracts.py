@@ -13,6 +13,7 @@ CONTRACTS = {
     "contract-no-plans": "the adapter asks for no plans as JSON here",
     "contract-no-counters": "the adapter reads no counters of such servers",
     "contract-not-cold": "the adapter knows no SQL that empties the caches of such a server",
+    "contract-not-converted": "the adapter knows no SQL that encrypts and decrypts a schema with its rows",
     "contract-not-traced": "this client does not meter statements of your own servers: ?client=dbapi in the DSN may",
     # what the adapter does not do
     "contract-no-settings": "expected the settings in force, found none: may the user see them?",
@@ -34,6 +35,8 @@ CONTRACTS = {
     "contract-counters-still": "expected counters that move under load, found all {counters} still",
     "contract-evidence-changed": "expected what the server said of {scope} before the work, found something else",
     "contract-evidence-alike": "expected tables that differ in their encryption, found both: {said}",
+    "contract-conversion-stuck": "expected the schema {wanted} within {seconds:.0f} s, found: {said}",
+    "contract-conversion-rows": "expected the rows from before the schema was encrypted anew, found others: {tables}",
     "contract-kind": "expected the server's refusal to be recognized as {expected!r}, found {found!r}: {said}",
     "contract-session-unseen": "expected the session of the load to be found by its mark, found none",
     "contract-session-lives": "expected a session that was ended to be gone, found that it answers",

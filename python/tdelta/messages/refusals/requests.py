@@ -187,7 +187,7 @@ REQUESTS = {
     ),
     "one-block-a-round": (
         "run {run}: expected two complete blocks in some round, found one in each, which cannot tell a trial's noise"
-        " from the luck of instances; run it with --blocks 6"
+        " from the instance effect; run it with --blocks 6"
     ),
     "no-complete-block": (
         "run {run}: expected complete blocks with a cost above zero for {metric}, found none; complete it (tdelta run"

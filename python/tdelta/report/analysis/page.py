@@ -19,11 +19,11 @@ from tdelta.report.analysis.words import (
     decided_word,
     label,
     limit_words,
-    luck_of,
     metric_words,
     overhead_text,
     quotient_text,
     rope_of,
+    single_run_estimate,
     times,
 )
 from tdelta.report.page.blocks import (
@@ -120,7 +120,7 @@ def _tile(comparison: Comparison, result: AnalysisResult) -> Tile:
     if comparison.ratio is None:
         interval = f"{metric_words(comparison.metric)}, one figure per condition"
     else:
-        percent = "" if luck_of(comparison) else " %"
+        percent = "" if single_run_estimate(comparison) else " %"
         interval = f"{metric_words(comparison.metric)}, {hdi_words(comparison, result)}{percent}"
     return Tile(
         label=label(comparison, result),
@@ -159,19 +159,19 @@ def _forest(
 
 
 def _rows(comparison: Comparison, result: AnalysisResult) -> list[Row]:
-    """A row; of single runs two, their own above the one with room for luck, which decides."""
+    """A row; of single runs two, their own above the one with room for variation between runs, which decides."""
     look = Look.ALARM if comparison.decision is Decision.UNSOUND else Look.JUDGED
     name = label(comparison, result)
     if comparison.ratio is None:
         note = f"{quotient_text(comparison, bounds_of(result))}, no replication"
         return [Row(name, None, note, look, comparison.quotient)]
     verdict = f"{mark(comparison.decision)}\u00a0{decided_word(comparison)}"
-    luck = luck_of(comparison)
-    if luck is None:
+    single_run = single_run_estimate(comparison)
+    if single_run is None:
         return [Row(name, comparison.ratio, verdict, look)]
     return [
         Row(f"{name}: these two runs", comparison.ratio, "", Look.PLAIN),
-        Row(f"{name}: if {luck[0]}", luck[1], verdict, look),
+        Row(f"{name}: if {single_run[0]}", single_run[1], verdict, look),
     ]
 
 
@@ -185,7 +185,7 @@ def _forest_caption(result: AnalysisResult, comparisons: Sequence[Comparison]) -
     has_hdi = any(c.ratio is not None for c in comparisons)
     has_bare = any(c.ratio is None for c in comparisons)
     bars = ["Median; thick bar: 95 % HDI; thin bar: 99 % HDI."] if has_hdi else []
-    if any(luck_of(c) for c in comparisons):
+    if any(single_run_estimate(c) for c in comparisons):
         bars.append(
             "Grey squares: of these two runs alone; circles: with what you state runs to differ by, which decides."
         )

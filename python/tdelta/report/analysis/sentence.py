@@ -19,11 +19,11 @@ from tdelta.report.analysis.words import (
     judgement,
     label,
     limit_words,
-    luck_of,
     metric_words,
     overhead_text,
     place_words,
     quotient_text,
+    single_run_estimate,
     subject,
     throughput_change,
     times,
@@ -98,10 +98,10 @@ def _scatter_lines(result: AnalysisResult) -> list[str]:
 def prior_lines(result: AnalysisResult) -> tuple[str, ...]:
     """The pull of the prior: what decides, again, under every other prior; the scatter of runs is said elsewhere."""
     bounds = bounds_of(result)
-    lucky = {luck[0] for c in result.primary if (luck := luck_of(c)) is not None}
+    named = {single_run[0] for c in result.primary if (single_run := single_run_estimate(c)) is not None}
     if not result.is_encryption:
-        lucky.add(NO_SPEEDUP.name)
-    names = dict.fromkeys(name for c in result.primary for name in c.priors if name not in lucky)
+        named.add(NO_SPEEDUP.name)
+    names = dict.fromkeys(name for c in result.primary for name in c.priors if name not in named)
     return tuple(line for name in names for line in _under(name, result, bounds))
 
 
@@ -185,10 +185,10 @@ def hdi_words(comparison: Comparison, result: AnalysisResult) -> str:
     """``95 % HDI +2.4 … +3.8``; with a stated scatter of runs also the wider one that decides."""
     ratio, bounds = _known(comparison), bounds_of(result)
     level, ends = hdi_of(ratio, result)
-    luck = luck_of(comparison)
-    if luck is None:
+    single_run = single_run_estimate(comparison)
+    if single_run is None:
         return f"{level} % HDI {hdi_text(ratio, ends, bounds)}"
-    name, roomy = luck
+    name, roomy = single_run
     wider = hdi_text(roomy, hdi_of(roomy, result)[1], bounds)
     return f"{level} % HDI of these two runs {hdi_text(ratio, ends, bounds)}; {wider} if, as you state, {name}"
 
@@ -199,7 +199,7 @@ def why_undecided(comparison: Comparison, result: AnalysisResult) -> str:
         return "; ".join(map(str, comparison.undecided_because))
     estimate = deciding(comparison) or _known(comparison)
     level, ends = hdi_of(estimate, result)
-    which = f"the {level} % HDI" if luck_of(comparison) is None else "the wider one"
+    which = f"the {level} % HDI" if single_run_estimate(comparison) is None else "the wider one"
     if not any(ends[0] <= limit <= ends[1] for limit in bounds_of(result)):
         return "; ".join(map(str, comparison.reasons)) or f"too little for a verdict at a {level} % HDI"
     if result.budget is not None:

@@ -20,11 +20,11 @@ from tdelta.report.analysis.words import (
     bounds_of,
     decided_word,
     label,
-    luck_name,
-    luck_of,
     metric_words,
     overhead_text,
+    run_sd_name,
     side_titles,
+    single_run_estimate,
 )
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, hdi_text, printable
@@ -101,14 +101,14 @@ def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
         return []
     has_hdi = any(c.ratio is not None for c in result.comparisons)
     has_published = any(c.source.published for c in result.comparisons)
-    luck = luck_name(result)
+    single_run = run_sd_name(result)
     baseline, condition = side_titles(result)
     table = plain_table(
         (
             ("", False),
             *((name, True) for name in (baseline, condition, "overhead")),
             *((("95 % HDI", True),) if has_hdi else ()),
-            *(((f"if {luck}".replace(" differ ", "\ndiffer "), True),) if luck else ()),
+            *(((f"if {single_run}".replace(" differ ", "\ndiffer "), True),) if single_run else ()),
             *((("decides if runs\ndiffer by under", True),) if _is_told_bearable(result) else ()),
             *((("published", True),) if has_published else ()),
             ("verdict", False),
@@ -154,13 +154,13 @@ def _cells(comparison: Comparison, result: AnalysisResult) -> tuple[str | Text, 
     hdi = MISSING if ratio is None else hdi_text(ratio, ratio.hdi95, bounds)
     has_hdi = any(c.ratio is not None for c in result.comparisons)
     has_published = any(c.source.published for c in result.comparisons)
-    luck = luck_of(comparison)
-    roomy = MISSING if luck is None else hdi_text(luck[1], luck[1].hdi95, bounds)
+    single_run = single_run_estimate(comparison)
+    roomy = MISSING if single_run is None else hdi_text(single_run[1], single_run[1].hdi95, bounds)
     return (
         *values,
         overhead_text(comparison, bounds),
         *((hdi,) if has_hdi else ()),
-        *((roomy,) if luck_name(result) else ()),
+        *((roomy,) if run_sd_name(result) else ()),
         *((_bearable(comparison),) if _is_told_bearable(result) else ()),
         *((printable(comparison.source.published or ""),) if has_published else ()),
         _decision(comparison),

@@ -94,20 +94,20 @@ def quotient_text(comparison: Comparison, bounds: Sequence[float] = ()) -> str:
     return _with_multiple(ratio.median, decimals((ratio.median, *ratio.hdi95), bounds))
 
 
-def luck_of(comparison: Comparison) -> tuple[str, Estimate] | None:
+def single_run_estimate(comparison: Comparison) -> tuple[str, Estimate] | None:
     """Where each condition has one run: the estimate with room for runs to differ, which decides, and its name."""
     return next(((n, e) for n, e in comparison.priors.items() if n.startswith(_LUCK)), None)
 
 
-def luck_name(result: AnalysisResult) -> str | None:
+def run_sd_name(result: AnalysisResult) -> str | None:
     """What the wider intervals of single runs are called; None where no comparison has one."""
-    return next((luck[0] for c in result.comparisons if (luck := luck_of(c)) is not None), None)
+    return next((single_run[0] for c in result.comparisons if (single_run := single_run_estimate(c)) is not None), None)
 
 
 def deciding(comparison: Comparison) -> Estimate | None:
     """The estimate that the decision was taken on."""
-    luck = luck_of(comparison)
-    return comparison.ratio if luck is None else luck[1]
+    single_run = single_run_estimate(comparison)
+    return comparison.ratio if single_run is None else single_run[1]
 
 
 def hdi_of(estimate: Estimate, result: AnalysisResult) -> tuple[int, tuple[float, float]]:

@@ -23,7 +23,7 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
     table = plain_table((*headings, ("cipher alone", True)))
     for cost in result.of(PageCost):
         table.add_row(condition_label(cost.condition, result.settings), *_page_cells(cost))
-    alone = dict.fromkeys(cost.floor_of for cost in result.of(PageCost) if cost.floor_us_per_page is not None)
+    alone = dict.fromkeys(cost.cipher_measured for cost in result.of(PageCost) if cost.cipher_us_per_page is not None)
     note = "Extra CPU time for each page read or written, beyond the plain twins'."
     note += f" The cipher alone, measured on this machine: {'; '.join(alone)}." if alone else ""
     return [table, Text(), *paragraph(note, width, "dim")]
@@ -31,7 +31,7 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
 
 def _page_cells(cost: PageCost) -> tuple[str, ...]:
     pages = f"{cost.pages_per_operation:.3g}"
-    alone = MISSING if cost.floor_us_per_page is None else microseconds(cost.floor_us_per_page)
+    alone = MISSING if cost.cipher_us_per_page is None else microseconds(cost.cipher_us_per_page)
     if cost.cpu_us_per_page is None or cost.hdi95 is None:
         return pages, MISSING, MISSING, alone
     low, high = (microseconds(end) for end in cost.hdi95)

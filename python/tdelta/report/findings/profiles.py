@@ -31,7 +31,7 @@ CLASS_WORDS = {
 
 NOTE = (
     "CPU time of an operation, out of trials that perf sampled and that count for nothing else. Intervals know of the"
-    " number of samples alone, not of the luck of these instances; a share is of the whole difference."
+    " number of samples alone, not of the effects of these instances; a share is of the whole difference."
 )
 
 

@@ -21,7 +21,7 @@ from tdelta.report.quantities import MISSING, amounts, counted, small_share
 APPROXIMATE = "p99 (approximate)"
 
 OF_PAIRS = (
-    "An older version of tdelta made this run: the luck of instances is not in its intervals over pairs, which hold the"
+    "An older version of tdelta made this run: the instance effect is not in its intervals over pairs, which hold the"
     " truth far less often than 95 times in 100 where instances differ. Today such short runs have none."
 )
 """What goes with intervals over pairs, which only runs of older versions have."""
@@ -31,8 +31,8 @@ BAD_TRIALS = (
     " is of how often trials have any."
 )
 ONE_ROUND = (
-    "Of a single round, how far instances differ by luck in how often they stall is mostly an assumption (an sd of some"
-    " 20 %): take three rounds or more."
+    "Of a single round, how far instances differ by chance in how often they stall is mostly an assumption (an sd of"
+    " some 20 %): take three rounds or more."
 )
 
 _UNITS = (("s", 10**9), ("ms", 10**6), ("µs", 10**3), ("ns", 1))

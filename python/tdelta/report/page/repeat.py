@@ -136,4 +136,4 @@ def _cannot_show(result: RunResult) -> Iterator[str]:
             " always busy."
         )
     if result.counts.rounds < 2:
-        yield "The luck of instances: a single round has only one instance of each twin."
+        yield "The instance effect: a single round has only one instance of each twin."

@@ -85,8 +85,8 @@ def differences_section(data: RunData) -> Section:
     blocks: list[Block] = [
         Paragraph(
             "In each block every condition does the same work, close together in time and in a drawn order, so what"
-            " drifts cancels. A block's difference is one observation; rounds, with fresh databases, show the luck"
-            " of instances."
+            " drifts cancels. A block's difference is one observation; rounds, with fresh databases, show the instance"
+            " effects."
         )
     ]
     if data.pairs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tdelta.records.prospects import Aim
+from tdelta.records.prospects import Target
 from tdelta.report.quantities import duration, share
 
 _ROWS = 10
@@ -14,26 +14,26 @@ _MARKS = "abcdefghijklmnopqrstuvwxyz"
 _TICK_COLUMNS = 14
 
 
-def curves(aims: Sequence[Aim], assurance: float, width: int) -> list[str]:
+def curves(targets: Sequence[Target], assurance: float, width: int) -> list[str]:
     """One letter a curve, rounds on a logarithmic axis; none where there is no curve to draw.
 
     Args:
-        aims: of one ROPE; those on its edge are left out.
+        targets: of one ROPE; those on its edge are left out.
         assurance: the chance that is wanted, drawn as a dotted line.
         width: columns.
     """
-    drawn = [aim for aim in aims if aim.decision is not None][: len(_MARKS)]
+    drawn = [target for target in targets if target.decision is not None][: len(_MARKS)]
     if not drawn or len(drawn[0].curve) < 2:
         return []
     columns = max(20, width - _MARGIN)
     cells = [[" "] * columns for _ in range(_ROWS + 1)]
     cells[_row(assurance)] = ["·"] * columns
     rounds = [point.rounds for point in drawn[0].curve]
-    for mark, aim in zip(_MARKS, drawn, strict=False):
-        chances = [point.assurance for point in aim.curve]
+    for mark, target in zip(_MARKS, drawn, strict=False):
+        chances = [point.assurance for point in target.curve]
         for column in range(columns):
             cells[_row(_at(rounds, chances, column / (columns - 1)))][column] = mark
-    legend = "   ".join(f"{mark} {effect_words(aim.effect)}" for mark, aim in zip(_MARKS, drawn, strict=False))
+    legend = "   ".join(f"{mark} {effect_words(target.effect)}" for mark, target in zip(_MARKS, drawn, strict=False))
     lines = [f"{_label(row):>{_MARGIN - 1}} {''.join(line)}".rstrip() for row, line in enumerate(cells)]
     return [*lines, *_axis(drawn[0], columns), f"{'':{_MARGIN}}{legend}"]
 
@@ -62,14 +62,14 @@ def _at(rounds: Sequence[int], chances: Sequence[float], place: float) -> float:
     return chances[-1]
 
 
-def _axis(aim: Aim, columns: int) -> list[str]:
+def _axis(target: Target, columns: int) -> list[str]:
     """Rounds and wall clock below the places where they are, as many as do not touch each other."""
-    first, last = math.log(aim.curve[0].rounds), math.log(aim.curve[-1].rounds)
+    first, last = math.log(target.curve[0].rounds), math.log(target.curve[-1].rounds)
     ticks, clock, end = [" "] * columns, [" "] * columns, -1
-    for point in aim.curve:
+    for point in target.curve:
         column = round((math.log(point.rounds) - first) / (last - first) * (columns - 1))
-        start = min(column, columns - _TICK_COLUMNS) if point is aim.curve[-1] else column
-        is_free = start > end and (point is aim.curve[-1] or start + 2 * _TICK_COLUMNS <= columns)
+        start = min(column, columns - _TICK_COLUMNS) if point is target.curve[-1] else column
+        is_free = start > end and (point is target.curve[-1] or start + 2 * _TICK_COLUMNS <= columns)
         if not is_free:
             continue
         for line, text in ((ticks, f"{point.rounds} rounds"), (clock, duration(point.seconds))):

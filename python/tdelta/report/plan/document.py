@@ -6,7 +6,7 @@ from tdelta.records.prospects import Prospect
 from tdelta.report.command import run_command
 from tdelta.report.values import record_values, values_of
 
-PLAN_SCHEMA = "tdelta.plan/1"
+PLAN_SCHEMA = "tdelta.plan/2"
 
 
 def plan_document(found: Prospect) -> dict[str, object]:
@@ -15,7 +15,7 @@ def plan_document(found: Prospect) -> dict[str, object]:
         "schema": PLAN_SCHEMA,
         "cautions": list(map(str, found.cautions)),
         "caution_codes": values_of(found.cautions),
-        "headline": [{"effect": aim.effect, "rope": aim.rope} for aim in found.headline],
+        "primary_targets": [{"effect": target.effect, "rope": target.rope} for target in found.primary_targets],
         "advised_seconds": None if found.advised_rounds is None else found.layout.seconds(found.advised_rounds),
         "advised_command": run_command(found.options) if found.options else None,
     }

@@ -1,4 +1,4 @@
-"""What a plan rests on: noise by length and scale, luck, carry-over, where wall clock goes, what would be better."""
+"""What a plan rests on: noise by length and scale, instance effects, carry-over, wall clock, better layouts."""
 
 from __future__ import annotations
 
@@ -71,14 +71,19 @@ def _scale_rows(length: NoiseAtLength) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _facts(found: Prospect, width: int) -> list[Text | Table]:
-    luck, times, layout, advice = found.grounds.luck, found.grounds.times, found.layout, found.advice
-    low, high = (share(round(end, 5)) for end in luck.sd95)
+    instance_effect, times, layout, advice = (
+        found.grounds.instance_effect,
+        found.grounds.times,
+        found.layout,
+        found.advice,
+    )
+    low, high = (share(round(end, 5)) for end in instance_effect.sd95)
     trial = "not known" if advice.trial_seconds is None else _seconds(advice.trial_seconds)
     lines = [
         (
-            "luck of instances",
-            f"{share(round(luck.sd, 5))} (95 % {low} … {high}), of {luck.instances} instances; it makes"
-            f" {100 * found.widths[0].luck_share:.0f} % of a round's variance",
+            "instance effect",
+            f"{share(round(instance_effect.sd, 5))} (95 % {low} … {high}), of {instance_effect.instances} instances; it"
+            f" makes {100 * found.widths[0].instance_share:.0f} % of a round's variance",
         ),
         ("carry-over", "; ".join(order_words(found.grounds.carry_over))),
         ("cannot be told", "; ".join(found.grounds.carry_over.unknown)),

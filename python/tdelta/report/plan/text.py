@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tdelta.records import Decision
-from tdelta.records.prospects import Aim, Prospect, Reach, Width
+from tdelta.records.prospects import Attainability, Prospect, Target, Width
 from tdelta.report.command import plan_command, run_command
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
 from tdelta.report.plan.curves import curves, effect_words
@@ -29,7 +29,11 @@ def plan_text(found: Prospect, width: int, *, color: bool = False) -> str:
     """
     width = max(NARROWEST, width)
     sections: list[list[Text | Table]] = [
-        [text for aim in found.headline for text in paragraph(headline(aim, found), width, "bold", indent=_INDENT)],
+        [
+            text
+            for target in found.primary_targets
+            for text in paragraph(headline(target, found), width, "bold", indent=_INDENT)
+        ],
         _advised(found, width),
         _minutes(found),
         _curves(found, width),
@@ -41,28 +45,28 @@ def plan_text(found: Prospect, width: int, *, color: bool = False) -> str:
     return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)
 
 
-def headline(aim: Aim, found: Prospect) -> str:
-    """One aim in a sentence."""
-    task = _task(aim)
-    if aim.reach is Reach.EDGE:
-        return f"{task}: it cannot be. {aim.reason[0].upper()}{aim.reason[1:]}."
-    if aim.rounds is None or aim.seconds is None:
-        last = aim.curve[-1]
-        return f"{task}: not within {duration(last.seconds)}: {aim.reason}."
-    first = "at least " if aim.rounds == aim.curve[0].rounds else ""
+def headline(target: Target, found: Prospect) -> str:
+    """One target in a sentence."""
+    task = _task(target)
+    if target.attainability is Attainability.EDGE:
+        return f"{task}: it cannot be. {target.reason[0].upper()}{target.reason[1:]}."
+    if target.rounds is None or target.seconds is None:
+        last = target.curve[-1]
+        return f"{task}: not within {duration(last.seconds)}: {target.reason}."
+    first = "at least " if target.rounds == target.curve[0].rounds else ""
     return (
-        f"{task}: {first}{counted(aim.rounds, 'round')} of {counted(found.layout.blocks_per_round, 'block')},"
-        f" {duration(aim.seconds)}, for a chance of {share(found.assurance)}."
+        f"{task}: {first}{counted(target.rounds, 'round')} of {counted(found.layout.blocks_per_round, 'block')},"
+        f" {duration(target.seconds)}, for a chance of {share(found.assurance)}."
     )
 
 
-def _task(aim: Aim) -> str:
-    rope = f"±{share(aim.rope)}"
-    if aim.effect == 0:
+def _task(target: Target) -> str:
+    rope = f"±{share(target.rope)}"
+    if target.effect == 0:
         return f"To call it negligible ({rope}) where encryption costs nothing"
-    if aim.decision is Decision.NEGLIGIBLE:
-        return f"To call an overhead of {share(aim.effect)} negligible ({rope})"
-    return f"To tell an overhead of {share(aim.effect)} from {rope}"
+    if target.decision is Decision.NEGLIGIBLE:
+        return f"To call an overhead of {share(target.effect)} negligible ({rope})"
+    return f"To tell an overhead of {share(target.effect)} from {rope}"
 
 
 def _advised(found: Prospect, width: int) -> list[Text | Table]:
@@ -74,27 +78,27 @@ def _advised(found: Prospect, width: int) -> list[Text | Table]:
 
 def _minutes(found: Prospect) -> list[Text | Table]:
     """Rounds and wall clock for each overhead, a column a ROPE."""
-    ropes = list(dict.fromkeys(aim.rope for aim in found.aims))
-    effects = list(dict.fromkeys(aim.effect for aim in found.aims))
-    aims = {(aim.effect, aim.rope): aim for aim in found.aims}
+    ropes = list(dict.fromkeys(target.rope for target in found.targets))
+    effects = list(dict.fromkeys(target.effect for target in found.targets))
+    targets = {(target.effect, target.rope): target for target in found.targets}
     table = plain_table((("true overhead", False), *((f"ROPE ±{share(rope)}", True) for rope in ropes)))
     for effect in effects:
-        table.add_row(effect_words(effect), *(_cell(aims[effect, rope]) for rope in ropes))
+        table.add_row(effect_words(effect), *(_cell(targets[effect, rope]) for rope in ropes))
     return [Text(f"Rounds, and wall clock, until {share(found.assurance)} of runs decide rightly", style="bold"), table]
 
 
-def _cell(aim: Aim) -> str:
-    if aim.reach is Reach.EDGE:
+def _cell(target: Target) -> str:
+    if target.attainability is Attainability.EDGE:
         return "never (edge)"
-    if aim.rounds is None or aim.seconds is None:
-        return f"> {duration(aim.curve[-1].seconds)}"
-    return f"{aim.rounds} in {duration(aim.seconds)}"
+    if target.rounds is None or target.seconds is None:
+        return f"> {duration(target.curve[-1].seconds)}"
+    return f"{target.rounds} in {duration(target.seconds)}"
 
 
 def _curves(found: Prospect, width: int) -> list[Text | Table]:
     """The curves of the first ROPE of the headline."""
-    rope = found.headline[0].rope
-    lines = curves([aim for aim in found.aims if aim.rope == rope], found.assurance, width)
+    rope = found.primary_targets[0].rope
+    lines = curves([target for target in found.targets if target.rope == rope], found.assurance, width)
     title = f"Chance that a run decides rightly, ROPE ±{share(rope)}, by true overhead"
     return [Text(title, style="bold"), *(Text(line) for line in lines)] if lines else []
 
@@ -120,7 +124,7 @@ def _notes(found: Prospect) -> list[str]:
     again = plan_command(found.run_ids, found.again, "--effect", "3%", "--rope", "1%")
     return [
         f"From {source} {', '.join(found.run_ids)} ({found.engine}, {found.workload}). Each chance is of"
-        f" {found.simulated} simulated runs whose noise and luck vary as far as they are not known; it is itself known"
-        f" to about {error:.1f} points. docs/plan.md says what is assumed.",
+        f" {found.simulated} simulated runs whose noise and instance effects vary within their uncertainty; its own"
+        f" error is about {error:.1f} points. docs/plan.md says what is assumed.",
         f"Again for other overheads, without measuring: {again}",
     ]

@@ -17,6 +17,7 @@ from tdelta.engines.shared.sessions import asking, first, is_true
 from tdelta.errors import ServerLost, WorkerFault
 from tdelta.messages import Refusal
 from tdelta.session.contracts.bench import AbilityFails, Bench, Found, NotOffered
+from tdelta.session.contracts.converting import converted
 
 _TWICE = "tdelta_twice"
 _MISSING = "tdelta_no_such_table"
@@ -278,6 +279,7 @@ STEPS = (
     Step("counters read", costed, (WORKED,)),
     Step("caches emptied", cooled, (WORKED,)),
     Step("evidence kept", evidence_kept, (WORKED,)),
+    Step("encryption changed", converted, (WORKED,)),
     Step("refusals recognized", refused_rightly, (MADE,)),
     Step("sessions ended", sessions_ended, (MADE,)),
     Step("everything removed", all_removed, (MADE,), is_last=True),

@@ -63,7 +63,7 @@ def test_a_loaded_file_has_the_size_it_claims(twins: FakeTwins) -> None:
     assert not twins.is_encrypted(path)
 
 
-def test_the_luck_of_a_trial_is_drawn_from_its_seed_and_not_from_the_moment() -> None:
+def test_the_instance_effects_of_a_trial_is_drawn_from_its_seed_and_not_from_the_moment() -> None:
     cost = cost_by_cipher({"none": 1e6}, noise=0.1)
     twins = FakeTwins()
     one, other = FakeTwin(twins, SETTINGS, "a"), FakeTwin(twins, SETTINGS, "b")

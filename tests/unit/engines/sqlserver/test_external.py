@@ -44,6 +44,26 @@ def test_a_certificate_that_encrypts_nothing_asks_for_no_algorithm() -> None:
     assert server.tables(answering([row]), "tdelta_x") == {"orders": True}
 
 
+@pytest.mark.parametrize(
+    ("state", "length", "is_encrypted"),
+    [("1", "256", False), ("2", "256", None), ("3", "256", True), ("3", "128", None), ("5", "256", None)],
+)
+def test_a_conversion_is_over_when_the_state_says_it_and_the_algorithm_is_right(
+    state: str, length: str, is_encrypted: bool | None
+) -> None:
+    row = {"state": state, "percent_done": "12.5", "algorithm": "AES", "length": length}
+    found = SERVER.conversion(lambda sql: [{"scan": "1"}] if "scan" in sql else [row], "tdelta_x")
+    assert found.is_encrypted is is_encrypted
+    assert found.said == f"encryption_state={state}, percent_complete=12.5, AES_{length}, encryption_scan_state=1"
+
+
+def test_scans_are_suspended_since_sql_server_2019() -> None:
+    earlier = SqlServers(Identity("sqlserver", "SQL Server", "14.0.1000.169", "bench"), None)
+    assert earlier.suspend_sql("tdelta_x") == ""
+    assert SERVER.suspend_sql("tdelta_x") == "ALTER DATABASE [tdelta_x] SET ENCRYPTION SUSPEND"
+    assert "scan" not in earlier.conversion(answering([]), "tdelta_x").said
+
+
 def test_data_and_log_get_the_same_room_on_every_server_and_neither_shrinks() -> None:
     data, log = SERVER.presize_sql("tdelta_x", 300 << 20)
     assert "NAME = [tdelta_x], SIZE = 600MB" in data

@@ -267,9 +267,11 @@ def test_runs_of_each_condition_are_the_unit_and_can_claim_it() -> None:
 
 def test_scatter_between_runs_is_no_effect_of_encryption() -> None:
     observations: list[Observation] = []
-    for run, luck in enumerate((0.95, 1.0, 1.05)):
-        observations.append(samples(group("none", run=str(run)), luck * gamma_values(10.0, 0.6, 60_000, run)))
-        observations.append(samples(group("tde", run=str(run)), 1.03 * luck * gamma_values(10.0, 0.6, 60_000, 9 + run)))
+    for run, single_run in enumerate((0.95, 1.0, 1.05)):
+        observations.append(samples(group("none", run=str(run)), single_run * gamma_values(10.0, 0.6, 60_000, run)))
+        observations.append(
+            samples(group("tde", run=str(run)), 1.03 * single_run * gamma_values(10.0, 0.6, 60_000, 9 + run))
+        )
     decision, (low, high) = only(analyze(observations, PLAIN))
     assert decision is Decision.UNDECIDED
     assert low < 1.0 < high

@@ -35,7 +35,7 @@ def orders(rng: np.random.Generator, count: int, blocks: int) -> list[tuple[int,
 def run(
     *,
     noise: float = 0.02,
-    luck: float = 0.005,
+    instance_effect: float = 0.005,
     rounds: int = 6,
     blocks: int = 6,
     trial_seconds: float = 0.25,
@@ -68,7 +68,7 @@ def run(
     now = SET_UP_SECONDS
     for round_ in range(rounds):
         now += ROUND_SECONDS
-        lucks = rng.normal(0.0, luck, len(conditions))
+        lucks = rng.normal(0.0, instance_effect, len(conditions))
         walk = np.zeros(len(conditions))
         for block, turns in enumerate(orders(rng, len(conditions), blocks), start=round_ * blocks):
             walk += rng.normal(0.0, wander, len(conditions)) if wander else 0.0

@@ -30,8 +30,8 @@ def test_what_an_encrypted_trial_leaves_behind_is_found_with_its_sign() -> None:
 
 
 def test_the_bias_is_what_an_overhead_really_moves_by() -> None:
-    clean = run(conditions=TWINS, noise=0.02, luck=0.0, rounds=60)
-    carried = run(conditions=TWINS, noise=0.02, luck=0.0, rounds=60, after_encrypted=0.03)
+    clean = run(conditions=TWINS, noise=0.02, instance_effect=0.0, rounds=60)
+    carried = run(conditions=TWINS, noise=0.02, instance_effect=0.0, rounds=60, after_encrypted=0.03)
     moved = theta(carried) - theta(clean)
     assert moved == pytest.approx(-0.03 / 3, abs=0.0008)
     bias = found(carried).bias

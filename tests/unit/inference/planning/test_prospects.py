@@ -8,7 +8,7 @@ import pytest
 from tdelta.errors import UsageError
 from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect
 from tdelta.records import Metric, SpanTotals
-from tdelta.records.prospects import Prospect, Reach
+from tdelta.records.prospects import Attainability, Prospect
 from tdelta_flat import changed
 
 from .machines import PLANNED, TWINS, run, without_rounds
@@ -20,12 +20,12 @@ def found(*runs: MeasuredRun, asked: Asked = QUICK, planned: PlannedRun = PLANNE
     return prospect(runs, planned, asked, Metric.RESPONSE_TIME)
 
 
-def pilot(noise_at: float = 0.04, falls: float = 0.5, luck: float = 0.001) -> list[MeasuredRun]:
+def pilot(noise_at: float = 0.04, falls: float = 0.5, instance_effect: float = 0.001) -> list[MeasuredRun]:
     """Three lengths; noise falls with that power of the length."""
     return [
         run(
             noise=noise_at * (0.25 / seconds) ** falls,
-            luck=luck,
+            instance_effect=instance_effect,
             trial_seconds=seconds,
             run_id=name,
             seed=seed,
@@ -35,19 +35,21 @@ def pilot(noise_at: float = 0.04, falls: float = 0.5, luck: float = 0.001) -> li
     ]
 
 
-def test_noise_luck_and_times_come_out_as_they_were_put_in() -> None:
-    seen = found(run(noise=0.02, luck=0.005, rounds=40))
+def test_noise_instance_effects_and_times_come_out_as_they_were_put_in() -> None:
+    seen = found(run(noise=0.02, instance_effect=0.005, rounds=40))
     (length,) = seen.grounds.lengths
     assert length.sd == pytest.approx(0.02, rel=0.08)
     assert length.sd95[0] < 0.02 < length.sd95[1]
-    assert seen.grounds.luck.sd95[0] < 0.005 < seen.grounds.luck.sd95[1]
+    assert seen.grounds.instance_effect.sd95[0] < 0.005 < seen.grounds.instance_effect.sd95[1]
     assert length.trial_seconds == pytest.approx(0.25, rel=1e-3)
-    assert (length.rounds, length.blocks, seen.grounds.luck.instances) == (40, 240, 120)
+    assert (length.rounds, length.blocks, seen.grounds.instance_effect.instances) == (40, 240, 120)
     assert seen.layout.whole_round_seconds == pytest.approx(1.5 + 6 * 3 * 0.27, rel=1e-3)
 
 
 def test_a_quieter_machine_needs_less_time() -> None:
-    quiet, noisy = (found(run(noise=noise, luck=0.001, rounds=20)).headline[-1] for noise in (0.01, 0.04))
+    quiet, noisy = (
+        found(run(noise=noise, instance_effect=0.001, rounds=20)).primary_targets[-1] for noise in (0.01, 0.04)
+    )
     assert quiet.rounds is not None
     assert noisy.rounds is None or noisy.rounds > 2 * quiet.rounds
 
@@ -86,8 +88,8 @@ def test_where_noise_falls_as_fast_as_trials_grow_longer_ones_save_the_switches(
     assert advice.trial_gain < 0.85
 
 
-def test_where_luck_is_most_longer_trials_only_make_longer_rounds() -> None:
-    advice = found(*[replace_times(r, 0.5) for r in pilot(noise_at=0.02, falls=0.5, luck=0.02)]).advice
+def test_where_instance_effects_is_most_longer_trials_only_make_longer_rounds() -> None:
+    advice = found(*[replace_times(r, 0.5) for r in pilot(noise_at=0.02, falls=0.5, instance_effect=0.02)]).advice
     assert (advice.trial_seconds, advice.trial_gain) == pytest.approx((0.25, 1.0), rel=1e-3)
 
 
@@ -96,7 +98,7 @@ def test_what_three_rounds_decide_anyway_wants_short_ones() -> None:
 
     def blocks(effect: float, rope: float) -> int:
         asked = Asked(effects=(effect,), ropes=(rope,), simulated=10)
-        return found(run(noise=0.2, luck=0.001, rounds=30), asked=asked).layout.blocks_per_round
+        return found(run(noise=0.2, instance_effect=0.001, rounds=30), asked=asked).layout.blocks_per_round
 
     assert blocks(0.30, 0.02) == 6
     assert blocks(0.03, 0.02) > 6
@@ -126,9 +128,11 @@ def test_what_is_given_is_not_advised_against() -> None:
     assert (seen.layout.trial_seconds, seen.layout.blocks_per_round) == pytest.approx((0.25, 6), rel=1e-3)
 
 
-def test_much_luck_asks_for_short_rounds_and_much_noise_for_long_ones() -> None:
-    lucky = found(run(noise=0.005, luck=0.02, rounds=30, blocks=12), planned=replace(PLANNED, blocks_per_round=12))
-    noisy = found(run(noise=0.2, luck=0.001, rounds=30))
+def test_much_instance_effects_asks_for_short_rounds_and_much_noise_for_long_ones() -> None:
+    lucky = found(
+        run(noise=0.005, instance_effect=0.02, rounds=30, blocks=12), planned=replace(PLANNED, blocks_per_round=12)
+    )
+    noisy = found(run(noise=0.2, instance_effect=0.001, rounds=30))
     assert lucky.advice.blocks_per_round == 6
     assert noisy.advice.blocks_per_round > 6
     assert noisy.advice.blocks_per_round % 6 == 0
@@ -136,11 +140,11 @@ def test_much_luck_asks_for_short_rounds_and_much_noise_for_long_ones() -> None:
 
 def test_the_edge_is_on_the_edge_and_a_short_limit_too_short() -> None:
     seen = found(run(), asked=Asked(effects=(0.02,), ropes=(0.02,), max_seconds=60.0, simulated=20))
-    (aim,) = seen.headline
-    assert aim.reach is Reach.EDGE
+    (target,) = seen.primary_targets
+    assert target.attainability is Attainability.EDGE
     assert seen.advised_rounds is None
     tight = found(run(noise=0.1), asked=Asked(effects=(0.02,), ropes=(0.01,), max_seconds=60.0, simulated=20))
-    assert tight.headline[0].reach is Reach.TOO_LONG
+    assert tight.primary_targets[0].attainability is Attainability.TOO_LONG
 
 
 def test_a_limit_that_holds_no_round_is_refused() -> None:
@@ -192,7 +196,7 @@ def test_a_bb_twin_makes_the_answer_surer() -> None:
 
 def test_a_machine_with_odd_trials_needs_longer() -> None:
     """A run with an odd trial must show its overhead with the 99 % HDI."""
-    measured = run(noise=0.01, luck=0.001, rounds=20)
+    measured = run(noise=0.01, instance_effect=0.001, rounds=20)
     stalled = tuple(
         replace(t, measurement=replace(t.measurement, transactions={"work": SpanTotals(10**6, 2 * 10**11)}))
         if t.block % 10 == 4 and t.condition is measured.settings.conditions[0]
@@ -200,6 +204,8 @@ def test_a_machine_with_odd_trials_needs_longer() -> None:
         for t in measured.trials
     )
     asked = Asked(effects=(0.02,), ropes=(0.01,), simulated=200)
-    calm, odd = (found(one, asked=asked).headline[0].curve for one in (measured, replace(measured, trials=stalled)))
+    calm, odd = (
+        found(one, asked=asked).primary_targets[0].curve for one in (measured, replace(measured, trials=stalled))
+    )
     assert odd[1].rounds == calm[1].rounds == 4
     assert odd[1].assurance < calm[1].assurance - 0.05

@@ -10,9 +10,9 @@ from tdelta.inference.planning.scales import LengthCurve, allan, fit_curve
 def blocks(rng: np.random.Generator, rounds: int, blocks: int, noise: float, wander: float = 0.0) -> np.ndarray:
     shape = (rounds, blocks, 3)
     walk = np.cumsum(rng.normal(0.0, wander, shape), axis=1) if wander else np.zeros(shape)
-    luck = rng.normal(0.0, 0.05, (rounds, 1, 3))
+    instance_effect = rng.normal(0.0, 0.05, (rounds, 1, 3))
     drift = rng.normal(0.0, 0.5, (rounds, blocks, 1))
-    return (luck + drift + walk + rng.normal(0.0, noise, shape)).reshape(-1, 3)
+    return (instance_effect + drift + walk + rng.normal(0.0, noise, shape)).reshape(-1, 3)
 
 
 def test_independent_noise_falls_with_the_root_of_the_blocks_whatever_luck_and_drift_do() -> None:

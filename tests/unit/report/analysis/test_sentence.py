@@ -47,12 +47,12 @@ def test_you_said_only_what_you_said() -> None:
 
 
 def test_one_run_a_condition_says_what_would_have_to_be_true() -> None:
-    assert answer(s.lucky()) == (
+    assert answer(s.named()) == (
         "Undecided: one run per condition. Encryption (tde over plain) reads +3.1 % response time (95 % HDI"
         " +2.1 … +4.1) of two runs; they mean something only where runs of one system differ by less than 0.42 %"
         " (standard deviation)."
     )
-    assert headline(s.lucky()) == "Undecided, one run per condition: +3.1 % response time"
+    assert headline(s.named()) == "Undecided, one run per condition: +3.1 % response time"
 
 
 def test_the_same_sentence_is_said_once() -> None:
@@ -71,7 +71,7 @@ def test_notes_of_runs_are_one_line_each() -> None:
 
 def test_a_fall_within_a_run_is_said_with_its_figures() -> None:
     assert any(
-        "tde: throughput is not steady: it goes from 4,700 to 1,920 /s" in line for line in design_lines(s.lucky())
+        "tde: throughput is not steady: it goes from 4,700 to 1,920 /s" in line for line in design_lines(s.named())
     )
 
 
@@ -133,7 +133,7 @@ def test_each_reason_is_told_once_and_of_how_many_comparisons_it_is_true() -> No
 
 def test_reasons_that_quote_an_interval_are_left_to_the_table() -> None:
     quoting = replace(
-        s.lucky().comparisons[0],
+        s.named().comparisons[0],
         notes=(),
         reasons=(Reason.of("interval-across", interval="−5.6 … +11.8 %", rope=0.02), Reason.verbatim(s.ONE_RUN)),
     )
@@ -142,7 +142,7 @@ def test_reasons_that_quote_an_interval_are_left_to_the_table() -> None:
 
 def test_of_very_many_reasons_the_first_are_told() -> None:
     many = replace(
-        s.lucky().comparisons[0], notes=(), reasons=tuple(Reason.verbatim(f"reason {number}") for number in range(20))
+        s.named().comparisons[0], notes=(), reasons=tuple(Reason.verbatim(f"reason {number}") for number in range(20))
     )
     lines = design_lines(s.result(many))
     assert (len(lines), lines[0], lines[-1]) == (13, "reason 0", "and 8 more, in --json")

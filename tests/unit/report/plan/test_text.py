@@ -66,7 +66,7 @@ def test_the_table_has_a_row_for_each_overhead_and_a_column_for_each_rope() -> N
 
 
 def test_every_curve_has_a_letter_and_the_edge_has_none() -> None:
-    lines = curves([aim for aim in whole().aims if aim.rope == 0.01], 0.8, 100)
+    lines = curves([target for target in whole().targets if target.rope == 0.01], 0.8, 100)
     assert " ".join(lines[-1].split()) == "a none b +0.5 % c +2 % d +3 % e +5 % f +10 %"
     drawn = "".join(lines[:11])
     assert all(mark in drawn for mark in "bcdf"), "of curves that lie on each other the last is seen"
@@ -74,15 +74,15 @@ def test_every_curve_has_a_letter_and_the_edge_has_none() -> None:
 
 
 def test_a_curve_rises_from_left_to_right() -> None:
-    (aim,) = [aim for aim in whole().aims if aim.rope == 0.02 and aim.effect == 0.03]
-    lines = curves([aim], 0.8, 80)[:11]
+    (target,) = [target for target in whole().targets if target.rope == 0.02 and target.effect == 0.03]
+    lines = curves([target], 0.8, 80)[:11]
     heights = [next(row for row, line in enumerate(lines) if line.ljust(80)[column] == "a") for column in range(6, 80)]
     assert heights == sorted(heights, reverse=True)
     assert heights[-1] == 0
 
 
 def test_ticks_are_rounds_with_their_wall_clock_below() -> None:
-    *_, rounds, clock, _ = curves([aim for aim in whole().aims if aim.rope == 0.01], 0.8, 100)
+    *_, rounds, clock, _ = curves([target for target in whole().targets if target.rope == 0.01], 0.8, 100)
     assert rounds.split()[:2] == ["3", "rounds"]
     assert rounds.rstrip().endswith("128 rounds")
     assert clock.lstrip().startswith("31 s")

@@ -12,7 +12,17 @@ from typing import Any, cast
 from tdelta.driver.database_answers import Refused
 from tdelta.driver.jobs import TrialJob
 from tdelta.engines.shared.external.dsn import parse_dsn
-from tdelta.engines.shared.external.kind import DATA, Encryption, Found, Identity, Probe, Scope, SettingsRule, lock_name
+from tdelta.engines.shared.external.kind import (
+    DATA,
+    Conversion,
+    Encryption,
+    Found,
+    Identity,
+    Probe,
+    Scope,
+    SettingsRule,
+    lock_name,
+)
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.errors import OwnServerFault
 from tdelta.messages import Refusal
@@ -88,6 +98,42 @@ class Server:
         self.rows(sql)
 
 
+class ConvertingServer(Server):
+    """One that also encrypts and decrypts a schema: at once, but while it is suspended."""
+
+    state = "3"
+
+    def convert_sql(self, _schema: str, *, is_encrypted: bool) -> str:
+        return "ON" if is_encrypted else "OFF"
+
+    def suspend_sql(self, _schema: str) -> str:
+        return "" if "conversion unsuspended" in self.broken else "SUSPEND"
+
+    def resume_sql(self, _schema: str) -> str:
+        return "RESUME"
+
+    def conversion(self, _ask: Any, _schema: str) -> Conversion:
+        return Conversion({"1": False, "3": True}.get(self.state), self.state)
+
+    def statistics_sql(self, _tables: Any) -> tuple[str, ...]:
+        return ()
+
+    def drop_tables_sql(self, _tables: Any) -> tuple[str, ...]:
+        return ()
+
+    def tables(self, ask: Any, schema: str) -> Mapping[str, bool | None]:
+        found = super().tables(ask, schema)
+        return dict.fromkeys(found, None) if "conversion partial" in self.broken and "ON" in self.ran else found
+
+    def rows(self, sql: str, session: str = "") -> tuple[list[str], list[list[str | None]]]:
+        if sql == "SUSPEND" and "conversion over" in self.broken:
+            self.ran.append(sql)
+            raise Refused("sql", "nothing to suspend")
+        if "conversion stuck" not in self.broken:
+            self.state = {"OFF": "1", "ON": "3", "SUSPEND": "2", "RESUME": "3"}.get(sql, self.state)
+        return super().rows(sql, session)
+
+
 class Session:
     """A session that works in a schema."""
 
@@ -143,7 +189,8 @@ class Twin:
         return {"buy 1": "scan"} | ({"buy 2": "scan"} if "plans" in self.server.broken else {})
 
     def checksums(self, _tables: Any) -> Any:
-        return SUMS | ({"orders": (3, "zz")} if "rows apart" in self.server.broken else {})
+        is_lost = "conversion loses" in self.server.broken and "ON" in self.server.ran
+        return SUMS | ({"orders": (3, "zz")} if "rows apart" in self.server.broken or is_lost else {})
 
     def cipher_facts(self) -> dict[str, str]:
         is_plain = not self.server.is_encrypted or "alike" in self.server.broken
@@ -189,9 +236,10 @@ class FakeBench(Bench):
     def __init__(self, *broken: str, baseline: Sequence[str] = ()) -> None:
         dsns = parse_dsn(BASELINE), parse_dsn(ENCRYPTED)
         super().__init__(RunRequest(baseline=BASELINE, encrypted=ENCRYPTED), dsns, RUN)
+        of_encrypted = ConvertingServer if any("conversion" in one for one in broken) else Server
         self.kinds = (
             Server(is_encrypted=False, broken=frozenset(baseline)),
-            Server(is_encrypted=True, broken=frozenset(broken)),
+            of_encrypted(is_encrypted=True, broken=frozenset(broken)),
         )
         self.found = tuple(
             FoundServer(

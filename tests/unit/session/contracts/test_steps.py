@@ -13,6 +13,7 @@ from tdelta.messages import Refusal
 from tdelta.records import Event
 from tdelta.records.contracts import ContractStep, Outcome
 from tdelta.session.clock import Interruption
+from tdelta.session.contracts import converting
 from tdelta.session.contracts.conducting import conduct_contract, tried
 from tdelta.session.contracts.redacting import redacted
 from tdelta.session.contracts.steps import STEPS, Step
@@ -30,9 +31,12 @@ def steps_of(bench: FakeBench, interruption: Interruption | None = None) -> dict
 
 def test_an_adapter_that_has_all_but_what_it_does_not_offer_passes() -> None:
     made = steps_of(FakeBench())
-    assert [step.ability for step in made.values() if step.outcome is not Outcome.PASSED] == ["caches emptied"]
-    assert made["caches emptied"].outcome is Outcome.NOT_OFFERED
-    assert [said.code for said in made["caches emptied"].refusals] == ["contract-not-cold"]
+    absent = {name: step for name, step in made.items() if step.outcome is not Outcome.PASSED}
+    assert {step.outcome for step in absent.values()} == {Outcome.NOT_OFFERED}
+    assert {name: [said.code for said in step.refusals] for name, step in absent.items()} == {
+        "caches emptied": ["contract-not-cold"],
+        "encryption changed": ["contract-not-converted"],
+    }
     assert made["rows loaded"].found == {"tables": 2, "rows": 5}
     assert made["state read"].found["encrypted: data"] == "encrypted=True"
 
@@ -58,6 +62,9 @@ FAILURES = [
     ("counters read", "counters", "contract-counters-still", "found all 1 still"),
     ("evidence kept", "evidence", "contract-evidence-changed", "said of data before the work"),
     ("evidence kept", "alike", "contract-evidence-alike", "found both: plain"),
+    ("encryption changed", "conversion stuck", "contract-conversion-stuck", "expected the schema plain"),
+    ("encryption changed", "conversion partial", "contract-tables-otherwise", "expected every table encrypted"),
+    ("encryption changed", "conversion loses", "contract-conversion-rows", "found others: orders"),
     ("refusals recognized", "kind", "contract-kind", "as 'sql', found 'denied'"),
     ("refusals recognized", "no refusal", "contract-kind", "as 'sql', found 'no refusal'"),
     ("sessions ended", "session unseen", "contract-session-unseen", "by its mark, found none"),
@@ -76,6 +83,29 @@ def test_an_ability_that_fails_is_told_with_what_was_expected_and_found(
     assert (step.outcome, [said.code for said in step.refusals]) == (Outcome.FAILED, [code])
     assert told in str(step.refusals[0])
     assert "encrypted" in str(step.refusals[0]) or ability in ("rows alike", "plans read", "evidence kept")
+
+
+@pytest.fixture(autouse=True)
+def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(converting, "WAIT_SECONDS", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("bench", "suspended"),
+    [
+        (FakeBench("conversion"), "2"),
+        (FakeBench("conversion over"), "refused: nothing to suspend"),
+        (FakeBench("conversion unsuspended"), None),
+    ],
+)
+def test_a_schema_is_decrypted_encrypted_suspended_and_resumed(bench: FakeBench, suspended: str | None) -> None:
+    step = steps_of(bench)["encryption changed"]
+    assert step.outcome is Outcome.PASSED
+    assert step.found == {"decrypted": "1", "encrypted": "3"} | ({"suspended": suspended} if suspended else {})
+    ran = [sql for sql in bench.kinds[1].ran if sql in ("ON", "OFF", "SUSPEND", "RESUME")]
+    assert ran == {"2": ["OFF", "ON", "SUSPEND", "RESUME"], None: ["OFF", "ON"]}.get(
+        suspended, ["OFF", "ON", "SUSPEND"]
+    )
 
 
 def test_every_ability_has_a_case_in_which_it_fails() -> None:

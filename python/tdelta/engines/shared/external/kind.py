@@ -290,6 +290,31 @@ class ActsBySql(Protocol):
         """By the names of `tdelta.design.actions`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How the encryption of a schema stands, and how the server says it. ``is_encrypted`` is None while it changes."""
+
+    is_encrypted: bool | None
+    said: str
+
+
+@runtime_checkable
+class ConvertsSchemas(HoldsTables, Protocol):
+    """A server that encrypts and decrypts a schema which has rows, in the background."""
+
+    def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
+        """What begins it."""
+
+    def suspend_sql(self, schema: str) -> str:
+        """What suspends it; empty where this version cannot."""
+
+    def resume_sql(self, schema: str) -> str:
+        """What has it go on."""
+
+    def conversion(self, ask: Ask, schema: str) -> Conversion:
+        """How it stands."""
+
+
 @runtime_checkable
 class Presizes(Protocol):
     """A server whose files grow as rows come, each as it happens to, unless they are given their size."""

@@ -1,7 +1,7 @@
 """Percentiles of response times, in HdrHistogram's manner: the axis is ``1 / (1 - quantile)``, so that tails have room.
 
 A panel for each judged condition, with both plain twins of its stratum beside it: how far the two grey curves lie apart
-is what luck alone does to a tail. Descriptive: no interval, no verdict (see the sentence that goes with it).
+is what instance effects alone do to a tail. Descriptive: no interval, no verdict (see the sentence that goes with it).
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _FOOT = 48.0
 
 TAILS = (
     "Tails are shown and never judged. The curves pool the transactions of all complete blocks of a condition;"
-    " transactions of one trial share its luck, so an interval from their number alone would be far too narrow, and the"
-    " curves have none. How far the two plain twins lie apart shows what chance does here."
+    " transactions of one trial share its instance effect, so an interval from their number alone would be far too"
+    " narrow, and the curves have none. How far the two plain twins lie apart shows what chance does here."
 )
 
 

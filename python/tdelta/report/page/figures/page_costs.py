@@ -61,17 +61,17 @@ def page_cost_table(costs: Sequence[PageCost], settings: RunSettings) -> Table:
 
 
 def _cells(cost: PageCost) -> tuple[str, ...]:
-    floor = MISSING if cost.floor_us_per_page is None else microseconds(cost.floor_us_per_page)
+    floor = MISSING if cost.cipher_us_per_page is None else microseconds(cost.cipher_us_per_page)
     if cost.cpu_us_per_page is None:
-        return f"{cost.pages_per_operation:.3g}", "hardly a page moved", MISSING, floor, cost.floor_of
+        return f"{cost.pages_per_operation:.3g}", "hardly a page moved", MISSING, floor, cost.cipher_measured
     hdi = MISSING if cost.hdi95 is None else f"{microseconds(cost.hdi95[0])} … {microseconds(cost.hdi95[1])}"
-    return f"{cost.pages_per_operation:.3g}", microseconds(cost.cpu_us_per_page), hdi, floor, cost.floor_of
+    return f"{cost.pages_per_operation:.3g}", microseconds(cost.cpu_us_per_page), hdi, floor, cost.cipher_measured
 
 
 def _values(costs: Sequence[PageCost]) -> list[float]:
     values = [0.0]
     for cost in costs:
-        values += [cost.cpu_us_per_page or 0.0, *(cost.hdi95 or ()), cost.floor_us_per_page or 0.0]
+        values += [cost.cpu_us_per_page or 0.0, *(cost.hdi95 or ()), cost.cipher_us_per_page or 0.0]
     return values
 
 
@@ -100,15 +100,15 @@ def _marks(cost: PageCost, scale: Scale, y: float) -> list[Markup]:
         marks.append(line(scale(cost.hdi95[0]), y, scale(cost.hdi95[1]), y, "hdi95"))
     if cost.cpu_us_per_page is not None:
         marks.append(circle(scale(cost.cpu_us_per_page), y, 4.8, "dot"))
-    if cost.floor_us_per_page is not None:
-        marks.append(diamond(scale(cost.floor_us_per_page), y, 6.0, "truth"))
+    if cost.cipher_us_per_page is not None:
+        marks.append(diamond(scale(cost.cipher_us_per_page), y, 6.0, "truth"))
     return marks
 
 
 def _words(cost: PageCost, settings: RunSettings) -> str:
     floor = (
         "floor unknown"
-        if cost.floor_us_per_page is None
-        else f"the cipher alone {microseconds(cost.floor_us_per_page)}"
+        if cost.cipher_us_per_page is None
+        else f"the cipher alone {microseconds(cost.cipher_us_per_page)}"
     )
     return f"{label(cost.condition, settings)}: {microseconds(cost.cpu_us_per_page or 0.0)} a page, {floor}"

@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 
 from tdelta.inference.assurance import Draws, RoundsDesign, predict
-from tdelta.inference.planning.aims import aims_of, first_reaching, headline_of, rounds_to_look_at
+from tdelta.inference.planning.targets import first_reaching, primary_of, rounds_to_look_at, targets_of
 from tdelta.records import Decision
-from tdelta.records.prospects import Aim, Layout, Reach
+from tdelta.records.prospects import Attainability, Layout, Target
 
 LAYOUT = Layout(3, 3, 2, 0.25, 6, set_up_seconds=10.0, round_seconds=2.0, block_seconds=1.0)
 PREDICTION = predict(Draws.known(4e-4, 0.003, 60), RoundsDesign(3, 2, 6), (3, 6, 12, 24))
 
 
-def aims(effects: tuple[float, ...] = (), ropes: tuple[float, ...] = ()) -> tuple[Aim, ...]:
-    return aims_of(effects, ropes, PREDICTION, LAYOUT, 0.8)
+def targets(effects: tuple[float, ...] = (), ropes: tuple[float, ...] = ()) -> tuple[Target, ...]:
+    return targets_of(effects, ropes, PREDICTION, LAYOUT, 0.8)
 
 
 def test_without_a_limit_runs_grow_by_about_two_fifths_from_three_rounds_on() -> None:
@@ -51,27 +51,27 @@ def test_the_rounds_lie_between_the_looks_around_the_chance() -> None:
 
 
 def test_an_aim_on_the_edge_says_that_it_cannot_be_reached() -> None:
-    (aim,) = aims((0.02,), (0.02,))
-    assert (aim.reach, aim.rounds, aim.decision) == (Reach.EDGE, None, None)
-    assert "however long" in aim.reason
+    (target,) = targets((0.02,), (0.02,))
+    assert (target.attainability, target.rounds, target.decision) == (Attainability.EDGE, None, None)
+    assert "however long" in target.reason
 
 
 def test_an_aim_too_near_the_edge_says_how_far_one_would_get() -> None:
-    (aim,) = aims((0.021,), (0.02,))
-    assert (aim.reach, aim.rounds) == (Reach.TOO_LONG, None)
-    assert "after 24 rounds" in aim.reason
+    (target,) = targets((0.021,), (0.02,))
+    assert (target.attainability, target.rounds) == (Attainability.TOO_LONG, None)
+    assert "after 24 rounds" in target.reason
 
 
 def test_an_aim_that_is_reached_takes_its_rounds_time() -> None:
-    (aim,) = aims((0.10,), (0.02,))
-    assert (aim.reach, aim.rounds, aim.decision) == (Reach.REACHED, 3, Decision.COSTLY)
-    assert aim.seconds == 10.0 + 3 * 8.0
+    (target,) = targets((0.10,), (0.02,))
+    assert (target.attainability, target.rounds, target.decision) == (Attainability.REACHED, 3, Decision.COSTLY)
+    assert target.seconds == 10.0 + 3 * 8.0
 
 
 def test_where_nothing_is_asked_the_headline_is_no_overhead_and_the_first_one_above_1_per_cent() -> None:
-    assert list(headline_of((), ())) == [(0.0, 0.01), (0.02, 0.01)]
+    assert list(primary_of((), ())) == [(0.0, 0.01), (0.02, 0.01)]
 
 
 def test_what_is_asked_is_the_headline() -> None:
-    assert list(headline_of((0.03,), (0.005,))) == [(0.03, 0.005)]
-    assert list(headline_of((), (0.02,))) == [(0.0, 0.02), (0.03, 0.02)]
+    assert list(primary_of((0.03,), (0.005,))) == [(0.03, 0.005)]
+    assert list(primary_of((), (0.02,))) == [(0.0, 0.02), (0.03, 0.02)]

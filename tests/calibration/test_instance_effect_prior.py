@@ -9,21 +9,21 @@ import pytest
 from calibration.harness import LEAST_COVERAGE
 from calibration.known_luck import called_costly, simulated_calibration, with_luck
 from calibration.simulation import Machine
-from tdelta.inference.visible import ASSURANCE
-from tdelta.records import LuckPrior
+from tdelta.inference.detectable import ASSURANCE
+from tdelta.records import InstanceEffectPrior
 
 EXPERIMENTS = 200
-QUIET = Machine(trial_sd=0.02, luck_sd=0.003)
-LUCKY = Machine(trial_sd=0.02, luck_sd=0.01)
+QUIET = Machine(trial_sd=0.02, instance_sd=0.003)
+LUCKY = Machine(trial_sd=0.02, instance_sd=0.01)
 
 
-def known(median: float, vague_share: float = 0.2) -> LuckPrior:
-    return LuckPrior(median, 0.45, vague_share)
+def known(median: float, vague_share: float = 0.2) -> InstanceEffectPrior:
+    return InstanceEffectPrior(median, 0.45, vague_share)
 
 
 @pytest.mark.parametrize("machine", [QUIET, LUCKY], ids=lambda m: m.name)
 def test_a_prior_that_is_right_keeps_coverage(machine: Machine) -> None:
-    assert with_luck(machine, [known(machine.luck_sd)], EXPERIMENTS).is_covered
+    assert with_luck(machine, [known(machine.instance_sd)], EXPERIMENTS).is_covered
 
 
 def test_a_prior_that_is_right_narrows_what_a_quiet_machine_says() -> None:
@@ -37,11 +37,11 @@ def test_a_prior_that_is_right_narrows_what_a_quiet_machine_says() -> None:
 @pytest.mark.parametrize("machine", [QUIET, LUCKY], ids=lambda m: m.name)
 def test_what_a_simulated_calibration_finds_keeps_coverage_in_the_runs_behind_it(machine: Machine) -> None:
     priors = [simulated_calibration(machine, index).prior for index in range(10)]
-    assert all(0.3 < prior.median / machine.luck_sd < 2.0 for prior in priors)
+    assert all(0.3 < prior.median / machine.instance_sd < 2.0 for prior in priors)
     assert with_luck(machine, priors, EXPERIMENTS).is_covered
 
 
-def test_luck_that_grew_since_costs_coverage_and_the_vague_share_pays_some_of_it_back() -> None:
+def test_instance_effects_that_grew_since_costs_coverage_and_the_vague_share_pays_some_of_it_back() -> None:
     sure = with_luck(LUCKY, [known(0.003, vague_share=0.0)], EXPERIMENTS)
     robust = with_luck(LUCKY, [known(0.003)], EXPERIMENTS)
     assert robust.covered >= sure.covered
@@ -49,11 +49,11 @@ def test_luck_that_grew_since_costs_coverage_and_the_vague_share_pays_some_of_it
 
 
 def test_a_prior_that_is_far_too_sure_is_caught() -> None:
-    found = with_luck(LUCKY, [LuckPrior(0.0005, 0.1, 0.0)], EXPERIMENTS)
+    found = with_luck(LUCKY, [InstanceEffectPrior(0.0005, 0.1, 0.0)], EXPERIMENTS)
     assert found.covered < LEAST_COVERAGE
 
 
-@pytest.mark.parametrize("machine", [Machine(trial_sd=0.03), Machine(trial_sd=0.03, luck_sd=0.01, noise="gamma")])
+@pytest.mark.parametrize("machine", [Machine(trial_sd=0.03), Machine(trial_sd=0.03, instance_sd=0.01, noise="gamma")])
 def test_an_overhead_that_is_called_visible_is_found_nine_times_in_ten(machine: Machine) -> None:
     found, _ = called_costly(machine, EXPERIMENTS, rounds=12)
     assert abs(found - ASSURANCE) <= 3.3 * math.sqrt(ASSURANCE * (1.0 - ASSURANCE) / EXPERIMENTS)

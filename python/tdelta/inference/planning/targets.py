@@ -10,7 +10,7 @@ import numpy as np
 from tdelta.inference.assurance import Prediction, right_decision
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Reason
-from tdelta.records.prospects import Aim, Layout, Point, Reach
+from tdelta.records.prospects import Attainability, Layout, Point, Target
 
 EFFECTS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
 ROPES = (0.005, 0.01, 0.02)
@@ -27,7 +27,7 @@ _HARDLY = 0.01
 def rounds_to_look_at(layout: Layout, max_seconds: float | None) -> tuple[int, ...]:
     """Numbers of rounds, each about 40 % more than the one before, as far as the time allows; 480 at most.
 
-    At least three, which tdelta needs to see the luck of instances, unless the time holds fewer; none if not even one.
+    At least three, which tdelta needs to see the instance effect, unless the time holds fewer; none if not even one.
     """
     if max_seconds is None:
         most = max(_USUAL_ROUNDS, layout.rounds_within(_USUAL_SECONDS))
@@ -39,25 +39,25 @@ def rounds_to_look_at(layout: Layout, max_seconds: float | None) -> tuple[int, .
     return (*(rounds for rounds in _LOOKS if rounds < most), most)
 
 
-def aims_of(
+def targets_of(
     effects: Sequence[float], ropes: Sequence[float], prediction: Prediction, layout: Layout, assurance: float
-) -> tuple[Aim, ...]:
+) -> tuple[Target, ...]:
     """Every effect against every ROPE, those asked for or the usual ones, ROPE by ROPE."""
     return tuple(
-        _aim(effect, rope, prediction, layout, assurance)
+        _target(effect, rope, prediction, layout, assurance)
         for rope in (ropes or ROPES)
         for effect in (effects or EFFECTS)
     )
 
 
-def headline_of(effects: Sequence[float], ropes: Sequence[float]) -> Iterator[tuple[float, float]]:
+def primary_of(effects: Sequence[float], ropes: Sequence[float]) -> Iterator[tuple[float, float]]:
     """Overheads and ROPEs that were asked for; where none were, no overhead and the smallest usual one above a ROPE."""
     for rope in ropes or (_HEADLINE_ROPE,):
         above = [effect for effect in EFFECTS if effect > 1.25 * rope]
         yield from ((effect, rope) for effect in effects or (EFFECTS[0], *above[:1]))
 
 
-def _aim(effect: float, rope: float, prediction: Prediction, layout: Layout, assurance: float) -> Aim:
+def _target(effect: float, rope: float, prediction: Prediction, layout: Layout, assurance: float) -> Target:
     decision = right_decision(effect, rope)
     wrong = prediction.wrong(effect, rope)
     right = np.zeros_like(wrong) if decision is None else prediction.decided(effect, rope, decision)
@@ -66,11 +66,11 @@ def _aim(effect: float, rope: float, prediction: Prediction, layout: Layout, ass
         for rounds, chance, fault in zip(prediction.rounds, right.tolist(), wrong.tolist(), strict=True)
     )
     if decision is None:
-        return Aim(effect, rope, None, Reach.EDGE, None, None, Reason.of("effect-on-edge"), curve)
+        return Target(effect, rope, None, Attainability.EDGE, None, None, Reason.of("effect-on-edge"), curve)
     rounds = first_reaching(prediction.rounds, right.tolist(), assurance)
     if rounds is None:
-        return Aim(effect, rope, decision, Reach.TOO_LONG, None, None, _too_long(curve[-1]), curve)
-    return Aim(effect, rope, decision, Reach.REACHED, rounds, layout.seconds(rounds), None, curve)
+        return Target(effect, rope, decision, Attainability.TOO_LONG, None, None, _too_long(curve[-1]), curve)
+    return Target(effect, rope, decision, Attainability.REACHED, rounds, layout.seconds(rounds), None, curve)
 
 
 def _too_long(last: Point) -> Reason:
@@ -82,7 +82,7 @@ def _too_long(last: Point) -> Reason:
 def first_reaching(rounds: Sequence[int], chances: Sequence[float], assurance: float) -> int | None:
     """The fewest rounds with that chance, between two looks by a straight line in the rounds' logarithm.
 
-    From the last look at which the chance was smaller: chances are simulated, and a lucky one early on is no promise.
+    From the last look at which the chance was smaller: chances are simulated, and a high one early on may be chance.
     """
     if chances[-1] < assurance:
         return None

@@ -1,4 +1,4 @@
-"""The prior of an instance's luck, and how it is learned from many runs of identical twins."""
+"""The prior of an instance effect, and how it is learned from many runs of identical twins."""
 
 from __future__ import annotations
 
@@ -9,35 +9,41 @@ import pytest
 from scipy import stats
 
 from tdelta.inference import judge
+from tdelta.inference.instance_effect import (
+    BETWEEN_SITTINGS,
+    LUCK_SCALE,
+    VAGUE_SHARE,
+    instance_effect_prior,
+    log_instance_sd_density,
+)
 from tdelta.inference.instrument import pooled_noise
-from tdelta.inference.luck import BETWEEN_SITTINGS, LUCK_SCALE, VAGUE_SHARE, log_luck_density, luck_prior
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import posterior
 from tdelta.inference.rounds import fit_rounds
-from tdelta.records import CalibrationUsed, LuckPrior, Metric, Role, RunSettings
+from tdelta.records import CalibrationUsed, InstanceEffectPrior, Metric, Role, RunSettings
 
 from .builders import AA, BASELINE, condition, noisy, run, settings, stage_1
 
 TAU = np.geomspace(1e-5, 50.0, 8000)
-KNOWN = LuckPrior(0.004, 0.4, 0.2)
+KNOWN = InstanceEffectPrior(0.004, 0.4, 0.2)
 IDENTICAL = condition("none", Role.IDENTICAL)
 PLANTED = condition("none", Role.PLANTED, planted=0.05)
 SERIES = (BASELINE, AA, IDENTICAL, PLANTED)
 
 
-def density_of_tau(luck: LuckPrior | None) -> np.ndarray:
+def density_of_tau(instance_effect: InstanceEffectPrior | None) -> np.ndarray:
     """Normalised density of tau_i itself on `TAU`."""
-    density = np.exp(log_luck_density(TAU, LUCK_SCALE, luck)) / TAU
+    density = np.exp(log_instance_sd_density(TAU, LUCK_SCALE, instance_effect)) / TAU
     return np.asarray(density / np.trapezoid(density, TAU))
 
 
-def calibrated(luck: LuckPrior) -> CalibrationUsed:
-    return CalibrationUsed("cal-1", 0.0, 14, 0.005, {Metric.RESPONSE_TIME.value: luck}, ())
+def calibrated(instance_effect: InstanceEffectPrior) -> CalibrationUsed:
+    return CalibrationUsed("cal-1", 0.0, 14, 0.005, {Metric.RESPONSE_TIME.value: instance_effect}, ())
 
 
-def settings_with(luck: LuckPrior | None) -> RunSettings:
+def settings_with(instance_effect: InstanceEffectPrior | None) -> RunSettings:
     given = settings()
-    used = None if luck is None else calibrated(luck)
+    used = None if instance_effect is None else calibrated(instance_effect)
     return RunSettings(
         given.run_id, 1, "", "sqlite", "w", given.conditions, 0.02, None, Metric.RESPONSE_TIME, {}, calibration=used
     )
@@ -56,30 +62,30 @@ def test_a_calibrated_prior_is_the_mixture_that_is_documented() -> None:
 
 def test_a_share_of_zero_leaves_the_lognormal_alone() -> None:
     expected = stats.lognorm.pdf(TAU, 0.4, scale=0.004)
-    assert density_of_tau(LuckPrior(0.004, 0.4, 0.0)) == pytest.approx(expected, rel=5e-3, abs=1e-6)
+    assert density_of_tau(InstanceEffectPrior(0.004, 0.4, 0.0)) == pytest.approx(expected, rel=5e-3, abs=1e-6)
 
 
 def test_the_prior_of_later_runs_has_the_moments_of_the_posterior_widened() -> None:
     weights = stats.norm.pdf(np.log(TAU), math.log(0.005), 0.4)
-    found = luck_prior(TAU, weights / weights.sum())
+    found = instance_effect_prior(TAU, weights / weights.sum())
     assert found.median == pytest.approx(0.005, rel=1e-3)
     assert found.log_sd == pytest.approx(math.hypot(0.4, BETWEEN_SITTINGS), rel=1e-3)
     assert found.vague_share == VAGUE_SHARE
 
 
-def few_rounds(luck_sd: float) -> InstanceMeans:
+def few_rounds(instance_sd: float) -> InstanceMeans:
     """One round whose blocks leave hardly any noise: only the prior knows of luck."""
-    means = np.array([[0.0, 0.0, luck_sd]])
+    means = np.array([[0.0, 0.0, instance_sd]])
     return stage_1(means - means.mean(), np.array([1000.0]), 1e-4, 4000.0)
 
 
-def test_what_is_known_of_luck_decides_how_wide_a_single_round_is() -> None:
-    def width(luck: LuckPrior | None) -> float:
-        fit = fit_rounds([few_rounds(0.0)], [np.array([0, 0, 1])], luck=luck)
+def test_what_is_known_of_instance_effects_decides_how_wide_a_single_round_is() -> None:
+    def width(instance_effect: InstanceEffectPrior | None) -> float:
+        fit = fit_rounds([few_rounds(0.0)], [np.array([0, 0, 1])], instance_effect=instance_effect)
         low, high = posterior(fit.strata[0].mixture(0)).ratio_hdi(0.95)
         return high - low
 
-    quiet, lucky = LuckPrior(0.001, 0.3, 0.0), LuckPrior(0.02, 0.3, 0.0)
+    quiet, lucky = InstanceEffectPrior(0.001, 0.3, 0.0), InstanceEffectPrior(0.02, 0.3, 0.0)
     assert width(quiet) < 0.5 * width(None) < width(lucky)
 
 
@@ -88,20 +94,23 @@ def test_data_overrule_a_calibration_that_was_far_too_quiet() -> None:
     means = rng.normal(0.0, 0.02, (12, 3))
     means -= means.mean(axis=1, keepdims=True)
     seen = stage_1(means, np.full(12, 6.0), 1e-6, 100.0)
-    fit = fit_rounds([seen], [np.array([0, 0, 1])], luck=LuckPrior(0.001, 0.4, 0.2))
-    assert 0.013 < fit.luck_median < 0.03
+    fit = fit_rounds([seen], [np.array([0, 0, 1])], instance_effect=InstanceEffectPrior(0.001, 0.4, 0.2))
+    assert 0.013 < fit.instance_sd < 0.03
 
 
-def test_the_luck_and_noise_of_a_series_are_found_again() -> None:
-    runs = [(run(noisy(0.0, 0.02, seed=seed, luck=0.008), SERIES, rounds=3), settings(SERIES)) for seed in range(20)]
+def test_the_instance_effects_and_noise_of_a_series_are_found_again() -> None:
+    runs = [
+        (run(noisy(0.0, 0.02, seed=seed, instance_effect=0.008), SERIES, rounds=3), settings(SERIES))
+        for seed in range(20)
+    ]
     found = pooled_noise(runs, Metric.RESPONSE_TIME)
     assert found is not None
     record = found.record()
     assert record.instances == 20 * 3 * 4
     assert record.trial_sd == pytest.approx(0.02, rel=0.15)
     assert record.pair_sd == pytest.approx(math.sqrt(2.0) * record.trial_sd)
-    assert record.luck_interval[0] < 0.008 < record.luck_interval[1]
-    assert record.luck == pytest.approx(0.008, rel=0.35)
+    assert record.instance_sd_interval[0] < 0.008 < record.instance_sd_interval[1]
+    assert record.instance_sd == pytest.approx(0.008, rel=0.35)
 
 
 def test_a_metric_without_a_ratio_has_no_noise() -> None:
@@ -111,33 +120,36 @@ def test_a_metric_without_a_ratio_has_no_noise() -> None:
 
 
 def test_a_run_is_judged_with_what_its_settings_know_of_luck() -> None:
-    trials = run(noisy(0.03, 0.002, luck=0.001), rounds=2)
+    trials = run(noisy(0.03, 0.002, instance_effect=0.001), rounds=2)
 
-    def width(luck: LuckPrior | None) -> float:
-        low, high = judge(trials, settings_with(luck)).verdicts[0].ratio.hdi95
+    def width(instance_effect: InstanceEffectPrior | None) -> float:
+        low, high = judge(trials, settings_with(instance_effect)).verdicts[0].ratio.hdi95
         return high - low
 
-    assert width(LuckPrior(0.001, 0.3, 0.2)) < 0.8 * width(None)
+    assert width(InstanceEffectPrior(0.001, 0.3, 0.2)) < 0.8 * width(None)
     assert judge(trials, settings_with(KNOWN)) == judge(trials, settings_with(KNOWN))
 
 
 def test_a_calibration_of_another_metric_leaves_this_one_alone() -> None:
-    trials = run(noisy(0.03, 0.01, luck=0.002), rounds=3)
-    plain, known = (judge(trials, settings_with(luck)).verdicts for luck in (None, LuckPrior(0.001, 0.3, 0.0)))
+    trials = run(noisy(0.03, 0.01, instance_effect=0.002), rounds=3)
+    plain, known = (
+        judge(trials, settings_with(instance_effect)).verdicts
+        for instance_effect in (None, InstanceEffectPrior(0.001, 0.3, 0.0))
+    )
     of_cpu = [[v for v in found if v.metric is Metric.CPU_PER_OPERATION] for found in (plain, known)]
     assert of_cpu[0] == of_cpu[1]
     assert plain[0].ratio != known[0].ratio
 
 
-def test_luck_far_beyond_what_was_calibrated_is_a_caution_with_its_remedy() -> None:
-    trials = run(noisy(0.03, 0.002, luck=0.02), rounds=6)
-    cautions = judge(trials, settings_with(LuckPrior(0.002, 0.3, 0.2))).cautions
+def test_instance_effects_far_beyond_what_was_calibrated_is_a_caution_with_its_remedy() -> None:
+    trials = run(noisy(0.03, 0.002, instance_effect=0.02), rounds=6)
+    cautions = judge(trials, settings_with(InstanceEffectPrior(0.002, 0.3, 0.2))).cautions
     assert any(
         "far more than was expected (0.2 %)" in c and "calibrate this machine again" in c for c in map(str, cautions)
     )
 
 
-def test_a_single_round_says_what_its_luck_was_taken_to_be() -> None:
+def test_a_single_round_says_what_its_instance_effects_was_taken_to_be() -> None:
     trials = run(noisy(0.03), rounds=1)
     (caution,) = [c for c in map(str, judge(trials, settings_with(KNOWN)).cautions) if c.startswith("one round")]
     assert "the prior (calibrated, 0.4 %) widens every interval" in caution
