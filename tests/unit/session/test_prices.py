@@ -76,7 +76,7 @@ def test_all_twins_are_measured_in_the_first_rounds_whatever_they_answer(
 def test_what_cannot_be_measured_is_told_once_and_a_full_disk_is_raised() -> None:
     made, _, _ = taken("duckdb", 2, Defect("expected some 64 blocks, found 71.0"))
     (caution,) = map(str, made.cautions())
-    assert caution.endswith("at one moment or more: expected some 64 blocks, found 71.0")
+    assert caution.endswith(": expected some 64 blocks, found 71.0")
     assert unit_costs("duckdb", RunState()).cautions() == ()
     with pytest.raises(StorageFault):
         taken("duckdb", 1, StorageFault(Refusal.of("disk-refuses", said="full")))
