@@ -22,7 +22,7 @@ _MAX_DECIMALS = 3
 SECONDS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0), ("ns", 1e-3))
 _BYTES = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 _GLUE = re.compile(
-    r"(?<=[\d≥≤±…]) (?=(?:%|µs|ns|ms|s|x|B|KiB|MiB|GiB|…|HDI|points?|thread|rounds?|blocks?|trials?)(?!\w))"
+    r"(?<=[\d≥≤±…]) (?=(?:%|µs|ns|ms|s|x|B|[kMGT]B|[KMGT]iB|…|HDI|points?|thread|rounds?|blocks?|trials?)(?!\w))"
 )
 _NO_BREAK = "\u00a0"
 

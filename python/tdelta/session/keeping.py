@@ -74,8 +74,17 @@ def first_facts(request: RunRequest, kind: RunKind) -> dict[str, object]:
 
 
 def mark_sitting(store: Store, run_id: str) -> None:
-    """Note that this process is at work on the run."""
-    store.put_fact(run_id, PROCESS, _this_process())
+    """Note that this process is at work on the run.
+
+    Raises:
+        UsageError: it was removed since it was looked up.
+    """
+    try:
+        store.put_fact(run_id, PROCESS, _this_process())
+    except StoreError:
+        if run_id in store.run_ids():
+            raise
+        raise UsageError(Refusal.of("run-removed", run=run_id)) from None
 
 
 def label(store: Store, run_id: str, added: Sequence[str], removed: Sequence[str] = ()) -> tuple[str, ...]:

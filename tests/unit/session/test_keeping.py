@@ -110,6 +110,14 @@ def test_a_sitting_that_goes_on_with_a_run_is_at_work_on_it(store: Store) -> Non
     assert shelf(store).at_work == {"20260802-cccc"}
 
 
+def test_a_sitting_on_a_run_that_another_process_removed_is_refused(store: Store) -> None:
+    with Store.open(store.path) as other:
+        remove(other, ["20260801-bbbb"])
+    with pytest.raises(UsageError) as raised:
+        mark_sitting(store, "20260801-bbbb")
+    assert [refusal.code for refusal in raised.value.refusals] == ["run-removed"]
+
+
 def test_beside_a_run_that_is_at_work_the_file_is_left_as_large_as_it_is(store: Store) -> None:
     begun(store, "20260802-cccc", **first_facts(RunRequest(), RunKind.RUN))
     assert not remove(store, ["20260801-bbbb"])

@@ -41,6 +41,7 @@ STORES = {
     "no-such-label": "run {run}: expected one of its labels ({known}), found {found}",
     "not-a-note": "expected a note of at most {most} characters without control characters, found {found} characters",
     "run-at-work": "run {run} is at work: wait for it, or end it with Ctrl-C, before it is removed",
+    "run-removed": "run {run} was removed after it was found: nothing is left to resume; tdelta run makes a new one",
     "nothing-to-label": "expected a LABEL to give the run, or --remove LABEL, found neither",
     "nothing-to-prune-by": "expected --older-than, --larger-than, or both: name what is to be removed",
     "pack-not-writable": "pack {path}: cannot be written: {fault}",
