@@ -41,6 +41,7 @@ from tdelta.records import (
     Verdict,
 )
 from tdelta.records.contracts import Contract, ContractStep
+from tdelta.records.history import AgainstRun, History
 from tdelta.records.parts import prefix_of
 from tdelta.session.outlook import DryRun
 
@@ -170,6 +171,15 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
         MachineCalibration,
         {"faults": _TEXTS, "fault_codes": tuple[Reason, ...], **_CAUTIONS},
     ),
+    "against": (
+        {
+            **dict.fromkeys(("run_id", "earlier_id"), str),
+            "rope": float,
+            "conditions": tuple[AgainstRun, ...],
+            "differing": [dict.fromkeys(("name", "earlier", "later"), str)],
+        },
+    ),
+    "tdelta.history/1": ({"schema": str}, History),
     "tdelta.contract/2": ({"schema": str, "exit_code": int, "is_held": bool}, Contract),
     "tdelta.error/1": ({"schema": str, "exit_code": int, "text": str, "refusals": tuple[Refusal, ...]},),
 }

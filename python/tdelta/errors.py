@@ -3,7 +3,7 @@
 ::
 
     TdeltaError
-    ├── Defect                       1   something a user cannot mend: a defect of tdelta
+    ├── Defect                       1   internal error: something a user cannot fix
     ├── UsageError                   2   what was asked cannot be done as asked
     │   ├── UnknownName              2   a study, engine, cipher, factor, … that does not exist
     │   ├── WorkloadError            2   a workload folder with faults (all of them at once)

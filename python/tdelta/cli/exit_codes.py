@@ -24,7 +24,7 @@ class ExitCode(IntEnum):
 
 MEANINGS = {
     ExitCode.ANSWERED: "answered; with --budget: within it",
-    ExitCode.INTERNAL: "a defect of tdelta, or a process of its own that died",
+    ExitCode.INTERNAL: "internal error, or a worker process died",
     ExitCode.USAGE: "a command line, a file or a machine with which it cannot be done",
     ExitCode.UNDECIDED: "undecided: the data do not tell the overhead from what you would not care about",
     ExitCode.UNSOUND: "unsound: a check failed, so nothing is answered",

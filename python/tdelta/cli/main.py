@@ -160,7 +160,7 @@ def _failure(error: BaseException) -> TdeltaError | None:
             return UsageError(Refusal.of("path-unusable", path=str(error.filename), fault=error.strerror))
         case Exception() if (lacking := _lacking(error)) is not None:
             return EnvironmentFault(lacking)
-        case Exception():  # the last line of defence: a defect of tdelta is a message too
+        case Exception():  # the last line of defence: an internal error is a message too
             return Defect(_defect_message(error))
     said = panic_words(error)
     return None if said is None else Defect(said)
@@ -211,5 +211,5 @@ def _defect_message(error: Exception) -> str:
     if os.environ.get("TDELTA_DEBUG"):
         import traceback
 
-        return f"a defect of tdelta\n{''.join(traceback.format_exception(error))}"
-    return f"a defect of tdelta: {type(error).__name__}: {error}\nTDELTA_DEBUG=1 shows where it arose"
+        return f"internal error\n{''.join(traceback.format_exception(error))}"
+    return f"internal error: {type(error).__name__}: {error} (set TDELTA_DEBUG=1 for a traceback)"

@@ -112,7 +112,7 @@ class Host:
         return None if found is None else {"ok": found}
 
     def patience(self) -> float | None:
-        """How long the next order may let wait for itself before `breathe`; None: for ever."""
+        """How long the next order may let wait for itself before `breathe`; None: without end."""
         return None
 
     def breathe(self) -> None:

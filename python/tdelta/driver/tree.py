@@ -123,7 +123,7 @@ def _works_in(pid: int, folder: str) -> bool:
 
 
 def reap(spare: Collection[int]) -> None:
-    """Collect children of this process that ended, less those whose status somebody waits for."""
+    """Collect children of this process that ended, except those whose status another caller waits for."""
     for process in below(os.getpid()):
         if process.parent == os.getpid() and not process.lives and process.pid not in spare:
             with contextlib.suppress(ChildProcessError):

@@ -218,7 +218,7 @@ def _environment(added: Mapping[str, str]) -> dict[str, str]:
 
 
 def failure(kind: str, said: str) -> TdeltaError:
-    """What a database answered, as an exception: about the disk, a library, a statement, or a defect of tdelta."""
+    """What a database answered, as an exception: about the disk, a library, a statement, or an internal error."""
     if kind in ("full", "io", "read_only"):
         return StorageFault(disk_refusal(said))
     if kind == "cannot_open":

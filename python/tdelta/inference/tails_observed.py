@@ -1,10 +1,10 @@
 """Tails of what other tools measured: how often a threshold was exceeded, and the 99th percentile, of two conditions.
 
 What a design can bear decides what is said. Of one run a side there is no interval that means anything: transactions of
-one run share its effect, and intervals from their number alone hold the truth 32 to 70 times in 100. With three runs
-and more on both sides the run is the unit: shares by linearisation and Welch's t, percentiles by a jackknife over runs.
-Their simulated coverage is in ``docs/tails.md``. Three runs can agree by chance, so no interval is ever narrower than
-what the number of transactions alone would leave open.
+one run share its effect, and intervals from their number alone cover the truth in 32 to 70 of 100 cases. With three
+runs and more on both sides the run is the unit: shares by linearisation and Welch's t, percentiles by a jackknife over
+runs. Their simulated coverage is in ``docs/tails.md``. Three runs can agree by chance, so no interval is ever narrower
+than what the number of transactions alone would leave open.
 
 Bins are wider than a run's own and may differ from file to file, so nothing is interpolated: of the bin that a limit
 or a percentile lies in only its edges are known, and both ends are told. Values are counted from an edge that all runs
@@ -97,7 +97,7 @@ def observed_tails(
     Args:
         baseline: the baseline's observations of one transaction, in any order; those of the same run are added up.
         condition: the condition's, of the same transaction.
-        threshold_ms: what the user allows a transaction, ms; None to be told the percentile only.
+        threshold_ms: what the user allows a transaction, ms; None for the percentile only.
 
     Returns:
         Both sides' counts and percentiles with their quotients, and an interval where there are `FEWEST_RUNS` runs on

@@ -60,7 +60,9 @@ CAUTIONS = {
         " whose caches differ are not twins, and what they cost differs by more than encryption"
     ),
     "slo-no-times": "--slo: no answer, since no complete block has response times of single transactions",
-    "loop-dilutes": "{share:.1f%} of the measured time is tdelta's own loop, so overheads read that much too small",
+    "loop-dilutes": (
+        "{share:.1f%} of the measured time is tdelta's own loop, so overheads are underestimated by that share"
+    ),
     "late-arrivals": (
         "{share:.0f%} of the operations found every connection busy when they fell due (backlog up to {backlog:,}): the"
         " rate is near what the database can do, or above it"

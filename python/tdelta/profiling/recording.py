@@ -70,5 +70,5 @@ def added(recordings: Iterable[Recording]) -> Recording:
 
 
 def _file_name(dso: str) -> str:
-    """Without folders, which may be somebody's own, nor what perf says of a file that was replaced meanwhile."""
+    """Without folders, which may be private, nor what perf says of a file that was replaced meanwhile."""
     return dso if dso.startswith("[") else dso.removesuffix(" (deleted)").rpartition("/")[2]

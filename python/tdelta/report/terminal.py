@@ -120,9 +120,9 @@ def prior_lines(result: RunResult) -> list[str]:
     given = [(v, v.no_speedup) for v in result.primary if v.no_speedup is not None]
     moved = [(v, other) for v, other in given if _shown(v.ratio, bounds) != _shown(other, bounds)]
     if given and not moved:
-        return ["With a prior that forbids a speed-up: the same figures."]
+        return ["Excluding speed-ups a priori does not change the result."]
     named = [(condition_label(v.condition, result.settings), _shown(other, bounds)) for v, other in moved]
-    return [f"With a prior that forbids a speed-up, {label}: {figures}." for label, figures in named]
+    return [f"Excluding speed-ups a priori, {label}: {figures}." for label, figures in named]
 
 
 def _shown(estimate: Estimate, bounds: tuple[float, ...]) -> str:

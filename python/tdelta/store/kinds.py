@@ -1,6 +1,6 @@
 """What a run is for, and what its owner says of it: facts of the run that are there from its beginning or put later.
 
-A run that somebody asked for by itself has no fact of its kind. Labels and notes are facts, too, so that a result is
+A run that was requested by itself has no fact of its kind. Labels and notes are facts, too, so that a result is
 never touched by them; they are sealed as all facts are.
 """
 

@@ -74,7 +74,7 @@ class _Damaged(ValueError):
 
 
 def is_pack_name(text: str) -> bool:
-    """Whether a RUN that somebody typed is the file of a pack, and not the name of a run."""
+    """Whether a RUN on the command line is the file of a pack, and not the name of a run."""
     return text.endswith(SUFFIX) or ("/" in text and Path(text).is_file())
 
 

@@ -1,4 +1,4 @@
-"""The run that somebody means, wherever it is: in the store, or in a pack."""
+"""The run that an argument names, wherever it is: in the store, or in a pack."""
 
 from __future__ import annotations
 

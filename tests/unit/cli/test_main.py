@@ -76,7 +76,7 @@ def test_a_defect_is_one_message_without_a_traceback(
     monkeypatch.delenv("TDELTA_DEBUG", raising=False)
     assert guarded(raising(ZeroDivisionError("oh"))) == 1
     text = capsys.readouterr().err
-    assert text == "error: a defect of tdelta: ZeroDivisionError: oh\nTDELTA_DEBUG=1 shows where it arose\n"
+    assert text == "error: internal error: ZeroDivisionError: oh (set TDELTA_DEBUG=1 for a traceback)\n"
 
 
 def test_a_defect_shows_its_traceback_when_debugging(

@@ -43,8 +43,10 @@ def test_failed_checks_stand_before_those_not_shown_and_those_before_the_ones_th
 
 
 def test_a_prior_that_forbids_a_speed_up_is_shown_where_it_changes_the_figures() -> None:
-    assert "forbids a speed-up, aes-256: +0.4 % (95 % HDI 0.0 … +0.9)." in render(s.negligible(), details=True)
-    assert "forbids a speed-up: the same figures." in render(s.costly(), details=True)
+    assert "Excluding speed-ups a priori, aes-256: +0.4 % (95 % HDI 0.0 … +0.9)." in render(
+        s.negligible(), details=True
+    )
+    assert "Excluding speed-ups a priori does not change the result." in render(s.costly(), details=True)
 
 
 def test_an_interrupted_run_says_how_to_go_on() -> None:

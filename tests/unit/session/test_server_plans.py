@@ -125,8 +125,8 @@ def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
         ({"scope": "+undo"}, "scope +undo: MariaDB has none, data, +log"),
         ({"discard_seconds": 2.0}, "expected less than a trial"),
         ({"load_operations": "done ([0-9]+)"}, "expected --load with it"),
-        ({"load": "true", "rate": 10.0}, "--rate: of tdelta's own loop only"),
-        ({"load": "true", "vary": {"cipher": ("aes-256",), "at": (0.5,)}}, "--vary at: of tdelta's own loop only"),
+        ({"load": "true", "rate": 10.0}, "--rate: cannot be combined with --load"),
+        ({"load": "true", "vary": {"cipher": ("aes-256",), "at": (0.5,)}}, "--vary at: cannot be combined with --load"),
         ({"vary": {"cipher": ("chacha20",)}}, "unknown cipher 'chacha20'"),
     ],
 )

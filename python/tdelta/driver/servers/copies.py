@@ -1,7 +1,7 @@
 """Copies what a stopped server left, for a new instance: its data directory and the keys that it drew itself.
 
 Plain reads and writes, each file flushed to the disk: an extent that two twins share would tie them together, and data
-that is still on its way would be written during somebody's trial. A file that had holes has them in the copy.
+that is still on its way would be written during another twin's trial. A file that had holes has them in the copy.
 """
 
 from __future__ import annotations

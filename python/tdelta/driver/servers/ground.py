@@ -55,7 +55,7 @@ def has_no_room(folder: Path) -> bool:
 
 
 def waits_for_room(place: Place) -> bool:
-    """Whether a server, or what makes its data, waits for somebody to free space, as MariaDB does without end."""
+    """Whether a server, or what makes its data, waits until space is freed, as MariaDB does without end."""
     if not has_no_room(place.folder):
         return False
     try:

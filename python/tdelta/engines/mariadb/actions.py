@@ -36,7 +36,7 @@ _ALL = "SELECT COUNT(*) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAM
 _BUSY = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE ROTATING_OR_FLUSHING = 1"
 _BYTES = "SELECT SUM(FILE_SIZE) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME <> 'innodb_temporary'"
 _LOOK_AGAIN_SECONDS = 0.05
-"""Whoever looks oftener is a load."""
+"""Polling more often would itself be a load."""
 
 NEW_KEY = 3
 """The number of the key that `Rekey` changes to. The plugin file_key_management has one version of each key."""

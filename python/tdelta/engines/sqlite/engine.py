@@ -225,7 +225,7 @@ class SqliteEngine:
     def trying_options(self, path: str, settings: TwinSettings, most_bytes: int) -> dict[str, object]:
         """Options by which a worker opens a copy to try transactions on, which does not grow beyond ``most_bytes``.
 
-        With a journal: what is refused for want of room is undone, and the next transaction meets a whole file.
+        With a journal: what is refused for lack of space is undone, and the next transaction meets a whole file.
         """
         journaled = dataclasses.replace(settings, journal_mode="truncate")
         options = self.open_options(path, journaled, None)

@@ -99,7 +99,7 @@ class AnalysisSettings:
         run_sd: the sd of runs of one and the same system, a share, where the user states it: single runs are decided
             with it. None: nobody knows, and single runs decide nothing.
         source: where published figures come from, as the result is to say it.
-        slo_ms: what the user allows a transaction, ms: how often it took longer is told, and decides nothing.
+        slo_ms: what the user allows a transaction, ms: how often it took longer is reported, and decides nothing.
         is_rope_given: whether the ROPE is the user's own word; else it is the default.
     """
 

@@ -52,7 +52,7 @@ class Asked:
     """What is asked of a plan.
 
     Attributes:
-        effects: true overheads to be told, shares; empty for a list of usual ones.
+        effects: true overheads to decide, shares; empty for a list of usual ones.
         ropes: ROPEs to tell them against, shares; empty for a list of usual ones.
         assurance: the chance of a right decision that is wanted.
         max_seconds: the longest run that is possible; None for no limit.

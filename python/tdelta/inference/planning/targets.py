@@ -1,4 +1,4 @@
-"""What is to be told apart, and how many rounds that takes."""
+"""The overheads that a run should decide, and how many rounds that takes."""
 
 from __future__ import annotations
 

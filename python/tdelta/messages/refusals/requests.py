@@ -59,7 +59,7 @@ REQUESTS = {
         "{options}: not with --vary replication=…, whose trials are of tdelta's own loop on warm caches; leave it out"
     ),
     "not-traced": "--trace: not with {options}: it meters statements of a closed loop on warm caches",
-    "not-with-load": "{options}: of tdelta's own loop only, and --load is another's; leave it out",
+    "not-with-load": "{options}: cannot be combined with --load; leave it out",
     "load-operations-alone": "--load-operations: expected --load with it",
     "one-server-alone": ("{missing}: expected both {baseline} and {encrypted}, found one; name the other server, too"),
     "servers-of-two-engines": "{options}: expected two servers of one engine, found {found}",
@@ -233,8 +233,7 @@ REQUESTS = {
     "two-runs-expected": "--compare: expected at least two RUNs, found {found}",
     "rope-not-above-zero": "expected more than 0 %, found {found:.0%}",
     "pilot-options-with-run": (
-        "RUN is measured already: expected none of the options of a pilot, found {found}; leave them out, or leave"
-        " RUN out"
+        "stored runs are not measured again, so pilot options do not apply: {found}; leave them out, or leave RUN out"
     ),
     "assurance-out-of-range": "expected a chance from {least} to {most} such as 0.8 or 80%, found {found!r}",
     "options-with-resume": (

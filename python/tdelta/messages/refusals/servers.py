@@ -110,7 +110,7 @@ SERVERS = {
     "server-full": f"{{said}}: the server's disk is full: free some space there, {_GOES_ON}",
     "server-disk-fails": "{said}: the server's disk fails: its log says more",
     "server-right-gone": f"{{said}}: a right that was there at the beginning is gone; give it back, {_GOES_ON}",
-    "server-schema-gone": f"{{said}}: somebody removed tdelta's schema; {_GOES_ON}",
+    "server-schema-gone": f"{{said}}: tdelta's schema was removed; {_GOES_ON}",
     "server-tls-changed": "{said}: the server's TLS has changed: see ?tls= in the DSN",
     "server-out-of-memory": (
         f"{{said}}: the server has no memory left: take fewer --threads, or give it more, {_GOES_ON}"

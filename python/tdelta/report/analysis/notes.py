@@ -13,7 +13,7 @@ _Run: TypeAlias = tuple[frozenset[tuple[str, Level]], str, str]
 _FEW_NAMED = 2
 _WITHOUT_ORDER = (
     "has no order, so its values are taken for independent; where stalls or drift make them depend on each other, the"
-    " interval is too narrow (simulated, at its worst it held the truth 19 times in 100)"
+    " interval is too narrow (simulated, with a coverage of 19 % at worst)"
 )
 
 
@@ -70,7 +70,7 @@ def _dependent(figures: _Figures) -> str:
 def _few_independent(figures: _Figures) -> str:
     return (
         f"worth about {_span(figures, 0)} independent values, fewer than 30: simulated, such an interval of a mean"
-        " held the truth 87 times in 100, and that of a ratio 95 to 99 times"
+        " covered the true value in 87 of 100 cases, and that of a ratio in 95 to 99"
     )
 
 
@@ -84,7 +84,7 @@ def _heavy(figures: _Figures) -> str:
 def _few(figures: _Figures) -> str:
     return (
         f"only {_span(figures, 0)} values: the interval of a summary needs 30 or more (simulated with 20, that of a"
-        " mean held the truth 92 times in 100)"
+        " mean covered the true value in 92 of 100 cases)"
     )
 
 
@@ -95,14 +95,14 @@ def _too_short(figures: _Figures) -> str:
 def _short(figures: _Figures) -> str:
     return (
         f"{_span(figures, 0)} figures over time are few: slow waves cannot be seen in a short series; simulated, with"
-        " waves of 20 figures, intervals held the truth 67 to 78 times in 100 (60 figures) and 91 to 96 times (300)"
+        " waves of 20 figures, the coverage was 67 to 78 % (60 figures) and 91 to 96 % (300)"
     )
 
 
 def _series_dependent(figures: _Figures) -> str:
     return (
         f"neighbouring figures depend on each other: {_span(figures, 0)} are worth about {_span(figures, 1)};"
-        " simulated, intervals of such series held the truth 94 to 98 times in 100"
+        " simulated, the coverage for such series was 94 to 98 %"
     )
 
 

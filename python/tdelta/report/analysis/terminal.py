@@ -168,7 +168,7 @@ def _cells(comparison: Comparison, result: AnalysisResult) -> tuple[str | Text, 
 
 
 def _is_told_bearable(result: AnalysisResult) -> bool:
-    """Whether single runs decide nothing for want of what runs differ by."""
+    """Whether single runs decide nothing because the scatter between runs is unknown."""
     return result.stated_run_sd is None and any(c.scatter.run_sd_bearable is not None for c in result.comparisons)
 
 

@@ -34,8 +34,8 @@ _NO_ROWS = "other"
 _NAMED = 3
 _STYLES = {EvidenceState.LEAK: "bold white on red", EvidenceState.MISSING: "bold white on red"}
 _NOTE = (
-    "Markers planted in every twin's rows, looked for in its files while it was at work. not found: plain twins show"
-    " them there, this one does not. not tested: no plain twin shows them there, so that their absence says nothing."
+    "Markers planted in every twin's rows, looked for in its files while it was at work. not found: present in the"
+    " unencrypted twin, absent here. not tested: absent from the unencrypted twin, too, so inconclusive."
 )
 _UNCOVERED_NOTE = " in the clear: found where the twin's scope does not encrypt."
 _MOUNTED_NOTE = (

@@ -1,4 +1,4 @@
-"""What a report that is sent to somebody does not say: names, addresses and passwords of whose servers these are."""
+"""What is removed from a report that may be sent to others: names, addresses and passwords of the servers."""
 
 from __future__ import annotations
 

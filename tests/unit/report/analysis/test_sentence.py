@@ -63,8 +63,8 @@ def test_the_same_sentence_is_said_once() -> None:
 def test_notes_of_runs_are_one_line_each() -> None:
     lines = design_lines(s.several_runs())
     assert [line for line in lines if "neighbouring figures" in line] == [
-        "15 of 15 runs: neighbouring figures depend on each other: 900 are worth about 23 to 35; simulated, intervals"
-        " of such series held the truth 94 to 98 times in 100"
+        "15 of 15 runs: neighbouring figures depend on each other: 900 are worth about 23 to 35; simulated, the"
+        " coverage for such series was 94 to 98 %"
     ]
     assert "runs of one condition differ by about 0.45 % to 0.87 % (standard deviation)" in lines
 

@@ -87,7 +87,7 @@ class Encryption:
 class Probe:
     """A lock that one session takes and every other of the same server sees: it needs no rights and leaves nothing.
 
-    ``seen`` answers ``1`` where somebody holds the lock.
+    ``seen`` answers ``1`` where a session holds the lock.
     """
 
     take: str
@@ -193,7 +193,7 @@ class HoldsSchemas(Protocol):
 
     @property
     def waiting_sql(self) -> tuple[str, ...]:
-        """What the session that drops schemas runs first, so that it does not wait for ever for their tables."""
+        """What the session that drops schemas runs first, so that it does not wait without end for their tables."""
 
     def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
         """The schemas that tdelta made, of any run."""
