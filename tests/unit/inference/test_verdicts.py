@@ -34,7 +34,7 @@ def test_a_verdict_that_few_rounds_leave_open_says_where_the_interval_lies_and_w
     assert found.reasons[0].code == "hdi-above-rope"
     assert found.reasons[1] == Reason.of("few-rounds", rounds=3, rope=0.02)
     assert found.reasons[1].text == (
-        "3 rounds: instance effects were hardly measured, so the 99 % HDI would have to lie beyond ±2 %"
+        "3 rounds hardly show how much fresh databases differ by chance, so the 99 % HDI would have to lie beyond ±2 %"
     )
 
 
