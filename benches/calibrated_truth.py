@@ -43,8 +43,10 @@ def conduct(arguments: argparse.Namespace) -> None:
         append(arguments.out, found)
         lines = arguments.out.read_text().splitlines()
     calibration = json.loads(lines[0])
-    detectable_effects = next(one for one in calibration["visible"] if one["minutes"] == arguments.minutes)
-    planted = share_to_plant(calibration, detectable_effects["costly_from"])
+    detectable_effects = next(
+        one for one in calibration["minimum_detectable_effect"] if one["minutes"] == arguments.minutes
+    )
+    planted = share_to_plant(calibration, detectable_effects["mde_vs_rope"])
     for number in range(len(lines) - 1, arguments.runs):
         document = call(
             arguments,
@@ -90,7 +92,7 @@ def append(path: Path, values: dict) -> None:
 def summarize(path: Path, minutes: float) -> int:
     """Print what the runs say; 1 where too few were found."""
     calibration, *runs = (json.loads(line) for line in path.read_text().splitlines())
-    detectable_effects = next(one for one in calibration["visible"] if one["minutes"] == minutes)
+    detectable_effects = next(one for one in calibration["minimum_detectable_effect"] if one["minutes"] == minutes)
     noise = calibration["noise"][0]
     print(
         f"calibration: {len(calibration['run_ids'])} runs in {calibration['elapsed_seconds']:.0f} s, a pair"

@@ -24,7 +24,7 @@ def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place
     low, high = noise["instance_sd_interval"]
     assert 0.0 < low < noise["instance_sd"] < high
     assert 0.0 < noise["trial_sd"] < noise["pair_sd"]
-    assert [one["minutes"] for one in document["visible"]] == [5.0, 20.0, 60.0]
+    assert [one["minutes"] for one in document["minimum_detectable_effect"]] == [5.0, 20.0, 60.0]
     ((kept,),) = place.query("SELECT calibration_id FROM calibrations")
     assert kept == document["calibration_id"]
 
