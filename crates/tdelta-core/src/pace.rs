@@ -2,8 +2,10 @@
 //! database does, so that a stall delays the operations behind it and is seen in their times.
 
 use crate::draw::Rng;
+use crate::load::Segment;
 use serde::Deserialize;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::Duration;
 
 /// How operations are paced.
@@ -22,7 +24,7 @@ pub enum Pace {
 /// An operation handed to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Its number in the trial, from 0.
+    /// Its number in the trial.
     pub index: u64,
     /// When it is due, ns since the trial began.
     pub due_ns: u64,
@@ -30,14 +32,19 @@ pub struct Arrival {
     pub backlog: u64,
 }
 
-/// The arrivals of one trial, the same for every twin: gaps come from the seed.
+/// The arrivals of one trial, the same for every twin: gaps come from the seed. Those of a segment fall due when they
+/// would among all.
 #[derive(Debug)]
 pub struct Arrivals {
     pace: Pace,
     rng: Rng,
+    segment: Segment,
+    /// Places within the segment: the next to be drawn, the next to be taken, the one after the last.
     drawn: u64,
     taken: u64,
-    total: u64,
+    end: u64,
+    /// The operation that the next gap lies ahead of.
+    at: u64,
     last_due_ns: f64,
     waiting: VecDeque<u64>,
 }
@@ -45,36 +52,49 @@ pub struct Arrivals {
 const GAPS: u64 = 0x0a1d;
 
 impl Arrivals {
-    /// `total` arrivals of the given pace.
+    /// Arrivals of a range of operations at the given pace, as far as they are a segment's.
     #[must_use]
-    pub fn new(pace: Pace, seed: u64, stream: u64, total: u64) -> Self {
-        let rng = Rng::new(seed ^ GAPS, stream, 0);
-        Self { pace, rng, drawn: 0, taken: 0, total, last_due_ns: 0.0, waiting: VecDeque::new() }
+    pub fn new(pace: Pace, seed: u64, stream: u64, range: Range<u64>, segment: Segment) -> Self {
+        let (first, end) = (segment.below(range.start), segment.below(range.end));
+        Self {
+            pace,
+            rng: Rng::new(seed ^ GAPS, stream, 0),
+            segment,
+            drawn: first,
+            taken: first,
+            end,
+            at: range.start,
+            last_due_ns: 0.0,
+            waiting: VecDeque::new(),
+        }
     }
 
     /// The next operation, or `None` after the last. Keeps no more in memory than the backlog.
     pub fn take(&mut self, now_ns: u64) -> Option<Arrival> {
-        if self.taken == self.total {
+        if self.taken == self.end {
             return None;
         }
-        while self.drawn < self.total && self.waiting.back().is_none_or(|due| *due <= now_ns) {
+        while self.drawn < self.end && self.waiting.back().is_none_or(|due| *due <= now_ns) {
             let due = self.draw();
             self.waiting.push_back(due);
         }
         let due_ns = self.waiting.pop_front()?;
         let backlog = if due_ns <= now_ns { 1 + self.waiting.partition_point(|due| *due <= now_ns) as u64 } else { 0 };
         self.taken += 1;
-        Some(Arrival { index: self.taken - 1, due_ns, backlog })
+        Some(Arrival { index: self.segment.nth(self.taken - 1), due_ns, backlog })
     }
 
     fn draw(&mut self) -> u64 {
-        let gap_ns = match self.pace {
-            Pace::Closed => 0.0,
-            Pace::Constant(rate) => 1e9 / rate,
-            Pace::Poisson(rate) => -(1.0 - self.rng.unit()).ln() * 1e9 / rate,
-        };
+        let operation = self.segment.nth(self.drawn);
+        while self.at <= operation {
+            self.last_due_ns += match self.pace {
+                Pace::Closed => 0.0,
+                Pace::Constant(rate) => 1e9 / rate,
+                Pace::Poisson(rate) => -(1.0 - self.rng.unit()).ln() * 1e9 / rate,
+            };
+            self.at += 1;
+        }
         self.drawn += 1;
-        self.last_due_ns += gap_ns;
         self.last_due_ns as u64
     }
 }
@@ -102,7 +122,7 @@ mod tests {
     use super::*;
 
     fn all(pace: Pace) -> Vec<u64> {
-        let mut arrivals = Arrivals::new(pace, 1, 2, 10_000);
+        let mut arrivals = Arrivals::new(pace, 1, 2, 0..10_000, Segment::default());
         std::iter::from_fn(|| arrivals.take(0)).map(|a| a.due_ns).collect()
     }
 
@@ -124,8 +144,21 @@ mod tests {
     }
 
     #[test]
+    fn operations_of_a_segment_fall_due_when_they_would_among_all() {
+        let of = |segment: Segment| -> Vec<(u64, u64)> {
+            let mut arrivals = Arrivals::new(Pace::Poisson(1000.0), 1, 2, 7..1000, segment);
+            std::iter::from_fn(|| arrivals.take(0)).map(|a| (a.index, a.due_ns)).collect()
+        };
+        let whole = of(Segment::default());
+        let mut parts: Vec<_> = [(0, 1), (1, 3)].iter().flat_map(|(from, to)| of(Segment { from: *from, to: *to, of: 3 })).collect();
+        parts.sort_unstable();
+        assert_eq!(parts, whole);
+        assert_eq!((whole[0].0, whole.len()), (7, 993));
+    }
+
+    #[test]
     fn a_stall_shows_as_backlog() {
-        let mut arrivals = Arrivals::new(Pace::Constant(1e6), 1, 2, 100);
+        let mut arrivals = Arrivals::new(Pace::Constant(1e6), 1, 2, 0..100, Segment::default());
         let first = arrivals.take(50_500).unwrap();
         assert_eq!((first.index, first.due_ns, first.backlog), (0, 1000, 50));
         assert_eq!(arrivals.take(50_500).unwrap().backlog, 49);

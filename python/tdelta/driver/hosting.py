@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -67,10 +68,15 @@ class TwinHost:
         return {}
 
     def do_trial(self, order: Order) -> Order:
-        """Run one trial."""
+        """Run one trial; with ``begin_ns`` from that time of the monotonic clock on, and then it says when it ran."""
         turns = order.get("turns")
         trial = json.dumps(order["trial"])
+        if "begin_ns" in order:
+            _wait_until(order["begin_ns"])
+        began_ns = time.monotonic_ns()
         answer: Order = self.open_twin().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True))
+        if "begin_ns" in order:
+            answer.update(began_ns=began_ns, ended_ns=time.monotonic_ns())
         return answer
 
     def do_trace(self, order: Order) -> Order:
@@ -94,3 +100,9 @@ class TwinHost:
         if self.twin is None:
             raise ValueError("no twin is open")
         return self.twin
+
+
+def _wait_until(begin_ns: int) -> None:
+    """Sleep until that time of the monotonic clock; a sleep overshoots by some fifty microseconds."""
+    if (left_ns := begin_ns - time.monotonic_ns()) > 0:
+        time.sleep(left_ns * 1e-9)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tdelta.driver.agents.pool import AgentPool
 from tdelta.driver.load_command.command import LoadCommand
 
 _SECOND_NS = 1_000_000_000
@@ -105,7 +106,7 @@ class Mix:
     """The transactions of a workload with their weights, and the variables that hold throughout.
 
     With ``command``, trials run that instead; the transactions are those of the search for plaintext. ``writes`` says
-    whether any of them changes rows. ``steps`` is what else trials may be.
+    whether any of them changes rows. ``steps`` is what else trials may be. With ``agents``, these run the transactions.
     """
 
     transactions: tuple[Mapping[str, object], ...]
@@ -113,6 +114,7 @@ class Mix:
     command: LoadCommand | None = None
     writes: bool = True
     steps: Steps | None = None
+    agents: AgentPool | None = None
 
 
 @dataclass(frozen=True, slots=True)

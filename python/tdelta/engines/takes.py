@@ -22,10 +22,13 @@ class Takes(Enum):
     ENCRYPTED_FOLDER = "for servers that cannot encrypt by themselves"
     TRACES = "for engines whose statements can be metered one by one"
     ARRAYS = "for servers whose driver is told how many rows it fetches and loads at once"
+    AGENTS = "for servers, which several processes can reach"
     OWN_SERVERS = "for servers of your own (--baseline and --encrypted)"
 
 
-SERVER_TAKES = frozenset({Takes.INSTANCES, Takes.CACHE, Takes.SERVER, Takes.TRACES, Takes.SCOPE, Takes.SESSION_MEMORY})
+SERVER_TAKES = frozenset(
+    {Takes.INSTANCES, Takes.CACHE, Takes.SERVER, Takes.TRACES, Takes.SCOPE, Takes.SESSION_MEMORY, Takes.AGENTS}
+)
 """What private servers take."""
 
 SERVER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
@@ -33,5 +36,5 @@ SERVER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
 )
 """The options that have another default on servers: these take longer to start, to fill and to settle."""
 
-OWN_SERVERS_TAKE = frozenset({Takes.OWN_SERVERS})
+OWN_SERVERS_TAKE = frozenset({Takes.OWN_SERVERS, Takes.AGENTS})
 """What servers of the user's take, whichever engine they are; an engine's address adds what its own do."""

@@ -91,6 +91,11 @@ CAUTIONS = {
     ),
     "server-lost": "round {round}: {void} is void and the twins were made anew, since {why}",
     "block-void": "round {round}: block {block} was void and was run again, since {why}",
+    # load agents
+    "agents-differ": (
+        "load agents see different overheads of {condition}, from {low:+.1f} % to {high:+.1f} % (standard deviation"
+        " {sd:.1f} %): the verdict is of these agents' mean, and other load machines may see another"
+    ),
     # load commands
     "load-command": ("the load is `{command}`, not tdelta's own loop: its client's cost is in the response times"),
     "load-timed": (

@@ -6,6 +6,7 @@ overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient l
 
 from tdelta.records.actions import ActionMeasure, BackupMeasure, LeftInClear
 from tdelta.records.ageing import AgeBin, Ageing
+from tdelta.records.agents import AgentEffect, AgentUse, LoadAgents
 from tdelta.records.analysis import (
     AnalysisResult,
     Comparison,
@@ -120,6 +121,7 @@ from tdelta.records.tails import (
 from tdelta.records.temporary import TemporaryData
 from tdelta.records.traces import StatementTrace, Traces
 from tdelta.records.trials import (
+    AgentPart,
     Checkpoint,
     CpuTime,
     Measurement,
@@ -143,6 +145,9 @@ __all__ = [
     "ActionMeasure",
     "AgeBin",
     "Ageing",
+    "AgentEffect",
+    "AgentPart",
+    "AgentUse",
     "Amount",
     "AnalysisResult",
     "BackupMeasure",
@@ -194,6 +199,7 @@ __all__ = [
     "InstanceEffectPrior",
     "LeftInClear",
     "Level",
+    "LoadAgents",
     "Look",
     "LoopFacts",
     "MachineCalibration",

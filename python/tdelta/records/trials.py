@@ -127,6 +127,30 @@ class RunDelays:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentPart:
+    """One load agent's part of a trial that several shared.
+
+    ``began_ns`` and ``ended_ns`` count from the start that was set for all, by the coordinator's clock, which is known
+    to ``clock_error_ns``. ``response_total_ns`` is the sum of the response times of its recorded ``operations``,
+    ``elapsed_ns`` the time that these took, ``cpu_seconds`` the CPU time of its load loop meanwhile.
+    """
+
+    node: str
+    began_ns: int
+    ended_ns: int
+    clock_error_ns: int
+    operations: int
+    response_total_ns: int
+    elapsed_ns: int
+    cpu_seconds: float
+
+    @property
+    def cpu_share(self) -> float:
+        """The share of one core that it took."""
+        return self.cpu_seconds * 1e9 / max(1, self.elapsed_ns)
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """Everything one trial measured. Its operations run in slices, in turns with the block's other twins.
 
@@ -139,8 +163,9 @@ class Measurement:
     ``histograms`` by ``tx:NAME`` and ``stmt:NAME/N``, each an HdrHistogram V2 compressed payload in nanoseconds.
     ``engine_counters`` are the engine's own (cache hits, misses, writes, spills, …). ``files_bytes`` is by class of
     file (``database``, ``wal``). ``traced`` is by statement, of the extra trial that followed this one (`--trace`;
-    empty elsewhere). Where it is stored or exported, the fields of its parts stand among its own
-    (`tdelta.records.parts`).
+    empty elsewhere). ``agents`` are the parts of load agents, by their names, where there were any; the histograms of
+    each are ``agent:NAME/tx:…`` beside those of all. Where it is stored or exported, the fields of its parts stand
+    among its own (`tdelta.records.parts`).
     """
 
     operations: int
@@ -163,6 +188,7 @@ class Measurement:
     traced: Mapping[str, StatementCost] = field(default_factory=dict)
     delays: RunDelays = part(RunDelays)
     standstill: str = ""
+    agents: Mapping[str, AgentPart] = field(default_factory=dict)
 
     @property
     def response_ns(self) -> float:
@@ -197,6 +223,18 @@ class Trial:
     instance: str
     started_unix_seconds: float
     measurement: Measurement
+
+
+def overlap(agents: Mapping[str, AgentPart]) -> float:
+    """The share of the time from the first start to the last end in which all were at work."""
+    began, ended = [one.began_ns for one in agents.values()], [one.ended_ns for one in agents.values()]
+    return max(0.0, (min(ended) - max(began)) / max(1, max(ended) - min(began)))
+
+
+def skew_ns(agents: Mapping[str, AgentPart]) -> int:
+    """How far the first start and the last are apart."""
+    began = [one.began_ns for one in agents.values()]
+    return max(began) - min(began)
 
 
 def by_condition(trials: Iterable[Trial]) -> dict[str, list[Measurement]]:

@@ -13,6 +13,7 @@ from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.actions import action_measures, backup_measures
 from tdelta.inference.ageing import ageing
+from tdelta.inference.agents import agent_cautions, load_agents
 from tdelta.inference.cache_prediction import cache_predictions
 from tdelta.inference.checkpoints import checkpoint_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
@@ -82,6 +83,7 @@ def assemble(
     failed = [check for check in own if check.is_unsound]
     if failed:
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
+    agents = load_agents(trials, plan.settings)
     dilution = _dilution(trials, size)
     page_prices = prices_from_json(state.unit_costs, plan.conditions)
     floors = state.floors or Floors()
@@ -98,6 +100,7 @@ def assemble(
             *checks.cautions,
             *((idle_cipher_caution(idle, plan.settings),) if idle else ()),
             *cache_cautions(servers),
+            *agent_cautions(agents),
             *tail_cautions(tails, plan.settings),
             *_cautions(plan, ending),
             *pressure_cautions(plan, trials, verdicts, judgement.by_cpu),
@@ -144,6 +147,7 @@ def assemble(
             *page_costs(trials, verdicts, floors.floors),
             *search.records(),
             *servers,
+            *_known(agents),
             *published_cells(plan.settings.study, plan.conditions, _fixed(plan.request)),
             *_known(checks.settings_compared()),
             *tails,

@@ -20,6 +20,7 @@ from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import study
 from tdelta.session.work import (
     check_actions,
+    check_agents,
     check_discard,
     check_load,
     check_replication,
@@ -101,6 +102,8 @@ def _checks_of_taken(
     yield partial(check_actions, request, vary, known, chosen.product)
     if profile.takes & {Takes.INSTANCES, Takes.OWN_SERVERS}:
         yield partial(check_work, request, vary, most_cold=profile.most_cold, product=chosen.product)
+    if Takes.AGENTS in profile.takes:
+        yield partial(check_agents, request, vary)
     if profile.protocol:
         yield partial(check_load, request, vary, profile.protocol)
 

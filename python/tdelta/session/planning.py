@@ -16,6 +16,7 @@ from tdelta.design.actions import connects
 from tdelta.design.factors import cache_bytes
 from tdelta.design.layout import PLAIN
 from tdelta.driver import AnyJob, LoadJob, Mix, default_base
+from tdelta.driver.agents.pool import AgentsAsked
 from tdelta.driver.jobs import Steps
 from tdelta.driver.load_command.command import LoadCommand
 from tdelta.driver.markers import with_markers
@@ -209,6 +210,12 @@ class Plan:
         """The user's own load; None where the workload's transactions are the load."""
         threads = sorted({int(c.level("threads")) for c in self.conditions})
         return load_command(self.request, self.engine.profile.protocol, threads)
+
+    @property
+    def agents(self) -> AgentsAsked | None:
+        """The load agents; None where the load is of tdelta's own worker."""
+        work = self.request.work
+        return None if work.agents is None else AgentsAsked(work.agents, work.ray)
 
     def twin_settings(self, condition: Condition, data_bytes: int) -> Any:
         """What a condition's twins are opened with, of the engine's type; the cache is a share of ``data_bytes``."""

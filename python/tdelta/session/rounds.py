@@ -30,6 +30,9 @@ _MOST_LOSSES = 3
 _MOST_VOIDS = 3
 """So often in a row a block may have been void before its twins are given up."""
 
+_MOST_VOIDS_OF_AGENTS = 10
+"""The same where load agents did not work together: that is the clients' doing, and leaves the twins as they were."""
+
 _TRACED_OPERATIONS = 60
 """Operations a trace: enough to average over what they draw, few enough to take no time beside the trial."""
 
@@ -291,7 +294,8 @@ class RoundRunner:
                 return started, [dataclasses.replace(m, stopped_by="signal") for m in measured]
             if not standstill:
                 return started, measured
-            if tries == _MOST_VOIDS or any(m.stopped_by != "count" or m.errors for m in measured):
+            most = _MOST_VOIDS_OF_AGENTS if self._plan.agents is not None else _MOST_VOIDS
+            if tries == most or any(m.stopped_by != "count" or m.errors for m in measured):
                 raise ServerLost(Refusal.of("stood-still", said=standstill))
             self._checks.paused(number, block, standstill)
             self._context.observe(Phase("again", f"block {block + 1}, since {standstill}"))

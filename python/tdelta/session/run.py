@@ -17,6 +17,7 @@ from typing import Any
 
 from tdelta.design import fresh_seed
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
+from tdelta.driver.agents.pool import AgentPool
 from tdelta.errors import StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import enough, gate_answered, judge, look
 from tdelta.measure import library_versions, machine_facts
@@ -217,15 +218,16 @@ def _announce(context: RunContext, short: Caution | None) -> None:
 @contextmanager
 def _twins(plan: Plan, folder: TwinFolder, make_twins: MakeTwins | None) -> Iterator[Twins[Any]]:
     """The maker of twins, until the end of the block."""
-    job, mix = plan.load_job(), plan.mix()
-    if make_twins is None:
-        twins = plan.engine.make_twins(folder, job, mix)
-    else:
-        twins = make_twins(plan.engine, folder, job, mix)
-    try:
+    with ExitStack() as stack:
+        job, mix = plan.load_job(), plan.mix()
+        if plan.agents is not None:
+            mix = dataclasses.replace(mix, agents=stack.enter_context(AgentPool(plan.agents)))
+        if make_twins is None:
+            twins = plan.engine.make_twins(folder, job, mix)
+        else:
+            twins = make_twins(plan.engine, folder, job, mix)
+        stack.callback(twins.end)
         yield twins
-    finally:
-        twins.end()
 
 
 def _rounds(context: RunContext, ready: Ready, runner: RoundRunner) -> str:

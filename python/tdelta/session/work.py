@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tdelta.design.actions import ACTIONS, NOTHING, AskedAction, parse_action
+from tdelta.driver.agents.pool import require_ray
 from tdelta.driver.jobs import STEPS, TRANSACTIONS
 from tdelta.driver.load_command.command import LoadCommand, parse_load
 from tdelta.errors import UsageError
@@ -114,6 +115,33 @@ def check_replication(request: RunRequest, levels: Mapping[str, Sequence[Level]]
     wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
     if wrong:
         raise UsageError(Refusal.of("not-replicated", options=", ".join(wrong)))
+
+
+def check_agents(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
+    """Refuse what load agents do not do, and a number of them that has not a client each.
+
+    Raises:
+        UsageError: every fault.
+    """
+    agents = request.work.agents
+    if agents is None:
+        if request.work.ray is not None:
+            raise UsageError(Refusal.of("ray-alone"))
+        return
+    given = {"--load": request.work.load, "--cold": request.work.cold, "--vary replication": levels.get("replication")}
+    wrong = [name for name, value in given.items() if value]
+    wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
+    wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
+    faults = [Refusal.of("not-with-agents", options=", ".join(wrong))] if wrong else []
+    fewest = min(int(level) for level in levels.get("threads", (request.work.threads,)))
+    if fewest < agents:
+        faults.append(Refusal.of("agents-without-clients", agents=agents, threads=fewest))
+    try:
+        require_ray()
+    except UsageError as fault:
+        faults += fault.refusals
+    if faults:
+        raise UsageError(*faults)
 
 
 def check_storage(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:

@@ -13,7 +13,7 @@ mod plant;
 mod worker;
 
 pub use mix::{Constant, Mix, Transaction};
-pub use orders::{Stop, Trial, Turns};
+pub use orders::{Segment, Stop, Trial, Turns};
 pub use outcome::{Apart, Outcome};
 
 use crate::baton::Baton;
@@ -114,6 +114,9 @@ impl<C: Client> Loop<C> {
         if trial.cold && self.connections.len() > 1 {
             let found = self.connections.len();
             return Err(refused("value", format!("one operation at a time can be cold; found {found} connections")));
+        }
+        if !trial.segment.is_valid() {
+            return Err(refused("value", format!("a segment with no connection: {:?}", trial.segment)));
         }
         let prepared = self.take()?;
         prepared.histograms.reset();

@@ -21,6 +21,9 @@ pub struct Trial {
     pub discard: u64,
     /// `:op` of the first operation, unique in the run.
     pub first_op: u64,
+    /// Which of the operations are this process's.
+    #[serde(default)]
+    pub segment: Segment,
     /// Closed or open loop.
     #[serde(default)]
     pub pace: Pace,
@@ -41,6 +44,53 @@ pub struct Trial {
     /// Whether the first error that cannot be retried ends the trial.
     #[serde(default = "yes")]
     pub stop_on_error: bool,
+}
+
+/// A process's part of a trial whose operations several processes share.
+///
+/// Of `of` connections in all, those numbered from `from` up to `to` (not included) are its own, and of the operations
+/// those that fall to them when they are dealt out in turn. Operation k is the same, whoever does it; in an open loop it
+/// falls due at the same time, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Segment {
+    /// The first connection.
+    pub from: u64,
+    /// The one after the last.
+    pub to: u64,
+    /// The connections of all processes.
+    pub of: u64,
+}
+
+impl Default for Segment {
+    fn default() -> Self {
+        Self { from: 0, to: 1, of: 1 }
+    }
+}
+
+impl Segment {
+    /// Whether it has a connection, of those that there are.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.from < self.to && self.to <= self.of
+    }
+
+    /// How many of its operations lie below operation `limit`.
+    #[must_use]
+    pub fn below(&self, limit: u64) -> u64 {
+        let width = self.to - self.from;
+        limit / self.of * width + (limit % self.of).saturating_sub(self.from).min(width)
+    }
+
+    /// The number, among all operations, of its own operation `place` (from 0).
+    #[must_use]
+    pub fn nth(&self, place: u64) -> u64 {
+        if self.of == 1 {
+            return place;
+        }
+        let width = self.to - self.from;
+        place / width * self.of + self.from + place % width
+    }
 }
 
 fn one() -> u64 {
@@ -84,4 +134,29 @@ pub struct Turns {
     pub participant: usize,
     /// The participant of each turn; each has as many turns as its trial has slices.
     pub order: Vec<usize>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Segment;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn segments_of_a_trial_hold_every_operation_once(cuts in prop::collection::vec(1u64..5, 1..6), total in 0u64..200) {
+            let of: u64 = cuts.iter().sum();
+            let mut from = 0;
+            let mut all = Vec::new();
+            for width in cuts {
+                let segment = Segment { from, to: from + width, of };
+                from += width;
+                let own: Vec<u64> = (0..segment.below(total)).map(|place| segment.nth(place)).collect();
+                prop_assert!(own.windows(2).all(|pair| pair[0] < pair[1]));
+                prop_assert!(segment.nth(own.len() as u64) >= total);
+                all.extend(own);
+            }
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..total).collect::<Vec<_>>());
+        }
+    }
 }

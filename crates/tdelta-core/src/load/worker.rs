@@ -44,12 +44,12 @@ impl<'a> Shared<'a> {
     pub fn new(connections: usize, run: Run<'a>, part: Part) -> Self {
         let Run { mix, histograms, trial, stop, limit } = run;
         let arrivals = (trial.pace != Pace::Closed).then(|| {
-            Mutex::new(Arrivals::new(trial.pace, trial.seed, trial.stream, part.range.end - part.range.start))
+            Mutex::new(Arrivals::new(trial.pace, trial.seed, trial.stream, part.range.clone(), trial.segment))
         });
         Self {
             mix,
             trial,
-            next: AtomicU64::new(part.range.start),
+            next: AtomicU64::new(trial.segment.below(part.range.start)),
             part,
             histograms,
             stop,
@@ -64,7 +64,7 @@ impl<'a> Shared<'a> {
     /// The next operation's number and, in an open loop, when it is due (clock time).
     fn take(&self, worker: &mut Worker<'_>) -> Option<(u64, Option<u64>)> {
         let Some(arrivals) = &self.arrivals else {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let index = self.trial.segment.nth(self.next.fetch_add(1, Ordering::Relaxed));
             return (index < self.part.range.end).then_some((index, None));
         };
         let arrival = {
@@ -73,7 +73,7 @@ impl<'a> Shared<'a> {
         };
         worker.late_starts += u64::from(arrival.backlog > 0);
         worker.backlog_max = worker.backlog_max.max(arrival.backlog);
-        Some((self.part.range.start + arrival.index, Some(self.started_ns + arrival.due_ns)))
+        Some((arrival.index, Some(self.started_ns + arrival.due_ns)))
     }
 
     pub fn halt(&self, why: Stop) {
@@ -172,7 +172,7 @@ impl<'a> Worker<'a> {
             let mut slots = vec![Value::Null; program.slot_count];
             constants.iter().for_each(|(slot, value)| slots[*slot] = value.clone());
             if let Some(slot) = program.slots.get("client") {
-                slots[*slot] = Value::Int(number as i64);
+                slots[*slot] = Value::Int(shared.trial.segment.from as i64 + number as i64);
             }
             slots
         };

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
+from tdelta.driver.acting import of_recorded
+from tdelta.driver.agents.merging import fault
+from tdelta.driver.agents.pool import AgentLoad
 from tdelta.driver.answers import measurement
 from tdelta.driver.jobs import Mix, TrialJob
+from tdelta.driver.load_command.trial import with_server
 from tdelta.driver.protocol import LoopCost
 from tdelta.driver.workers import Worker
 from tdelta.records import Measurement
+
+_SETTLE_SECONDS = 120.0
 
 
 class Trialled(Protocol):
@@ -41,6 +48,25 @@ class WholeTrials:
             measured = measurement(worker.ask("loop_cost", **work_of(self._mix), trial=job.as_json()))
         statements = sum(span.count for span in measured.statements.values())
         return LoopCost(measured.elapsed_ns / max(1, statements), measured.response_ns)
+
+
+def by_agents(agents: AgentLoad, worker: Worker, job: TrialJob) -> Measurement:
+    """One trial by load agents, with what the server used meanwhile as this worker reads it, coming to rest included.
+
+    Where the agents' figures do not count, that is why the measurement says that something stood still.
+    """
+    worker.ask("begin_outside")
+    done = agents.trial(job.as_json(), job.deadline_seconds)
+    used = worker.ask("end_outside", seconds=_SETTLE_SECONDS)
+    own = measurement(done.answer)
+    measured = of_recorded(with_server(own, used))
+    return dataclasses.replace(
+        measured,
+        histograms={**measured.histograms, **done.histograms},
+        agents=dict(done.agents),
+        standstill=own.standstill or measured.standstill or fault(done.agents),
+        delays=dataclasses.replace(measured.delays, client_run_delay_ns=own.delays.client_run_delay_ns),
+    )
 
 
 def work_of(mix: Mix) -> dict[str, Any]:

@@ -123,6 +123,23 @@ MACHINE = {
     "losses-too-many": "{losses} times a server or a worker of this run was lost; the last time {loss}",
     "perf-rights-lost": "perf looked at whole CPUs before, and may not now",
     "workload-folder-not-writable": "--write-workload {folder}: {fault}; choose a folder that can be written",
+    "ray-not-reached": "Ray: {said}; start it with `ray start`, or leave --ray out for one on this machine",
+    "no-node-left": (
+        "no node is left to place a load agent on: {said}. What was measured is kept: start a node, then `tdelta run"
+        " --resume last`"
+    ),
+    "agent-not-placed": (
+        "a load agent could not be placed: {said}; each node needs this tdelta, with its extra: pip install"
+        " 'tdelta[ray]'"
+    ),
+    "agents-of-other-version": (
+        "load agents: expected tdelta {own} on every node, found {found}; install the same there"
+    ),
+    "agents-elsewhere": (
+        "the server is at {where}, which load agent {agents} cannot reach or would take for another: name an address"
+        " that all nodes reach (--baseline, --encrypted), or leave --ray out"
+    ),
+    "agent-lost": "load agent {agent} on node {node} was lost ({why})",
     "stood-still": "{said}",
     "perf-may-not": f"perf may not sample here; {_PERMIT}",
     "perf-may-not-at-level": f"perf may not sample here (kernel.perf_event_paranoid is {{level}}); {_PERMIT}",

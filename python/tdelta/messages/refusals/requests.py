@@ -60,6 +60,17 @@ REQUESTS = {
     ),
     "not-traced": "--trace: not with {options}: it meters statements of a closed loop on warm caches",
     "not-with-load": "{options}: cannot be combined with --load; leave it out",
+    "ray-alone": "--ray: expected --agents N with it, the number of load agents on that cluster",
+    "ray-missing": (
+        "--agents: expected Ray, which places load agents, found it missing: pip install 'tdelta[ray]' (80 MB, 250 MB"
+        " on the disk)"
+    ),
+    "not-with-agents": (
+        "{options}: not with --agents, which run tdelta's own loop on warm caches; leave one of the two out"
+    ),
+    "agents-without-clients": (
+        "--agents {agents}: expected a client for each, found --threads {threads}; raise --threads or have fewer agents"
+    ),
     "load-operations-alone": "--load-operations: expected --load with it",
     "one-server-alone": ("{missing}: expected both {baseline} and {encrypted}, found one; name the other server, too"),
     "servers-of-two-engines": "{options}: expected two servers of one engine, found {found}",

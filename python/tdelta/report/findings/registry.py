@@ -26,6 +26,7 @@ from tdelta.records import (
     FileEvidence,
     Finding,
     IdleMeasure,
+    LoadAgents,
     PageCost,
     Percentile,
     PublishedCell,
@@ -43,6 +44,7 @@ from tdelta.records import (
 from tdelta.report.findings import (
     actions,
     ageing,
+    agents,
     backups,
     cache_prediction,
     checkpoints,
@@ -96,6 +98,7 @@ SHOWN: list[Shown] = [
     Shown((Percentile,), None, percentiles.blocks, "latency"),
     Shown((TailMeasure,), tails.text, tails.blocks, "latency"),
     Shown((ServerMeasures,), servers.text, servers.blocks, "servers", "What the servers did"),
+    Shown((LoadAgents,), agents.text, agents.blocks, "agents", "Load agents", is_asked=True),
     Shown((StepMeasure,), steps.text, steps.blocks, "steps", "Loads and rebuilds", is_asked=True),
     Shown((ActionMeasure,), actions.text, actions.blocks, "actions", "What was done to the database", is_asked=True),
     Shown((BackupMeasure,), backups.text, backups.blocks, "backups", "What the backups are", is_asked=True),

@@ -190,10 +190,11 @@ class Tested:
 class Work:
     """What a trial does.
 
-    ``load`` is a command of the user's that is run as the load instead of a workload's transactions,
-    ``load_operations`` a pattern for the number of its operations in what it prints. ``rate`` (a second, over all
-    threads) makes the loop open, and so does ``at``, a share of the baseline's capacity. ``cold`` empties all caches
-    before each trial.
+    ``agents`` is how many processes share the load, on nodes of the Ray cluster at the address ``ray``; None: one,
+    which needs no Ray. ``load`` is a command of the user's that is run as the load instead of a workload's
+    transactions, ``load_operations`` a pattern for the number of its operations in what it prints. ``rate`` (a second,
+    over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity. ``cold`` empties all
+    caches before each trial.
     """
 
     workload: str | None = option(
@@ -218,6 +219,26 @@ class Work:
         "Regex whose first group captures the number of operations in what CMD prints.",
         shown="known of sysbench and pgbench",
         takes=Takes.SERVER,
+        group=Group.SERVERS,
+    )
+    agents: int | None = option(
+        "--agents",
+        Whole(),
+        "Load agents that share the clients and the operations of each trial, placed by Ray.",
+        shown="tdelta's own process",
+        takes=Takes.AGENTS,
+        decides_trial=True,
+        of_study=False,
+        group=Group.SERVERS,
+    )
+    ray: str | None = option(
+        "--ray",
+        Value("ADDRESS"),
+        "Ray cluster whose nodes the agents are placed on: HOST:PORT, or auto.",
+        shown="one on this machine, for the run",
+        takes=Takes.AGENTS,
+        calibrates=True,
+        of_study=False,
         group=Group.SERVERS,
     )
     threads: int = option("--threads", Whole(), "Clients at work at once.", 1, decides_trial=True, group=Group.EVERYDAY)

@@ -22,7 +22,7 @@ from tdelta.driver.jobs import LOAD, STEPS, TRACE, LoadJob, Mix, TrialJob
 from tdelta.driver.load_command.trial import with_server
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.rows import LOAD_SECONDS, generated_checksums, load_rows
-from tdelta.driver.servers.whole import WholeTrials, work_of
+from tdelta.driver.servers.whole import WholeTrials, by_agents, work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.tree import living
 from tdelta.driver.workers import Worker
@@ -219,11 +219,17 @@ class ExternalTwin:
         self._settings = settings
         self._mix = mix
         self._worker = _worker_of(schema)
-        seconds = _CONNECT_SECONDS + settings.threads / _CONNECTIONS_A_SECOND
+        dsn, threads = schema.server.dsn, settings.threads
+        self._agents = None if mix.agents is None else mix.agents.twin(schema.server.failed, dsn.program)
+        seconds = _CONNECT_SECONDS + threads / _CONNECTIONS_A_SECOND
         try:
-            connect(self._worker, schema, access, settings.threads, self._limited(), settings.fetch_size)
+            own = threads if self._agents is None else 1
+            connect(self._worker, schema, access, own, self._limited(), settings.fetch_size)
             self._worker.ask("observe", observed=_observed(schema, access))
             self._worker.ask("prepare", seconds=seconds, **work_of(mix))
+            if self._agents is not None:
+                options = _options(schema, access, self._limited(), settings.fetch_size)
+                self._agents.connect(options, threads, work_of(mix))
         except BaseException:
             self.end()
             raise
@@ -294,6 +300,8 @@ class ExternalTwin:
             self._cool()
         if ready is not None:
             ready()
+        if self._agents is not None:
+            return by_agents(self._agents, self._worker, job)
         seconds = job.deadline_seconds + _GRACE_SECONDS
         answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json())
         raise_failed(answer, self.schema.server.failed)
@@ -388,10 +396,14 @@ class ExternalTwin:
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at."""
+        if self._agents is not None:
+            self._agents.stop()
         self._worker.send("stop")
 
     def end(self) -> None:
         """Close the connections; the schema stays."""
+        if self._agents is not None:
+            self._agents.end()
         self._worker.end()
 
 
@@ -424,9 +436,13 @@ def connect(
         ServerLost: it does not answer.
     """
     seconds = _CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
-    options = {**schema.options(access.password(schema.server), setup), "answer_seconds": ANSWER_SECONDS}
-    options |= {"fetch_size": fetch_size} if fetch_size else {}
+    options = _options(schema, access, setup, fetch_size)
     worker.ask("connect", seconds=seconds, options=options, connections=connections)
+
+
+def _options(schema: RunSchema, access: Access, setup: Sequence[str], fetch_size: int | None) -> dict[str, object]:
+    options = {**schema.options(access.password(schema.server), setup), "answer_seconds": ANSWER_SECONDS}
+    return {**options, "fetch_size": fetch_size} if fetch_size else options
 
 
 def _run(worker: Worker, schema: RunSchema, statements: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ from tdelta.driver.load_command.trial import CommandLoad, with_server
 from tdelta.driver.protocol import Checksums, CipherProof, Tables
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.server import Server
-from tdelta.driver.servers.whole import work_of
+from tdelta.driver.servers.whole import by_agents, work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import LOOK_SECONDS, Worker
 from tdelta.engines.servers import DATABASE, CallsPriced, Flushed, PriceSql, Proven, ServerEngine, ServerSettings
@@ -161,6 +161,7 @@ class ServerTwin:
         self._beside_it = beside
         self._worker = Worker()
         self._command: CommandLoad | None = None
+        self._agents = None if mix.agents is None else mix.agents.twin()
         try:
             if mix.command is not None:
                 place, options = instance.recipe.place, {**instance.recipe.connect, "database": DATABASE}
@@ -334,6 +335,8 @@ class ServerTwin:
                 return self._traced(job)
             if self._command is not None:
                 return self._commanded(self._command, job)
+            if self._agents is not None:
+                return by_agents(self._agents, self._worker, job)
             seconds = job.deadline_seconds + _GRACE_SECONDS
             return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
 
@@ -463,6 +466,8 @@ class ServerTwin:
         self._halt.ask()
         if self._command is not None:
             self._command.stop()
+        if self._agents is not None:
+            self._agents.stop()
         self._worker.send("stop")
 
     def end(self) -> None:
@@ -474,6 +479,8 @@ class ServerTwin:
     def _let_go(self) -> None:
         if self._command is not None:
             self._command.end()
+        if self._agents is not None:
+            self._agents.end()
         self._worker.kill()  # a connection to a frozen server would not close
         self._worker.end()
 
@@ -492,7 +499,7 @@ class ServerTwin:
     def _connect(self) -> None:
         self._connected_to = self.instance.starts
         options = {**self.instance.recipe.connect, "database": DATABASE}
-        threads = self._settings.threads if self._command is None else 1
+        threads = self._settings.threads if self._command is None and self._agents is None else 1
         seconds = _CONNECT_SECONDS + threads / _CONNECTIONS_A_SECOND
         self._worker.ask("connect", seconds=seconds, options=options, connections=threads)
         engine = self.instance.engine
@@ -514,6 +521,8 @@ class ServerTwin:
             },
         )
         self._worker.ask("prepare", seconds=seconds, **work_of(self._mix))
+        if self._agents is not None:
+            self._agents.connect(options, self._settings.threads, work_of(self._mix))
 
 
 def _cpu_seconds(used: Mapping[str, Any]) -> float:

@@ -1,0 +1,368 @@
+"""The process that speaks to Ray, and the only one of tdelta's that imports it besides Ray's own.
+
+It is spoken to as a worker is (`tdelta.driver.orders`). When its input ends, tdelta is gone, by whatever signal: then
+it ends the agents, and a Ray that it started, whose folder it removes. Agents are spread over the nodes that have CPUs;
+a Ray head that is to have none is started with ``--num-cpus=0``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import queue
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tdelta.driver.agents.host import Agent, machine
+from tdelta.driver.orders import Order, listen
+from tdelta.driver.tree import living
+from tdelta.measure.private import UMASK
+from tdelta.measure.space import raise_open_files
+
+_LOOK_SECONDS = 0.5
+_HELLO_SECONDS = 90.0
+_STOP_SECONDS = 10.0
+_STORE_BYTES = 80 << 20
+"""Ray's own store of objects, which nothing of ours goes through; it takes no less than 75 MiB."""
+
+_PINGS = 5
+_LEAST_LEAD_NS = 20_000_000
+_MOST_LEAD_NS = 2_000_000_000
+_LEAD_GROWTH = 2
+_GENTLE_SECONDS = 5.0
+_REAP_SECONDS = 0.02
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+class _Refused(Exception):
+    """An order that cannot be carried out, its kind first."""
+
+
+@dataclass(slots=True)
+class _Placed:
+    """An agent where it is. Its clock less this process's is ``offset_ns``, give or take ``error_ns``."""
+
+    actor: Any
+    node_id: str
+    said: Mapping[str, Any]
+    offset_ns: int = 0
+    error_ns: int = 0
+    open: set[str] = field(default_factory=set)
+
+    @property
+    def where(self) -> str:
+        """The node, for people."""
+        return str(self.said["node"])
+
+
+class Coordinator:
+    """The agents of one run."""
+
+    def __init__(self) -> None:
+        self._ray: Any = None
+        self._agents: dict[int, _Placed] = {}
+        self._twins: dict[str, Order] = {}
+        self._stopped = threading.Event()
+        self._is_over = threading.Event()
+        self._folder = ""
+        self._lead_ns = _LEAST_LEAD_NS
+        self._replaced = 0
+
+    def answer(self, order: Order) -> Order:
+        """Carry out one order."""
+        try:
+            return {"ok": getattr(self, f"do_{order['do']}")(order)}
+        except _Refused as refusal:
+            return {"error": list(refusal.args)}
+
+    def request_stop(self) -> None:
+        """Have every agent's trial end."""
+        self._stopped.set()
+        self._stop_agents()
+
+    def clear_stop(self) -> None:
+        """Let trials run again."""
+        self._stopped.clear()
+
+    def do_start(self, order: Order) -> Order:
+        """Join a cluster, or start a Ray of this machine's, and place the agents."""
+        try:
+            ray: Any = importlib.import_module("ray")
+            importlib.import_module("ray.util.scheduling_strategies")
+        except ImportError as fault:
+            raise _Refused("ray_missing", str(fault)) from fault
+        address, self._folder = order["address"], order["folder"]
+        local = {
+            "num_cpus": order["agents"],
+            "include_dashboard": False,
+            "object_store_memory": _STORE_BYTES,
+            "_temp_dir": self._folder,
+        }
+        try:
+            ray.init(
+                address=address or "local",
+                log_to_driver=False,
+                logging_level="ERROR",
+                **({} if address else local),
+            )
+        except Exception as fault:  # of many kinds, none of them documented
+            raise _Refused("ray", _words(fault)) from fault
+        self._ray = ray
+        for number in range(1, order["agents"] + 1):
+            self._place(number)
+        return {"ray": ray.__version__, "agents": self._told()}
+
+    def do_open(self, order: Order) -> Order:
+        """Take note of a twin, and have every agent connect to it."""
+        self._twins[order["twin"]] = order
+        return {"answers": self._opened(order["twin"])}
+
+    def do_trial(self, order: Order) -> Order:
+        """One trial by all agents at once. Where one is lost, the others end, and another is placed for it."""
+        twin, seconds = order["twin"], float(order["patience_seconds"])
+        failed = {name: found for name, found in self._opened(twin).items() if "ok" not in found}
+        if failed:
+            return self._told_of(failed, 0)
+        if lost := self._see_clocks():
+            return self._told_of(lost, 0)
+        segments = self._twins[twin]["segments"]
+        begin_ns = time.monotonic_ns() + self._lead_ns
+        refs = {
+            number: agent.actor.trial.remote(
+                twin,
+                {**order["trial"], "segment": segments[number - 1]},
+                begin_ns + agent.offset_ns,
+                seconds,
+            )
+            for number, agent in self._agents.items()
+        }
+        found = self._gather(refs, seconds)
+        told = self._told_of(found, begin_ns)
+        starts = [one["ok"]["began_ns"] for one in told["answers"].values() if "ok" in one]
+        late_ns = max(starts, default=0)
+        if late_ns > _LEAST_LEAD_NS:  # an agent heard of the start when it was over
+            self._lead_ns = min(_MOST_LEAD_NS, _LEAD_GROWTH * (self._lead_ns + late_ns))
+        return told
+
+    def do_close(self, order: Order) -> Order:
+        """Have every agent let go of a twin."""
+        self._twins.pop(order["twin"], None)
+        refs = {}
+        for number, agent in self._agents.items():
+            if order["twin"] in agent.open:
+                agent.open.discard(order["twin"])
+                refs[number] = agent.actor.close.remote(order["twin"])
+        self._gather(refs, _STOP_SECONDS)
+        self._replace()
+        return {}
+
+    def end(self) -> None:
+        """Leave nothing behind: no agent, no worker, and of a Ray of our own no process and no folder."""
+        self._is_over.set()
+        if self._ray is not None:
+            with contextlib.suppress(Exception):
+                self._ray.get([agent.actor.end.remote() for agent in self._agents.values()], timeout=_GENTLE_SECONDS)
+            for agent in self._agents.values():
+                with contextlib.suppress(Exception):
+                    self._ray.kill(agent.actor)
+            with contextlib.suppress(Exception):
+                self._ray.shutdown()
+        _end_all()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _place(self, number: int) -> None:
+        """Start an agent on the node that has the fewest; where that one dies meanwhile, on another."""
+        for _ in range(1 + len(self._nodes())):
+            nodes = self._nodes()
+            if not nodes:
+                raise _Refused("no_node", "no node of the Ray cluster that has CPUs is alive")
+            taken = Counter(agent.node_id for other, agent in self._agents.items() if other != number)
+            node = min(nodes, key=lambda one: (taken[one], one))
+            affinity = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)
+            made = self._ray.remote(Agent).options(num_cpus=0, max_concurrency=8, scheduling_strategy=affinity)
+            actor = made.remote()
+            try:
+                said = self._ray.get(actor.hello.remote(), timeout=_HELLO_SECONDS)
+            except Exception as fault:
+                self._kill(actor)
+                words = _words(fault)
+                if node in self._nodes():
+                    raise _Refused("agent", f"node {nodes[node]}: {words}") from fault
+                continue
+            self._agents[number] = _Placed(actor, node, said)
+            return
+        raise _Refused("no_node", "every node on which an agent was to be placed has died")
+
+    def _nodes(self) -> dict[str, str]:
+        """The nodes that are alive and have CPUs: their names by their ids."""
+        return {
+            one["NodeID"]: one["NodeManagerHostname"]
+            for one in self._ray.nodes()
+            if one["Alive"] and one["Resources"].get("CPU", 0) > 0
+        }
+
+    def _opened(self, twin: str) -> dict[int, Order]:
+        """Have every agent connect to a twin that it is not connected to, as one is that was placed anew."""
+        self._replace()
+        order = self._twins[twin]
+        refs = {}
+        for number, agent in self._agents.items():
+            if twin not in agent.open:
+                segment = order["segments"][number - 1]
+                connect = {"options": order["options"], "connections": segment["to"] - segment["from"]}
+                said = {name: order[name] for name in ("program", "observe", "work", "patience_seconds")}
+                refs[number] = agent.actor.open.remote(twin, {**said, "connect": connect})
+        found = self._gather(refs, float(order["patience_seconds"]))
+        for number, one in found.items():
+            if "ok" in one:
+                self._agents[number].open.add(twin)
+        return found
+
+    def _replace(self) -> None:
+        """Place those anew that were lost."""
+        for number, agent in list(self._agents.items()):
+            if agent.actor is None:
+                self._place(number)
+                self._replaced += 1
+
+    def _gather(self, refs: Mapping[int, Any], seconds: float) -> dict[int, Order]:
+        """All answers, as they come; ``{"lost": words}`` of an agent that died or is silent: then the others stop."""
+        found: dict[int, Order] = {}
+        pending = {ref: number for number, ref in refs.items()}
+        give_up = time.monotonic() + seconds
+        while pending and not self._is_over.is_set():
+            done, _ = self._ray.wait(list(pending), num_returns=1, timeout=_LOOK_SECONDS)
+            for ref in done:
+                number = pending.pop(ref)
+                try:
+                    found[number] = self._ray.get(ref) or {"ok": {}}
+                except Exception as fault:  # Ray's, of its actor or its node
+                    found[number] = {"lost": _words(fault)}
+                if "lost" in found[number]:
+                    self._lose(number)
+                    give_up = min(give_up, time.monotonic() + _STOP_SECONDS)
+                    self._stopped.set()
+            if self._stopped.is_set() and pending:
+                self._stop_agents()  # again, since one may not have begun when it was first asked to end
+            if pending and time.monotonic() > give_up:
+                for number in pending.values():
+                    found[number] = {"lost": f"no answer within {seconds:.0f} s"}
+                    self._lose(number)
+                break
+        return found
+
+    def _lose(self, number: int) -> None:
+        agent = self._agents[number]
+        self._kill(agent.actor)
+        agent.actor = None
+
+    def _kill(self, actor: Any) -> None:
+        with contextlib.suppress(Exception):
+            self._ray.kill(actor)
+
+    def _stop_agents(self) -> None:
+        for agent in list(self._agents.values()):
+            if agent.actor is not None:
+                with contextlib.suppress(Exception):
+                    agent.actor.stop.remote()
+
+    def _see_clocks(self) -> dict[int, Order]:
+        """See how far the clocks of other machines are from this one's, which agents of this machine share.
+
+        The best of a few questions: its answer was read between asking and hearing, so that the error is half of that.
+        Returns those that are lost.
+        """
+        own = machine()
+        lost: dict[int, Order] = {}
+        for number, agent in self._agents.items():
+            if agent.said["machine"] == own:
+                continue
+            seen = []
+            try:
+                for _ in range(_PINGS):
+                    asked_ns = time.monotonic_ns()
+                    clock_ns = self._ray.get(agent.actor.clock_ns.remote(), timeout=_HELLO_SECONDS)
+                    heard_ns = time.monotonic_ns()
+                    seen.append(((heard_ns - asked_ns) // 2, clock_ns - (asked_ns + heard_ns) // 2))
+            except Exception as fault:  # Ray's, of its actor or its node
+                lost[number] = {"lost": _words(fault)}
+                self._lose(number)
+                continue
+            agent.error_ns, agent.offset_ns = min(seen)
+        return lost
+
+    def _told_of(self, found: Mapping[int, Order], begin_ns: int) -> Order:
+        """Answers, with times since the start that was set, by this process's clock."""
+        answers: dict[str, Order] = {}
+        for number, one in sorted(found.items()):
+            agent = self._agents[number]
+            if "ok" in one and "began_ns" in one["ok"]:
+                zero_ns = begin_ns + agent.offset_ns
+                times = {name: one["ok"][name] - zero_ns for name in ("began_ns", "ended_ns")}
+                one = {"ok": {**one["ok"], **times, "clock_error_ns": agent.error_ns}}
+            answers[str(number)] = {**one, "node": agent.where}
+        return {"answers": answers, "replaced": self._replaced}
+
+    def _told(self) -> list[Order]:
+        return [{"name": str(number), **agent.said} for number, agent in sorted(self._agents.items())]
+
+
+def _end_all() -> None:
+    """Kill whatever was started below this process, which adopts orphans, and wait until it is gone."""
+    give_up = time.monotonic() + _STOP_SECONDS
+    while time.monotonic() < give_up:
+        for pid in living(os.getpid()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(_REAP_SECONDS)
+
+
+def _words(fault: Exception) -> str:
+    """What Ray says, its last line that says anything; its tracebacks are of many lines."""
+    lines = [line.strip() for line in str(fault).splitlines() if line.strip()]
+    return lines[-1] if lines else type(fault).__name__
+
+
+def main() -> None:
+    """Serve orders until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(UMASK)
+    raise_open_files()
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+    coordinator = Coordinator()
+
+    def hear() -> None:
+        listen(sys.stdin, orders, coordinator)
+        coordinator._is_over.set()
+
+    threading.Thread(target=hear, daemon=True).start()
+    try:
+        while (order := orders.get()) is not None:
+            with contextlib.suppress(BrokenPipeError):
+                answers.write(json.dumps(coordinator.answer(order)) + "\n")
+                answers.flush()
+    finally:
+        coordinator.end()
+
+
+if __name__ == "__main__":
+    main()

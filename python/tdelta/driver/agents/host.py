@@ -1,0 +1,121 @@
+"""What runs on a node: one load agent, an actor of Ray's, with a worker process for each twin that is open.
+
+Answers are JSON values: ``{"ok": …}``, ``{"error": [kind, message]}`` for what a database or a machine refused, and
+``{"lost": words}`` where a worker died. Passwords are in arguments of `Agent.open`, and go on to a worker's standard
+input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from tdelta.driver.workers import Worker
+from tdelta.errors import TdeltaError
+from tdelta.measure.children import Child, Declined
+
+Answer = dict[str, Any]
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_NETWORK = Path("/proc/self/ns/net")
+
+
+def machine() -> str:
+    """What processes on one machine have in common, until it is started anew: one monotonic clock, one file system."""
+    return _BOOT_ID.read_text().strip()
+
+
+def network() -> str:
+    """What processes of one machine have in common that reach each other by 127.0.0.1."""
+    return f"{machine()} {_NETWORK.readlink()}"
+
+
+def tdelta_version() -> str:
+    """The version of tdelta here; empty where it was not installed as a package."""
+    try:
+        return version("tdelta")
+    except PackageNotFoundError:
+        return ""
+
+
+class Agent:
+    """One agent. Its methods are called by Ray, several at once."""
+
+    def __init__(self) -> None:
+        self._workers: dict[str, Worker] = {}
+
+    def hello(self) -> Answer:
+        """Who it is, and where."""
+        return {
+            "node": platform.node(),
+            "machine": machine(),
+            "network": network(),
+            "version": tdelta_version(),
+            "pid": os.getpid(),
+        }
+
+    def clock_ns(self) -> int:
+        """The time by the clock that starts are set by."""
+        return time.monotonic_ns()
+
+    def open(self, twin: str, order: Mapping[str, Any]) -> Answer:
+        """Connect to a twin's server, in a worker of its own, and prepare the transactions."""
+
+        def begin() -> Answer:
+            self._end(twin)
+            worker = self._workers[twin] = Worker(program=order["program"])
+            seconds = float(order["patience_seconds"])
+            for do, said in (("connect", order["connect"]), ("observe", order["observe"]), ("prepare", order["work"])):
+                _asked(worker, do, seconds, **said)
+            return {"pid": worker.pid}
+
+        return self._answered(twin, begin)
+
+    def trial(self, twin: str, trial: Mapping[str, Any], begin_ns: int, seconds: float) -> Answer:
+        """Run this agent's part of one trial, from a time of this machine's monotonic clock on."""
+        return self._answered(
+            twin, lambda: _asked(self._workers[twin], "trial", seconds, trial=trial, begin_ns=begin_ns)
+        )
+
+    def stop(self) -> None:
+        """Have trials that are running end after the operation they are at."""
+        for worker in list(self._workers.values()):
+            with contextlib.suppress(TdeltaError):
+                worker.send("stop")
+
+    def close(self, twin: str) -> None:
+        """Let go of a twin."""
+        self._end(twin)
+
+    def end(self) -> None:
+        """Let go of all."""
+        for twin in list(self._workers):
+            self._end(twin)
+
+    def _answered(self, twin: str, act: Callable[[], Answer]) -> Answer:
+        try:
+            return {"ok": act()}
+        except Declined as refusal:
+            return {"error": [refusal.kind, str(refusal)]}
+        except TdeltaError as fault:
+            self._end(twin)
+            return {"lost": str(fault)}
+
+    def _end(self, twin: str) -> None:
+        worker = self._workers.pop(twin, None)
+        if worker is not None:
+            worker.kill()  # a connection to a server that is frozen would not close
+            worker.end()
+
+
+def _asked(worker: Worker, do: str, seconds: float, **order: object) -> Answer:
+    """An answer as the worker gives it: what a refusal means is for the session to say, which knows the engine."""
+    worker.send(do, **order)
+    found: Answer = Child.answer(worker, seconds)
+    return found

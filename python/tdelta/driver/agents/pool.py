@@ -1,0 +1,249 @@
+"""The session's side of load agents: the coordinator's process, and one twin's trials by all agents."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import itertools
+import os
+import secrets
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdelta.driver.agents import merging
+from tdelta.driver.agents.host import machine, network, tdelta_version
+from tdelta.driver.agents.segments import segments
+from tdelta.driver.workers import PROGRAM, Worker, failure
+from tdelta.errors import EnvironmentFault, ServerLost, TdeltaError, UsageError
+from tdelta.messages import Refusal
+from tdelta.records.trials import AgentPart
+
+_COORDINATOR = "tdelta.driver.agents.coordinator"
+_START_SECONDS = 180.0
+_CONNECT_SECONDS = 60.0
+_CONNECTIONS_A_SECOND = 50.0
+_GRACE_SECONDS = 60.0
+_END_SECONDS = 30.0
+_FOLDERS = "tdelta-ray-"
+"""How folders of a Ray of ours begin. They lie in /tmp, since paths of sockets below them may have 107 bytes."""
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_ADDED = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
+"""Nothing is sent to Ray's makers."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsAsked:
+    """How many agents a run has, and the address of the Ray cluster; None: one of this machine's, made for the run."""
+
+    count: int
+    address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One agent where it was placed."""
+
+    name: str
+    node: str
+    machine: str
+    network: str
+    version: str
+
+
+def require_ray() -> None:
+    """See that Ray is installed, without importing it.
+
+    Raises:
+        UsageError: it is not; the message says how to get it.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise UsageError(Refusal.of("ray-missing"))
+
+
+class AgentPool(Worker):
+    """The agents of one run, in whose place the coordinator is spoken to. Use as a context manager, or call `end`.
+
+    Args:
+        asked: how many, and where.
+
+    Raises:
+        EnvironmentFault: Ray, or a node of it, cannot be had; agents have another version of tdelta.
+    """
+
+    called = "the coordinator of the load agents"
+
+    def __init__(self, asked: AgentsAsked) -> None:
+        _sweep()
+        self._folder = None if asked.address else Path(tempfile.mkdtemp(prefix=f"{_FOLDERS}{os.getpid()}-", dir="/tmp"))
+        # Whoever is on this machine could join a Ray that asks for no token.
+        token = {} if asked.address else {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        super().__init__({**_ADDED, **token}, _COORDINATOR, _failed)
+        self.is_patient = True
+        self._asking, self._writing = threading.Lock(), threading.Lock()
+        self._twins = itertools.count(1)
+        self.count = asked.count
+        self.ray_version = ""
+        self.agents: tuple[Placed, ...] = ()
+        try:
+            started = self.request(
+                "start",
+                _START_SECONDS,
+                agents=asked.count,
+                address=asked.address,
+                folder="" if self._folder is None else str(self._folder),
+            )
+            self.ray_version = started["ray"]
+            fields = ("name", "node", "machine", "network", "version")
+            self.agents = tuple(Placed(**{name: one[name] for name in fields}) for one in started["agents"])
+            self._require_same_version()
+        except BaseException:
+            self.end()
+            raise
+
+    def request(self, do: str, seconds: float, **order: object) -> dict[str, Any]:
+        """One order and its answer; twins are warmed up side by side, and wait for each other here."""
+        with self._asking:
+            return self.ask(do, seconds=seconds, **order)
+
+    def twin(self, failed: Callable[[str, str], TdeltaError] = failure, program: str = PROGRAM) -> AgentLoad:
+        """What runs the trials of one more twin; ``failed`` and ``program`` as those of its worker."""
+        return AgentLoad(self, f"twin {next(self._twins)}", failed, program)
+
+    def require_reach(self, options: Mapping[str, Any]) -> None:
+        """See that every agent can mean the same server by these options of a connection.
+
+        Raises:
+            EnvironmentFault: one is on another machine, where a socket's path or 127.0.0.1 is something else.
+        """
+        host = options.get("host")
+        if options.get("socket"):
+            away, where = [one for one in self.agents if one.machine != machine()], str(options["socket"])
+        elif host in _LOOPBACK:
+            away, where = [one for one in self.agents if one.network != network()], str(host)
+        else:
+            return
+        if away:
+            names = ", ".join(f"{one.name} (node {one.node})" for one in away)
+            raise EnvironmentFault(Refusal.of("agents-elsewhere", agents=names, where=where))
+
+    def end(self) -> None:
+        """End the agents, and Ray where it was made for the run; nothing of it stays."""
+        self.close(_END_SECONDS)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)  # what a coordinator left that was killed: it led a group of its own
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _write(self, line: bytes) -> None:
+        with self._writing:
+            super()._write(line)
+
+    def _require_same_version(self) -> None:
+        own = tdelta_version()
+        others = {f"{one.version or 'unknown'} on {one.node}" for one in self.agents if one.version != own}
+        if others:
+            raise EnvironmentFault(Refusal.of("agents-of-other-version", own=own, found=", ".join(sorted(others))))
+
+
+class AgentLoad:
+    """One twin's side of trials by agents. Each agent has connections of its own to the twin's server."""
+
+    def __init__(self, pool: AgentPool, name: str, failed: Callable[[str, str], TdeltaError], program: str) -> None:
+        self._pool = pool
+        self._name = name
+        self._failed = failed
+        self._program = program
+
+    def connect(self, options: Mapping[str, Any], connections: int, work: Mapping[str, Any]) -> None:
+        """Have every agent connect anew, and prepare the transactions.
+
+        Raises:
+            EnvironmentFault: an agent cannot reach the server.
+            ServerLost: an agent died.
+            TdeltaError: what the server said.
+        """
+        self._pool.require_reach(options)
+        self.end()
+        seconds = _CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
+        found = self._pool.request(
+            "open",
+            seconds + _START_SECONDS,
+            twin=self._name,
+            program=self._program,
+            options=dict(options),
+            segments=[segment.as_json() for segment in segments(connections, self._pool.count)],
+            observe={"observed": {"watch": [], "counters": []}},
+            work=dict(work),
+            patience_seconds=seconds,
+        )
+        self._raise(found["answers"])
+
+    def trial(self, trial: Mapping[str, Any], deadline_seconds: float) -> Trialled:
+        """Run one trial on all agents.
+
+        Raises:
+            ServerLost: an agent died; another was placed for it.
+            TdeltaError: what the server said.
+        """
+        seconds = deadline_seconds + _GRACE_SECONDS
+        answers = self._pool.request(
+            "trial", seconds + _START_SECONDS, twin=self._name, trial=dict(trial), patience_seconds=seconds
+        )["answers"]
+        self._raise(answers)
+        found = {name: one["ok"] for name, one in answers.items()}
+        agents = merging.parts(found, {name: one["node"] for name, one in answers.items()})
+        return Trialled(merging.added(list(found.values())), agents, merging.own_histograms(found))
+
+    def stop(self) -> None:
+        """Have a trial that is running end after the operations that agents are at."""
+        self._pool.send("stop")
+
+    def end(self) -> None:
+        """Close the agents' connections."""
+        with contextlib.suppress(TdeltaError):
+            self._pool.request("close", _START_SECONDS, twin=self._name)
+
+    def _raise(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
+        for name, one in answers.items():
+            if "lost" in one:
+                raise ServerLost(Refusal.of("agent-lost", agent=name, node=one["node"], why=one["lost"]))
+        for name, one in answers.items():
+            if "error" in one:
+                kind, said = one["error"]
+                raise self._failed(kind, f"agent {name} on node {one['node']}: {said}")
+
+
+@dataclass(frozen=True, slots=True)
+class Trialled:
+    """A trial by agents: their answers as one worker's, what each did, and the histograms of each."""
+
+    answer: Mapping[str, Any]
+    agents: Mapping[str, AgentPart]
+    histograms: Mapping[str, bytes]
+
+
+def _failed(kind: str, said: str) -> TdeltaError:
+    """What the coordinator refused."""
+    if kind == "ray_missing":
+        return UsageError(Refusal.of("ray-missing"))
+    if kind == "no_node":
+        return EnvironmentFault(Refusal.of("no-node-left", said=said))
+    if kind == "agent":
+        return EnvironmentFault(Refusal.of("agent-not-placed", said=said))
+    return EnvironmentFault(Refusal.of("ray-not-reached", said=said))
+
+
+def _sweep() -> None:
+    """Remove folders of Rays whose tdelta was killed together with its coordinator."""
+    for folder in Path("/tmp").glob(f"{_FOLDERS}*"):  # noqa: S108 - see `_FOLDERS`; only this user's are removed
+        owner = folder.name.removeprefix(_FOLDERS).partition("-")[0]
+        with contextlib.suppress(OSError):
+            if owner.isdigit() and not Path(f"/proc/{owner}").exists() and folder.stat().st_uid == os.getuid():
+                shutil.rmtree(folder, ignore_errors=True)

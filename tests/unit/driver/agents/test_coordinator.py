@@ -1,0 +1,224 @@
+"""The coordinator, with a Ray that is made up: where agents go, what of those that are lost, how starts are set."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tdelta.driver.agents import coordinator as module
+from tdelta.driver.agents.coordinator import Coordinator
+from tdelta.driver.agents.host import machine
+
+from .answers import answer
+
+CLOCK_AHEAD_NS = 5_000_000_000
+
+
+class Died(Exception):
+    """As Ray's errors of an actor."""
+
+
+@dataclass
+class FakeActor:
+    """An agent on a node: answers at once, unless it or its node is dead."""
+
+    ray: FakeRay
+    node: str
+    is_killed: bool = False
+    opened: list[str] = field(default_factory=list)
+    trials: list[dict[str, Any]] = field(default_factory=list)
+    stops: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        def remote(*args: Any) -> Callable[[], Any]:
+            def get() -> Any:
+                if self.is_killed or self.node not in self.ray.alive:
+                    raise Died(f"line\nthe actor on {self.node} is dead")
+                return getattr(self, f"on_{name}")(*args)
+
+            return get
+
+        if name.startswith(("on_", "__")):
+            raise AttributeError(name)
+        return SimpleNamespace(remote=remote)
+
+    def on_hello(self) -> dict[str, Any]:
+        on = machine() if self.node in self.ray.own_machine else f"machine of {self.node}"
+        return {"node": self.node, "machine": on, "network": on, "version": "1", "pid": 1}
+
+    def on_clock_ns(self) -> int:
+        return time.monotonic_ns() + CLOCK_AHEAD_NS
+
+    def on_open(self, twin: str, _order: dict[str, Any]) -> dict[str, Any]:
+        self.opened.append(twin)
+        return {"ok": {"pid": 1}}
+
+    def on_trial(self, _twin: str, trial: dict[str, Any], begin_ns: int, _seconds: float) -> dict[str, Any]:
+        self.trials.append(trial)
+        if self.node in self.ray.lost_in_trial:
+            self.ray.lost_in_trial.discard(self.node)
+            return {"lost": "its worker was killed"}
+        late_ns = self.ray.late_ns
+        return {"ok": answer([1000], began_ns=begin_ns + late_ns, ended_ns=begin_ns + late_ns + 1000)}
+
+    def on_stop(self) -> None:
+        self.stops += 1
+
+    def on_close(self, twin: str) -> None:
+        self.opened.remove(twin)
+
+    def on_end(self) -> None:
+        self.opened.clear()
+
+
+@dataclass
+class FakeRay:
+    """What the coordinator uses of Ray."""
+
+    alive: dict[str, float]
+    own_machine: set[str] = field(default_factory=set)
+    lost_in_trial: set[str] = field(default_factory=set)
+    late_ns: int = 0
+    actors: list[FakeActor] = field(default_factory=list)
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [
+            {"NodeID": name, "NodeManagerHostname": name, "Alive": True, "Resources": {"CPU": cpus}}
+            for name, cpus in self.alive.items()
+        ]
+
+    @property
+    def util(self) -> Any:
+        affinity = lambda node, soft: node  # noqa: E731
+        return SimpleNamespace(scheduling_strategies=SimpleNamespace(NodeAffinitySchedulingStrategy=affinity))
+
+    def remote(self, _kind: type) -> Any:
+        def made(node: str) -> FakeActor:
+            self.actors.append(FakeActor(self, node))
+            return self.actors[-1]
+
+        return SimpleNamespace(
+            options=lambda **options: SimpleNamespace(remote=lambda: made(options["scheduling_strategy"]))
+        )
+
+    def get(self, refs: Any, timeout: float | None = None) -> Any:
+        return [ref() for ref in refs] if isinstance(refs, list) else refs()
+
+    def wait(self, refs: list[Any], **_more: Any) -> tuple[list[Any], list[Any]]:
+        return refs[:1], refs[1:]
+
+    def kill(self, actor: FakeActor) -> None:
+        actor.is_killed = True
+
+
+def started(ray: FakeRay, agents: int) -> Coordinator:
+    made = Coordinator()
+    made._ray = ray
+    for number in range(1, agents + 1):
+        made._place(number)
+    return made
+
+
+def opened(made: Coordinator, agents: int) -> dict[str, Any]:
+    segments = [{"from": place, "to": place + 1, "of": agents} for place in range(agents)]
+    order = {"do": "open", "twin": "t", "program": "p", "options": {}, "segments": segments}
+    more: dict[str, Any] = {"observe": {}, "work": {}, "patience_seconds": 5.0}
+    found: dict[str, Any] = made.answer({**order, **more})
+    return found
+
+
+def trial(made: Coordinator) -> dict[str, Any]:
+    order = {"do": "trial", "twin": "t", "trial": {"seed": 1}, "patience_seconds": 5.0}
+    found: dict[str, Any] = made.answer(order)["ok"]["answers"]
+    return found
+
+
+def test_agents_are_spread_over_the_nodes_that_have_cpus() -> None:
+    ray = FakeRay({"head": 0.0, "a": 4.0, "b": 4.0})
+    started(ray, 5)
+    assert sorted(actor.node for actor in ray.actors) == ["a", "a", "a", "b", "b"]
+
+
+def test_every_agent_is_given_its_segment_of_one_trial() -> None:
+    ray = FakeRay({"a": 1.0, "b": 1.0})
+    made = started(ray, 2)
+    opened(made, 2)
+    assert [one["node"] for one in trial(made).values()] == ["a", "b"]
+    assert [actor.trials for actor in ray.actors] == [
+        [{"seed": 1, "segment": {"from": 0, "to": 1, "of": 2}}],
+        [{"seed": 1, "segment": {"from": 1, "to": 2, "of": 2}}],
+    ]
+
+
+def test_starts_are_told_by_one_clock_whatever_the_clock_of_a_node_says() -> None:
+    ray = FakeRay({"a": 1.0, "b": 1.0}, own_machine={"a"}, late_ns=7)
+    made = started(ray, 2)
+    opened(made, 2)
+    here, there = trial(made).values()
+    assert (here["ok"]["began_ns"], here["ok"]["clock_error_ns"]) == (7, 0)
+    assert there["ok"]["began_ns"] == 7
+    assert abs(made._agents[2].offset_ns - CLOCK_AHEAD_NS) < 1_000_000_000
+    assert there["ok"]["clock_error_ns"] >= 0
+
+
+def test_the_next_start_is_set_later_where_an_agent_heard_of_one_too_late() -> None:
+    ray = FakeRay({"a": 1.0}, own_machine={"a"}, late_ns=300_000_000)
+    made = started(ray, 1)
+    opened(made, 1)
+    before = made._lead_ns
+    trial(made)
+    assert made._lead_ns >= 2 * before + 300_000_000
+    for _ in range(20):
+        trial(made)
+    assert made._lead_ns == module._MOST_LEAD_NS
+
+
+def test_an_agent_that_is_lost_is_said_and_another_is_placed_and_connected_for_it() -> None:
+    ray = FakeRay({"a": 1.0, "b": 1.0}, lost_in_trial={"b"})
+    made = started(ray, 2)
+    opened(made, 2)
+    found = trial(made)
+    assert "ok" in found["1"]
+    assert found["2"] == {"lost": "its worker was killed", "node": "b"}
+    assert all("ok" in one for one in trial(made).values())
+    assert len(ray.actors) == 3
+    assert ray.actors[2].opened == ["t"]
+    assert ray.actors[1].is_killed
+
+
+def test_the_agents_of_a_node_that_died_go_to_another() -> None:
+    ray = FakeRay({"a": 1.0, "b": 1.0})
+    made = started(ray, 2)
+    opened(made, 2)
+    del ray.alive["b"]
+    assert "the actor on b is dead" in trial(made)["2"]["lost"]
+    assert [one["node"] for one in trial(made).values()] == ["a", "a"]
+
+
+def test_no_node_that_is_left_is_refused_as_such() -> None:
+    ray = FakeRay({"a": 1.0})
+    made = started(ray, 1)
+    opened(made, 1)
+    ray.alive.clear()
+    trial(made)
+    kind, _ = made.answer({"do": "trial", "twin": "t", "trial": {}, "patience_seconds": 5.0})["error"]
+    assert kind == "no_node"
+
+
+def test_closing_a_twin_closes_it_on_every_agent_that_has_it() -> None:
+    ray = FakeRay({"a": 1.0, "b": 1.0})
+    made = started(ray, 2)
+    opened(made, 2)
+    made.answer({"do": "close", "twin": "t"})
+    assert [actor.opened for actor in ray.actors] == [[], []]
+    made.answer({"do": "close", "twin": "t"})  # once more does nothing
+
+
+@pytest.mark.parametrize("text", ["", "\n  \n"])
+def test_a_fault_of_ray_that_says_nothing_is_called_by_its_name(text: str) -> None:
+    assert module._words(Died(text)) == "Died"
