@@ -17,6 +17,8 @@ from tdelta.records import (
     ActionMeasure,
     AgeBin,
     Ageing,
+    AgentEffect,
+    AgentUse,
     Amount,
     BackupMeasure,
     BadTrials,
@@ -51,6 +53,7 @@ from tdelta.records import (
     InstanceEffectPrior,
     LeftInClear,
     Level,
+    LoadAgents,
     LoopFacts,
     Metric,
     Moved,
@@ -849,6 +852,26 @@ def aged() -> RunResult:
     )
 
 
+def shared() -> RunResult:
+    """A load that two agents shared, one of which was placed anew."""
+
+    def use(agent: str, nodes: tuple[str, ...], cpu: float, late: float) -> AgentUse:
+        return AgentUse(agent, nodes, 96_000, Typical(cpu, 1.1 * cpu, 1.3 * cpu), Typical(late, 2 * late, 5 * late))
+
+    agents = LoadAgents(
+        trials=48,
+        overlap=Typical(0.971, 0.984, 0.992),
+        skew_seconds=Typical(0.0003, 0.0011, 0.0042),
+        clock_error_seconds=0.00018,
+        agents=(use("1", ("load-a",), 0.21, 0.0001), use("2", ("load-b", "load-a"), 0.34, 0.0009)),
+        effects=(
+            AgentEffect(AES, 24, (1.029, 1.034), 0.0, is_apart=False),
+            AgentEffect(TWIN, 2, (0.999, 1.002), 0.0, is_apart=None),
+        ),
+    )
+    return changed(costly(), agents=(agents,))
+
+
 def bulk() -> RunResult:
     """A load and a rebuild as trials."""
 
@@ -1176,6 +1199,7 @@ SAMPLES = {
         acted,
         aged,
         backed_up,
+        shared,
         bulk,
         replicated,
         stored,

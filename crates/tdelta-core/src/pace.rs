@@ -150,7 +150,8 @@ mod tests {
             std::iter::from_fn(|| arrivals.take(0)).map(|a| (a.index, a.due_ns)).collect()
         };
         let whole = of(Segment::default());
-        let mut parts: Vec<_> = [(0, 1), (1, 3)].iter().flat_map(|(from, to)| of(Segment { from: *from, to: *to, of: 3 })).collect();
+        let mut parts: Vec<_> =
+            [(0, 1), (1, 3)].iter().flat_map(|(from, to)| of(Segment { from: *from, to: *to, of: 3 })).collect();
         parts.sort_unstable();
         assert_eq!(parts, whole);
         assert_eq!((whole[0].0, whole.len()), (7, 993));

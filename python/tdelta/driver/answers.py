@@ -13,7 +13,7 @@ from tdelta.driver.workers import Worker, failure
 from tdelta.errors import TdeltaError
 from tdelta.measure.delay import delay_is_others
 from tdelta.measure.standstill import in_words
-from tdelta.records import Checkpoint, CpuTime, Measurement, Planted, Queue, RunDelays, SpanTotals, StatementCost, Usage
+from tdelta.records import Checkpoint, Client, Measurement, Planted, Queue, RunDelays, SpanTotals, StatementCost, Usage
 
 WORKER = "a worker process"
 """What stands still where a trial's own process does, in words."""
@@ -64,7 +64,7 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
         planted=Planted(outcome["planted_cpu_ns"], outcome["planted_elapsed_ns"]),
         queue=Queue(outcome["late_starts"], outcome["backlog_max"]),
         stopped_by=outcome["stopped_by"],
-        client_cpu=CpuTime(extra.get("client_cpu_user_seconds", 0.0), extra.get("client_cpu_system_seconds", 0.0)),
+        client=Client(extra.get("client_cpu_user_seconds", 0.0), extra.get("client_cpu_system_seconds", 0.0)),
         usage=Usage.of(
             extra.get("usage", {}) | {name: outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")}
         ),

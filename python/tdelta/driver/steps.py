@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta.records import CpuTime, Measurement, SpanTotals, Usage
+from tdelta.records import Client, Measurement, SpanTotals, Usage
 
 STEP_SECONDS = 24 * 3600.0
 """How long one may take."""
@@ -33,7 +33,7 @@ def client_step(step: str, answer: Mapping[str, Any]) -> Measurement:
     used = answer["usage"]
     return Measurement(
         **_one(step, answer),
-        client_cpu=CpuTime(used["cpu_user_seconds"], used["cpu_system_seconds"]),
+        client=Client(used["cpu_user_seconds"], used["cpu_system_seconds"]),
     )
 
 

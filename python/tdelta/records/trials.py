@@ -65,14 +65,6 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class CpuTime:
-    """CPU seconds of a process."""
-
-    user_seconds: float = 0.0
-    system_seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Planted:
     """The CPU time spun on purpose, and the wall time that took, inside the measured spans; 0 where none was."""
 
@@ -151,21 +143,30 @@ class AgentPart:
 
 
 @dataclass(frozen=True, slots=True)
+class Client:
+    """What drove a database: CPU seconds of the load loop beside a server, 0 where both are one process.
+
+    ``agents`` are the parts of load agents, by their names; empty without them.
+    """
+
+    cpu_user_seconds: float = 0.0
+    cpu_system_seconds: float = 0.0
+    agents: Mapping[str, AgentPart] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """Everything one trial measured. Its operations run in slices, in turns with the block's other twins.
 
     ``operations`` are those recorded: times and totals are theirs. ``total_operations`` also counts the
     ones at the heads of slices, which are run and not recorded; counters are of all of them.
 
-    ``client_cpu`` is what the load loop took beside a server; 0 where both are one process.
-
     ``transactions`` and ``statements`` are keyed by name (``browse_products``; ``browse_products/1``, counted from 1);
     ``histograms`` by ``tx:NAME`` and ``stmt:NAME/N``, each an HdrHistogram V2 compressed payload in nanoseconds.
     ``engine_counters`` are the engine's own (cache hits, misses, writes, spills, …). ``files_bytes`` is by class of
     file (``database``, ``wal``). ``traced`` is by statement, of the extra trial that followed this one (`--trace`;
-    empty elsewhere). ``agents`` are the parts of load agents, by their names, where there were any; the histograms of
-    each are ``agent:NAME/tx:…`` beside those of all. Where it is stored or exported, the fields of its parts stand
-    among its own (`tdelta.records.parts`).
+    empty elsewhere). Histograms of single load agents are ``agent:NAME/tx:…``, beside those of all. Where it is stored
+    or exported, the fields of its parts stand among its own (`tdelta.records.parts`).
     """
 
     operations: int
@@ -176,7 +177,7 @@ class Measurement:
     retries: Mapping[str, int] = field(default_factory=dict)
     histograms: Mapping[str, bytes] = field(default_factory=dict)
     usage: Usage = part(Usage)
-    client_cpu: CpuTime = part(CpuTime, "client_cpu_")
+    client: Client = part(Client, "client_")
     engine_counters: Mapping[str, int] = field(default_factory=dict)
     files_bytes: Mapping[str, int] = field(default_factory=dict)
     checkpoint: Checkpoint = part(Checkpoint, "checkpoint_")
@@ -188,7 +189,6 @@ class Measurement:
     traced: Mapping[str, StatementCost] = field(default_factory=dict)
     delays: RunDelays = part(RunDelays)
     standstill: str = ""
-    agents: Mapping[str, AgentPart] = field(default_factory=dict)
 
     @property
     def response_ns(self) -> float:
@@ -202,9 +202,14 @@ class Measurement:
         return self.total_operations or self.operations
 
     @property
+    def agents(self) -> Mapping[str, AgentPart]:
+        """The parts of load agents, by their names."""
+        return self.client.agents
+
+    @property
     def client_cpu_seconds(self) -> float:
         """User and system CPU seconds of the client of a server together."""
-        return self.client_cpu.user_seconds + self.client_cpu.system_seconds
+        return self.client.cpu_user_seconds + self.client.cpu_system_seconds
 
     @property
     def cpu_seconds(self) -> float:

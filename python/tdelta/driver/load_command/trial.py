@@ -24,7 +24,7 @@ from tdelta.errors import LoadFault, WorkerFault
 from tdelta.measure.children import Child, Declined
 from tdelta.measure.standstill import in_words
 from tdelta.messages import Refusal
-from tdelta.records import Checkpoint, CpuTime, Measurement, RunDelays, Usage
+from tdelta.records import Checkpoint, Client, Measurement, RunDelays, Usage
 
 _GRACE_SECONDS = 60.0
 _END_SECONDS = 20.0
@@ -139,9 +139,9 @@ class CommandLoad:
             self._supervisor.send(do, **order)
 
     def _measurement(self, answer: Mapping[str, Any], name: str) -> Measurement:
-        cpu = CpuTime(answer["cpu_user_seconds"], answer["cpu_system_seconds"])
+        cpu = Client(answer["cpu_user_seconds"], answer["cpu_system_seconds"])
         if answer["ended_by"] == "stop":
-            return Measurement(0, answer["elapsed_ns"], {}, {}, stopped_by="signal", client_cpu=cpu)
+            return Measurement(0, answer["elapsed_ns"], {}, {}, stopped_by="signal", client=cpu)
         finished = self._finished(answer)
         if fault := _fault(answer, name):
             raise LoadFault(fault, words=finished.last_lines)
@@ -155,7 +155,7 @@ class CommandLoad:
             errors=result.errors,
             retries=result.retries,
             histograms=result.histograms,
-            client_cpu=cpu,
+            client=cpu,
         )
 
     def _finished(self, answer: Mapping[str, Any]) -> Finished:

@@ -63,7 +63,7 @@ def by_agents(agents: AgentLoad, worker: Worker, job: TrialJob) -> Measurement:
     return dataclasses.replace(
         measured,
         histograms={**measured.histograms, **done.histograms},
-        agents=dict(done.agents),
+        client=dataclasses.replace(measured.client, agents=dict(done.agents)),
         standstill=own.standstill or measured.standstill or fault(done.agents),
         delays=dataclasses.replace(measured.delays, client_run_delay_ns=own.delays.client_run_delay_ns),
     )

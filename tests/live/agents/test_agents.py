@@ -1,0 +1,67 @@
+"""Load agents on a Ray of this machine with a private server: one of them is killed, and the run goes on."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from sqlite.running import ANSWERED, Place, read_until, waited_for
+
+from tdelta.driver.tree import living
+
+PATIENCE_SECONDS = 1000.0
+AGENTS = 2
+RUN = (
+    *("run", "--json", "--engine", "mariadb", "--workload", "point-select", "--size", "3MB", "--agents", str(AGENTS)),
+    *("--threads", "2", "--rate", "50", "--arrivals", "constant", "--trial-seconds", "3", "--discard", "0s"),
+    *("--blocks", "3", "--rounds", "1..1", "--no-aa-twin", "--no-bb-twin", "--max-time", "900s"),
+)
+"""Paced, so that agents keep together whatever each of them does."""
+
+
+def agents_of(pid: int) -> list[int]:
+    """The actors of Ray's below a process, by what they call themselves."""
+    return [one for one in living(pid) if Path(f"/proc/{one}/cmdline").read_bytes().startswith(b"ray::Agent")]
+
+
+def are_gone(pids: tuple[int, ...]) -> bool:
+    """Whether all of them go, given time."""
+    give_up = time.monotonic() + 20.0
+    while (left := [pid for pid in pids if Path(f"/proc/{pid}").exists()]) and time.monotonic() < give_up:
+        time.sleep(0.05)
+    return not left
+
+
+@pytest.fixture(autouse=True)
+def ray_is_there() -> None:
+    """Not in CI either, unless it is installed there: a run of minutes on a busy machine."""
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("not installed: scripts/need-ray")
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(1200)
+def test_a_run_whose_agent_is_killed_goes_on_to_its_answer_and_leaves_nothing(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    process = place.start(*RUN)
+    read_until(process, "round 1:")
+    below = living(process.pid)
+    first, *others = agents_of(process.pid)
+    assert len(others) == AGENTS - 1
+    os.kill(first, signal.SIGKILL)
+    read_until(process, "lost:")
+    ran = waited_for(process, PATIENCE_SECONDS)
+    assert ran.code in ANSWERED, ran.err
+    codes = {code["code"] for code in ran.document["caution_codes"]}
+    assert "server-lost" in codes
+    found = ran.document["agents"]
+    assert [one["agent"] for one in found["agents"]] == ["1", "2"]
+    done = [one["operations"] for one in found["agents"]]
+    assert done[0] == done[1] > 0
+    assert found["overlap"]["low"] >= 0.95
+    assert are_gone(below)
+    assert not list(Path("/tmp").glob(f"tdelta-ray-{process.pid}-*"))  # noqa: S108 - sockets' paths are short there
