@@ -440,7 +440,7 @@ def connect(
     worker.ask("connect", seconds=seconds, options=options, connections=connections)
 
 
-def _options(schema: RunSchema, access: Access, setup: Sequence[str], fetch_size: int | None) -> dict[str, object]:
+def _options(schema: RunSchema, access: Access, setup: Sequence[str], fetch_size: int) -> dict[str, object]:
     options = {**schema.options(access.password(schema.server), setup), "answer_seconds": ANSWER_SECONDS}
     return {**options, "fetch_size": fetch_size} if fetch_size else options
 
