@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tdelta.driver.agents.pool import AgentPool
 from tdelta.driver.load_command.command import LoadCommand
+
+if TYPE_CHECKING:
+    from tdelta.driver.agents.pool import AgentPool
 
 _SECOND_NS = 1_000_000_000
 

@@ -16,7 +16,7 @@ from tdelta.design.actions import connects
 from tdelta.design.factors import cache_bytes
 from tdelta.design.layout import PLAIN
 from tdelta.driver import AnyJob, LoadJob, Mix, default_base
-from tdelta.driver.agents.pool import AgentsAsked
+from tdelta.driver.agents.asked import AgentsAsked
 from tdelta.driver.jobs import Steps
 from tdelta.driver.load_command.command import LoadCommand
 from tdelta.driver.markers import with_markers

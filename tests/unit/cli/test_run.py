@@ -155,6 +155,7 @@ TYPED: tuple[dict[str, object], ...] = (
     {"engine": "mariadb", "restore": "mariadb < app.sql"},
     {**SERVERS, "schema": "mine", "assume_encrypted": True},
     {"directory": Path("/d"), "store": Path("/s.db"), "labels": ("v1.0", "nightly")},
+    {"engine": "mariadb", "agents": 2, "ray": "head:6379", "threads": 4},
     {"study": "order-entry"},
     {"study": "read-only-sweep", "engine": "mysql"},
     {"study": "read-only-sweep", "scale": "published"},

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver.agents.pool import AgentsAsked
+from tdelta.driver.agents.asked import AgentsAsked
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest
 from tdelta.session.planning import plan
@@ -24,7 +24,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_ray(monkeypatch: pytest.MonkeyPatch, *, is_there: bool) -> None:
     found = importlib.util.find_spec("json") if is_there else None
-    monkeypatch.setattr("tdelta.driver.agents.pool.importlib.util.find_spec", lambda _name: found)
+    monkeypatch.setattr("tdelta.driver.agents.asked.importlib.util.find_spec", lambda _name: found)
 
 
 def codes(**options: Any) -> list[str]:

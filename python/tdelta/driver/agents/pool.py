@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import itertools
 import os
 import secrets
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver.agents import merging
+from tdelta.driver.agents.asked import AgentsAsked
 from tdelta.driver.agents.host import machine, network, tdelta_version
 from tdelta.driver.agents.segments import segments
 from tdelta.driver.workers import PROGRAM, Worker, failure
@@ -39,14 +39,6 @@ _ADDED = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
 
 
 @dataclass(frozen=True, slots=True)
-class AgentsAsked:
-    """How many agents a run has, and the address of the Ray cluster; None: one of this machine's, made for the run."""
-
-    count: int
-    address: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Placed:
     """One agent where it was placed."""
 
@@ -55,16 +47,6 @@ class Placed:
     machine: str
     network: str
     version: str
-
-
-def require_ray() -> None:
-    """See that Ray is installed, without importing it.
-
-    Raises:
-        UsageError: it is not; the message says how to get it.
-    """
-    if importlib.util.find_spec("ray") is None:
-        raise UsageError(Refusal.of("ray-missing"))
 
 
 class AgentPool(Worker):
