@@ -159,7 +159,7 @@ class Coordinator:
         self._twins.pop(order["twin"], None)
         refs = {}
         for number, agent in self._agents.items():
-            if order["twin"] in agent.open:
+            if order["twin"] in agent.open and agent.actor is not None:  # what was lost has let go of all
                 agent.open.discard(order["twin"])
                 refs[number] = agent.actor.close.remote(order["twin"])
         self._gather(refs, _STOP_SECONDS)
@@ -170,11 +170,11 @@ class Coordinator:
         """Leave nothing behind: no agent, no worker, and of a Ray of our own no process and no folder."""
         self._is_over.set()
         if self._ray is not None:
+            there = [agent.actor for agent in self._agents.values() if agent.actor is not None]
             with contextlib.suppress(Exception):
-                self._ray.get([agent.actor.end.remote() for agent in self._agents.values()], timeout=_GENTLE_SECONDS)
-            for agent in self._agents.values():
-                with contextlib.suppress(Exception):
-                    self._ray.kill(agent.actor)
+                self._ray.get([actor.end.remote() for actor in there], timeout=_GENTLE_SECONDS)
+            for actor in there:
+                self._kill(actor)
             with contextlib.suppress(Exception):
                 self._ray.shutdown()
         _end_all()

@@ -115,6 +115,9 @@ class FakeRay:
     def kill(self, actor: FakeActor) -> None:
         actor.is_killed = True
 
+    def shutdown(self) -> None:
+        pass
+
 
 def started(ray: FakeRay, agents: int) -> Coordinator:
     made = Coordinator()
@@ -217,6 +220,22 @@ def test_closing_a_twin_closes_it_on_every_agent_that_has_it() -> None:
     made.answer({"do": "close", "twin": "t"})
     assert [actor.opened for actor in ray.actors] == [[], []]
     made.answer({"do": "close", "twin": "t"})  # once more does nothing
+
+
+def test_a_twin_is_closed_and_all_ends_while_an_agent_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_end_all", lambda: None)  # it kills what is below this process
+    ray = FakeRay({"a": 1.0, "b": 1.0}, lost_in_trial={"b"})
+    made = started(ray, 2)
+    opened(made, 2)
+    assert "lost" in trial(made)["2"]
+    assert made.answer({"do": "close", "twin": "t"}) == {"ok": {}}
+    assert ray.actors[0].opened == []
+    assert ray.actors[2].opened == [], "it was placed for the one that was lost, and never had the twin"
+    opened(made, 2)
+    ray.lost_in_trial = {"a"}
+    trial(made)
+    made.end()
+    assert all(actor.is_killed for actor in ray.actors)
 
 
 @pytest.mark.parametrize("text", ["", "\n  \n"])
