@@ -20,7 +20,7 @@ def json_value(source: Source, problems: Problems, largest_bytes: int = LARGEST_
         ImportFault: it is larger than that.
     """
     try:
-        return json.loads(source.content(largest_bytes).decode("utf-8-sig"))
+        return _loaded(source.content(largest_bytes).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         problems.add(Refusal.of("json-not-utf-8", byte=error.object[error.start]))
     except json.JSONDecodeError as error:
@@ -50,7 +50,15 @@ def of_object(found: object, *keys: str) -> object:
 def one_object(line: str) -> dict[str, object] | None:
     """The object that a line is; None where it is none."""
     try:
-        found = json.loads(line)
+        found = _loaded(line)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _loaded(text: str) -> object:
+    """The value; a half of a surrogate pair, which JSON can name and no text can hold, becomes a question mark."""
+    found = json.loads(text)
+    if "\\ud" not in text.lower():
+        return found
+    return json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))

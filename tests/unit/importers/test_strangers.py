@@ -173,3 +173,10 @@ def test_a_log_of_another_run_stays_a_run_of_its_own(tmp_path: Path) -> None:
         (tmp_path / folder / "run2.9026").write_text(LOGS[0])
     found = list(read_files([tmp_path]))
     assert {(it.group.run, it.origin.format) for it in found} == {("1", "pgbench"), ("2", "pgbench aggregate log")}
+
+
+def test_half_a_surrogate_pair_in_json_is_no_defect(tmp_path: Path) -> None:
+    lines = [f'{{"condition": "{name}", "response_ms": {n}, "by": "\\ud800"}}' for n in (1, 2) for name in ("none", "tde")]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert {one.group.condition for one in read_files([path])} == {"none", "tde"}
