@@ -9,6 +9,7 @@ from typing import Any
 from tdelta.engines.registry import profiles
 from tdelta.inference.cipher_work import idle_cipher_caution
 from tdelta.inference.profiles import Profiled, cpu_profiles
+from tdelta.inference.versions import version_differences
 from tdelta.messages import Caution, Detail, Reason
 from tdelta.messages.checks import AA_CHECK, BB_CHECK, FILES, IN_FORCE, NO_MARKER, ROWS_AFTER, ROWS_BEFORE, SPILLED
 from tdelta.profiling.functions import Functions
@@ -537,6 +538,37 @@ def sweep() -> RunResult:
     )  # fmt: skip
     floors = (noise(estimate(1.002, 0.005)), noise(estimate(0.996, 0.009), stratum=1))
     return result(Decision.UNDECIDED, (*heads, *rest), given, noise_floor=floors, trials=240)
+
+
+def versions() -> RunResult:
+    """Encryption in two versions of a server, each with plain twins of its own; it costs more in the newer one."""
+
+    def of(cipher: str, role: Role, version: str) -> Condition:
+        return Condition((("cipher", cipher), ("threads", 1), ("server", version)), role, int(version == "11.8.3"))
+
+    old, new = "10.11.19", "11.8.3"
+    ratios = {old: estimate(1.031, 0.004), new: estimate(1.118, 0.006)}
+    plain = {version: of("none", Role.BASELINE, version) for version in ratios}
+    own = {version: of("aes-256", Role.TREATMENT, version) for version in ratios}
+    heads = tuple(
+        verdict(ratio, Decision.COSTLY, primary=True, of=own[version], baseline=plain[version])
+        for version, ratio in ratios.items()
+    )
+    twins = tuple(of("none", Role.AA, version) for version in ratios)
+    given = replace(
+        settings(
+            *plain.values(), *twins, *own.values(),
+            options={"vary": {"cipher": ["aes-256"], "server": ["/opt/mariadb-10.11", "/opt/mariadb-11.8"]}},
+        ),
+        engine="mariadb",
+    )  # fmt: skip
+    rest = tuple(one for version in ratios for one in secondary(own[version], plain[version]))
+    made = result(Decision.COSTLY, (*heads, *rest), given, noise_floor=())
+    return changed(
+        made,
+        versions={**made.versions, "MariaDB": f"{old}, {new}", "library under test": f"MariaDB {old} and {new}"},
+        version_differences=tuple(version_differences(made.verdicts, given)),
+    )
 
 
 def typical(value: float) -> Typical:
@@ -1189,6 +1221,7 @@ SAMPLES = {
             over_budget,
             planted,
             sweep,
+            versions,
             factorial,
         ),
         served_sweep,

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 from tdelta.design.actions import DURING, WORK_ACTIONS, parse_action
@@ -46,6 +47,9 @@ LOADED_BY = ("direct", "arrays")
 
 SHARE_FACTORS = frozenset({"cache", "at"})
 """Factors whose levels are shares, written as percentages; a cache's can be a size, too, which stays a text."""
+
+VERSIONS = ("server", "library")
+"""Factors whose levels are programs or libraries, each under test: versions of the same product."""
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _SIZE = re.compile(rf"{_NUMBER}\s*([A-Za-z]*)")
@@ -254,6 +258,18 @@ def _during(text: str) -> str:
     return level
 
 
+def _server(text: str) -> str:
+    if "/" not in text or not text.isprintable():
+        raise ValueError(text)
+    return str(Path(text).expanduser().absolute())
+
+
+def _library(text: str) -> str:
+    if not text or not text.isprintable():
+        raise ValueError(text)
+    return str(Path(text).expanduser().absolute()) if "/" in text else text
+
+
 def _threads(text: str) -> int:
     threads = _whole(text)
     if threads < 1:
@@ -298,6 +314,8 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("work", f"one of {', '.join(WORKS)}", _work),
             Factor("during", f"one of {', '.join(DURING)}, maybe with knobs (encrypt:iops=200)", _during),
             Factor("replication", f"one of {', '.join(REPLICATIONS)}", _replication),
+            Factor("server", "a path with a slash in it: a server's prefix, bin folder or program", _server),
+            Factor("library", "a library's name, or its path with a slash in it", _library),
             Factor("compression", f"one of {', '.join(COMPRESSIONS)}", _compression),
             Factor("fetch_size", "a whole number of rows that a driver fetches at once, at least 1", _threads),
             Factor("load_by", f"one of {', '.join(LOADED_BY)}", _load_by),

@@ -109,6 +109,14 @@ class ChecksCiphers(Protocol):
 
 
 @runtime_checkable
+class Versioned(Protocol):
+    """Several versions of it can be set beside each other, as the levels of a factor."""
+
+    def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
+        """The factor, and what its levels are called, in the order asked for; empty where there is one version."""
+
+
+@runtime_checkable
 class Acting(Protocol):
     """Something can be done to its twins, as a trial or beside one (`tdelta.design.actions`)."""
 

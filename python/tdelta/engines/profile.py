@@ -27,12 +27,14 @@ class ServerProgram:
             the first that fits.
         remedy: how to come by one.
         cache_setting: which of its settings is the size of its cache, as it is read back.
+        oldest: the oldest version that tdelta can drive; nothing older is taken where a program is named.
     """
 
     names: tuple[str, ...]
     products: tuple[tuple[str, str], ...]
     remedy: str
     cache_setting: str = ""
+    oldest: str = "0"
 
 
 @dataclass(frozen=True, slots=True)

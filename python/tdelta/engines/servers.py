@@ -65,7 +65,8 @@ class ServerSettings:
     server's replica does beside the condition's load (`tdelta.design.factors.REPLICATIONS`); empty where it has none.
     ``is_buffered``: files are read and written through the system's cache, on every twin of a run that varies storage,
     since some storage takes no other way. ``compression`` is how pages of tables are compressed before they are
-    encrypted, ``none`` among them; empty in runs that do not vary it.
+    encrypted, ``none`` among them; empty in runs that do not vary it. ``server`` is which of several versions it is, by
+    the level of the factor of that name; empty in runs with one.
     """
 
     cipher: str
@@ -84,6 +85,7 @@ class ServerSettings:
     replication: str = ""
     is_buffered: bool = False
     compression: str = ""
+    server: str = ""
 
     @property
     def is_encrypted(self) -> bool:
@@ -103,7 +105,7 @@ class ServerSettings:
     @property
     def load_kind(self) -> tuple[str, ...]:
         """What decides how the rows lie in the files: twins that agree in it are copies of the same load."""
-        return (self.cipher, self.scope, *((self.compression,) if self.compression else ()))
+        return (self.cipher, self.scope, *(part for part in (self.compression, self.server) if part))
 
     def covers(self, part: str) -> bool:
         """Whether ``part`` (``data``, ``log``, ``temp``, ``binlog``) is encrypted on this twin."""

@@ -7,6 +7,7 @@ SCHEMA_LEFT = "schema {schema} is left of {whose}; remove it: {drop}"
 
 CAUTIONS = {
     # what the design could not deliver
+    "same-program": "{one} and {other} are the same program: what they differ by is chance",
     "incomplete-blocks": (
         "{place:*: }{blocks} incomplete {blocks:block is|blocks are} left out of the verdicts; the trials are kept in"
         " the store"

@@ -133,6 +133,7 @@ from tdelta.records.trials import (
     Trial,
     Usage,
 )
+from tdelta.records.versions import VersionDifference
 
 __all__ = [
     "ALL",
@@ -266,4 +267,6 @@ __all__ = [
     "Usage",
     "Validity",
     "Verdict",
+    "VersionDifference",
+    "Visible",
 ]

@@ -100,12 +100,14 @@ def _compared(one: AgainstRun, what: str, rope: float) -> str:
         Change.UNCHANGED: f"unchanged: {figures}, within {limit}",
         Change.UNSOUND: f"no answer, since a check of one of the runs failed: {figures}, not to be relied on",
         Change.UNDECIDED: (
-            f"undecided: {figures}; the probability that it is larger at all is {_chance(difference.mass_above_zero)}"
+            f"undecided: {figures}; the probability that it is larger at all is"
+            f" {chance_words(difference.mass_above_zero)}"
         ),
     }[difference.change]
 
 
-def _chance(mass: float) -> str:
+def chance_words(mass: float) -> str:
+    """A probability as a percentage; ``> 99.9 %`` near either end."""
     if not math.isfinite(mass):
         return MISSING
     if mass > 0.9995:

@@ -26,6 +26,7 @@ from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import percentiles, tail_cautions, tail_measures
 from tdelta.inference.temporary import temporary_data
 from tdelta.inference.traces import statement_texts, statement_traces
+from tdelta.inference.versions import version_differences
 from tdelta.messages import Caution
 from tdelta.records import (
     Counts,
@@ -139,6 +140,7 @@ def assemble(
             *judgement.stalls,
             *_known(judgement.order_effect),
             *judgement.contrasts,
+            *version_differences(verdicts, plan.settings),
             *storage_layers(state.storages, plan.conditions),
             *ageing(trials, plan.settings),
             *checkpoint_measures(trials, plan.settings),

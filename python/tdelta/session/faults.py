@@ -37,6 +37,7 @@ _ACTED = ("work", "during")
 _FACTORS_ALONE = {
     "aes_instructions": Takes.INSTANCES,
     "replication": Takes.SERVER,
+    "server": Takes.SERVER,
     "storage": Takes.INSTANCES,
     "fetch_size": Takes.ARRAYS,
     "load_by": Takes.ARRAYS,

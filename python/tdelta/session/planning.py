@@ -20,7 +20,7 @@ from tdelta.driver.agents.asked import AgentsAsked
 from tdelta.driver.jobs import Steps
 from tdelta.driver.load_command.command import LoadCommand
 from tdelta.driver.markers import with_markers
-from tdelta.engines.capabilities import ChecksLayout, Keyed, RunEngine
+from tdelta.engines.capabilities import ChecksLayout, Keyed, RunEngine, Versioned
 from tdelta.engines.layout import RunLayout, instances_of
 from tdelta.engines.registry import dialects, driver
 from tdelta.engines.shared.estimates import templates
@@ -298,7 +298,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     vary = _varied(request, chosen)
     check_request(request, vary, chosen)
     check_rebuild(vary, workload, chosen)
-    vary, left_out = available(vary, chosen.crypto)
+    vary, left_out = available(_with_versions(vary, chosen), chosen.crypto)
     conditions = _laid_out(request, vary)
     seed = fresh_seed() if request.design.seed is None else request.design.seed
     if workload.connects and not chosen.profile.connects:
@@ -350,7 +350,7 @@ def check(request: RunRequest) -> tuple[Condition, ...]:
     chosen = engine_of(request)
     vary = _varied(request, chosen)
     check_request(request, vary, chosen)
-    vary, _ = available(vary, chosen.crypto)
+    vary, _ = available(_with_versions(vary, chosen), chosen.crypto)
     return _laid_out(request, vary)
 
 
@@ -375,6 +375,11 @@ def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ..
     if "storage" in vary and set(chosen.ciphers) <= {PLAIN}:
         vary["cipher"] = (PLAIN,)  # of a study, or the default: its files can be encrypted by their storage alone
     return vary
+
+
+def _with_versions(vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> Mapping[str, tuple[Level, ...]]:
+    """The levels with versions by their numbers: a path says nothing to whoever reads a result."""
+    return {**vary, **chosen.versions_compared()} if isinstance(chosen, Versioned) else vary
 
 
 def _default_cipher(chosen: RunEngine) -> str:

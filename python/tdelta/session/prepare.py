@@ -10,7 +10,7 @@ from tdelta.driver import Twins
 from tdelta.driver.protocol import Observable
 from tdelta.errors import ServerLost
 from tdelta.measure.aes import CryptoKind
-from tdelta.records import Phase
+from tdelta.records import Level, Phase
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.collectors.floors import measure_floors
 from tdelta.session.context import Ready, RunContext
@@ -64,15 +64,20 @@ def _load(context: RunContext, twins: Twins[Any], checks: Checks) -> int:
 
 def _observe_ciphers(context: RunContext, twins: Twins[Any]) -> None:
     """What engines really encrypt pages with, in runs of their own, before anything is measured."""
-    plan, found = context.plan, dict[str, str]()
+    plan, found, seen = context.plan, dict[str, str](), dict[tuple[str, Level], str]()
     is_seen = plan.engine.profile.is_server and plan.engine.crypto == CryptoKind.OPENSSL
     if not is_seen or not isinstance(twins, Observable) or context.state.ciphers is not None:
         return
     for condition in plan.load_kinds().values():
-        cipher = str(condition.level("cipher"))
-        if cipher != PLAIN and cipher not in found:
+        cipher, version = str(condition.level("cipher")), dict(condition.levels).get("server", "")
+        if cipher != PLAIN and (cipher, version) not in seen:
             context.observe(Phase("observe", f"which cipher {cipher} is in fact"))
-            found[cipher] = twins.observe(plan.twin_settings(condition, 0))
+            seen[cipher, version] = twins.observe(plan.twin_settings(condition, 0))
+    for (cipher, version), told in seen.items():
+        if not told or not version:
+            found[cipher] = told
+        elif found.get(cipher, version):  # what was not seen of one version is not said of the cipher
+            found[cipher] = "; ".join(filter(None, (found.get(cipher), f"{version}: {told}")))
     context.state.ciphers = found
     context.keep_state()
 

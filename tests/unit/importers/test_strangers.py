@@ -176,7 +176,7 @@ def test_a_log_of_another_run_stays_a_run_of_its_own(tmp_path: Path) -> None:
 
 
 def test_half_a_surrogate_pair_in_json_is_no_defect(tmp_path: Path) -> None:
-    lines = [f'{{"condition": "{name}", "response_ms": {n}, "by": "\\ud800"}}' for n in (1, 2) for name in ("none", "tde")]
+    row = '{"condition": "%s", "response_ms": %d, "by": "\\ud800"}'
     path = tmp_path / "rows.jsonl"
-    path.write_text("\n".join(lines), encoding="utf-8")
+    path.write_text("\n".join(row % (name, n) for n in (1, 2) for name in ("none", "tde")), encoding="utf-8")
     assert {one.group.condition for one in read_files([path])} == {"none", "tde"}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
+from tdelta.engines.capabilities import Cautioned
 from tdelta.engines.servers import ServerSettings
 from tdelta.errors import EngineUnavailable, LoadCommandError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
 
-from .served import installed
+from .served import BINARIES, installed
 
 
 @pytest.fixture(autouse=True)
@@ -161,3 +163,64 @@ def test_a_run_is_resumed_on_the_same_program_only() -> None:
     found = made().engine
     assert found.identity() == "/nowhere/sbin/mariadbd: mariadbd  Ver 10.11.19"
     assert found.versions() == {"MariaDB": "10.11.19"}
+
+
+@pytest.fixture
+def two_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is named is one of two servers of other versions."""
+    found = {
+        Path(f"/opt/{v}"): dataclasses.replace(BINARIES["mariadb"], version=v, text=v) for v in ("10.11.19", "11.8.3")
+    }
+    monkeypatch.setattr(
+        "tdelta.engines.shared.private.driver.named_servers", lambda _, paths: {path: found[path] for path in paths}
+    )
+
+
+TWO = ("/opt/10.11.19", "/opt/11.8.3")
+
+
+def test_every_version_has_every_cipher_and_plain_twins_of_its_own(two_versions: None) -> None:
+    of = made(vary={"cipher": ("aes-128", "aes-256"), "server": TWO})
+    assert [(c.stratum, c.level("server"), c.level("cipher"), c.role.value) for c in of.conditions] == [
+        (stratum, version, cipher, role)
+        for stratum, version in enumerate(("10.11.19", "11.8.3"))
+        for cipher, role in (
+            ("none", "baseline"),
+            ("none", "aa"),
+            ("aes-128", "treatment"),
+            ("aes-256", "treatment"),
+        )
+    ]
+    assert of.settings.options["vary"]["server"] == list(TWO)
+    assert {one.server for one in settings(of).values()} == {"10.11.19", "11.8.3"}
+    assert len(of.load_kinds()) == 6
+    assert of.engine.versions() == {"MariaDB": "10.11.19, 11.8.3"}
+
+
+def test_a_run_of_versions_is_resumed_with_the_same_programs_only(two_versions: None) -> None:
+    both = made(vary={"server": TWO}).engine.identity()
+    assert both != made(vary={"server": TWO[:1]}).engine.identity()
+    assert all(version in both for version in ("10.11.19", "11.8.3"))
+
+
+def test_one_program_is_named_in_one_way_only(two_versions: None) -> None:
+    with pytest.raises(UsageError) as raised:
+        made(vary={"server": TWO}, server_binary=Path("/opt/10.11.19"))
+    assert [one.code for one in raised.value.refusals] == ["option-and-factor"]
+
+
+def test_two_paths_of_one_version_are_told_apart_and_one_program_is_cautioned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "mariadbd"
+    program.write_text("the same", encoding="utf-8")
+    binary = dataclasses.replace(BINARIES["mariadb"], path=program)
+    monkeypatch.setattr(
+        "tdelta.engines.shared.private.driver.named_servers", lambda _, paths: dict.fromkeys(paths, binary)
+    )
+    of = made(vary={"server": ("/a/b", "/a/c")})
+    labels = ["10.11.19 (/a/b)", "10.11.19 (/a/c)"]
+    assert list(dict.fromkeys(c.level("server") for c in of.conditions)) == labels
+    assert isinstance(of.engine, Cautioned)
+    codes = [one.code for one in of.engine.cautions(of.twin_settings(of.conditions[0], 0))]
+    assert codes.count("same-program") == 1

@@ -25,6 +25,7 @@ PROFILE = Profile(
         products=((r"Ver (\d+(?:\.\d+)+)-MariaDB", "MariaDB"),),
         remedy="apt-get install mariadb-server",
         cache_setting="innodb_buffer_pool_size",
+        oldest="10.11",
     ),
     address=ServerAddress(
         schemes=("mariadb",),

@@ -12,8 +12,8 @@ from tdelta.engines.shared.private import driver as private
 
 
 def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
-    """The newest server that is found, or the one that is asked for; raises as `private.newest` does."""
-    return private.PrivateDriver(MysqlEngine(private.newest(PROFILE, options)))
+    """The newest server that is found, or those that are asked for; raises as `private.made` does."""
+    return private.made(PROFILE, options, MysqlEngine)
 
 
 def listed() -> Iterator[EngineInfo]:

@@ -28,6 +28,7 @@ PROFILE = Profile(
         ),
         remedy="scripts/mysql-server unpacks Debian's, or install MySQL or Percona Server from their makers",
         cache_setting="innodb_buffer_pool_size",
+        oldest="8.4",
     ),
     address=ServerAddress(
         schemes=("mysql",),

@@ -26,10 +26,13 @@ def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
         UsageError: nothing is seen to encrypt the folder that is given.
         EnvironmentFault: this machine cannot.
     """
-    binary = private.newest(PROFILE, options)
-    if "storage" in options["vary"] and not has_extension(binary, EXTENSION):
-        return private.PrivateDriver(PostgresEngine(binary, Unencrypted()))
-    return private.PrivateDriver(_protected(binary, options["encrypted_dir"]))
+
+    def make(binary: ServerBinary) -> PostgresEngine:
+        if "storage" in options["vary"] and not has_extension(binary, EXTENSION):
+            return PostgresEngine(binary, Unencrypted())
+        return _protected(binary, options["encrypted_dir"])
+
+    return private.made(PROFILE, options, make)
 
 
 def listed() -> Iterator[EngineInfo]:

@@ -42,6 +42,7 @@ PROFILE = Profile(
         products=((r"postgres \(PostgreSQL\) (\d+(?:\.\d+)*)", "PostgreSQL"),),
         remedy="apt-get install postgresql",
         cache_setting="shared_buffers",
+        oldest="13",
     ),
     address=ServerAddress(
         schemes=("postgres", "postgresql"),

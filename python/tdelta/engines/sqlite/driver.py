@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,11 +23,14 @@ from tdelta.engines.sqlite.finding import describe_library, find_library
 from tdelta.engines.sqlite.libraries import WHEELS, Library
 from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.engines.sqlite.profile import PROFILE
-from tdelta.engines.sqlite.twins import SqliteTwins
+from tdelta.engines.sqlite.twins import ONE_LIBRARY, SqliteTwins
 from tdelta.engines.sqlite.user_file import FileCopy, UserFile
 from tdelta.errors import EngineUnavailable, UsageError
-from tdelta.messages import Refusal
+from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Level
+
+LIBRARY = "library"
+"""The factor whose levels are libraries."""
 
 _LEAST_USABLE_BYTES = 480
 
@@ -38,13 +42,50 @@ def driver(options: Mapping[str, Any]) -> SqliteDriver:
         UsageError: there is no such library.
         EngineUnavailable: it is not installed.
     """
+    asked = [str(name) for name in options["vary"].get(LIBRARY, ())]
+    if asked:
+        versions = _compared(asked)
+        return SqliteDriver(next(iter(versions.values())), versions)
     library = find_library(options["library"])
+    _require_installed(library)
+    return SqliteDriver(SqliteEngine(library))
+
+
+def _require_installed(library: Library) -> None:
     if library.installed_version() is None:
         wheel = f"{library.product}, in the wheel {library.distribution}"
         raise EngineUnavailable(
             Refusal.of("library-not-installed", engine=PROFILE.name, wheel=wheel, install=library.install)
         )
-    return SqliteDriver(SqliteEngine(library))
+
+
+def _compared(asked: Sequence[str]) -> dict[str, SqliteEngine]:
+    """The libraries that a run sets beside each other, by their versions, all of one kind.
+
+    Raises:
+        UsageError: what is wrong with any of them, at once.
+    """
+    found: dict[str, Library] = {}
+    faults: list[Refusal] = []
+    for name in asked:
+        try:
+            library = find_library(name)
+            _require_installed(library)
+            found[name] = library
+        except (UsageError, EngineUnavailable) as fault:
+            faults += (said.at(f"--vary {LIBRARY}") for said in fault.refusals)
+    kinds = dict.fromkeys(library.product for library in found.values())
+    if len(kinds) > 1:
+        faults.append(Refusal.of("libraries-of-several-kinds", found=", ".join(kinds)).at(f"--vary {LIBRARY}"))
+    if faults:
+        raise UsageError(*faults)
+    texts = {
+        name: f"{library.product} {library.installed_version()}" if library.distribution else str(library.version)
+        for name, library in found.items()
+    }
+    shown = list(texts.values())
+    labels = {name: text if shown.count(text) == 1 else f"{text} ({name})" for name, text in texts.items()}
+    return {labels[name]: SqliteEngine(library) for name, library in found.items()}
 
 
 class SqliteDriver:
@@ -52,8 +93,26 @@ class SqliteDriver:
 
     profile = PROFILE
 
-    def __init__(self, engine: SqliteEngine) -> None:
+    def __init__(self, engine: SqliteEngine, versions: Mapping[str, SqliteEngine] = ONE_LIBRARY) -> None:
         self.engine = engine
+        self._versions = versions
+
+    def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
+        """The libraries that the run sets beside each other."""
+        return {LIBRARY: tuple(self._versions)} if self._versions else {}
+
+    def _of(self, settings: TwinSettings) -> SqliteEngine:
+        return self._versions.get(settings.library, self.engine)
+
+    def cautions(self, settings: TwinSettings) -> tuple[Caution, ...]:
+        """Libraries that are one file: what they differ by is chance."""
+        del settings
+        pairs = itertools.combinations(self._versions.items(), 2)
+        return tuple(
+            Caution.of("same-program", one=name, other=other)
+            for (name, one), (other, against) in pairs
+            if one.library.sha256 is not None and one.library.sha256 == against.library.sha256
+        )
 
     @property
     def crypto(self) -> str:
@@ -72,11 +131,14 @@ class SqliteDriver:
 
     def versions(self) -> dict[str, str]:
         """The library's wheel."""
+        if self._versions:
+            return {"libraries": " and ".join(self._versions)}
         return self.engine.library.versions()
 
     def identity(self) -> str:
         """The wheel with its version, or the file with its digest."""
-        return self.engine.library.identity()
+        engines = self._versions.values() or (self.engine,)
+        return "; ".join(engine.library.identity() for engine in engines)
 
     def option_checks(
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
@@ -129,12 +191,15 @@ class SqliteDriver:
             aes_instructions=str(levels.get("aes_instructions", "on")),
             temp_store=options["temp_store"],
             is_cold=layout.is_cold(condition),
+            library=str(levels.get(LIBRARY, "")),
         )
 
     def template(self, settings: TwinSettings) -> Template:
         """Files are copied among twins of one cipher and page size."""
-        key = settings.cipher, settings.page_size
-        return Template(key, f"{settings.cipher}, pages of {settings.page_size} bytes")
+        words = f"{settings.cipher}, pages of {settings.page_size} bytes"
+        if settings.library:
+            return Template((settings.cipher, settings.page_size, settings.library), f"{words}, {settings.library}")
+        return Template((settings.cipher, settings.page_size), words)
 
     def page_size(self, settings: TwinSettings) -> int | None:
         """The bytes of a page of an encrypted twin."""
@@ -164,7 +229,7 @@ class SqliteDriver:
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> SqliteTwins:
         """Files and workers."""
-        return SqliteTwins(self.engine, folder, job, mix)
+        return SqliteTwins(self.engine, folder, job, mix, self._versions)
 
     def user_file(self, file: Path) -> UserFile:
         """A user's database, found; twins are conversions of a copy."""

@@ -34,7 +34,8 @@ class TwinSettings:
     """What decides a twin's file and connections.
 
     ``cache_bytes`` is shared out among the connections. ``key_kind`` is ``passphrase`` or ``raw``.
-    ``is_cold``: for each trial the file is opened anew, with nothing of it in the system's cache.
+    ``is_cold``: for each trial the file is opened anew, with nothing of it in the system's cache. ``library`` is which
+    of several it is, by the level of the factor of that name; empty in runs with one.
     """
 
     cipher: str
@@ -48,6 +49,7 @@ class TwinSettings:
     key_kind: str = PASSPHRASE
     temp_store: str = "default"
     is_cold: bool = False
+    library: str = ""
 
 
 class SqliteEngine:

@@ -6,7 +6,8 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from tdelta.design.actions import NOTHING as NOTHING_BESIDE
 from tdelta.design.actions import AskedAction, parse_action
@@ -34,6 +35,9 @@ from tdelta.evidence import Found
 from tdelta.measure import cipher_us_per_page, page_floor
 from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.records import Measurement
+
+ONE_LIBRARY: Mapping[str, SqliteEngine] = MappingProxyType({})
+"""Of a run with one library."""
 
 _GRACE_SECONDS = 60.0
 _OPEN_SECONDS = 60.0
@@ -218,36 +222,58 @@ class SqliteTwin:
         self._folder.remove(self._path)
 
 
+Kind: TypeAlias = tuple[str, int, int, str]
+"""What decides how rows lie in a file: cipher, page size, reserved bytes, library."""
+
+
+def _kind(settings: TwinSettings) -> Kind:
+    return settings.cipher, settings.page_size, settings.reserved_bytes, settings.library
+
+
 class SqliteTwins:
     """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
 
-    def __init__(self, engine: SqliteEngine, folder: TwinFolder, job: AnyJob, mix: Mix) -> None:
+    def __init__(
+        self,
+        engine: SqliteEngine,
+        folder: TwinFolder,
+        job: AnyJob,
+        mix: Mix,
+        versions: Mapping[str, SqliteEngine] = ONE_LIBRARY,
+    ) -> None:
         self._engine = engine
+        self._versions = versions
         self._folder = folder
         self._job = job
         self._mix = mix
         self._keys: dict[str, str] = {}
-        self._loads: dict[tuple[str, int, int], Path] = {}
+        self._loads: dict[Kind, Path] = {}
+        self._said: dict[str, str] = {}
         self.library = ""
+
+    def _of(self, settings: TwinSettings) -> SqliteEngine:
+        return self._versions.get(settings.library, self._engine)
 
     def load(self, settings: TwinSettings) -> tuple[Path, Checksums]:
         """Load the file that instances of these settings are copied from. Returns it with its checksums."""
-        kind = (settings.cipher, settings.page_size, settings.reserved_bytes)
         name, key = f"load-{len(self._loads)}", self._key(settings.cipher)
         if isinstance(self._job, RestoreJob):
             raise Defect("a dump cannot be restored into a file of SQLite")
         if isinstance(self._job, DatabaseJob):
-            path, self.library, sums = convert(self._engine, self._folder, self._job, settings, name, key)
+            engine = self._of(settings)
+            path, self._said[settings.library], sums = convert(engine, self._folder, self._job, settings, name, key)
         else:
             path, sums = self._generate(self._job, settings, name, key)
-        self._loads[kind] = path
+        self._loads[_kind(settings)] = path
+        self.library = " and ".join(self._said.values())
         return path, sums
 
     def _generate(self, job: LoadJob, settings: TwinSettings, name: str, key: str | None) -> tuple[Path, Checksums]:
         path = self._folder.file(name)
         with Worker(program=WORKER) as worker:
-            options = self._engine.create_options(str(path), settings, key)
-            self.library = self._open(worker, options)["library"]
+            engine = self._of(settings)
+            options = engine.create_options(str(path), settings, key)
+            self._said[settings.library] = self._open(engine, worker, options)["library"]
             load_rows(worker, job)
             return path, checksums(worker, job.tables)
 
@@ -265,21 +291,21 @@ class SqliteTwins:
 
     def start(self, settings: TwinSettings, name: str, environment: Mapping[str, str] = NOTHING) -> SqliteTwin:
         """Copy the loaded file under an instance's name and open it in a new worker, its transactions prepared."""
-        source = self._loads[(settings.cipher, settings.page_size, settings.reserved_bytes)]
-        path = self._folder.copy(source, name)
-        environment = together(environment_of(self._engine, settings), environment)
+        engine = self._of(settings)
+        path = self._folder.copy(self._loads[_kind(settings)], name)
+        environment = together(environment_of(engine, settings), environment)
         worker = Worker(environment, WORKER)
         try:
-            options = self._engine.open_options(str(path), settings, self._key(settings.cipher))
+            options = engine.open_options(str(path), settings, self._key(settings.cipher))
             seconds = _OPEN_SECONDS + settings.threads  # a key derivation each, at most about a tenth of that
-            self._open(worker, options, connections=settings.threads, seconds=seconds)
+            self._open(engine, worker, options, connections=settings.threads, seconds=seconds)
             worker.ask("prepare", transactions=self._mix.transactions, constants=self._mix.constants)
         except BaseException:
             worker.kill()
             self._folder.remove(path)
             raise
         act = partial(self._act, settings, path, worker, environment)
-        return SqliteTwin(self._engine, self._folder, path, worker, settings, self._mix.steps, act)
+        return SqliteTwin(engine, self._folder, path, worker, settings, self._mix.steps, act)
 
     def _act(
         self,
@@ -294,15 +320,16 @@ class SqliteTwins:
         job = self._job
         if not isinstance(job, LoadJob):
             raise Defect(f"{asked.name} was asked of twins of a user's rows")
+        engine = self._of(settings)
         site = FileSite(
-            engine=self._engine,
+            engine=engine,
             settings=settings,
             key=self._key(settings.cipher),
             path=path,
             plain=next(
                 loaded
-                for (cipher, page_size, _), loaded in self._loads.items()
-                if (cipher, page_size) == ("none", settings.page_size)
+                for (cipher, page_size, _, library), loaded in self._loads.items()
+                if (cipher, page_size, library) == ("none", settings.page_size, settings.library)
             ),
             folder=self._folder,
             worker=worker,
@@ -310,13 +337,19 @@ class SqliteTwins:
             environment=environment,
             halt=halt,
         )
-        return actions_of(self._engine.library)[asked.name].make(site, asked)
+        return actions_of(engine.library)[asked.name].make(site, asked)
 
+    @staticmethod
     def _open(
-        self, worker: Worker, options: Mapping[str, object], *, connections: int = 1, seconds: float = _OPEN_SECONDS
+        engine: SqliteEngine,
+        worker: Worker,
+        options: Mapping[str, object],
+        *,
+        connections: int = 1,
+        seconds: float = _OPEN_SECONDS,
     ) -> dict[str, Any]:
         """Have a worker load the library under test and open a file with it."""
-        library = self._engine.library.name
+        library = engine.library.name
         return worker.ask("open", seconds=seconds, library=library, options=options, connections=connections)
 
     def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:

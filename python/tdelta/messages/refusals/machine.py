@@ -155,7 +155,9 @@ MACHINE = {
         "no {kind} server here: expected {names} in PATH, in the usual folders, or in {folder}; found none: {remedy},"
         " or name one with --server-binary"
     ),
-    "no-server-program": "--server-binary {program}: expected a server's program, found no file there",
-    "not-a-server-program": "--server-binary {program}: expected a server's program, but --version says: {said}",
-    "server-of-other-kind": "--server-binary {program}: expected a {kind} server, found {found} ({text})",
+    "no-server-in-folder": "expected a server's program ({names}) in this folder or below it ({folders}), found none",
+    "server-too-old": "expected {product} {oldest} or newer, found {found}",
+    "no-server-program": "expected a server's program, found no file there",
+    "not-a-server-program": "expected a server's program, but --version says: {said}",
+    "server-of-other-kind": "expected a {kind} server, found {found} ({text})",
 }

@@ -7,6 +7,10 @@ REQUESTS = {
     "unknown-name": "unknown {kind} {found!r}: expected one of {known}.",
     "unknown-name-near": "unknown {kind} {found!r}: expected one of {known}. Did you mean {near!r}?",
     "unknown-library": "{unknown} Or name a {engine} shared library by its path, with a {separator} in it.",
+    "libraries-of-several-kinds": (
+        "expected builds of one library, found {found}: their ciphers differ in more than the version; make a run of"
+        " each"
+    ),
     "no-library": "--library {library}: expected the path of a {engine} shared library, found no file there",
     "engine-own-servers-only": (
         "{product} is measured on two servers of your own: expected --baseline and --encrypted (`tdelta engines` says"

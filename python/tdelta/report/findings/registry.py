@@ -40,6 +40,7 @@ from tdelta.records import (
     TailMeasure,
     TemporaryData,
     Traces,
+    VersionDifference,
 )
 from tdelta.report.findings import (
     actions,
@@ -66,6 +67,7 @@ from tdelta.report.findings import (
     temporary,
     traces,
     twin_settings,
+    versions,
 )
 from tdelta.report.page.blocks import Block, Section
 
@@ -92,6 +94,7 @@ class Shown:
 
 
 SHOWN: list[Shown] = [
+    Shown((VersionDifference,), versions.text, versions.blocks, "versions", "Versions", is_asked=True),
     Shown((StallMeasure, CarryOver), stalls.text, stalls.blocks, "answer"),
     Shown((StorageLayer,), storage.text, storage.blocks, "storage", "Layers of encryption", is_asked=True),
     Shown((PublishedCell,), published.text, published.blocks, "answer"),

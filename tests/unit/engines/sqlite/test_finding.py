@@ -10,6 +10,7 @@ import pytest
 
 from tdelta import _native
 from tdelta.driver import Worker
+from tdelta.engines.sqlite.driver import driver
 from tdelta.engines.sqlite.engine import WORKER
 from tdelta.engines.sqlite.finding import describe_library, find_library
 from tdelta.engines.sqlite.libraries import SQLCIPHER, WHEELS
@@ -120,3 +121,15 @@ def test_a_library_that_was_built_without_threads_is_refused() -> None:
 def test_a_refused_library_leaves_the_module_without_one() -> None:
     refusal(3_000_000, 1)
     assert not _native.library_loaded()
+
+
+def test_libraries_beside_each_other_are_of_one_kind_and_all_faults_are_said_at_once() -> None:
+    with pytest.raises(UsageError) as raised:
+        driver({"vary": {"library": ("sqlite3mc", "sqlcipher", "/nope/lib.so")}, "library": "sqlite3mc"})
+    assert [one.code for one in raised.value.refusals] == ["no-library", "libraries-of-several-kinds"]
+
+
+def test_a_library_is_called_by_its_version() -> None:
+    made = driver({"vary": {"library": ("sqlite3mc",)}, "library": "sqlite3mc"})
+    version = WHEELS["sqlite3mc"].installed_version()
+    assert made.versions_compared() == {"library": (f"SQLite3 Multiple Ciphers {version}",)}

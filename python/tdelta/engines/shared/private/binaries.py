@@ -6,12 +6,13 @@ and vendors put servers, and what ``scripts/mysql-server`` unpacked into tdelta'
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 import shutil
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tdelta.engines.profile import ServerProgram
@@ -35,6 +36,9 @@ _FOLDERS = (
     "/usr/pgsql-*/bin",
     "/usr/lib/percona-server-*/bin",
 )
+_WITHIN = ("bin", "sbin", "libexec", "", "usr/sbin", "usr/bin", "usr/libexec")
+"""Where an installation has its server's program, below its prefix; first of all, where it is built from source."""
+
 _LOADERS = ("usr/lib/*/ld-linux*.so.*", "usr/lib/ld-linux*.so.*", "usr/lib64/ld-linux*.so.*")
 _ELF = b"\x7fELF"
 _INTERPRETER = 3
@@ -52,7 +56,7 @@ def find_servers(kind: str | None = None, given: Path | None = None) -> tuple[Se
         EngineUnavailable: there is none of that kind, or ``given`` is none.
     """
     if given is not None:
-        return (_given(kind, given),)
+        return (_given(kind, given, f"--server-binary {given}"),)
     servers = installed_servers(kind)
     if kind is not None and not servers:
         program = _programs()[kind]
@@ -67,6 +71,48 @@ def installed_servers(kind: str | None) -> tuple[ServerBinary, ...]:
     """The same, without a complaint where there are none."""
     found = {server.path: server for server in _installed(kind)}
     return tuple(sorted(found.values(), key=_newest_first))
+
+
+def named_servers(kind: str, paths: Sequence[Path]) -> dict[Path, ServerBinary]:
+    """The servers of one engine that a user sets beside each other, in his order.
+
+    Args:
+        kind: the engine.
+        paths: of each the installation's prefix, the folder of its programs, or the program.
+
+    Raises:
+        EngineUnavailable: what is wrong with any of them, at once.
+    """
+    found: dict[Path, ServerBinary] = {}
+    faults: list[Refusal] = []
+    for path in paths:
+        place = f"--vary server={path}"
+        try:
+            found[path] = _given(kind, _program_in(kind, path, place), place)
+        except EngineUnavailable as fault:
+            faults += fault.refusals
+    if faults:
+        raise EngineUnavailable(*faults)
+    return found
+
+
+def is_same_program(one: ServerBinary, other: ServerBinary) -> bool:
+    """Whether two are one file, or copies of it."""
+    if one.text != other.text:
+        return False
+    return one.path.samefile(other.path) or filecmp.cmp(one.path, other.path, shallow=False)
+
+
+def _program_in(kind: str, path: Path, place: str) -> Path:
+    """The server's program of an installation."""
+    if not path.is_dir():
+        return path
+    names = _programs()[kind].names
+    there = [path / folder / name for name in names for folder in _WITHIN if (path / folder / name).is_file()]
+    if not there:
+        looked = ", ".join(dict.fromkeys(f"{folder}/" if folder else "itself" for folder in _WITHIN))
+        raise EngineUnavailable(Refusal.of("no-server-in-folder", names=" or ".join(names), folders=looked).at(place))
+    return there[0]
 
 
 def _programs() -> dict[str, ServerProgram]:
@@ -109,16 +155,19 @@ def interpreter(path: Path) -> Path | None:
     return None
 
 
-def _given(kind: str | None, path: Path) -> ServerBinary:
+def _given(kind: str | None, path: Path, place: str) -> ServerBinary:
     if not path.is_file():
-        raise EngineUnavailable(Refusal.of("no-server-program", program=path))
+        raise EngineUnavailable(Refusal.of("no-server-program").at(place))
     server, said = _examined(path, _root_of(path.resolve()))
     if server is None:
-        raise EngineUnavailable(Refusal.of("not-a-server-program", program=path, said=said))
+        raise EngineUnavailable(Refusal.of("not-a-server-program", said=said).at(place))
     if kind is not None and server.kind != kind:
-        raise EngineUnavailable(
-            Refusal.of("server-of-other-kind", program=path, kind=kind, found=server.kind, text=server.text)
-        )
+        other = Refusal.of("server-of-other-kind", kind=kind, found=server.kind, text=server.text)
+        raise EngineUnavailable(other.at(place))
+    oldest = _programs()[server.kind].oldest
+    if _numbers(server.version) < _numbers(oldest):
+        old = Refusal.of("server-too-old", product=server.product, oldest=oldest, found=server.version)
+        raise EngineUnavailable(old.at(place))
     return server
 
 
@@ -183,4 +232,8 @@ def _said(argv: list[str]) -> str:
 
 
 def _newest_first(server: ServerBinary) -> tuple[str, list[int]]:
-    return server.kind, [-int(part) for part in server.version.split(".")]
+    return server.kind, [-part for part in _numbers(server.version)]
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tdelta.design.actions import parse_action
@@ -24,7 +27,12 @@ from tdelta.engines.servers import (
 )
 from tdelta.engines.shared.estimates import of_servers
 from tdelta.engines.shared.private.actions import Acts, ServerAction, knobs_of
-from tdelta.engines.shared.private.binaries import find_servers, installed_servers
+from tdelta.engines.shared.private.binaries import (
+    find_servers,
+    installed_servers,
+    is_same_program,
+    named_servers,
+)
 from tdelta.engines.shared.private.restarts import storm_connections
 from tdelta.engines.shared.private.restored import UserDump
 from tdelta.engines.shared.private.twins import ServerTwins
@@ -34,6 +42,11 @@ from tdelta.evidence import FileClass
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Level
 
+SERVER = "server"
+"""The factor whose levels are versions of the server."""
+
+NO_VERSIONS: Mapping[str, ServerEngine] = MappingProxyType({})
+
 _WIDEST = "all"
 _BESIDE_A_LOAD = 8
 """Connections beside those of a load: the one that reads counters, and those that hold markers in files."""
@@ -42,9 +55,21 @@ _BESIDE_A_LOAD = 8
 class PrivateDriver:
     """One server engine as a run sees it; see `tdelta.engines.capabilities.Engine`."""
 
-    def __init__(self, engine: ServerEngine) -> None:
+    def __init__(self, engine: ServerEngine, versions: Mapping[str, ServerEngine] = NO_VERSIONS) -> None:
         self.profile = engine.profile
         self.engine = engine
+        self._versions = versions
+
+    def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
+        """The versions that the run sets beside each other."""
+        return {SERVER: tuple(self._versions)} if self._versions else {}
+
+    def _of(self, settings: ServerSettings) -> ServerEngine:
+        return self._versions.get(settings.server, self.engine)
+
+    @property
+    def _engines(self) -> tuple[ServerEngine, ...]:
+        return tuple(self._versions.values()) or (self.engine,)
 
     @property
     def crypto(self) -> str:
@@ -53,8 +78,8 @@ class PrivateDriver:
 
     @property
     def ciphers(self) -> tuple[str, ...]:
-        """The levels of the factor ``cipher``."""
-        return tuple(self.engine.ciphers)
+        """The levels of the factor ``cipher`` that every version has."""
+        return tuple(name for name in self.engine.ciphers if all(name in one.ciphers for one in self._engines))
 
     @property
     def product(self) -> str:
@@ -62,12 +87,16 @@ class PrivateDriver:
         return self.engine.binary.product
 
     def versions(self) -> dict[str, str]:
-        """The server's own."""
-        return {self.engine.binary.product: self.engine.binary.version}
+        """The servers' own."""
+        found: dict[str, str] = {}
+        for binary in (engine.binary for engine in self._engines):
+            known = found.get(binary.product)
+            found[binary.product] = binary.version if known is None else f"{known}, {binary.version}"
+        return found
 
     def identity(self) -> str:
         """The program's path, and what it says of itself."""
-        return f"{self.engine.binary.path}: {self.engine.binary.text}"
+        return "; ".join(f"{engine.binary.path}: {engine.binary.text}" for engine in self._engines)
 
     def option_checks(
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
@@ -75,6 +104,7 @@ class PrivateDriver:
         """The scopes that it has, and the programs that backups need."""
         scopes = levels.get("scope", () if options["scope"] is None else (options["scope"],))
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
+        yield partial(_check_versions, options)
         yield partial(self._check_compression, levels)
         tools = {name: tool for action in self._actions().values() for name, tool in action.tools.items()}
         yield from backup_checks(tools, levels) if tools else ()
@@ -103,6 +133,7 @@ class PrivateDriver:
             replication=replication,
             is_buffered=bool(layout.storages),
             compression=str(levels.get("compression", "")),
+            server=str(levels.get(SERVER, "")),
         )
 
     def _becomes(self, layout: RunLayout) -> str:
@@ -123,6 +154,8 @@ class PrivateDriver:
         words = "plain" if settings.scope == PLAIN_SCOPE else f"{settings.cipher}, scope {settings.scope}"
         if settings.compression:
             words += f", page compression {settings.compression}"
+        if settings.server:
+            words += f", server {settings.server}"
         return Template(settings.load_kind, words)
 
     def described(self, _settings: ServerSettings, facts: Mapping[str, str]) -> str:
@@ -131,26 +164,34 @@ class PrivateDriver:
 
     def fault(self, settings: ServerSettings, facts: Mapping[str, str]) -> str | None:
         """What is wrong with the encryption in force."""
-        return self.engine.cipher_fault(settings, facts)
+        return self._of(settings).cipher_fault(settings, facts)
 
     def covered(self, settings: ServerSettings) -> frozenset[FileClass]:
         """What the scope covers."""
-        parts = self.engine.evidence.parts_of(self.engine.binary.product)
-        engine = self.engine
+        engine = self._of(settings)
+        parts = engine.evidence.parts_of(engine.binary.product)
         is_folder_encrypted = isinstance(engine, FolderEncrypted) and engine.encrypts_folder(settings)
         return covered(parts, settings, is_folder_encrypted=is_folder_encrypted)
 
     def can_be_searched(self, settings: ServerSettings) -> bool:
         """Whether what encrypts is the server, or a file system whose own files can be read."""
-        return not isinstance(self.engine, FolderEncrypted) or self.engine.can_be_searched(settings)
+        engine = self._of(settings)
+        return not isinstance(engine, FolderEncrypted) or engine.can_be_searched(settings)
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
         """As the engine says."""
-        return self.engine.cautions(settings) if isinstance(self.engine, Cautioned) else ()
+        engine = self._of(settings)
+        return (*(engine.cautions(settings) if isinstance(engine, Cautioned) else ()), *self._same_programs())
+
+    def _same_programs(self) -> Iterator[Caution]:
+        """Versions that are one program: what they differ by is chance."""
+        for (name, one), (other, against) in itertools.combinations(self._versions.items(), 2):
+            if is_same_program(one.binary, against.binary):
+                yield Caution.of("same-program", one=name, other=other)
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
         """As the engine says."""
-        return self.engine.differing_settings(settings)
+        return self._of(settings).differing_settings(settings)
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         """Servers, whose instances are shared, and workers."""
@@ -164,7 +205,7 @@ class PrivateDriver:
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> ServerTwins:
         """Private servers and workers."""
-        return ServerTwins(self.engine, folder, job, mix)
+        return ServerTwins(self.engine, folder, job, mix, self._versions)
 
     def _widest(self) -> str:
         return _WIDEST if _WIDEST in self.engine.scopes else self.engine.scopes[-1]
@@ -176,9 +217,10 @@ class PrivateDriver:
         return {self._scope(layout, c) for c in layout.conditions if c.level("cipher") != "none"}
 
     def _check_scope(self, scope: str) -> None:
-        if scope not in self.engine.scopes:
-            known = ", ".join(self.engine.scopes)
-            raise UsageError(Refusal.of("unknown-scope", scope=scope, product=self.product, known=known))
+        for engine in self._engines:
+            if scope not in engine.scopes:
+                known = ", ".join(engine.scopes)
+                raise UsageError(Refusal.of("unknown-scope", scope=scope, product=self.product, known=known))
 
     def _check_compression(self, levels: Mapping[str, Sequence[Level]]) -> None:
         """Refuse what the server does not have; an engine without any does not take the factor."""
@@ -197,10 +239,44 @@ class PrivateDriver:
             raise UsageError(*wrong)
 
 
+def _check_versions(options: Mapping[str, Any]) -> None:
+    if options["server_binary"] is not None and SERVER in options["vary"]:
+        raise UsageError(Refusal.of("option-and-factor", options=f"--server-binary and --vary {SERVER}=…"))
+
+
 def _storm(layout: RunLayout) -> int:
     """The connections that storms of a run open."""
     asked = [parse_action(layout.step(condition)) for condition in layout.conditions]
     return max((storm_connections(one.knobs) + 1 for one in asked if one.name == "storm"), default=0)
+
+
+def made(profile: Profile, options: Mapping[str, Any], make: Callable[[ServerBinary], ServerEngine]) -> PrivateDriver:
+    """The newest server of an engine, ``--server-binary``, or those that ``--vary server`` sets beside each other.
+
+    Args:
+        profile: the engine's.
+        options: those of the run.
+        make: makes a server's adapter; raises where this machine cannot.
+
+    Raises:
+        EngineUnavailable: there is none, or what is given is not that server.
+    """
+    paths = options["vary"].get(SERVER, ())
+    if not paths:
+        return PrivateDriver(make(newest(profile, options)))
+    binaries = named_servers(profile.name, [Path(str(path)) for path in paths])
+    versions = {label: make(binary) for label, binary in _labelled(binaries).items()}
+    return PrivateDriver(next(iter(versions.values())), versions)
+
+
+def _labelled(binaries: Mapping[Path, ServerBinary]) -> dict[str, ServerBinary]:
+    """Programs by their versions; with the product where there are several, the path where that is not enough."""
+    several = len({one.product for one in binaries.values()}) > 1
+    names = [f"{one.product} {one.version}" if several else one.version for one in binaries.values()]
+    return {
+        name if names.count(name) == 1 else f"{name} ({path})": binary
+        for name, (path, binary) in zip(names, binaries.items(), strict=True)
+    }
 
 
 def newest(profile: Profile, options: Mapping[str, Any]) -> ServerBinary:

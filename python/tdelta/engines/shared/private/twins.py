@@ -7,6 +7,7 @@ import dataclasses
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tdelta.driver.answers import checksums
@@ -32,6 +33,9 @@ from tdelta.errors import Defect
 from tdelta.evidence import TABLE, FileClass, search
 from tdelta.measure.aes import CryptoKind, hidden_environment
 
+NOTHING_ELSE: Mapping[str, ServerEngine] = MappingProxyType({})
+"""Of a run with one server."""
+
 _START_SECONDS = 120.0
 _NEEDLE_BYTES = 16
 _NEEDLES_APART = 16
@@ -40,16 +44,25 @@ _NEEDLES_APART = 16
 class ServerTwins(WholeTrials):
     """Makes the twins of one run. Keys are drawn here, and kept in memory and in files of the twins' own folders."""
 
-    def __init__(self, engine: ServerEngine, folder: TwinFolder, job: AnyJob, mix: Mix) -> None:
+    def __init__(
+        self,
+        engine: ServerEngine,
+        folder: TwinFolder,
+        job: AnyJob,
+        mix: Mix,
+        versions: Mapping[str, ServerEngine] = NOTHING_ELSE,
+    ) -> None:
         super().__init__(mix)
         self._engine = engine
+        self._versions = versions
         self._folder = folder
         self._job = job
+        self._observed: list[ServerSettings] = []
         self._keys: dict[str, str] = {}
         self._loads: dict[tuple[str, ...], _Load] = {}
         self._stack = contextlib.ExitStack()
         self._homes: dict[Path, TwinFolder] = {}
-        self.library = f"{engine.binary.product} {engine.binary.version}"
+        self.library = f"{engine.binary.product} {' and '.join(versions) or engine.binary.version}"
 
     def load(self, settings: ServerSettings) -> tuple[Path, Checksums]:
         """Initialize a server, load it, and stop it: what instances of these settings are copied from."""
@@ -71,14 +84,19 @@ class ServerTwins(WholeTrials):
         """Remove the loaded data."""
         self._stack.close()
 
+    def _of(self, settings: ServerSettings) -> ServerEngine:
+        """Whose server: of several versions the one that is asked for."""
+        return self._versions.get(settings.server, self._engine)
+
     def _fill(
         self, worker: Worker, recipe: Recipe, settings: ServerSettings, job: LoadJob | RestoreJob
     ) -> tuple[Checksums, int]:
-        make_database(worker, self._engine, recipe, settings)
-        make_rows(worker, self._engine, recipe, job)
-        settle_rows(worker, self._engine, settings, [name for name, _ in job.tables])
+        engine = self._of(settings)
+        make_database(worker, engine, recipe, settings)
+        make_rows(worker, engine, recipe, job)
+        settle_rows(worker, engine, settings, [name for name, _ in job.tables])
         sums = checksums(worker, job.tables)
-        size = worker.ask("facts", queries={"data_bytes": self._engine.data_bytes_sql})
+        size = worker.ask("facts", queries={"data_bytes": engine.data_bytes_sql})
         return sums, int(float(size["data_bytes"]))
 
     def expected_checksums(self) -> Checksums:
@@ -92,11 +110,11 @@ class ServerTwins(WholeTrials):
     def is_encrypted(self, path: Path) -> bool:
         """Whether none of the planted rows can be read in the stopped server's tables."""
         load = self._loaded(path)
-        engine = self._engine
+        engine = self._of(load.settings)
         if isinstance(engine, FolderEncrypted) and not engine.can_be_searched(load.settings):
             return load.settings.is_encrypted
         recipe = load.recipe
-        files = ServerFiles(self._engine.evidence.files, recipe.place, tuple, recipe.mount)
+        files = ServerFiles(engine.evidence.files, recipe.place, tuple, recipe.mount)
         tables = [file for file in files.stored() if file.file_class in (FileClass.TABLES, FileClass.OTHER)]
         inflate = engine.evidence.inflating(is_compressed=load.settings.is_compressed)
         return not any(found.markers_found for found in search(tables, self._needles(), inflate))
@@ -121,25 +139,26 @@ class ServerTwins(WholeTrials):
     ) -> Instance:
         """A server on a copy of the loaded data. It ends with the stack."""
         recipe = self._recipe(self._place(settings, name), settings)
-        return Instance(self._engine, settings, recipe, self._started(recipe, settings, environment, stack))
+        return Instance(self._of(settings), settings, recipe, self._started(recipe, settings, environment, stack))
 
     def _replicated(
         self, settings: ServerSettings, name: str, environment: Mapping[str, str], stack: contextlib.ExitStack
     ) -> Instance:
         """Two servers on copies of the same data, the one the other's replica. Both end with the stack."""
-        if not isinstance(self._engine, Replicated):  # refused before
-            raise Defect(f"{self._engine.profile.product} has no replicas")
+        engine = self._of(settings)
+        if not isinstance(engine, Replicated):  # refused before
+            raise Defect(f"{engine.profile.product} has no replicas")
         followed = self._recipe(self._place(settings, name), settings)
         follower = dataclasses.replace(settings, has_binlog=False)
         following = self._recipe(self._place(settings, f"{name}-replica"), follower)
         with held_port() as port:
             link = Link(followed.place, port)
-            recipe, replica_recipe = self._engine.replication.recipes(followed, following, link)
+            recipe, replica_recipe = engine.replication.recipes(followed, following, link)
             server = self._started(recipe, settings, environment, stack)
         replica_server = self._started(replica_recipe, settings, NOTHING, stack)
-        replica = Replica(self._engine, follower, recipe, replica_server, link)
+        replica = Replica(engine, follower, recipe, replica_server, link)
         stack.callback(replica.end)
-        return Instance(self._engine, settings, recipe, server, replica)
+        return Instance(engine, settings, recipe, server, replica)
 
     def _started(
         self, recipe: Recipe, settings: ServerSettings, environment: Mapping[str, str], stack: contextlib.ExitStack
@@ -160,13 +179,14 @@ class ServerTwins(WholeTrials):
 
         @contextlib.contextmanager
         def started(environment: Mapping[str, str]) -> Iterator[Watched]:
-            place = self._place(settings, f"observed-{settings.cipher}")
+            place = self._place(settings, f"observed-{len(self._observed)}")
+            self._observed.append(settings)
             recipe = self._recipe(place, settings)
             with Server(recipe, environment) as server:
                 copy_data(load.recipe, recipe)
                 server.start(seconds=_START_SECONDS)
                 with server.at_work():
-                    yield _Working(self._engine, recipe, tables)
+                    yield _Working(self._of(settings), recipe, tables)
 
         found = observe(started, self._folder.path)
         return told(found) if found else ""
@@ -185,12 +205,13 @@ class ServerTwins(WholeTrials):
         return ServerTwin(instance, settings, self._mix, rows, beside, owns_instance=owns_instance)
 
     def _recipe(self, place: Place, settings: ServerSettings) -> Recipe:
-        return recipe_of(self._engine, place, settings, self._key(settings.keyed_cipher or "none"))
+        return recipe_of(self._of(settings), place, settings, self._key(settings.keyed_cipher or "none"))
 
     def _place(self, settings: ServerSettings, name: str) -> Place:
-        home = self._engine.home(settings) if isinstance(self._engine, FolderEncrypted) else None
+        engine = self._of(settings)
+        home = engine.home(settings) if isinstance(engine, FolderEncrypted) else None
         folder = self._folder if home is None else self._folder_in(home)
-        return place_for(folder.path / name, self._engine.socket_name)
+        return place_for(folder.path / name, engine.socket_name)
 
     def _folder_in(self, home: Path) -> TwinFolder:
         """The run's folder below another than its own."""
@@ -214,7 +235,7 @@ class ServerTwins(WholeTrials):
     def _environment(self, settings: ServerSettings) -> Mapping[str, str]:
         if settings.aes_instructions == "on":
             return {}
-        return hidden_environment(CryptoKind(self._engine.crypto))
+        return hidden_environment(CryptoKind(self._of(settings).crypto))
 
     def _key(self, cipher: str) -> str | None:
         if cipher == "none":

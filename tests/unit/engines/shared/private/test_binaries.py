@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from tdelta.engines.shared.private import binaries
-from tdelta.engines.shared.private.binaries import find_servers, interpreter, parse_version
+from tdelta.engines.shared.private.binaries import (
+    find_servers,
+    interpreter,
+    is_same_program,
+    named_servers,
+    parse_version,
+)
 from tdelta.errors import EngineUnavailable
 
 MARIADB = "mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
@@ -113,3 +119,38 @@ def test_the_loader_of_a_program_is_read_from_its_head(tmp_path: Path) -> None:
     assert shell.exists()
     assert interpreter(program(tmp_path / "script", "")) is None
     assert interpreter(tmp_path / "missing") is None
+
+
+@pytest.mark.parametrize("below", ["bin/mariadbd", "sbin/mariadbd", "usr/sbin/mysqld", "mariadbd", "libexec/mysqld"])
+def test_an_installation_is_named_by_its_prefix_its_folder_or_its_program(place: Path, below: str) -> None:
+    there = program(place / "prefix" / below, MARIADB)
+    for named in (place / "prefix", there.parent, there):
+        assert [server.path for server in named_servers("mariadb", [named]).values()] == [there]
+
+
+def test_all_that_is_wrong_with_versions_is_said_at_once_each_with_its_path(place: Path) -> None:
+    (place / "empty").mkdir()
+    good = program(place / "good" / "mariadbd", MARIADB)
+    paths = {
+        place / "nowhere": "no-server-program",
+        place / "empty": "no-server-in-folder",
+        program(place / "postgres", POSTGRES): "server-of-other-kind",
+        program(place / "old" / "mariadbd", MARIADB.replace("10.11.19", "10.5.3")).parent: "server-too-old",
+        program(place / "hello", "Hello"): "not-a-server-program",
+    }
+    with pytest.raises(EngineUnavailable) as raised:
+        named_servers("mariadb", [good, *paths])
+    assert [one.code for one in raised.value.refusals] == list(paths.values())
+    assert all(f"--vary server={path}: " in str(raised.value) for path in paths)
+
+
+def test_a_link_and_a_copy_are_the_same_program_and_another_build_is_not(place: Path) -> None:
+    one = program(place / "one" / "mariadbd", MARIADB)
+    copy, other = program(place / "copy" / "mariadbd", MARIADB), program(place / "other" / "mariadbd", MARIADB)
+    other.write_text(f"{other.read_text()}# built otherwise\n")
+    (place / "link").mkdir()
+    (place / "link" / "mariadbd").symlink_to(one)
+    first, link, copied, built = named_servers("mariadb", [one, place / "link", copy, other]).values()
+    assert is_same_program(first, link)
+    assert is_same_program(first, copied)
+    assert not is_same_program(first, built)

@@ -1,0 +1,58 @@
+"""Versions beside each other: the overhead in each, and whether they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.records import RunResult, VersionDifference
+from tdelta.records.history import Change
+from tdelta.report.changes import chance_words, points_text
+from tdelta.report.drawing import paragraph
+from tdelta.report.labels import kind_label, level_text, metric_name, surroundings
+from tdelta.report.page.blocks import Block, Paragraph
+from tdelta.report.quantities import ratio_cells, share
+
+_NOTE = "Each overhead is over plain twins of its own version; nothing is decided on the difference."
+
+
+def text(result: RunResult, width: int) -> list[Text | Table]:
+    """A sentence for each version after the first; nothing for a run of one."""
+    sentences = list(version_sentences(result))
+    return [line for said in (*sentences, *((_NOTE,) if sentences else ())) for line in paragraph(said, width)]
+
+
+def blocks(result: RunResult) -> list[Block]:
+    """The same for the page."""
+    sentences = list(version_sentences(result))
+    return [*(Paragraph(said) for said in sentences), Paragraph(_NOTE, "note")] if sentences else []
+
+
+def version_sentences(result: RunResult) -> Iterator[str]:
+    """``Versions, aes-256: response time +5.1 % in server 10.11.14, +9.8 % in server 11.4.2: …``."""
+    settings = result.settings
+    for one in result.of(VersionDifference):
+        where = surroundings(one.condition, settings, besides=one.factor)
+        before, now = (ratio_cells(ratio, ())[0] for ratio in (one.earlier, one.later))
+        first, later = (level_text(one.factor, of.level(one.factor)) for of in (one.versus, one.condition))
+        name = ", ".join((kind_label(one.condition), *where))
+        what = metric_name(one.metric, settings)
+        yield f"Versions, {name}: {what} {before} in {first}, {now} in {later}: {_said(one, share(settings.rope))}."
+
+
+def _said(one: VersionDifference, rope: str) -> str:
+    difference, limit = one.difference, f"the {rope.removesuffix(' %')} points that you would not care about"
+    points = points_text(difference)
+    chance = chance_words(difference.mass_above_zero)
+    return {
+        Change.LARGER: f"it costs more in the latter, {points}, more than {limit}",
+        Change.SMALLER: f"it costs less in the latter, {points}, by more than {limit}",
+        Change.UNCHANGED: f"they do not differ, {points}, within {limit}",
+        Change.UNSOUND: f"no answer, since a check failed ({points})",
+        Change.UNDECIDED: (
+            f"undecided whether they differ, {points}; the probability that it costs more in the latter at all is"
+            f" {chance}"
+        ),
+    }[difference.change]

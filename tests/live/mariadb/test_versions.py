@@ -1,0 +1,40 @@
+"""Two versions of a server beside each other: here one server and a copy of it, between which nothing differs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tdelta_runs import ALONE, BRIEF, MOST_SECONDS, occupied
+
+from tdelta.engines.shared.private.binaries import find_servers
+
+LIMIT = ("--max-time", f"{MOST_SECONDS:.0f}s")
+
+
+def copied(server: Path, prefix: Path) -> Path:
+    """An installation whose program is a copy, and whose other files are those of the first."""
+    (prefix / "sbin").mkdir(parents=True)
+    shutil.copy(server, prefix / "sbin" / server.name)
+    for folder in ("bin", "share", "lib", "scripts"):
+        if (there := server.parents[1] / folder).is_dir():
+            (prefix / folder).symlink_to(there)
+    return prefix
+
+
+def test_the_overhead_is_measured_in_each_version_and_a_copy_does_not_differ(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    for place in occupied("mariadb", tmp_path_factory.mktemp("versions")):
+        server = find_servers("mariadb")[0]
+        paths = (str(server.path), str(copied(server.path, tmp_path / "other")))
+        asked = ("--vary", f"server={','.join(paths)}", "--size", "2MB", "--scope", "data")
+        document = place.tdelta("run", "--json", "--engine", "mariadb", *LIMIT, *BRIEF, *ALONE, *asked).answer
+        labels = [f"{server.version} ({path})" for path in paths]
+        primary = [one for one in document["verdicts"] if one["primary"]]
+        assert [one["condition"]["server"] for one in primary] == labels
+        (one,) = document["version_differences"]
+        assert (one["factor"], one["versus"]["server"], one["condition"]["server"]) == ("server", *labels)
+        assert one["difference"]["change"] in ("undecided", "unchanged")
+        assert "same-program" in {caution["code"] for caution in document["caution_codes"]}
