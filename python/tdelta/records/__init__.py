@@ -268,5 +268,4 @@ __all__ = [
     "Validity",
     "Verdict",
     "VersionDifference",
-    "Visible",
 ]

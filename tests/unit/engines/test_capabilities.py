@@ -76,4 +76,4 @@ def test_a_users_server_can_what_its_engine_has(kind: type, grants: bool, flushe
 def test_only_a_server_with_something_to_say_has_cautions() -> None:
     from_mariadb = PrivateDriver(MariadbEngine(BINARY))
     assert from_mariadb.profile.name == "mariadb"
-    assert from_mariadb.cautions(object()) == ()  # type: ignore[arg-type]
+    assert from_mariadb.cautions(ServerSettings("none")) == ()

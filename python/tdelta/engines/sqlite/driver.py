@@ -42,7 +42,7 @@ def driver(options: Mapping[str, Any]) -> SqliteDriver:
         UsageError: there is no such library.
         EngineUnavailable: it is not installed.
     """
-    asked = [str(name) for name in options["vary"].get(LIBRARY, ())]
+    asked = [str(name) for name in options.get("vary", {}).get(LIBRARY, ())]
     if asked:
         versions = _compared(asked)
         return SqliteDriver(next(iter(versions.values())), versions)

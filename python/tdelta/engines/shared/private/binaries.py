@@ -98,7 +98,7 @@ def named_servers(kind: str, paths: Sequence[Path]) -> dict[Path, ServerBinary]:
 
 def is_same_program(one: ServerBinary, other: ServerBinary) -> bool:
     """Whether two are one file, or copies of it."""
-    if one.text != other.text:
+    if (one.product, one.version) != (other.product, other.version):
         return False
     return one.path.samefile(other.path) or filecmp.cmp(one.path, other.path, shallow=False)
 
