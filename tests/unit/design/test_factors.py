@@ -68,7 +68,7 @@ def test_a_bare_cache_of_ten_is_refused_because_it_means_ten_percent_to_people()
 def test_an_unknown_factor_names_the_known_ones_and_the_nearest():
     with pytest.raises(
         UnknownName,
-        match=r"cache, cipher, compression, during, fetch_size, journal_mode, library, load_by, page_size, .*mean 'threads'",
+        match=r"cache, cipher, compression, during, fetch_size, journal_mode, library, load_by, .*mean 'threads'",
     ):
         parse_level("thread", "1")
 

@@ -25,6 +25,7 @@ from tdelta.engines.servers import (
     Proven,
     Restorable,
     ServerBinary,
+    ServerSettings,
 )
 from tdelta.engines.shared.external.kind import GrantsBySchema, Identity
 from tdelta.engines.shared.private.driver import PrivateDriver
