@@ -14,7 +14,7 @@ import numpy as np
 from calibration.harness import ROPE, Tally, tally
 from calibration.simulation import AA, BASELINE, THREE, TREATMENT, Machine, settings, simulate
 from tdelta.inference import decide, look
-from tdelta.inference.detectable import reach
+from tdelta.inference.detectable import critical_log_ratio
 from tdelta.inference.instrument import InstrumentNoise, pooled_noise
 from tdelta.records import (
     CalibrationUsed,
@@ -86,10 +86,10 @@ def called_costly(machine: Machine, experiments: int, *, rounds: int, at: float 
         machine: what happens besides the condition.
         experiments: how many runs.
         rounds: of each.
-        at: the reach is multiplied by this; 0 is the very edge of the ROPE.
+        at: that is multiplied by this; 0 is the very edge of the ROPE.
     """
     noise = simulated_calibration(machine, 0)
-    far = at * reach(noise, noise.prior, rounds=rounds, blocks=BLOCKS)
+    far = at * critical_log_ratio(noise, noise.prior, rounds=rounds, blocks=BLOCKS)
     overhead = DetectableEffect(5.0, rounds, far).overhead(ROPE)
     assert overhead is not None
     found = 0

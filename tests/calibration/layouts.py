@@ -157,7 +157,7 @@ def planned(place: Place, index: int, asked: Asked) -> tuple[Layout, Target]:
     """The layout and the first aim of a plan from a pilot of six rounds of each length."""
     rng = np.random.default_rng([zlib.crc32(place.name.encode()), index])
     found = prospect([_pilot(rng, place, seconds) for seconds in LENGTHS], PLANNED, asked, Metric.RESPONSE_TIME)
-    return found.layout, found.headline[0]
+    return found.layout, found.primary_targets[0]
 
 
 def _pilot(rng: np.random.Generator, place: Place, seconds: float, rounds: int = 6) -> MeasuredRun:
