@@ -25,7 +25,18 @@ BEFORE_FINDINGS: dict[str, Any] = json.loads((RESULTS / "before-findings.json").
 """Results as they were stored when each kind of finding was a field, and what their documents held besides prose."""
 
 
-LATER = ("actions", "backups", "ageing", "data_sizes", "replication", "temporary", "checkpoints", "storage", "idle")
+LATER = (
+    "actions",
+    "backups",
+    "ageing",
+    "data_sizes",
+    "replication",
+    "temporary",
+    "checkpoints",
+    "storage",
+    "idle",
+    "version_differences",
+)
 """Kinds of findings that came after."""
 
 
