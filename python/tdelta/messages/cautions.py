@@ -172,7 +172,7 @@ CAUTIONS = {
         " baseline's server"
     ),
     "study-left-to-servers": (
-        "the study {study} varies or sets what servers of yours decide, so it is as they have it: {left}"
+        "the study {study} sets or varies what your own servers decide; it was left as they have it: {left}"
     ),
     "trace-without-cpu": (
         "CPU time of single statements is not known: the server does not account for it, and the thread that serves a"

@@ -82,7 +82,7 @@ impl Segment {
         limit / self.of * width + (limit % self.of).saturating_sub(self.from).min(width)
     }
 
-    /// The number, among all operations, of its own operation `place` (from 0).
+    /// The index among all operations of this segment's operation `place`; both count from 0.
     #[must_use]
     pub fn nth(&self, place: u64) -> u64 {
         if self.of == 1 {

@@ -44,7 +44,7 @@ REQUESTS = {
         "{options}: the caches of {product} cannot be emptied by SQL; leave it out, or restart your servers by yourself"
     ),
     "action-on-own-servers": (
-        "{factor}={action}: tdelta does not do that to these servers of yours: leave"
+        "{factor}={action}: tdelta does not do this to your own servers; leave"
         " the level out, or have tdelta start the servers (no --baseline, no --encrypted)"
     ),
     "not-beside": "{options}: not with --vary during=…, which goes on beside tdelta's own closed loop on warm caches",
