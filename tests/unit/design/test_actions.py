@@ -8,6 +8,7 @@ from tdelta.design import lay_out, parse_level
 from tdelta.design.actions import ACTIONS, connects, is_for, parse_action
 from tdelta.errors import UsageError
 from tdelta.records import Role
+from tdelta_refused import Part, refused
 
 
 def test_a_level_is_a_name_with_knobs() -> None:
@@ -32,7 +33,7 @@ def test_a_level_is_a_name_with_knobs() -> None:
     ],
 )
 def test_what_is_no_knob_is_refused(level: str) -> None:
-    with pytest.raises(UsageError, match="expected one of nothing, encrypt, rekey"):
+    with refused(UsageError, "not-a-level", factor="during", found=level, expected=Part("nothing, encrypt, rekey")):
         parse_level("during", level)
 
 

@@ -23,6 +23,7 @@ from tdelta.driver.protocol import Checksums
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.evidence import FileClass
 from tdelta.records import Usage
+from tdelta_refused import Part, refused
 
 NEEDLE = b"sixteen bytes of"
 ROWS = b"a row that repeats itself " * 4000
@@ -126,7 +127,7 @@ def test_what_is_restored_must_have_the_rows_of_the_original(tmp_path: Path) -> 
     act.undo()
     act = Restore(Toy(ROWS, {"t": (1, "ab")}), order(tmp_path), Halt())
     act.prepare()
-    with pytest.raises(EnvironmentFault, match="found others in: t"):
+    with refused(EnvironmentFault, "restored-differs", tables="t"):
         act.inspect()
     act.undo()
     assert list(tmp_path.iterdir()) == []
@@ -139,9 +140,9 @@ def test_tools_and_compressions_are_the_engines(monkeypatch: pytest.MonkeyPatch)
     assert choices_of(packing)["compress"] == ("none", "zstd", "own")
     levels = {"work": ("warm", "restart", "backup:compress=own"), "during": ("nothing",)}
     (check,) = backup_checks(packing, levels)
-    with pytest.raises(UsageError, match="copy does not compress by itself"):
+    with refused(UsageError, "backup-not-own", tool="copy"):
         check()
     monkeypatch.setenv("PATH", "/nowhere")
     (check,) = backup_checks(packing, {"during": ("backup:tool=own:compress=zstd",)})
-    with pytest.raises(UsageError, match="expected the program zstd in the PATH"):
+    with refused(UsageError, "program-missing", program="zstd", remedy=Part("zstd")):
         check()

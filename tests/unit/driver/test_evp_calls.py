@@ -9,6 +9,7 @@ import pytest
 from tdelta.driver import evp_calls
 from tdelta.driver.evp_calls import COUNTS_VARIABLE, HEAD, SLOT, environment, read, together
 from tdelta.errors import EngineUnavailable
+from tdelta_refused import refused
 
 OWN_NS = 25
 
@@ -71,9 +72,9 @@ def test_an_installation_that_cannot_be_preloaded_is_said_with_a_remedy(
 ) -> None:
     path = tmp_path / folder / "libevp_count.so"
     monkeypatch.setattr(evp_calls, "preload_path", lambda: path)
-    with pytest.raises(EngineUnavailable, match="make setup builds it"):
+    with refused(EngineUnavailable, "preload-missing", library=path):
         environment(tmp_path)
     path.parent.mkdir()
     path.touch()
-    with pytest.raises(EngineUnavailable, match="install tdelta in a folder without"):
+    with refused(EngineUnavailable, "preload-unnamable", library=path):
         environment(tmp_path)

@@ -9,6 +9,7 @@ import pytest
 
 from tdelta.driver import TwinFolder, sweep
 from tdelta.errors import StorageFault
+from tdelta_refused import refused
 
 
 def test_the_folder_is_there_while_it_is_owned_and_gone_afterwards(tmp_path: Path) -> None:
@@ -31,14 +32,14 @@ def test_the_folder_goes_when_a_run_fails(tmp_path: Path) -> None:
 
 
 def test_a_run_has_one_owner_at_a_time(tmp_path: Path) -> None:
-    with TwinFolder(tmp_path, "r1") as owned, pytest.raises(StorageFault, match="in use by another tdelta"):
+    with TwinFolder(tmp_path, "r1") as owned, refused(StorageFault, "folder-in-use", folder="twins-r1"):
         TwinFolder(tmp_path, "r1")
     assert not owned.path.exists()
 
 
 def test_a_folder_that_cannot_be_made_is_a_fault_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StorageFault, match="choose a writable one with --dir"):
+    with refused(StorageFault, "cannot-make-folder", folder="twins-r1", fault="File exists"):
         TwinFolder(tmp_path / "file", "r1")
 
 
@@ -56,7 +57,7 @@ def test_a_copy_that_does_not_fit_is_a_fault_with_a_remedy(tmp_path: Path) -> No
         source = folder.file("load")
         source.write_bytes(bytes(100_000))
         folder.file("twin").symlink_to("/dev/full")
-        with pytest.raises(StorageFault, match=r"No space left on device; free some space, or use --dir"):
+        with refused(StorageFault, "cannot-copy-twin", fault="No space left on device"):
             folder.copy(source, "twin")
 
 

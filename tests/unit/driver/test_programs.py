@@ -12,6 +12,7 @@ from tdelta.driver.acting import Halt
 from tdelta.driver.programs import Program, Programs
 from tdelta.driver.tree import living
 from tdelta.errors import EnvironmentFault, UsageError
+from tdelta_refused import refused
 
 from .servers.faking import until
 
@@ -64,7 +65,7 @@ def test_a_halt_ends_what_runs_and_its_end_leaves_no_process(tmp_path: Path, hal
         programs.begin(("sleep", "1000"), ("cat",))
         until(lambda: len(living(programs.pid)) == 2)
         halt.ask()
-        with pytest.raises(EnvironmentFault, match=r"waited for this: the end of sleep \| cat"):
+        with refused(EnvironmentFault, "action-stopped", what="the end of sleep | cat"):
             programs.answer()
         running = living(programs.pid)
         assert len(running) == 2
@@ -72,6 +73,6 @@ def test_a_halt_ends_what_runs_and_its_end_leaves_no_process(tmp_path: Path, hal
 
 
 def test_a_program_that_is_missing_is_refused_with_the_remedy() -> None:
-    with pytest.raises(UsageError, match="found none: install it from there"):
+    with refused(UsageError, "program-missing", program="no-such-program", remedy="install it from there"):
         Program("no-such-program", "install it from there").require()
     Program("sh", "").require()

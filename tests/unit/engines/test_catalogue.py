@@ -11,6 +11,7 @@ from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 from tdelta.messages import Refusal
 from tdelta.report.listings import engines_text
+from tdelta_refused import Part, refused
 
 
 def found(monkeypatch: pytest.MonkeyPatch, *servers: ServerBinary) -> None:
@@ -93,18 +94,30 @@ def test_a_server_that_cannot_be_tested_as_it_is_says_why(monkeypatch: pytest.Mo
 
 
 def test_an_unknown_engine_is_refused_with_the_nearest_one() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'postgres'"):
+    with refused(UnknownName, "unknown-name-near", near="postgres", found="postgresql"):
         driver("postgresql", {})
 
 
 def test_an_engine_of_users_servers_is_refused_without_them() -> None:
-    with pytest.raises(UsageError, match="expected --baseline and --encrypted"):
+    with refused(UsageError, "engine-own-servers-only", product="Oracle Database"):
         driver("oracle", {})
 
 
 def test_an_engine_without_its_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Library, "installed_version", lambda _self: None)
-    with pytest.raises(EngineUnavailable, match="pip install apsw-sqlite3mc"):
+    with refused(
+        EngineUnavailable,
+        "library-not-installed",
+        engine="sqlite",
+        wheel=Part("apsw-sqlite3mc"),
+        install="pip install apsw-sqlite3mc",
+    ):
         driver("sqlite", {"library": "sqlite3mc"})
-    with pytest.raises(EngineUnavailable, match="SQLCipher, in the wheel sqlcipher3, is not installed: pip install"):
+    with refused(
+        EngineUnavailable,
+        "library-not-installed",
+        engine="sqlite",
+        wheel="SQLCipher, in the wheel sqlcipher3",
+        install=Part("pip install"),
+    ):
         driver("sqlite", {"library": "sqlcipher"})

@@ -11,6 +11,7 @@ from tdelta.engines.mysql.private import PERCONA, MysqlEngine
 from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.shared.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, switch_fault
 from tdelta.errors import UnknownName
+from tdelta_refused import refused
 
 MIB = 1 << 20
 KEY = "0123456789abcdef" * 4
@@ -183,7 +184,7 @@ def test_mariadbs_key_file_has_keys_of_the_ciphers_length(cipher: str, digits: i
 
 
 def test_a_cipher_that_mariadb_does_not_have_is_named() -> None:
-    with pytest.raises(UnknownName, match="chacha20"):
+    with refused(UnknownName, "unknown-name", found="chacha20"):
         recipe(MARIADB, ServerSettings("chacha20", "data"))
 
 

@@ -13,6 +13,7 @@ import pytest
 from tdelta.design import stream
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.evidence.reading import FileReading, ReadState, parse_markers, read_files, regular_files
+from tdelta_refused import Part, refused
 
 TEXT = b"The customer Jane Q. Example lives in Nowhere Street 12. "
 
@@ -126,7 +127,7 @@ def test_a_folder_is_read_to_its_depths_but_for_links_and_special_files(tmp_path
 
 
 def test_a_device_is_refused() -> None:
-    with pytest.raises(UsageError, match="expected a file or a folder, found a device"):
+    with refused(UsageError, "not-files", target="/dev/null"):
         regular_files(Path("/dev/null"))
 
 
@@ -159,7 +160,7 @@ def test_files_that_fail_while_they_are_read_are_all_named(tmp_path: Path) -> No
     paths = [tmp_path / name for name in ("one", "other")]
     for path in paths:
         path.mkdir()
-    with pytest.raises(EnvironmentFault, match=r"(?s)2 files cannot be read.*one: .*other: "):
+    with refused(EnvironmentFault, "files-not-readable", files=2, listed=Part("/other: ")):
         read_files(paths, ())
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass, Found, TwinFile, files_of, merged, search
+from tdelta_refused import refused
 
 looking = importlib.import_module("tdelta.evidence.search")  # the package has a function of that name
 NEEDLE = bytes(range(100, 116))
@@ -116,7 +117,7 @@ def test_a_file_that_cannot_be_opened_again_since_it_lost_its_name_is_left_out(
     if is_left_out:
         assert search(files, [NEEDLE]) == (Found("here", FileClass.WAL, 16, 1),)
     else:
-        with pytest.raises(EnvironmentFault, match="unlinked: it failed"):
+        with refused(EnvironmentFault, "twin-not-searchable", faults="unlinked: it failed"):
             search(files, [NEEDLE])
 
 
@@ -142,7 +143,7 @@ def test_all_files_that_cannot_be_read_are_named(tmp_path: Path, monkeypatch: py
     for path in paths:
         path.write_bytes(b"")
     monkeypatch.setattr(looking, "open_quietly", refuse)
-    with pytest.raises(EnvironmentFault, match="one: Permission denied; other: Permission denied"):
+    with refused(EnvironmentFault, "twin-not-searchable", faults="one: Permission denied; other: Permission denied"):
         search([listed(path, FileClass.TEMP) for path in paths], [NEEDLE])
 
 
@@ -150,7 +151,7 @@ def test_a_process_whose_files_cannot_be_listed_is_a_fault_and_not_an_absence(tm
     (tmp_path / "a.db").write_bytes(b"")
     child = subprocess.Popen([sys.executable, "-c", "pass"])
     child.wait()
-    with pytest.raises(EnvironmentFault, match="unlinked ones cannot be searched"):
+    with refused(EnvironmentFault, "open-files-hidden"):
         files_of(child.pid, tmp_path / "a.db")
 
 

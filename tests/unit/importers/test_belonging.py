@@ -12,6 +12,7 @@ from tdelta.importers.reading import FileSource
 from tdelta.importers.recognizing import recognize
 from tdelta.messages import Caution
 from tdelta.records.observed import Origin
+from tdelta_refused import refused
 from tdelta_texts import texts
 
 from .given import FIXTURES, only
@@ -23,7 +24,7 @@ IMPORTERS = (*swingbench.IMPORTERS, *hammerdb.IMPORTERS, *benchbase.IMPORTERS)
 
 @pytest.mark.parametrize("path", EVERY, ids=lambda path: path.name)
 def test_a_file_without_a_condition_is_refused_with_the_option_that_names_it(path):
-    with pytest.raises(ImportFault, match="--condition NAME="):
+    with refused(ImportFault, "file-without-condition", where=path):
         list(only(IMPORTERS, path).read(FileSource(path), Naming(None)))
 
 

@@ -11,6 +11,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.pgbench import PgbenchReport
 from tdelta.importers.protocol import Naming
 from tdelta.records.observed import Figure, Series, Summary
+from tdelta_refused import Part, refused
 from tdelta_texts import texts
 
 from .files import FIXTURES, all_of, only, read, read_text
@@ -84,7 +85,7 @@ def test_an_aborted_run_before_a_good_one_is_not_mixed_with_it(tmp_path: Path) -
     )
     found = read_text(PgbenchReport(), tmp_path, aborted + report("pgbench-9.6.txt"))
     assert only(found, Summary).count == 15074
-    with pytest.raises(ImportFault, match="found neither in 4 lines: the run was aborted"):
+    with refused(ImportFault, "neither-progress-nor-report", lines=4, aborted=": the run was aborted"):
         read_text(PgbenchReport(), tmp_path, aborted)
 
 
@@ -104,7 +105,7 @@ def test_time_stamps_of_progress_are_no_seconds_of_the_run(tmp_path: Path) -> No
 
 def test_a_damaged_progress_line_is_named_by_its_line(tmp_path: Path) -> None:
     text = report("pgbench-9.6.txt").replace("1010.6 tps", "-nan tps")
-    with pytest.raises(ImportFault, match=r"file\.txt:3: expected a progress line .*-nan"):
+    with refused(ImportFault, "not-a-progress-line", found=Part("-nan"), where="file.txt:3"):
         read_text(PgbenchReport(), tmp_path, text)
 
 

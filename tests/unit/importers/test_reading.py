@@ -13,6 +13,7 @@ import pytest
 from tdelta.errors import ImportFault
 from tdelta.importers import reading
 from tdelta.importers.reading import FileSource, excerpt, expand, looks_binary, total_bytes
+from tdelta_refused import refused
 
 
 def lines_of(path: Path) -> list[tuple[int, str]]:
@@ -63,14 +64,14 @@ def test_gzip_that_is_cut_off_is_refused(tmp_path: Path, cut: int) -> None:
     draw = random.Random(7)
     whole = gzip.compress(bytes(draw.randrange(32, 127) for _ in range(200)))
     path = written(tmp_path, whole[:cut])
-    with pytest.raises(ImportFault, match=r"file\.txt: expected gzip to its end, found it cut off"):
+    with refused(ImportFault, "gzip-cut-off", where=path):
         FileSource(path)
 
 
 def test_damaged_gzip_is_refused(tmp_path: Path) -> None:
     whole = bytearray(gzip.compress(b"a line\n" * 1000))
     whole[20] ^= 0xFF
-    with pytest.raises(ImportFault, match="expected gzip to its end"):
+    with refused(ImportFault, "gzip-damaged", size="0 bytes", where="file.txt"):
         lines_of(written(tmp_path, bytes(whole)))
 
 
@@ -79,7 +80,7 @@ def test_a_gzip_bomb_is_refused_long_before_it_is_inflated(tmp_path: Path, monke
     path = written(tmp_path, gzip.compress((b"0" * 99 + b"\n") * 300_000))  # 30 MB in 30 kB
     lines = FileSource(path).text_lines()
     assert len(list(islice(lines, 10_000))) == 10_000
-    with pytest.raises(ImportFault, match="a bomb"):
+    with refused(ImportFault, "gzip-bomb", where=path):
         list(islice(lines, 10_000))
 
 
@@ -100,16 +101,16 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_bytes_that_are_no_text_are_named_by_their_line(tmp_path: Path) -> None:
-    with pytest.raises(ImportFault, match=r"file\.txt:2: expected UTF-8 text, found the byte 0xe9.*iconv"):
+    with refused(ImportFault, "file-not-utf-8", byte=0xE9, where="file.txt:2"):
         lines_of(written(tmp_path, b"a\ncaf\xe9\nb\n"))
-    with pytest.raises(ImportFault, match=r"file\.txt:3: expected text, found a zero byte"):
+    with refused(ImportFault, "file-binary", where="file.txt:3"):
         lines_of(written(tmp_path, b"a\nb\nc\0d\n"))
 
 
 def test_content_is_bounded(tmp_path: Path) -> None:
     path = written(tmp_path, b"x" * 2000)
     assert FileSource(path).content(2000) == b"x" * 2000
-    with pytest.raises(ImportFault, match=r"expected at most 1\.952 KiB"):
+    with refused(ImportFault, "file-too-large-for-format", most="1.952 KiB", where=path):
         FileSource(path).content(1999)
 
 

@@ -15,6 +15,7 @@ from tdelta.importers.reading import FileSource, total_bytes
 from tdelta.importers.recognizing import IMPORTERS, WITH_TIMES, read_files, recognize
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation, Samples, Series, Summary
+from tdelta_refused import Part, refused
 
 from .files import FIXTURES, all_of, fixtures
 
@@ -143,7 +144,7 @@ def test_a_file_that_the_user_named_must_be_a_result(tmp_path: Path) -> None:
 
 def test_a_folder_without_any_results_says_why(tmp_path: Path) -> None:
     (tmp_path / "my.cnf").write_text("[mysqld]\n")
-    with pytest.raises(ImportFault, match=r"my\.cnf: expected results of a known format"):
+    with refused(ImportFault, "unknown-format", "formats", where=("my.cnf", None), formats=(None, Part("results"))):
         list(read_files([tmp_path]))
 
 
@@ -159,7 +160,7 @@ def test_a_file_that_looks_like_two_formats_is_refused(tmp_path: Path) -> None:
     texts = [(FIXTURES / name).read_text() for name in ("sysbench/sysbench-0.5.txt", "pgbench/pgbench-9.6.txt")]
     path = tmp_path / "both.txt"
     path.write_text("".join(texts))
-    with pytest.raises(ImportFault, match="found what looks like sysbench and pgbench"):
+    with refused(ImportFault, "several-formats", formats="sysbench and pgbench", first="sysbench", where=path):
         recognize(FileSource(path))
 
 

@@ -17,6 +17,7 @@ from tdelta.importers.recognizing import read_files
 from tdelta.importers.unprefixed import without_prefix
 from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Series, Summary
+from tdelta_refused import refused
 from tdelta_texts import texts
 
 from .files import all_of
@@ -110,7 +111,7 @@ def test_a_log_of_a_build_among_results_is_left_out_and_told(tmp_path: Path, tex
 
 
 def test_a_log_of_a_build_that_the_user_named_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ImportFault, match="expected a TEST RESULT"):
+    with refused(ImportFault, "no-test-result", "as-the-tool-wrote-it", where=("plain.log", None)):
         read_files([put(tmp_path, plain_log=BUILD) / "plain.log"])
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from tdelta.errors import EnvironmentFault, WorkerFault
 from tdelta.measure.children import Child, Declined, ready
+from tdelta_refused import Part, refused
 
 MODULE = "tdelta.measure.floor_worker"
 
@@ -44,7 +45,7 @@ def ask(process: Child) -> object:
     return process.answer()
 
 
-def refused(process: Child) -> str:
+def declined(process: Child) -> str:
     with pytest.raises(Declined) as caught:
         ask(process)
     return caught.value.kind
@@ -52,13 +53,13 @@ def refused(process: Child) -> str:
 
 def test_an_order_that_cannot_be_carried_out_is_a_refusal_and_not_the_end():
     with child() as process:
-        assert [refused(process), refused(process)] == ["plan", "plan"]
+        assert [declined(process), declined(process)] == ["plan", "plan"]
     assert not is_running(process.pid)
 
 
 def test_a_child_has_the_environment_it_was_given_and_its_arguments_say_who_its_parent_is():
     with child(OPENSSL_ia32cap="~0x1") as process:
-        refused(process)
+        declined(process)
         environment = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
         words = Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")
     assert b"OPENSSL_ia32cap=~0x1" in environment
@@ -75,24 +76,24 @@ def test_the_end_of_the_block_does_not_wait_for_what_a_child_is_at():
 
 def test_ctrl_c_in_the_terminal_does_not_reach_a_child():
     with child() as process:
-        refused(process)
+        declined(process)
         assert os.getpgid(process.pid) != os.getpgid(0)
         os.kill(process.pid, signal.SIGINT)
-        assert refused(process) == "plan"
+        assert declined(process) == "plan"
 
 
 def test_a_child_that_is_killed_is_a_fault():
     with child() as process:
-        refused(process)
+        declined(process)
         os.kill(process.pid, signal.SIGKILL)
-        with pytest.raises(WorkerFault, match="a process of tdelta's own was killed from outside"):
+        with refused(WorkerFault, "process-died", ending=Part("killed")):
             ask(process)
 
 
 def test_a_child_that_breaks_says_its_last_words():
     with (
         Child("tdelta.measure.no_such_module", os.environ) as process,
-        pytest.raises(WorkerFault, match="no_such_module"),
+        refused(WorkerFault, "process-died", words=Part("no_such_module")),
     ):
         ask(process)
 
@@ -100,7 +101,7 @@ def test_a_child_that_breaks_says_its_last_words():
 def test_a_child_that_does_not_answer_is_a_fault():
     with child() as process:
         os.kill(process.pid, signal.SIGSTOP)
-        with pytest.raises(WorkerFault, match="did not answer within 0 s"):
+        with refused(WorkerFault, "process-silent", seconds=0.01):
             process.answer(0.01)
     assert not is_running(process.pid)
 
@@ -154,5 +155,5 @@ def test_a_child_that_gets_no_more_memory_is_an_environments_fault(tmp_path: Pat
     (tmp_path / "lacking.py").write_text("import os, sys\nsys.stdin.readline()\nos._exit(2)\n")
     with Child("lacking", {**os.environ, "PYTHONPATH": str(tmp_path)}) as process:
         process.send("work")
-        with pytest.raises(EnvironmentFault, match=r"^a process of tdelta's own: expected more memory than is left"):
+        with refused(EnvironmentFault, "no-memory", where="a process of tdelta's own"):
             process.answer()

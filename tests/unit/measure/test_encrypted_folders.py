@@ -8,6 +8,7 @@ import pytest
 
 from tdelta.errors import UsageError
 from tdelta.measure.encrypted_folders import encryption_of, require_encrypted
+from tdelta_refused import Part, refused
 
 
 def mounted(root: Path, file_system: str, source: str) -> Path:
@@ -68,10 +69,10 @@ def test_zfs_without_its_program_counts_as_not_encrypted(tmp_path: Path, monkeyp
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--encrypted-dir .*nowhere: expected a folder on an encrypted file system"):
+    with refused(UsageError, "no-encrypted-folder", folder="nowhere"):
         require_encrypted(tmp_path / "nowhere")
 
 
 def test_a_folder_that_nothing_encrypts_is_refused_with_what_was_found() -> None:
-    with pytest.raises(UsageError, match=r"expected dm-crypt, fscrypt.*found tmpfs from \S+ without any"):
+    with refused(UsageError, "folder-not-encrypted", folder="shm", found=Part("tmpfs")):
         require_encrypted(Path("/dev", "shm"))

@@ -17,6 +17,7 @@ from tdelta.measure import (
 )
 from tdelta.measure.procfs import parse_cgroup_cache, parse_meminfo
 from tdelta.measure.space import disk_refusal
+from tdelta_refused import refused
 
 from .machines import MEMINFO, machine
 
@@ -41,7 +42,7 @@ def test_room_enough_is_no_fault_and_too_little_says_how_much_is_missing(tmp_pat
 
 
 def test_no_disk_has_a_yottabyte(tmp_path):
-    with pytest.raises(StorageFault, match=r"expected 1000000000000\.0 TB"):
+    with refused(StorageFault, "disk-too-small", folder=tmp_path, needed="1000000000000.0 TB"):
         require_space(tmp_path, 10**24)
 
 
@@ -81,9 +82,7 @@ def test_memory_the_kernel_does_not_tell_is_not_refused(tmp_path):
 def test_too_little_memory_says_what_to_do(tmp_path):
     root = machine(tmp_path, proc__meminfo=MEMINFO)
     require_memory(8 * GIB, root)
-    with pytest.raises(
-        EnvironmentFault, match=r"expected 20\.0 GB of free memory, found 8\.6 GB; close other programs"
-    ):
+    with refused(EnvironmentFault, "memory-too-small", needed="20.0 GB", found="8.6 GB"):
         require_memory(20_000_000_000, root)
 
 
@@ -93,13 +92,13 @@ def test_a_writable_folder_is_left_as_it_was(tmp_path):
 
 
 def test_a_folder_that_takes_no_files_is_told_even_to_root():
-    with pytest.raises(StorageFault, match=r"/proc/tdelta: expected a folder that can be written.*name another folder"):
+    with refused(StorageFault, "folder-not-writable", folder="/proc/tdelta"):
         require_writable(Path("/proc/tdelta"))
 
 
 def test_a_file_is_no_folder_to_write_in(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(StorageFault, match="Not a directory"):
+    with refused(StorageFault, "folder-not-writable", folder="below", fault="Not a directory"):
         require_writable(tmp_path / "file" / "below")
 
 
@@ -108,7 +107,7 @@ def test_a_folder_that_cannot_be_reached_is_told(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("tdelta.measure.space.os.statvfs", refuse)
-    with pytest.raises(StorageFault, match="Permission denied; change its permissions"):
+    with refused(StorageFault, "folder-not-writable", folder=tmp_path, fault="Permission denied"):
         free_disk_bytes(tmp_path)
 
 
@@ -119,13 +118,11 @@ def test_more_threads_than_the_system_gives_are_refused_with_the_limit(tmp_path:
     (tmp_path / "proc/sys/vm/max_map_count").write_text("3000\n")
     (tmp_path / "proc/sys/kernel/pid_max").write_text("32768\n")
     require_threads(1400, tmp_path)
-    with pytest.raises(
-        EnvironmentFault, match=r"room for 1,401 threads of the load, found 1,400 \(vm\.max_map_count\)"
-    ):
+    with refused(EnvironmentFault, "threads-too-few", needed=1401, found=1400, limit="vm.max_map_count"):
         require_threads(1401, tmp_path)
     (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
     (tmp_path / "sys/fs/cgroup/pids.max").write_text("150\n")
-    with pytest.raises(EnvironmentFault, match=r"pids\.max of the cgroup"):
+    with refused(EnvironmentFault, "threads-too-few", needed=51, limit="pids.max of the cgroup"):
         require_threads(51, tmp_path)
 
 
@@ -135,7 +132,7 @@ def test_threads_whose_stacks_do_not_fit_into_the_address_space_are_refused(
     limits = {resource.RLIMIT_AS: 1_200_000 << 10}
     monkeypatch.setattr(resource, "getrlimit", lambda which: (limits.get(which, resource.RLIM_INFINITY),) * 2)
     require_threads(300, tmp_path)
-    with pytest.raises(EnvironmentFault, match="ulimit -v"):
+    with refused(EnvironmentFault, "threads-too-few", needed=400, limit="ulimit -v"):
         require_threads(400, tmp_path)
 
 

@@ -18,6 +18,7 @@ from tdelta.profiling.recording import Recording, added, parse_report
 from tdelta.profiling.rights import may_look_at_cpus
 from tdelta.profiling.sampling import Samples, why
 from tdelta.records import Sampled
+from tdelta_refused import Part, refused
 
 # What perf 6.1 printed of a SQLite twin, tabulators and blanks as they were.
 PRINTED = """\
@@ -205,11 +206,11 @@ def test_processes_of_another_user_are_not_looked_at_where_their_code_cannot_be_
 ) -> None:
     install(tmp_path, monkeypatch, {}, looks_at_cpus=True)
 
-    def refused(_: Path) -> bytes:
+    def forbidden(_: Path) -> bytes:
         raise PermissionError
 
-    monkeypatch.setattr(Path, "read_bytes", refused)
-    with pytest.raises(EnvironmentFault, match="as another user"):
+    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    with refused(EnvironmentFault, "processes-foreign"):
         find_perf().sampling(lambda: (os.getpid(),), tmp_path / "perf.data")
 
 
@@ -225,13 +226,13 @@ def test_a_perf_that_missed_a_signal_is_told_again_and_one_that_misses_all_is_gi
     with find_perf().sampling(lambda: (1,), tmp_path / "perf.data") as sampling:
         sampling.begin()
         monkeypatch.setattr("tdelta.profiling.sampling._END_SECONDS", 1.0)
-        with pytest.raises(EnvironmentFault, match="perf did not end within 1 s"):
+        with refused(EnvironmentFault, "perf-does-not-end", seconds=1.0):
             sampling.end()
 
 
 def test_without_perf_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(EnvironmentFault, match="there is no perf here; install perf: Debian linux-perf"):
+    with refused(EnvironmentFault, "no-perf"):
         find_perf()
 
 
@@ -240,7 +241,7 @@ def test_a_perf_of_another_kernel_is_told_as_it_says(tmp_path: Path, monkeypatch
     program.write_text("#!/bin/sh\necho 'WARNING: perf not found for kernel 6.18' >&2\nexit 2\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    with pytest.raises(EnvironmentFault, match=r"perf not found for kernel 6\.18"):
+    with refused(EnvironmentFault, "perf-does-not-run", fault=Part("perf not found for kernel 6.18")):
         find_perf()
 
 
@@ -272,7 +273,7 @@ def test_why_perf_gave_up_is_told_with_the_remedy(
 
 def test_words_of_perf_are_heard_when_it_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, monkeypatch, {}, said="Access to performance monitoring is limited")
-    with pytest.raises(EnvironmentFault, match="may not sample here"):
+    with refused(EnvironmentFault, "perf-may-not-at-level", level="2"):
         find_perf().sampling(lambda: (1,), tmp_path / "perf.data")
 
 
@@ -284,7 +285,7 @@ def test_a_process_that_is_gone_is_looked_for_again(tmp_path: Path, monkeypatch:
         asked.append(1)
         return (1,)
 
-    with pytest.raises(EnvironmentFault, match="No such process"):
+    with refused(EnvironmentFault, "perf-does-not-attach", fault="Couldn't create thread/CPU maps: No such process"):
         find_perf().sampling(processes, tmp_path / "perf.data")
     assert len(asked) == 3
 
@@ -295,7 +296,7 @@ def test_perf_that_dies_meanwhile_is_a_fault_and_leaves_nothing(
     install(tmp_path, monkeypatch, {}, dies_at="disable")
     with find_perf().sampling(lambda: (1,), tmp_path / "perf.data") as sampling:
         sampling.begin()
-        with pytest.raises(EnvironmentFault, match="perf gave up"):
+        with refused(EnvironmentFault, "perf-gave-up", fault="it said nothing"):
             sampling.end()
 
 
@@ -305,17 +306,17 @@ def test_perf_that_cannot_read_its_samples_is_a_fault_with_its_words_or_the_time
     program, samples = tmp_path / "perf", Samples(tmp_path / "perf.data", (1,))
     program.write_text("#!/bin/sh\necho 'incompatible file format' >&2\nexit 255\n")
     program.chmod(0o755)
-    with pytest.raises(EnvironmentFault, match="could not read its own samples: incompatible file format"):
+    with refused(EnvironmentFault, "perf-cannot-read", fault="incompatible file format"):
         Perf(str(program)).read(samples)
     program.write_text("#!/bin/sh\necho line\nexec sleep 60\n")
     monkeypatch.setattr("tdelta.profiling.perf._REPORT_SECONDS", 0.5)
-    with pytest.raises(EnvironmentFault, match="it took more than"):
+    with refused(EnvironmentFault, "perf-cannot-read", fault=Part("it took more than")):
         Perf(str(program)).read(samples)
-    with pytest.raises(EnvironmentFault, match=r"could not read its own samples: .*No such file"):
+    with refused(EnvironmentFault, "perf-cannot-read", fault=Part("No such file")):
         Perf(str(tmp_path / "nowhere")).read(samples)
 
 
 def test_processes_that_are_not_known_cannot_be_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, monkeypatch, {})
-    with pytest.raises(EnvironmentFault, match="processes are not known"):
+    with refused(EnvironmentFault, "processes-unknown"):
         find_perf().sampling(tuple, tmp_path / "perf.data")

@@ -23,6 +23,7 @@ from tdelta.report.page.decision import TITLES, compose, sentences
 from tdelta.report.page.render import render
 from tdelta.report.sentence import answer
 from tdelta.store import Store
+from tdelta_refused import refused
 
 
 def as_run(result: RunResult, run_id: str, **settings: object) -> StoredRun:
@@ -157,11 +158,11 @@ def test_age_is_what_long_rounds_found_and_their_load_is_a_daily_one() -> None:
 
 
 def test_runs_of_two_engines_or_without_encryption_are_refused() -> None:
-    with pytest.raises(UsageError, match="one engine, found mariadb, sqlite"):
+    with refused(UsageError, "one-engine-expected", found="mariadb, sqlite"):
         decide([DAILY, as_run(s.acted(), "20261121-cccc")])
-    with pytest.raises(UsageError, match="expected finished runs of one engine, found none"):
+    with refused(UsageError, "one-engine-expected", found="none"):
         decide([])
-    with pytest.raises(UsageError, match="encrypted twin, found none among"):
+    with refused(UsageError, "nothing-to-decide", runs="20261121-pppp"):
         decide([as_run(s.planted(), "20261121-pppp")])
 
 

@@ -18,6 +18,7 @@ from tdelta.messages import Refusal
 from tdelta.records import CheckState, Decision, Look, PageCost, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
 from tdelta_fake_twins import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, plain_facts
+from tdelta_refused import Part, refused
 
 from . import served
 from .conducting import Sitting, check
@@ -107,7 +108,7 @@ def test_a_short_round_makes_up_the_fewest_that_were_asked_for(sitting: Sitting,
 
 
 def test_a_run_without_time_for_a_short_round_is_refused_before_it_makes_anything(sitting: Sitting) -> None:
-    with pytest.raises(TimeFault, match=r"--max-time: expected at least 10 s, found 5 s: .*; give --max-time 10s"):
+    with refused(TimeFault, "time-too-short", option="--max-time", least="10 s", found="5 s", given="10s"):
         sitting.conduct(max_seconds=5.0)
     assert sitting.twins.loaded == []
     assert not (sitting.base / "twins").exists()
@@ -153,7 +154,7 @@ def rows_that_differ(*, from_trial: int):
 
 def test_loads_with_different_rows_end_the_run_before_any_twin_is_started(sitting: Sitting) -> None:
     sitting = sitting.scripted(rows=rows_that_differ(from_trial=0))
-    with pytest.raises(TdeltaError, match=r"do not hold the same rows.*aes-256/4096.*with other values"):
+    with refused(TdeltaError, "twins-differ", differences=Part("aes-256/4096")):
         sitting.conduct()
     assert (sitting.status(), sitting.twins.started) == (RunStatus.FAILED, [])
 
@@ -164,7 +165,11 @@ def test_a_copy_with_different_rows_ends_the_run_before_its_first_trial(sitting:
         return {table: (999 if copied else 1000, equal_rows(settings, tables, 0)[table][1]) for table, _ in tables}
 
     sitting = sitting.scripted(rows=rows)
-    with pytest.raises(TdeltaError, match=r"cipher=aes-256,threads=1 has 999 rows and the generated rows 1,000"):
+    with refused(
+        TdeltaError,
+        "twins-differ",
+        differences=Part("cipher=aes-256,threads=1 has 999 rows and the generated rows 1,000"),
+    ):
         sitting.conduct()
     assert sitting.trials() == ()
 
@@ -409,7 +414,7 @@ def test_a_run_that_was_killed_before_anything_was_known_can_be_resumed(sitting:
 
 def test_resume_refuses_a_run_that_is_complete(sitting: Sitting) -> None:
     sitting.conduct()
-    with pytest.raises(UsageError, match="is complete: `tdelta show"):
+    with refused(UsageError, "run-complete"):
         sitting.resume()
 
 
@@ -419,7 +424,7 @@ def test_resume_refuses_a_workload_that_has_changed(sitting: Sitting, tmp_path: 
     sitting.scripted(before_trial=press_ctrl_c(at_stream=1)).conduct(workload=str(mine))
     with (mine / "point_select.sql").open("a") as script:
         script.write("SELECT c FROM sbtest1 WHERE id = 1;\n")
-    with pytest.raises(UsageError, match="its workload has changed since it began"):
+    with refused(UsageError, "work-changed", changed="workload"):
         sitting.resume()
 
 
@@ -427,7 +432,7 @@ def test_resume_refuses_a_library_that_has_changed(sitting: Sitting, monkeypatch
     again = interrupted_at_block(sitting, 1)
     before = again.state().library
     monkeypatch.setattr(Library, "identity", lambda _self: "apsw-sqlite3mc 99.0")
-    with pytest.raises(UsageError, match=rf"the library under test was {before}, and is now apsw-sqlite3mc 99\.0"):
+    with refused(UsageError, "library-changed", before=before, now="apsw-sqlite3mc 99.0"):
         again.resume()
     assert again.status() is RunStatus.INTERRUPTED
 
@@ -453,7 +458,7 @@ def test_resume_refuses_a_run_that_is_under_way_and_leaves_its_status(sitting: S
     with Store.open(again.store) as store:
         run_id = store.resolve("last")
         store.set_status(run_id, RunStatus.RUNNING)
-    with TwinFolder(again.base / "twins", run_id), pytest.raises(StorageFault, match="in use by another tdelta"):
+    with TwinFolder(again.base / "twins", run_id), refused(StorageFault, "folder-in-use"):
         again.resume()
     assert again.status() is RunStatus.RUNNING
 
@@ -513,7 +518,7 @@ def test_a_level_that_cannot_be_had_is_left_out_with_a_caution(
     result = sitting.conduct(**FACTORIAL)
     assert "aes_instructions=off is left out: this CPU has none" in [*map(str, result.cautions)]
     assert all("aes_instructions" not in dict(c.levels) for c in result.settings.conditions)
-    with pytest.raises(UsageError, match="cannot be had here: this CPU has none"):
+    with refused(UsageError, "level-out-of-reach", factor="aes_instructions", level="off", why="this CPU has none"):
         sitting.conduct(vary={"aes_instructions": ("off",)})
 
 

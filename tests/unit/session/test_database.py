@@ -19,6 +19,7 @@ from tdelta.session.outlook import TableLine, TransactionLine
 from tdelta.session.source import Source
 from tdelta.session.staging import staged
 from tdelta_fake_twins import equal_rows
+from tdelta_refused import Part, refused
 
 from .conducting import Sitting, check
 from .sources import CAUTION, LOOK, source, staging
@@ -33,7 +34,7 @@ def database(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> Path:
     return sitting.base / "users" / "app.db"
 
 
-def refused(request: RunRequest) -> str:
+def words_of(request: RunRequest) -> str:
     with pytest.raises(UsageError) as raised, staged(request, "r", lambda _event: None):
         pass
     return str(raised.value)
@@ -125,19 +126,22 @@ def test_the_digest_of_the_work_changes_with_the_file_the_rows_and_the_scripts(t
 )
 def test_what_does_not_go_with_a_database_is_refused(tmp_path: Path, options: dict[str, object], told: str) -> None:
     asked = {"database": tmp_path / "missing.db", "directory": tmp_path / "twins", **options}
-    assert told in refused(RunRequest(**asked))
+    assert told in words_of(RunRequest(**asked))
     assert not (tmp_path / "twins").exists()
 
 
 def test_several_faults_are_named_at_once(tmp_path: Path) -> None:
-    told = refused(RunRequest(database=tmp_path / "a.db", study="order-entry", workload="read-only", reserve="most"))
+    told = words_of(RunRequest(database=tmp_path / "a.db", study="order-entry", workload="read-only", reserve="most"))
     for words in ("STUDY order-entry", "--workload read-only", "'most'"):
         assert words in told
 
 
 def test_a_file_that_is_missing_is_refused_before_a_folder_is_made(tmp_path: Path) -> None:
     request = RunRequest(database=tmp_path / "missing.db", directory=tmp_path / "twins")
-    with pytest.raises(DatabaseFault, match="No such file"), staged(request, "r", lambda _event: None):
+    with (
+        refused(DatabaseFault, "database-not-readable", why=Part("No such file"), where="missing.db"),
+        staged(request, "r", lambda _event: None),
+    ):
         pass
     assert list(tmp_path.iterdir()) == []
 
@@ -145,23 +149,26 @@ def test_a_file_that_is_missing_is_refused_before_a_folder_is_made(tmp_path: Pat
 def test_the_store_of_the_run_is_no_database_to_measure(sitting: Sitting) -> None:
     sitting.conduct()
     request = sitting.request(**OWN, database=sitting.store)
-    assert "this run keeps its results in it; give a copy, or use --store" in refused(request)
+    assert "this run keeps its results in it; give a copy, or use --store" in words_of(request)
 
 
 def test_a_folder_of_generated_rows_does_not_become_a_workload_on_a_database(tmp_path: Path) -> None:
     folder = Path(tdelta.workloads.__file__).parent / "point_select"
     request = RunRequest(database=tmp_path / "missing.db", workload=str(folder))
-    with pytest.raises(DatabaseFault, match="No such file"), staged(request, "r", lambda _event: None):
+    with (
+        refused(DatabaseFault, "database-not-readable", why=Part("No such file"), where="missing.db"),
+        staged(request, "r", lambda _event: None),
+    ):
         pass  # the folder is there; what is in it is read once the tables are known
 
 
 def test_a_workload_is_written_only_where_one_is_proposed(tmp_path: Path) -> None:
     for options in ({}, {"database": tmp_path / "a.db", "workload": str(tmp_path)}):
-        with pytest.raises(UsageError, match="--write-workload writes what is proposed for --database FILE"):
+        with refused(UsageError, "no-proposal"):
             dry_run(RunRequest(**options), write_workload=tmp_path / "mine")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
-    with pytest.raises(UsageError, match="new or empty folder"):
+    with refused(UsageError, "workload-folder-not-empty", folder="full"):
         dry_run(RunRequest(database=tmp_path / "a.db"), write_workload=tmp_path / "full")
 
 
@@ -194,7 +201,7 @@ def test_twins_with_other_rows_than_the_original_end_the_run(sitting: Sitting, d
         found = equal_rows(settings, tables, trials)
         return found if settings.cipher == "none" else {**found, "work": (999, found["work"][1])}
 
-    with pytest.raises(TdeltaError, match=r"table work: .* has 999 rows and the rows of the original 1,000"):
+    with refused(TdeltaError, "twins-differ", differences=Part("999 rows")):
         sitting.scripted(rows=rows).conduct(**OWN, database=database)
 
 
@@ -220,7 +227,7 @@ def test_a_table_that_the_clock_writes_to_is_not_compared_after_the_trials(
 def test_pages_too_small_for_what_ciphers_keep_are_refused(tmp_path: Path) -> None:
     small = Layout(page_size=512, reserved_bytes=0)
     planned(tmp_path, layout=small)
-    with pytest.raises(UsageError, match=r"pages of 512 bytes: expected at least 480 .* found 432 beside the 80"):
+    with refused(UsageError, "narrow-page", least=480, page_size=512, usable=432, reserved=80):
         planned(tmp_path, layout=small, vary={"cipher": ("sqlcipher",)})
     planned(tmp_path, layout=small, vary={"cipher": ("sqlcipher",)}, page_size=1024)
 
@@ -255,7 +262,7 @@ def test_a_run_on_a_database_that_has_changed_since_is_not_resumed(
         return dataclasses.replace(made, checksums={**made.checksums, "work": (1001, "5eed" * 8)})
 
     monkeypatch.setattr("tdelta.session.ground.staged", staging(changed))
-    with pytest.raises(UsageError, match="its database or its workload has changed since it began"):
+    with refused(UsageError, "work-changed", changed="database or its workload"):
         again.resume()
 
 

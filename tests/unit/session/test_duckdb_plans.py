@@ -12,6 +12,7 @@ from tdelta.errors import EngineUnavailable, UsageError
 from tdelta.evidence import FileClass
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
+from tdelta_refused import refused
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -133,5 +134,5 @@ def test_needs_hold_the_rows_twice_beside_the_twins() -> None:
 def test_where_it_is_not_installed_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(DuckdbEngine, "version", lambda _self: None)
-    with pytest.raises(EngineUnavailable, match=r"pip install 'tdelta\[duckdb\]'"):
+    with refused(EngineUnavailable, "not-installed", missing="duckdb"):
         made()

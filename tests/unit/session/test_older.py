@@ -17,6 +17,7 @@ from tdelta.records import FileEvidence
 from tdelta.session.older import state_of_facts
 from tdelta.session.state import STATE, RunState
 from tdelta.store import Store, decode, encode
+from tdelta_refused import refused
 
 from .conducting import Sitting, check
 from .test_conduct import NEVER_PRECISE, press_ctrl_c, rows_that_differ
@@ -122,5 +123,5 @@ def test_a_run_that_an_earlier_version_began_is_resumed_on_what_it_knew(
 
 
 def test_facts_that_no_version_wrote_are_named(sitting: Sitting) -> None:
-    with pytest.raises(StoreError, match=r"RunState\.trial_size: incomplete"):
+    with refused(StoreError, "record-incomplete", where="RunState.trial_size"):
         decode(RunState, state_of_facts({"calibration": {"operations": {"0": 1}}}))

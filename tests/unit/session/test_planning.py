@@ -18,6 +18,7 @@ from tdelta.errors import TimeFault, UnknownName, UsageError, WorkloadError
 from tdelta.records import Metric, Role
 from tdelta.session import RunRequest, conduct, dry_run, plan, planning
 from tdelta_fake_twins import FakeClock
+from tdelta_refused import Part, refused
 
 SHARES = st.floats(0.001, 2.0)
 COUNTS = st.integers(1, 100)
@@ -137,7 +138,7 @@ def test_a_library_without_ciphers_can_be_compared_with_itself(plain_library: st
 def test_a_library_without_ciphers_has_nothing_else_to_be_compared_with(
     plain_library: str, asked: dict[str, object]
 ) -> None:
-    with pytest.raises(UsageError, match="is plain SQLite, which encrypts nothing; compare identical twins with --aa"):
+    with refused(UsageError, "plain-library", engine="SQLite", cipher="aes-256", library=plain_library):
         plan(RunRequest(library=plain_library, **asked), "r")
 
 
@@ -159,7 +160,14 @@ def test_ciphers_are_those_of_the_library_that_was_named(sqlcipher: str) -> None
     made = plan(RunRequest(library=sqlcipher, vary={"cipher": ("aes-256-no-hmac",)}, reserve="natural"), "r")
     reserved = {c.level("cipher"): made.twin_settings(c, 0).reserved_bytes for c in made.conditions}
     assert reserved == {"none": 0, "aes-256-no-hmac": 16}
-    with pytest.raises(UnknownName, match="expected one of aes-256, aes-256-hmac-sha1"):
+    with refused(
+        UnknownName,
+        "unknown-name-near",
+        near="aes-256",
+        kind="cipher",
+        found="aes-128",
+        known=Part("aes-256, aes-256-hmac-sha1"),
+    ):
         plan(RunRequest(library=sqlcipher, vary={"cipher": ("aes-128",)}), "r")
 
 
@@ -275,7 +283,7 @@ def test_a_dry_run_names_all_that_there_is_no_room_for(tmp_path: Path) -> None:
 def test_a_dry_run_and_the_refusal_of_the_run_name_the_same_time(tmp_path: Path) -> None:
     request = RunRequest(max_seconds=5.0, directory=tmp_path / "twins", store=tmp_path / "runs.sqlite")
     (said,) = dry_run(request).faults
-    with pytest.raises(TimeFault, match=f"^{re.escape(said.text)}$") as raised:
+    with refused(TimeFault, said.code, **said.parameters) as raised:
         conduct(request, lambda _: None, now=FakeClock())
     assert raised.value.exit_code == 2
     assert not (tmp_path / "twins").exists()
@@ -299,7 +307,14 @@ def test_a_folder_that_is_called_like_a_built_in_workload_does_not_take_its_plac
 
 def test_a_studys_cipher_that_the_library_lacks_is_told_as_the_studys() -> None:
     request = RunRequest(study="order-entry", library="sqlcipher")
-    with pytest.raises(UsageError, match=r"study order-entry asks for cipher aes-128, which SQLCipher does not have"):
+    with refused(
+        UsageError,
+        "study-without-cipher",
+        known=Part("aes"),
+        study="order-entry",
+        cipher="aes-128",
+        product="SQLCipher",
+    ):
         plan(request, "r")
     chosen = RunRequest(study="order-entry", library="sqlcipher", vary={"cipher": ("aes-256",)})
     assert {c.level("cipher") for c in plan(chosen, "r").conditions} == {"none", "aes-256"}

@@ -15,6 +15,7 @@ from tdelta.errors import EnvironmentFault, StorageFault
 from tdelta.session import RunRequest, conduct, dry_run
 from tdelta.session.housing import needs_of
 from tdelta.session.planning import Plan, plan
+from tdelta_refused import Part, refused
 
 from .served import engine, installed
 
@@ -112,7 +113,7 @@ def test_each_connection_takes_memory_and_is_an_open_file() -> None:
 def test_more_connections_than_open_files_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 1024))
     request = made(threads=64).request.replace(directory=tmp_path / "twins", store=tmp_path / "runs.sqlite")
-    with pytest.raises(EnvironmentFault, match=r"1,072 open files.*found 1,024: raise the hard limit.*--threads"):
+    with refused(EnvironmentFault, "open-files-too-few", needed=1072, found=1024):
         conduct(request, lambda _: None)
     assert not (tmp_path / "twins").exists()
 
@@ -132,5 +133,5 @@ def test_a_study_at_its_published_scale_is_refused_where_the_disk_is_small(
 ) -> None:
     monkeypatch.setattr("tdelta.measure.space.free_disk_bytes", lambda _: 100 * 10**9)
     given = {"study": "read-only-sweep", "scale": "published", "directory": tmp_path, "store": tmp_path / "s"}
-    with pytest.raises(StorageFault, match=r"of free disk space, found 100.0 GB; free \d+\.\d GB"):
+    with refused(StorageFault, "disk-too-small", folder=tmp_path, found=Part("100")):
         conduct(RunRequest(**given), lambda _: None)

@@ -13,6 +13,7 @@ from tdelta.errors import EngineUnavailable, LoadCommandError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
+from tdelta_refused import Part, refused
 
 from .served import BINARIES, installed
 
@@ -145,7 +146,7 @@ def test_all_faults_are_told_at_once() -> None:
 
 
 def test_a_load_command_is_checked_before_anything_is_made() -> None:
-    with pytest.raises(LoadCommandError, match="no-such-program: not found"):
+    with refused(LoadCommandError, "load-program-missing", program="no-such-program"):
         made(load="no-such-program {operations}")
 
 
@@ -155,7 +156,7 @@ def test_a_server_that_is_not_installed_is_told_with_the_remedy(monkeypatch: pyt
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere")
     for name, remedy in (("mariadb", "apt-get install mariadb-server"), ("mysql", "scripts/mysql-server")):
-        with pytest.raises(EngineUnavailable, match=remedy):
+        with refused(EngineUnavailable, "no-server", kind=name, remedy=Part(remedy)):
             made(engine=name)
 
 

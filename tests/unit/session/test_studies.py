@@ -13,6 +13,7 @@ from tdelta.session.overridden import overridden
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import studies
 from tdelta.workloads import load
+from tdelta_refused import Part, refused
 
 
 @pytest.mark.parametrize("asked", [{"rate": 100.0}, {"at": 0.5}, {"vary": {"at": (0.5, 0.8)}}])
@@ -156,9 +157,9 @@ def test_a_setting_of_the_study_can_be_varied_instead() -> None:
 
 
 def test_unknown_and_planned_studies_are_refused() -> None:
-    with pytest.raises(UnknownName, match="order-entry"):
+    with refused(UnknownName, "unknown-name-near", near="order-entry", found="order_entry", known=Part("order-entry")):
         RunRequest(study="order_entry")
     planned = [study.name for study in studies() if not study.runs]
     for name in planned:
-        with pytest.raises(UsageError, match="is an analysis of published results: `tdelta analyze published:"):
+        with refused(UsageError, "study-does-not-run", study=name, command=Part("tdelta analyze published")):
             RunRequest(study=name)

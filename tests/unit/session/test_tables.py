@@ -16,6 +16,7 @@ from tdelta.errors import UnknownName
 from tdelta.session.published import PUBLISHED
 from tdelta.session.studies import studies
 from tdelta.session.tables import table, tables
+from tdelta_refused import refused
 
 PERCENTAGES = ("percona-pg-tde", "percona-pg-tde-wal", "scaleway", "scaleway-load")
 """Those that were published as percentages, and are reconstructed."""
@@ -58,7 +59,7 @@ def test_every_table_names_its_source_with_a_year_or_says_that_there_is_none() -
 
 
 def test_an_unknown_table_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'warehouse'"):
+    with refused(UnknownName, "unknown-name-near", near="warehouse", found="warehous"):
         table("warehous")
 
 

@@ -11,6 +11,7 @@ from tdelta.errors import WorkloadError
 from tdelta.session.trying import Names, choose
 from tdelta.workloads import load
 from tdelta.workloads.proposal import Choice, Kind, Proposal
+from tdelta_refused import Part, refused
 
 NAMED = Names("mine", "app.db", "app.db")
 
@@ -62,7 +63,7 @@ def test_all_that_is_proposed_takes_a_quarter_of_the_runs_time_however_much_of_i
 def test_a_transaction_of_the_users_that_does_not_end_is_refused_with_its_file_and_line() -> None:
     workload = load("point-select", {})
     on = Endless()
-    with pytest.raises(WorkloadError, match=r"point_select\.sql:1: .*expected it to end"):
+    with refused(WorkloadError, "transaction-fails", said=Part("expected it to end"), where="point_select.sql:1"):
         choose(workload, NAMED, on, lambda _event: None, 1e6)
     assert on.seconds == [60.0]
 

@@ -13,6 +13,7 @@ from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
 from tdelta.session.work import check_actions
 from tdelta_fake_twins import FakeTwins, Script, cost_by_cipher
+from tdelta_refused import Part, refused
 
 from .conducting import Sitting
 from .served import is_block, is_calibration, is_warm_up
@@ -89,7 +90,7 @@ def test_what_does_not_go_together_is_refused(options: dict[str, Any], told: str
 
 
 def test_rows_of_the_users_are_not_loaded_again(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--database: not with --vary work=load, rebuild or an action"):
+    with refused(UsageError, "not-in-steps", options="--database"):
         made(database=tmp_path / "app.db", workload=None, vary={"work": ("load",)})
 
 
@@ -122,7 +123,7 @@ def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_p
 )
 def test_what_cannot_be_traced_is_refused(asked: dict[str, Any], told: str) -> None:
     given = {"workload": "dml-trace", "vary": {}, **asked}
-    with pytest.raises(UsageError, match=told):
+    with refused(UsageError, "not-traced", options=Part(told)):
         made(**given, trace=True)
 
 
@@ -152,5 +153,5 @@ def test_an_action_takes_the_disk_that_its_backups_do() -> None:
 
 def test_servers_of_users_are_not_backed_up() -> None:
     request = RunRequest(engine="mysql", baseline="mysql://a@b/", vary={"work": ("backup",)})
-    with pytest.raises(UsageError, match="work=backup: "):
+    with refused(UsageError, "action-on-own-servers", factor="work", action="backup"):
         check_actions(request, {"work": ("backup",)}, {}, "MySQL")

@@ -19,6 +19,7 @@ from tdelta.store.calibrations import (
     newest_calibration,
 )
 from tdelta.store.codec import decode, encode
+from tdelta_refused import Part, refused
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_the_order_of_options_does_not_matter_but_their_values_do() -> None:
 
 def test_a_second_calibration_of_the_same_name_is_refused(store: Store) -> None:
     add_calibration(store, calibration())
-    with pytest.raises(StoreError, match="UNIQUE"):
+    with refused(StoreError, "store-fails", fault=Part("UNIQUE")):
         add_calibration(store, calibration())
 
 

@@ -13,6 +13,7 @@ from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.records.findings import FINDINGS
 from tdelta.store import Store, decode, export
 from tdelta.store.older import modern
+from tdelta_refused import refused
 
 from .examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
 
@@ -166,7 +167,7 @@ def test_a_file_holds_what_a_stream_would_get(store, tmp_path, file_format):
 
 
 def test_an_unknown_format_names_the_known_ones(store):
-    with pytest.raises(UnknownName, match=r"expected one of csv, json\. Did you mean 'json'"):
+    with refused(UnknownName, "unknown-name-near", near="json", found="jsn", known="csv, json"):
         export.write(store, RUN, "jsn", io.StringIO())
 
 
@@ -186,7 +187,7 @@ def test_a_failed_export_leaves_the_old_file_and_no_part_of_the_new(store, tmp_p
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("tdelta.store.export.os.fsync", full)
-    with pytest.raises(StorageFault, match=r"export to .*run\.json: No space left on device; free some space"):
+    with refused(StorageFault, "export-not-writable", destination=target, fault="No space left on device"):
         export.write_json(store, RUN, target)
     assert target.read_text() == "old"
     assert not list(tmp_path.glob("*.part"))
@@ -194,12 +195,12 @@ def test_a_failed_export_leaves_the_old_file_and_no_part_of_the_new(store, tmp_p
 
 
 def test_a_folder_that_is_not_there_is_told(store, tmp_path):
-    with pytest.raises(StorageFault, match="No such file or directory"):
+    with refused(StorageFault, "export-not-writable", destination="run.csv", fault="No such file or directory"):
         export.write_csv(store, RUN, tmp_path / "nowhere" / "run.csv")
 
 
 def test_a_device_is_written_to_and_not_replaced(store):
-    with pytest.raises(StorageFault, match="No space left on device"):
+    with refused(StorageFault, "export-not-writable", destination="/dev/full", fault="No space left on device"):
         export.write_json(store, RUN, Path("/dev/full"))
     assert not Path("/dev/full").is_file()
 

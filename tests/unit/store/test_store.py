@@ -22,6 +22,7 @@ from tdelta.store import RunStatus, Store, default_path
 from tdelta.store.rows import EARLIER_COLUMNS
 from tdelta.store.store import APPLICATION_ID, SCHEMA_VERSION
 from tdelta_flat import changed
+from tdelta_refused import Part, refused
 
 from .examples import MACHINE, VERSIONS, result_of, settings_of, trial_of, trials
 
@@ -81,18 +82,18 @@ def test_the_table_has_a_column_for_every_field_of_a_measurement(store):
 
 def test_a_second_trial_at_the_same_place_is_refused_and_the_first_stays(store):
     store.add_trial(RUN, trial_of())
-    with pytest.raises(StoreError, match=r"UNIQUE constraint failed: trials\.run_id, trials\.block"):
+    with refused(StoreError, "store-fails", fault=Part("UNIQUE constraint failed: trials.run_id, trials.block")):
         store.add_trial(RUN, trial_of(checkpoint_ns=5))
     assert store.trials(RUN) == (trial_of(),)
 
 
 def test_a_trial_of_an_unknown_run_is_refused(store):
-    with pytest.raises(StoreError, match="FOREIGN KEY"):
+    with refused(StoreError, "store-fails", fault=Part("FOREIGN KEY")):
         store.add_trial("20260101-none", trial_of())
 
 
 def test_trials_of_an_unknown_run_are_no_empty_run(store):
-    with pytest.raises(UnknownName, match="unknown run '20260101-none'"):
+    with refused(UnknownName, "unknown-name", kind="run", found="20260101-none"):
         store.trials("20260101-none")
 
 
@@ -107,7 +108,7 @@ def test_reading_trial_by_trial_does_not_lock_out_a_writer(store, path):
 
 
 def test_a_run_id_cannot_be_taken_twice(store):
-    with pytest.raises(StoreError, match=r"UNIQUE constraint failed: runs\.run_id"):
+    with refused(StoreError, "store-fails", fault="UNIQUE constraint failed: runs.run_id"):
         store.create_run(settings_of(), MACHINE, VERSIONS)
 
 
@@ -153,13 +154,13 @@ def test_a_status_that_does_not_exist_is_refused(store):
     ],
 )
 def test_an_unknown_run_is_told_with_the_runs_there_are(store, call):
-    with pytest.raises(UnknownName, match=f"expected one of {RUN}, last"):
+    with refused(UnknownName, "unknown-name", found="nowhere", known=f"{RUN}, last"):
         call(store)
 
 
 def test_a_run_without_a_result_says_how_to_get_one(store):
     store.set_status(RUN, RunStatus.RUNNING)
-    with pytest.raises(StoreError, match=f"no result yet.*running.*tdelta run --resume {RUN}"):
+    with refused(StoreError, "run-without-result", run=RUN, status="running"):
         store.result(RUN)
 
 
@@ -173,7 +174,7 @@ def test_facts_are_kept_by_key_and_the_last_one_counts(store):
 
 
 def test_a_fact_of_an_unknown_run_is_refused(store):
-    with pytest.raises(StoreError, match="FOREIGN KEY"):
+    with refused(StoreError, "store-fails", fault=Part("FOREIGN KEY")):
         store.put_fact("nowhere", "key", 1)
 
 
@@ -221,18 +222,18 @@ def test_a_whole_id_is_never_ambiguous(store):
 
 def test_an_ambiguous_prefix_names_the_runs_it_fits(store):
     store.create_run(settings_of("20260803-kbbb"), MACHINE, VERSIONS)
-    with pytest.raises(UsageError, match=f"ambiguous: it fits 20260803-kbbb, {RUN}"):
+    with refused(UsageError, "ambiguous-run", run="k", fitting=f"20260803-kbbb, {RUN}"):
         store.resolve("k")
 
 
 @pytest.mark.parametrize("text", ["20270101", "%", ""])
 def test_a_run_that_is_not_there_names_the_newest_ones(store, text):
-    with pytest.raises(UnknownName, match=f"expected one of {RUN}, last"):
+    with refused(UnknownName, "unknown-name", found=text, known=f"{RUN}, last"):
         store.resolve(text)
 
 
 def test_a_store_without_runs_says_how_to_make_one(path):
-    with Store.open(path) as empty, pytest.raises(UsageError, match="holds no run yet; make one with: tdelta run"):
+    with Store.open(path) as empty, refused(UsageError, "store-without-run", store=path):
         empty.resolve("last")
 
 
@@ -343,7 +344,7 @@ def test_a_trial_that_was_sealed_before_bytes_of_checkpoints_were_counted_is_who
     for block, value in ((0, 7), (1, 8)):
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
             db.execute(f"UPDATE trials SET {names[0]} = {value} WHERE block = {block}")
-        with Store.open(path) as damaged, pytest.raises(StoreError, match="is not what tdelta wrote"):
+        with Store.open(path) as damaged, refused(StoreError, "store-changed", path=path):
             damaged.trials(RUN)
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
             db.execute(f"UPDATE trials SET {names[0]} = {'NULL' if block == 0 else 7} WHERE block = {block}")
@@ -394,7 +395,7 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path):
         db.execute("CREATE TABLE bookmarks (url TEXT)")
     db.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="expected a store of tdelta's, found another program's SQLite database"):
+    with refused(StoreError, "not-a-store", path=path, found="another program's SQLite database"):
         Store.open(path)
     assert path.read_bytes() == before
 
@@ -402,7 +403,7 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path):
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("no database at all, and longer than the header of one" * 20)
-    with pytest.raises(StoreError, match=r"not an SQLite database.*--store FILE or TDELTA_STORE"):
+    with refused(StoreError, "not-a-store", path=path, found=Part("not an SQLite database")):
         Store.open(path)
     assert path.read_text().startswith("no database")
 
@@ -423,7 +424,7 @@ def test_a_damaged_store_is_told(store, path):
     content = bytearray(path.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
     path.write_bytes(content)
-    with Store.open(path) as damaged, pytest.raises(StoreError, match="malformed"):
+    with Store.open(path) as damaged, refused(StoreError, "store-fails", path=path, fault=Part("malformed")):
         damaged.trials(RUN)
 
 
@@ -463,7 +464,7 @@ def test_a_version_that_never_was_is_told(store, path, version):
     store.close()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute(f"PRAGMA user_version = {version}")
-    with pytest.raises(StoreError, match=f"found schema version {version}"):
+    with refused(StoreError, "not-a-store", path=path, found=Part(f" {version}")):
         Store.open(path)
 
 
@@ -474,7 +475,7 @@ def test_a_full_disk_is_told_with_a_remedy_and_costs_no_earlier_trial(store):
     large = replace(
         trial_of(block=1), measurement=replace(trial_of().measurement, histograms={"tx:all": b"x" * 100_000})
     )
-    with pytest.raises(StorageFault, match=r"the disk is full.*free some space, or name another store with --store"):
+    with refused(StorageFault, "store-disk-full", path="runs.sqlite", fault="database or disk is full"):
         store.add_trial(RUN, large)
     assert store.trials(RUN) == (trial_of(),)
 
@@ -482,26 +483,24 @@ def test_a_full_disk_is_told_with_a_remedy_and_costs_no_earlier_trial(store):
 def test_a_store_that_cannot_be_written_can_still_be_read(store):
     store.add_trial(RUN, trial_of())
     store._db.execute("PRAGMA query_only = ON")
-    with pytest.raises(StorageFault, match=r"cannot be opened or written.*check the folder"):
+    with refused(StorageFault, "store-not-writable", path="runs.sqlite", fault="attempt to write a readonly database"):
         store.add_trial(RUN, trial_of(block=1))
     assert store.trials(RUN) == (trial_of(),)
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(
-        StorageFault, match=r"store .*file/runs\.sqlite: (File exists|Not a directory); name another store"
-    ):
+    with refused(StorageFault, "store-out-of-reach", path="file/runs.sqlite"):
         Store.open(tmp_path / "file" / "runs.sqlite")
 
 
 def test_a_store_that_is_a_folder_is_told(tmp_path):
-    with pytest.raises(StorageFault, match=r"found a folder; name another store with --store FILE or TDELTA_STORE"):
+    with refused(StorageFault, "store-out-of-reach", path=tmp_path):
         Store.open(tmp_path)
 
 
 def test_a_folder_that_takes_no_files_is_told_even_to_root():
-    with pytest.raises(StorageFault, match=r"cannot be opened or written .*check the folder, or name another store"):
+    with refused(StorageFault, "store-not-writable", path="/proc/runs.sqlite"):
         Store.open(Path("/proc/runs.sqlite"))
 
 
@@ -509,7 +508,7 @@ def test_a_store_another_process_holds_is_told(store, path):
     with Store.open(path) as other:
         other._db.execute("PRAGMA busy_timeout = 0")
         store._db.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(StoreError, match=r"another process holds it .*wait for that one"):
+        with refused(StoreError, "store-held", path=path):
             other.add_trial(RUN, trial_of())
         store._db.execute("ROLLBACK")
 
@@ -553,12 +552,12 @@ def test_an_id_that_damage_made_no_printable_text_of_is_told(store, path, made):
         db.execute(f"UPDATE runs SET run_id = {made}")
     with Store.open(path) as damaged:
         for read in (lambda: damaged.resolve("last"), damaged.runs):
-            with pytest.raises(StoreError, match="is not what tdelta wrote") as told:
+            with refused(StoreError, "store-changed", path=path) as told:
                 read()
             assert str(told.value).isprintable()
 
 
 def test_settings_of_another_run_are_told(store, path):
     store._db.execute("UPDATE runs SET run_id = 'another'")
-    with pytest.raises(StoreError, match="run another is not what tdelta wrote"):
+    with refused(StoreError, "store-changed", path=path, part="run another"):
         store.settings("another")

@@ -9,6 +9,7 @@ import tdelta.workloads
 from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, WorkloadError
 from tdelta.workloads import load
+from tdelta_refused import Part, refused
 
 TOML = """\
 name = "mine"
@@ -310,7 +311,7 @@ def test_a_path_without_a_folder_is_a_fault_of_the_folder(tmp_path):
 
 
 def test_a_name_that_is_no_workload_is_named_with_a_hint():
-    with pytest.raises(UnknownName, match="Did you mean 'order-entry'"):
+    with refused(UnknownName, "unknown-name-near", near="order-entry", found="order-entri", known=Part("order-entry")):
         load("order-entri", dialects())
 
 

@@ -13,6 +13,7 @@ from tdelta.workloads import load
 from tdelta.workloads.model import KeyTable, Workload
 from tdelta.workloads.own_folder import read_own_folder, require_free_folder, write_own_folder
 from tdelta.workloads.proposal import propose, settle
+from tdelta_refused import refused
 
 from .own import built, described
 
@@ -102,7 +103,18 @@ def test_a_schema_does_not_go_with_a_database_and_all_faults_come_at_once(folder
 
 
 def test_a_folder_of_transactions_alone_says_that_it_needs_a_database(folder: Path) -> None:
-    with pytest.raises(WorkloadError, match=r"schema\.sql: is missing.*a database of your own has none: --database"):
+    with refused(
+        WorkloadError,
+        "unknown-variable",
+        "unknown-variable",
+        "unknown-variable",
+        "unknown-variable",
+        "schema-missing",
+        "key-missing",
+        "size-missing",
+        "unknown-key",
+        where=(None, None, None, None, "schema.sql", None, None, None),
+    ):
         load(folder, dialects())
 
 
@@ -130,19 +142,19 @@ def test_an_empty_folder_is_written_to_and_one_with_files_is_not(tmp_path: Path)
     (tmp_path / "empty").mkdir()
     write_own_folder(proposed(), tmp_path / "empty", ())
     before = {path: path.read_bytes() for path in (tmp_path / "empty").iterdir()}
-    with pytest.raises(UsageError, match="expected a new or empty folder, found files in it"):
+    with refused(UsageError, "workload-folder-not-empty", folder="empty"):
         write_own_folder(proposed(), tmp_path / "empty", ())
     assert {path: path.read_bytes() for path in (tmp_path / "empty").iterdir()} == before
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(UsageError, match="found a file"):
+    with refused(UsageError, "workload-folder-is-file", folder="file"):
         require_free_folder(tmp_path / "file")
 
 
 def test_a_folder_that_cannot_be_made_is_a_fault_and_nothing_of_it_is_left(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StorageFault, match="--write-workload"):
+    with refused(StorageFault, "workload-folder-not-writable", folder="mine"):
         write_own_folder(proposed(), tmp_path / "file" / "mine", ())
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -17,6 +17,7 @@ from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load
 from tdelta.driver.tree import living
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.records import Measurement
+from tdelta_refused import Part, refused
 
 from .recorded import MYSQL, POSTGRES
 
@@ -132,12 +133,12 @@ def test_a_program_that_went_away_is_a_fault(tmp_path: Path) -> None:
     program.chmod(0o755)
     command = parse_load(str(program), "mysql")
     program.unlink()
-    with pytest.raises(LoadFault, match="cannot be started"):
+    with refused(LoadFault, "load-not-run", tool="tool"):
         run(command, MYSQL, WORK, parent=tmp_path, deadline_seconds=30.0)
 
 
 def test_a_command_that_ends_before_what_it_started_is_a_fault_and_that_is_ended(tmp_path: Path) -> None:
-    with pytest.raises(LoadFault, match="ended while sleep went on"):
+    with refused(LoadFault, "load-left-processes", processes="sleep"):
         tried(f"sh -c 'sleep 300 & echo $! >{tmp_path}/pids'", tmp_path)
     assert not is_running(pids_in(tmp_path / "pids", 1)[0])
 
@@ -192,7 +193,7 @@ def test_a_supervisor_that_is_killed_takes_the_command_with_it(tmp_path: Path) -
         load.begin(WORK, 300.0)
         (pid,) = pids_in(tmp_path / "pids", 1)
         os.kill(load.pid, signal.SIGKILL)
-        with pytest.raises(WorkerFault, match="killed from outside"):
+        with refused(WorkerFault, "process-died", ending=Part("killed")):
             load.answer()
         assert eventually(lambda: not is_running(pid))
 
@@ -204,7 +205,7 @@ def test_output_beyond_all_bounds_is_read_from_its_end(tmp_path: Path) -> None:
 
 def test_a_load_that_cannot_reach_its_server_as_asked_is_refused_before_anything_starts(tmp_path: Path) -> None:
     there = Connection("mysql", "me", "db", host="db.example")
-    with pytest.raises(LoadFault, match="socket"):
+    with refused(LoadFault, "load-socket-over-tcp", host="db.example"):
         CommandLoad(parse_load("echo {socket}", "mysql"), there, tmp_path)
     assert list(tmp_path.iterdir()) == []
 

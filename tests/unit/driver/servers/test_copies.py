@@ -3,11 +3,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
 from tdelta.driver.servers import copy_data
 from tdelta.driver.servers.recipes import Command, Mount, Place, Recipe
 from tdelta.errors import StorageFault
+from tdelta_refused import Part, refused
 
 
 def recipe(folder: Path, *, is_mounted: bool = False) -> Recipe:
@@ -78,5 +77,5 @@ def test_of_an_encrypted_file_system_the_encrypted_files_are_copied(tmp_path: Pa
 
 def test_data_that_cannot_be_read_is_a_storage_fault_that_names_it(tmp_path: Path) -> None:
     source, target = recipe(tmp_path / "a"), recipe(tmp_path / "b")
-    with pytest.raises(StorageFault, match=r"a/data.*No such file.*free some space"):
+    with refused(StorageFault, "cannot-copy-data", source="a/data", target="data", fault=Part("No such file")):
         copy_data(source, target)

@@ -12,6 +12,7 @@ from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerBinary
 from tdelta.errors import EngineUnavailable, EnvironmentFault, UsageError
+from tdelta_refused import refused
 
 
 def program(path: Path, text: str = "#!/bin/sh\n") -> Path:
@@ -62,7 +63,7 @@ def test_a_server_without_pg_config_has_no_extension_that_could_be_seen(binary: 
 
 def test_without_gocryptfs_the_remedy_is_named(binary: ServerBinary, gocryptfs: Path) -> None:
     gocryptfs.unlink()
-    with pytest.raises(EngineUnavailable, match=r"apt-get install gocryptfs, or .* --encrypted-dir"):
+    with refused(EngineUnavailable, "no-gocryptfs"):
         protection_for(binary)
 
 
@@ -70,11 +71,11 @@ def test_without_the_fuse_device_the_remedy_is_named(
     binary: ServerBinary, gocryptfs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(protections, "_FUSE_DEVICE", Path("/dev/not-there"))
-    with pytest.raises(EnvironmentFault, match="--device /dev/fuse"):
+    with refused(EnvironmentFault, "no-fuse", device="/dev/not-there"):
         protection_for(binary)
 
 
 def test_a_folder_of_the_users_comes_first_and_must_be_encrypted(binary: ServerBinary, tmp_path: Path) -> None:
     (tmp_path / "share/extension/pg_tde.control").touch()
-    with pytest.raises(UsageError, match="--encrypted-dir"):
+    with refused(UsageError, "folder-not-encrypted", folder="shm"):
         protection_for(binary, Path("/dev", "shm"))

@@ -12,6 +12,7 @@ from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.engines.postgres.replication import REPLICATION, PostgresPair
 from tdelta.engines.shared.private.replicas import Behind, Link
 from tdelta.errors import EnvironmentFault
+from tdelta_refused import Part, refused
 
 
 class FakeSession:
@@ -78,7 +79,7 @@ def test_a_replica_that_does_not_stream_is_refused(monkeypatch: pytest.MonkeyPat
     replica = FakeSession(paused="t")
     pair = joined(FakeSession(), replica)
     monkeypatch.setattr(replica, "run", replica.said.append)
-    with pytest.raises(EnvironmentFault, match="recovery is paused"):
+    with refused(EnvironmentFault, "replica-not-connected", seconds=0, said=Part("recovery is paused")):
         pair.connect(confirms=False)
 
 

@@ -23,6 +23,7 @@ from tdelta.engines.shared.generated_rows import GeneratedRows, write_files
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.errors import StorageFault, TdeltaError
+from tdelta_refused import Part, refused
 
 SEED = 20_26
 ROWS = 5000
@@ -164,7 +165,7 @@ def test_a_worker_that_cannot_write_is_a_fault_of_the_storage(tmp_path: Path) ->
         rows = GeneratedRows(folder, job_of(PLAN), "DuckDB")
         files = dict.fromkeys(rows.files(), "/dev/full")
         rows.files = lambda: files  # type: ignore[method-assign]
-        with pytest.raises(StorageFault, match="No space left"):
+        with refused(StorageFault, "disk-refuses", said=Part("No space left")):
             rows.write(worker)
 
 

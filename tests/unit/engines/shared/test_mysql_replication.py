@@ -13,6 +13,7 @@ from tdelta.engines.mariadb.replication import REPLICATION
 from tdelta.engines.shared.mysql_replication import MysqlPair
 from tdelta.engines.shared.private.replicas import Behind, Link
 from tdelta.errors import EnvironmentFault
+from tdelta_refused import refused
 
 STATUS = {
     "Master_Log_File": "binlog.000002",
@@ -79,7 +80,7 @@ def test_commits_are_waited_for_only_once_the_replica_confirms() -> None:
 def test_a_replica_that_does_not_connect_is_refused_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tdelta.engines.shared.mysql_replication._CONNECT_SECONDS", 0)
     replica = FakeSession(Slave_IO_Running="Connecting", Last_IO_Error="Access denied")
-    with pytest.raises(EnvironmentFault, match="Access denied"):
+    with refused(EnvironmentFault, "replica-not-connected", seconds=0, said="Access denied"):
         pair(FakeSession(), replica).connect(confirms=False)
 
 

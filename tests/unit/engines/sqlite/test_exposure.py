@@ -18,6 +18,7 @@ from tdelta.engines.sqlite.exposure import Exposure
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import UsageError, WorkerFault
 from tdelta.evidence import FileClass, Markers, table_sql
+from tdelta_refused import Part, refused
 
 MARKERS = Markers.drawn(7)
 LOAD = LoadJob(
@@ -87,7 +88,7 @@ def test_the_markers_table_stands_behind_all_others_of_a_load() -> None:
 
 
 def test_a_workload_with_a_table_of_that_name_is_refused() -> None:
-    with pytest.raises(UsageError, match="a name that is reserved for tdelta: rename the table"):
+    with refused(UsageError, "table-name-taken", table="tdelta_marker"):
         with_markers(dataclasses.replace(LOAD, tables=(("Tdelta_Marker", ("id",)),)), MARKERS, DIALECT)
 
 
@@ -170,7 +171,7 @@ def test_a_worker_that_dies_under_search_is_told_as_that(tmp_path: Path) -> None
             dead.ask("hello")
         held.pid = dead.pid
         held.require_running = dead.require_running  # type: ignore[attr-defined]
-        with pytest.raises(WorkerFault, match="was killed from outside"):
+        with refused(WorkerFault, "process-died", ending=Part("killed")):
             exposure.look()
     held.db.close()
 

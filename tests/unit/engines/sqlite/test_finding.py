@@ -17,6 +17,7 @@ from tdelta.engines.sqlite.libraries import SQLCIPHER, WHEELS
 from tdelta.engines.sqlite.loading import Loaded
 from tdelta.engines.sqlite.worker import SqliteHost
 from tdelta.errors import EngineUnavailable, UsageError
+from tdelta_refused import Part, refused
 
 
 @pytest.mark.parametrize("name", WHEELS)
@@ -25,19 +26,19 @@ def test_a_wheels_library_is_found_by_its_name(name: str) -> None:
 
 
 def test_a_name_that_does_not_exist_is_refused_with_the_nearest_one_and_the_other_way() -> None:
-    with pytest.raises(UsageError, match=r"unknown library 'sqlciper'.*Did you mean 'sqlcipher'\?.*by its path"):
+    with refused(UsageError, "unknown-library", unknown=Part("'sqlcipher'?")):
         find_library("sqlciper")
 
 
 @pytest.mark.parametrize("text", ["./missing.so", "/proc"])
 def test_a_path_without_a_file_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match=f"--library {text}: expected the path of a SQLite shared library, found no"):
+    with refused(UsageError, "no-library", engine="SQLite", library=text):
         find_library(text)
 
 
 def test_a_file_that_is_no_library_is_refused_with_what_the_loader_says(tmp_path: Path) -> None:
     (tmp_path / "notes.so").write_text("not a library at all")
-    with pytest.raises(EngineUnavailable, match=r"notes\.so: expected a SQLite shared library, found: .*(short|ELF)"):
+    with refused(EngineUnavailable, "library-fails", said=Part("notes.so: ")):
         find_library(str(tmp_path / "notes.so"))
 
 
@@ -46,7 +47,7 @@ def test_a_library_that_is_not_sqlite_is_refused_with_the_functions_it_lacks(
 ) -> None:
     shutil.copy(_native.__file__, tmp_path / "other.so")  # a library, and no SQLite
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(EngineUnavailable, match=r"/other\.so: expected .* load extensions, found no sqlite3_open_v2, "):
+    with refused(EngineUnavailable, "library-fails", said=Part("sqlite3_open_v2")):
         find_library("other.so")
 
 
@@ -59,9 +60,7 @@ def test_a_library_that_ends_the_process_that_loads_it_is_refused(monkeypatch: p
         send(self, do, **order)
 
     monkeypatch.setattr(Worker, "send", killing)
-    with pytest.raises(
-        EngineUnavailable, match="--library sqlcipher: it could not be loaded: a worker process was killed"
-    ):
+    with refused(EngineUnavailable, "library-not-loaded", library="sqlcipher", fault=Part("killed")):
         describe_library(SQLCIPHER)
 
 
@@ -71,13 +70,13 @@ def test_a_wheel_that_is_not_installed_is_refused_by_its_worker_too(
     (tmp_path / "sqlcipher3").mkdir()
     (tmp_path / "sqlcipher3" / "__init__.py").write_text("raise ImportError('no such wheel')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(EngineUnavailable, match="--library sqlcipher: no such wheel; pip install sqlcipher3"):
+    with refused(EngineUnavailable, "library-fails", said="--library sqlcipher: no such wheel; pip install sqlcipher3"):
         describe_library(SQLCIPHER)
 
 
 def test_a_library_that_cannot_be_loaded_is_not_the_end_of_the_worker() -> None:
     with Worker(program=WORKER) as worker:
-        with pytest.raises(EngineUnavailable, match="expected a SQLite shared library, found: "):
+        with refused(EngineUnavailable, "library-fails", said=Part("/nowhere/libsqlite3.so")):
             worker.ask("library", library="/nowhere/libsqlite3.so")
         assert worker.ask("hello") == {"pid": worker.pid}
 

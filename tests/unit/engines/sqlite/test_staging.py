@@ -17,6 +17,7 @@ import pytest
 import tdelta.engines.sqlite.staging as module
 from tdelta.engines.sqlite.staging import SUFFIXES, Original, copy_original, find_original
 from tdelta.errors import DatabaseFault, StorageFault
+from tdelta_refused import refused
 
 WRITER = """
 import sqlite3, sys
@@ -128,7 +129,7 @@ def test_the_progress_is_told_up_to_the_last_byte(database: Path, tmp_path: Path
 def test_a_database_that_another_process_keeps_writing_to_is_refused_with_what_to_do(
     database: Path, tmp_path: Path, mode: str
 ) -> None:
-    with writer(database, mode) as write, pytest.raises(DatabaseFault, match="written to during each of 5") as raised:
+    with writer(database, mode) as write, refused(DatabaseFault, "database-written-to", tries=5) as raised:
         copy_original(find_original(database), tmp_path / "copy.db", write, sleep=lambda _seconds: time.sleep(0.06))
     assert "stop the application for a moment, or give a backup" in str(raised.value)
     assert [path.name for path in tmp_path.iterdir()] == ["users"]
@@ -240,7 +241,9 @@ def test_a_file_that_may_not_be_read_is_refused(database: Path) -> None:
 
 def test_a_copy_that_does_not_fit_is_about_the_disk(database: Path, tmp_path: Path) -> None:
     (tmp_path / "copy.db").symlink_to("/dev/full")
-    with pytest.raises(StorageFault, match=r"No space left on device; free some space, or use --dir"):
+    with refused(
+        StorageFault, "cannot-copy-database", database=database, target="copy.db", fault="No space left on device"
+    ):
         copy_original(find_original(database), tmp_path / "copy.db")
 
 
@@ -249,7 +252,7 @@ def test_a_journal_of_several_databases_is_refused_before_a_library_could_follow
     with contextlib.closing(sqlite3.connect(path)) as opened:
         opened.execute("CREATE TABLE one (x)")
     Path(f"{path}-journal").write_bytes(magic + bytes(512) + b"/somewhere/app.db-mj0123" + bytes(8) + magic)
-    with pytest.raises(DatabaseFault, match="a transaction over several databases was cut short"):
+    with refused(DatabaseFault, "journal-of-several", where="app.db"):
         copy_original(find_original(path), tmp_path / "copy.db")
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("copy")]
     Path(f"{path}-journal").write_bytes(bytes(28) + bytes(512) + magic)  # a persistent journal that is over

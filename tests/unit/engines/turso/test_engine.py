@@ -12,6 +12,7 @@ from tdelta.engines.turso.driver import driver
 from tdelta.engines.turso.engine import CIPHERS, TursoEngine, TursoSettings, header
 from tdelta.errors import EngineUnavailable, UnknownName
 from tdelta.evidence import FileClass
+from tdelta_refused import refused
 
 KEY = "5e" * 32
 
@@ -29,7 +30,7 @@ def missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_missing_is_told_with_the_remedy(missing: None) -> None:
-    with pytest.raises(EngineUnavailable, match=r"pyturso not installed: pip install 'tdelta\[turso\]'"):
+    with refused(EngineUnavailable, "not-installed", shows="tdelta[turso]"):
         driver({})
     (listed,) = (info for info in catalogue() if info.name == "turso")
     assert not listed.available
@@ -81,7 +82,7 @@ def test_keys_are_as_long_as_their_cipher_takes() -> None:
 def test_an_unknown_cipher_is_refused_and_temporary_files_are_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.metadata, "version", lambda _name: "0.8.3")
     turso = driver({})
-    with pytest.raises(UnknownName, match="aegis-256"):
+    with refused(UnknownName, "unknown-name-near", near="aegis-256", found="aegis-25"):
         turso.check_cipher("aegis-25")
     assert turso.covered(settings("aegis-256")) == frozenset(FileClass) - {FileClass.TEMP}
     assert turso.cautions(settings("none")) == ()

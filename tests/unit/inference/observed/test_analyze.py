@@ -10,6 +10,7 @@ from tdelta.inference.observed import AnalysisSettings, analyze, parse_priors
 from tdelta.inference.posterior import FloatArray
 from tdelta.messages import Caution
 from tdelta.records import AnalysisResult, Binned, Decision, Figure, Model, NoteCode, Observation, Origin, Summary
+from tdelta_refused import Part, refused
 from tdelta_texts import texts
 
 from .observations import ORIGIN, binned, figure, gamma_values, group, samples, series, summary
@@ -283,7 +284,7 @@ def test_where_nothing_can_be_compared_what_files_say_of_themselves_is_told() ->
         figure(group("none", levels=(("threads", 16),)), 10.0),
         dataclasses.replace(figure(group("tde", levels=(("threads", 17),)), 11.0), origin=odd),
     ]
-    with pytest.raises(UsageError, match="ends within line 17"):
+    with refused(UsageError, "nothing-to-hold-against", baseline="none", listed=Part("ends within line 17")):
         analyze(observations, PLAIN)
 
 

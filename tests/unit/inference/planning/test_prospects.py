@@ -10,6 +10,7 @@ from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect
 from tdelta.records import Metric, SpanTotals
 from tdelta.records.prospects import Attainability, Prospect
 from tdelta_flat import changed
+from tdelta_refused import refused
 
 from .machines import PLANNED, TWINS, run, without_rounds
 
@@ -148,7 +149,7 @@ def test_the_edge_is_on_the_edge_and_a_short_limit_too_short() -> None:
 
 
 def test_a_limit_that_holds_no_round_is_refused() -> None:
-    with pytest.raises(UsageError, match="time for one round at least"):
+    with refused(UsageError, "no-time-for-a-round", found=5.0):
         found(run(), asked=Asked(max_seconds=5.0, simulated=5))
 
 
@@ -182,7 +183,7 @@ def test_runs_without_anything_to_learn_from_are_all_named() -> None:
 
 
 def test_an_empty_run_is_named() -> None:
-    with pytest.raises(UsageError, match="expected complete blocks"):
+    with refused(UsageError, "no-complete-block", run="20260101-abcd", metric="response_time"):
         found(replace(run(), trials=()))
 
 

@@ -12,6 +12,7 @@ from tdelta.records import Metric, RunResult
 from tdelta.report.page.compare import UNPAIRED, compare
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.render import render
+from tdelta_refused import refused
 
 
 def data_of(result: RunResult, run_id: str, **options: object) -> RunData:
@@ -61,10 +62,10 @@ def test_an_unsound_run_is_told_as_such_beside_a_sound_one() -> None:
 
 @pytest.mark.parametrize("runs", [(), RUNS[:1]])
 def test_fewer_than_two_runs_cannot_be_compared(runs: tuple[RunData, ...]) -> None:
-    with pytest.raises(UsageError, match="at least two"):
+    with refused(UsageError, "fewer-than-two-runs"):
         compare(runs)
 
 
 def test_a_run_is_not_compared_with_itself() -> None:
-    with pytest.raises(UsageError, match="20261121-aaaa more than once"):
+    with refused(UsageError, "run-twice", runs="20261121-aaaa"):
         compare((RUNS[0], RUNS[1], RUNS[0]))

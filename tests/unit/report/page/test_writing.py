@@ -11,6 +11,7 @@ from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.render import render
 from tdelta.report.page.writing import write_page
+from tdelta_refused import refused
 
 PAGE = render(compose(RunData(s.costly(), t.CREATED)))
 
@@ -28,7 +29,7 @@ def test_a_page_is_written_and_replaced_by_a_newer_one(tmp_path: Path) -> None:
 def test_another_file_is_left_as_it_is_unless_forced(tmp_path: Path, there: str) -> None:
     path = tmp_path / "mine.html"
     path.write_text(there, encoding="utf-8")
-    with pytest.raises(UsageError, match=r"expected no file or an older tdelta report.*--force"):
+    with refused(UsageError, "report-elsewhere", path=path):
         write_page(PAGE, path)
     assert path.read_text(encoding="utf-8") == there
     write_page(PAGE, path, force=True)
@@ -44,7 +45,7 @@ def test_a_link_keeps_pointing_to_the_file_that_is_written(tmp_path: Path) -> No
 
 
 def test_a_folder_that_is_missing_is_a_message(tmp_path: Path) -> None:
-    with pytest.raises(StorageFault, match="No such file or directory; name a file"):
+    with refused(StorageFault, "report-not-writable", path="run.html", fault="No such file or directory"):
         write_page(PAGE, tmp_path / "nowhere" / "run.html")
 
 
@@ -56,7 +57,7 @@ def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path, monkeypatch: p
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(StorageFault, match="No space left"):
+    with refused(StorageFault, "report-not-writable", path=path, fault="No space left on device"):
         write_page(PAGE.replace("Slower", "Newer"), path)
     assert path.read_text(encoding="utf-8") == PAGE
     assert [file.name for file in tmp_path.iterdir()] == ["run.html"]

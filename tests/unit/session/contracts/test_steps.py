@@ -18,6 +18,7 @@ from tdelta.session.contracts.conducting import conduct_contract, tried
 from tdelta.session.contracts.redacting import redacted
 from tdelta.session.contracts.steps import STEPS, Step
 from tdelta.session.request import RunRequest
+from tdelta_refused import refused
 
 from .fakes import BASELINE, ENCRYPTED, FakeBench
 
@@ -203,5 +204,5 @@ def test_what_is_hidden_is_all_that_the_dsns_say_and_what_the_servers_are_called
 
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_reached(tmp_path: Path) -> None:
     request = RunRequest(baseline=BASELINE, encrypted=ENCRYPTED)
-    with pytest.raises(StorageFault, match="cannot be written"):
+    with refused(StorageFault, "record-not-writable", path="said.jsonl"):
         conduct_contract(request, lambda _event: None, tmp_path / "missing" / "said.jsonl")

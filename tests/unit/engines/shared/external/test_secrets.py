@@ -10,6 +10,7 @@ import pytest
 from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
 from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.errors import DsnFault
+from tdelta_refused import refused
 
 
 def dsn(query: str = "", host: str = "db1") -> Dsn:
@@ -59,7 +60,7 @@ def test_a_pipe_is_a_file_too() -> None:
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
 def test_a_file_that_others_may_read_is_refused_with_what_to_do(tmp_path: Path, mode: int) -> None:
     path = file_with(tmp_path / "p", b"s3cr3t", mode)
-    with pytest.raises(DsnFault, match=rf"others may read it \(mode 0{mode:o}\): chmod 600 {path}"):
+    with refused(DsnFault, "password-file-is-open", path=path, mode=mode):
         read(dsn(f"password-file={path}"))
 
 
@@ -83,7 +84,7 @@ def test_all_that_cannot_be_read_is_told_at_once(tmp_path: Path) -> None:
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
-    with pytest.raises(DsnFault, match=r"cannot be read: Is a directory|found a folder"):
+    with refused(DsnFault, "password-file-unreadable", path=tmp_path, fault="Is a directory"):
         read(dsn(f"password-file={tmp_path}"))
 
 
@@ -110,7 +111,7 @@ def test_nobody_is_asked_where_the_dsn_says_where_to_look() -> None:
 def test_where_nobody_can_be_asked_the_ways_to_give_a_password_are_told() -> None:
     passwords = Passwords({})
     assert not passwords.can_ask(dsn())
-    with pytest.raises(DsnFault, match=r"found nobody to ask.*password-env=NAME"):
+    with refused(DsnFault, "nobody-to-ask", where="--baseline"):
         passwords.ask("--baseline", dsn())
 
 
@@ -118,5 +119,5 @@ def test_a_prompt_that_is_left_is_a_fault() -> None:
     def left(_text: str) -> str:
         raise EOFError
 
-    with pytest.raises(DsnFault, match="found no answer"):
+    with refused(DsnFault, "no-password-given", where="--baseline"):
         Passwords({}, left).ask("--baseline", dsn())

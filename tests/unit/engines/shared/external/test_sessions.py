@@ -16,6 +16,7 @@ from tdelta.engines.shared.external.servers import FoundServer, examine
 from tdelta.engines.shared.sessions import LastingSession, asking, one
 from tdelta.errors import OwnServerFault, ServerLost, StatementFault, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
+from tdelta_refused import Part, refused
 
 LOCK = "SELECT GET_LOCK('x', 0)"
 MARKED = "SELECT TABLE_SCHEMA"
@@ -185,5 +186,5 @@ def test_a_server_that_is_none_of_those_that_speak_its_protocol_is_refused() -> 
             self.asked.append(sql)
             return ["version", "comment", "user"], [["8.4.1" if len(self.asked) == 1 else "11.4.2-MariaDB", "", "a@%"]]
 
-    with pytest.raises(OwnServerFault, match="expected MariaDB or MySQL"):
+    with refused(OwnServerFault, "server-changes", products=Part("MariaDB or MySQL")):
         examine("--baseline", parse_dsn("mariadb://app@db1/", "--baseline"), Fickle([], {}))

@@ -14,6 +14,7 @@ from tdelta.engines.shared.private.binaries import (
     parse_version,
 )
 from tdelta.errors import EngineUnavailable
+from tdelta_refused import Part, refused
 
 MARIADB = "mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
 MYSQL = "/usr/sbin/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))"
@@ -58,7 +59,7 @@ def test_a_mysqld_that_is_mariadb_is_found_as_mariadb_only(place: Path) -> None:
     there = program(place / "bin" / "mysqld", MARIADB)
     (server,) = find_servers()
     assert (server.kind, server.path, server.version, server.text) == ("mariadb", there, "10.11.19", MARIADB)
-    with pytest.raises(EngineUnavailable, match="scripts/mysql-server"):
+    with refused(EngineUnavailable, "no-server", kind="mysql", names="mysqld", remedy=Part("scripts/mysql-server")):
         find_servers("mysql")
 
 
@@ -94,11 +95,18 @@ def test_a_program_that_is_named_is_taken_wherever_it_lies(place: Path) -> None:
 
 def test_a_named_program_that_is_another_says_what_was_found(place: Path) -> None:
     maria = program(place / "mysqld", MARIADB)
-    with pytest.raises(EngineUnavailable, match=r"expected a mysql server, found mariadb \(mysqld  Ver 10\.11"):
+    with refused(
+        EngineUnavailable,
+        "server-of-other-kind",
+        kind="mysql",
+        found="mariadb",
+        text=Part("mysqld  Ver 10.11"),
+        where="mysqld",
+    ):
         find_servers("mysql", maria)
-    with pytest.raises(EngineUnavailable, match="--version says: Hello"):
+    with refused(EngineUnavailable, "not-a-server-program", said="Hello", where="hello"):
         find_servers("mysql", program(place / "hello", "Hello"))
-    with pytest.raises(EngineUnavailable, match="found no file there"):
+    with refused(EngineUnavailable, "no-server-program", where="nowhere"):
         find_servers("mysql", place / "nowhere")
 
 
@@ -106,7 +114,7 @@ def test_a_named_program_that_is_another_says_what_was_found(place: Path) -> Non
     ("kind", "remedy"), [("mariadb", "apt-get install mariadb-server"), ("postgres", "apt-get install postgresql")]
 )
 def test_what_is_missing_is_said_with_its_remedy(place: Path, kind: str, remedy: str) -> None:
-    with pytest.raises(EngineUnavailable, match=f"{remedy}, or name one with --server-binary"):
+    with refused(EngineUnavailable, "no-server", kind=kind, remedy=remedy):
         find_servers(kind)
     assert find_servers() == ()
 

@@ -19,6 +19,7 @@ from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.engines.shared.settling import Settling
 from tdelta.errors import StatementFault, WorkerFault
 from tdelta.evidence import FileClass
+from tdelta_refused import refused
 
 NEEDLE = bytes(range(200, 216))
 PLAN = ExposurePlan(
@@ -122,9 +123,9 @@ def test_a_failure_in_the_block_lets_go_of_what_is_held_and_is_what_is_told(plac
 
 
 def test_a_statement_that_is_refused_ends_it_with_the_servers_words(place: Place) -> None:
-    for refused in ("change", "wait", "leave open", "flush"):
-        fake = Fake(refused=refused)
-        with pytest.raises(StatementFault, match=f"no {refused}"), exposure(fake, place).under_way():
+    for failing in ("change", "wait", "leave open", "flush"):
+        fake = Fake(refused=failing)
+        with pytest.raises(StatementFault, match=f"no {failing}"), exposure(fake, place).under_way():
             pass
         assert fake.closed == fake.opened
 
@@ -132,7 +133,7 @@ def test_a_statement_that_is_refused_ends_it_with_the_servers_words(place: Place
 def test_a_statement_that_does_not_hold_is_a_fault_and_no_evidence(place: Place) -> None:
     fake = Fake()
     fake.released.set()
-    with pytest.raises(WorkerFault, match="has ended by itself"), exposure(fake, place).under_way():
+    with refused(WorkerFault, "statement-ended"), exposure(fake, place).under_way():
         pass
 
 
