@@ -1,8 +1,11 @@
 //! Transaction scripts in pgbench's language, compiled once and interpreted by every client.
 //!
 //! `\set`, `\if`/`\elif`/`\else`/`\endif`, `\gset` and pgbench's functions mean what they mean there. Added here:
-//! `\repeat N` … `\endrepeat`, `\connect` (pgbench has `-C`) and `random_string(min, max)`. Unlike pgbench in simple
+//! `\repeat N` … `\endrepeat`, `\connect` (pgbench has `-C`), `\raw` and `random_string(min, max)`. Unlike pgbench in simple
 //! mode, `:name` is always bound as a parameter and never pasted into the text, so that each statement is prepared once.
+//!
+//! `\raw [writes] [into COLUMN, …]` stands before a statement that no parser but the engine's knows: whether it writes, and
+//! which columns `\gset` stores, is declared there.
 
 use crate::draw::{mix64, permute, Rng};
 use crate::value::Value;
@@ -39,8 +42,27 @@ pub struct Statement {
     pub kind: Kind,
     /// Where `\gset` stores the row's columns: result column name → slot; `None` without `\gset`.
     pub into: Option<HashMap<String, usize>>,
+    /// The columns that `\raw … into` declares: preparing fails where the result lacks one.
+    pub declared: Vec<String>,
     /// The line it begins on, from 1.
     pub line: usize,
+}
+
+impl Statement {
+    /// See that a result has the columns that `\raw … into` declares; engines may change a name's case.
+    ///
+    /// # Errors
+    /// The first one that is missing, in words.
+    pub fn require_declared<'a>(&self, found: impl Iterator<Item = &'a str> + Clone) -> Result<(), String> {
+        match self.declared.iter().find(|name| !found.clone().any(|it| it.eq_ignore_ascii_case(name))) {
+            None => Ok(()),
+            Some(missing) => {
+                let found: Vec<_> = found.collect();
+                let found = if found.is_empty() { "none before it runs".into() } else { found.join(", ") };
+                Err(format!("\\raw declares the column {missing}, found {found}"))
+            }
+        }
+    }
 }
 
 /// A step of a compiled script. Jumps are absolute.
@@ -179,6 +201,9 @@ pub fn compile(name: &str, text: &str) -> Result<Program, Fault> {
         pending.push('\n');
         compiler.take_statements(&mut pending, pending_line)?;
     }
+    if let Some(Raw { line, .. }) = compiler.raw {
+        return Err((line, "\\raw without a statement after it".into()));
+    }
     if !pending.trim().is_empty() {
         return Err((pending_line, "this statement has no ';' (or \\gset) at its end".into()));
     }
@@ -188,6 +213,32 @@ pub fn compile(name: &str, text: &str) -> Result<Program, Fault> {
 struct Compiler {
     program: Program,
     open: Vec<Open>,
+    /// What `\raw` declares of the next statement.
+    raw: Option<Raw>,
+}
+
+#[derive(Debug, Default)]
+struct Raw {
+    line: usize,
+    writes: bool,
+    columns: Vec<String>,
+}
+
+impl Raw {
+    fn parse(rest: &str, line: usize) -> Result<Self, Fault> {
+        let malformed = || (line, "expected '\\raw [writes] [into COLUMN, …]'".to_owned());
+        let mut words = rest.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty()).peekable();
+        let writes = words.next_if_eq(&"writes").is_some();
+        let columns: Vec<String> = match words.next() {
+            None => return Ok(Self { line, writes, columns: Vec::new() }),
+            Some("into") => words.map(str::to_owned).collect(),
+            Some(_) => return Err(malformed()),
+        };
+        if columns.is_empty() || columns.iter().any(|name| name_length(name.as_bytes()) != name.len()) {
+            return Err(malformed());
+        }
+        Ok(Self { line, writes, columns })
+    }
 }
 
 enum Open {
@@ -205,7 +256,7 @@ impl Compiler {
             slot_count: 0,
             writes: false,
         };
-        Self { program, open: Vec::new() }
+        Self { program, open: Vec::new(), raw: None }
     }
 
     fn slot(&mut self, name: &str) -> usize {
@@ -233,7 +284,11 @@ impl Compiler {
     fn command(&mut self, command: &str, line: usize) -> Result<(), Fault> {
         let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         let rest = rest.trim();
+        if self.raw.is_some() {
+            return Err((line, format!("\\raw is followed by its statement, found \\{word}")));
+        }
         match word {
+            "raw" => self.raw = Some(Raw::parse(rest, line)?),
             "set" => {
                 let (name, expression) = rest
                     .split_once(char::is_whitespace)
@@ -272,7 +327,8 @@ impl Compiler {
     }
 
     fn connect(&mut self, line: usize) {
-        self.run(Statement { sql: String::new(), parameters: Vec::new(), kind: Kind::Connect, into: None, line });
+        let (sql, kind) = (String::new(), Kind::Connect);
+        self.run(Statement { sql, parameters: Vec::new(), kind, into: None, declared: Vec::new(), line });
     }
 
     fn run(&mut self, statement: Statement) {
@@ -346,11 +402,20 @@ impl Compiler {
 
     fn statement(&mut self, text: &str, into: Option<&str>, line: usize) -> Result<(), Fault> {
         let (sql, names) = bind_markers(text);
-        let kind = kind_of(&sql);
         let parameters = names.iter().map(|name| self.slot(name)).collect();
-        let into = into.map(|prefix| HashMap::from([(prefix.to_owned(), usize::MAX)]));
+        let raw = self.raw.take();
+        let kind = match &raw {
+            Some(raw) if raw.writes => Kind::Write,
+            Some(_) => Kind::Query,
+            None => kind_of(&sql),
+        };
+        let into = into.map(|prefix| match &raw {
+            Some(raw) => raw.columns.iter().map(|name| (name.clone(), self.slot(&format!("{prefix}{name}")))).collect(),
+            None => HashMap::from([(prefix.to_owned(), usize::MAX)]),
+        });
         self.program.writes |= kind == Kind::Write;
-        self.run(Statement { sql, parameters, kind, into, line });
+        let declared = raw.map(|raw| raw.columns).unwrap_or_default();
+        self.run(Statement { sql, parameters, kind, into, declared, line });
         Ok(())
     }
 
@@ -363,7 +428,7 @@ impl Compiler {
         // \gset can only fill variables that something reads, so every name it may fill has a slot by now.
         let slots = &self.program.slots;
         for statement in &mut self.program.statements {
-            if let Some(into) = &mut statement.into {
+            if let Some(into) = statement.into.as_mut().filter(|_| statement.declared.is_empty()) {
                 let prefix = into.keys().next().cloned().unwrap_or_default();
                 *into = slots
                     .iter()
@@ -901,6 +966,29 @@ mod tests {
             "SELECT ':no', a::int -- :no\n FROM t WHERE x = ?1 AND y = ?2 AND z = ?1"
         );
         assert_eq!(program.statements[0].parameters.len(), 2);
+    }
+
+    #[test]
+    fn raw_declares_what_no_parser_reads() {
+        let text = "\\raw writes into id, b\nCALL p(:op) \\gset q_\n\\raw\nPRAGMA optimize;\nSELECT :q_id;";
+        let program = compile("t", text).unwrap();
+        let kinds: Vec<_> = program.statements.iter().map(|s| s.kind).collect();
+        assert_eq!(kinds, [Kind::Write, Kind::Query, Kind::Query]);
+        let (called, lines) = (&program.statements[0], program.statements.iter().map(|s| s.line));
+        assert_eq!(lines.collect::<Vec<_>>(), [2, 4, 5]);
+        assert_eq!(called.into.as_ref().unwrap()["id"], program.slots["q_id"]);
+        assert!(program.writes);
+        assert_eq!(called.require_declared(["B", "id", "more"].into_iter()), Ok(()));
+        assert!(called.require_declared(["id"].into_iter()).unwrap_err().contains("column b"));
+        for (text, line) in [
+            ("\\raw\n", 1),
+            ("\\raw reads\nSELECT 1;", 1),
+            ("\\raw into\nSELECT 1;", 1),
+            ("\\raw into a-b\nSELECT 1;", 1),
+            ("\\raw\n\\set a 1\nSELECT :a;", 2),
+        ] {
+            assert_eq!(compile("t", text).unwrap_err().0, line, "{text}");
+        }
     }
 
     #[test]

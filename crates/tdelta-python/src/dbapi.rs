@@ -301,11 +301,13 @@ fn no_row(statement: &Statement) -> Fault {
 }
 
 /// Of `\gset`: each column of the result that fills a variable, with the variable's slot. Engines may change a name's case.
-fn columns(description: &Bound<'_, PyAny>, statement: &Statement) -> PyResult<Vec<(usize, usize)>> {
+fn columns(description: &Bound<'_, PyAny>, statement: &Statement) -> Result<Vec<(usize, usize)>, Fault> {
     let mut found = Vec::new();
     let (false, Some(into)) = (description.is_none(), &statement.into) else { return Ok(found) };
-    for (column, described) in description.try_iter()?.enumerate() {
-        let name: String = described?.get_item(0)?.extract()?;
+    let names = description.try_iter()?.map(|described| described?.get_item(0)?.extract());
+    let names: Vec<String> = names.collect::<PyResult<_>>()?;
+    statement.require_declared(names.iter().map(String::as_str)).map_err(|missing| own("sql", missing))?;
+    for (column, name) in names.into_iter().enumerate() {
         let same = || into.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name)).map(|(_, slot)| slot);
         found.extend(into.get(&name).or_else(same).map(|slot| (column, *slot)));
     }

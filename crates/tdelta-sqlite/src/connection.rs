@@ -291,10 +291,14 @@ impl Connection {
             Kind::Begin => "BEGIN",
             _ => &statement.sql,
         };
-        let prepared = self.prepare_one(sql).map_err(|mut error| {
+        let placed = |mut error: ClientError| {
             error.message = format!("{}, line {}: {}", program.name, statement.line, error.message);
             error
-        })?;
+        };
+        let prepared = self.prepare_one(sql).map_err(placed)?;
+        let names: Vec<_> = (0..prepared.columns()).map(|column| prepared.column_name(column)).collect();
+        let declared = statement.require_declared(names.iter().map(AsRef::as_ref));
+        declared.map_err(|missing| placed(failure("sql", missing)))?;
         let into = statement.into.iter().flat_map(|names| {
             let named = |column: usize| names.get(&prepared.column_name(column)).map(|slot| (column, *slot));
             (0..prepared.columns()).filter_map(named).collect::<Vec<_>>()

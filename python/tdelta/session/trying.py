@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tdelta.driver import TrialJob
@@ -19,7 +19,7 @@ from tdelta.workloads.database import Database, DatabaseTable
 from tdelta.workloads.keys import key_columns, key_table_name
 from tdelta.workloads.model import Transaction
 from tdelta.workloads.proposal import Choice, Kind, Proposal, settle
-from tdelta.workloads.scan import cut
+from tdelta.workloads.scan import Piece, cut
 
 TRIES: Mapping[Kind, int] = {Kind.READ: 100, Kind.RANGE: 50, Kind.UPDATE: 1000, Kind.INSERT: 1000}
 """How often a proposed transaction is tried, with other rows each time: a trigger may refuse few rows only."""
@@ -160,15 +160,28 @@ def _refused(name: str, text: str, on: Tries) -> list[Refusal]:
         found.append(_placed(said))
         place = _PLACE.match(said)
         line = 0 if place is None else int(place[2])
-        piece = next((it for it in reversed(cut(text)[0]) if it.line <= line and not it.is_command), None)
-        if piece is None or piece.gset is not None or piece.line in lines:
-            break  # without its variables what follows cannot be prepared
-        lines.add(piece.line)
-        begin = text.find(piece.text, sum(len(it) + 1 for it in text.split("\n")[: piece.line - 1]))
-        if begin < 0:
+        pieces = cut(text)[0]
+        at = next((n for n, it in reversed(list(enumerate(pieces))) if it.line <= line and not it.is_command), None)
+        if at is None or pieces[at].line in lines:
             break
-        text = text[:begin] + "SELECT 1" + "\n" * piece.text.count("\n") + text[begin + len(piece.text) :]
+        lines.add(pieces[at].line)
+        text = _without(text, pieces, at)
     return found
+
+
+def _without(text: str, pieces: Sequence[Piece], at: int) -> str:
+    r"""The script with ``SELECT 1`` in place of a statement and without its ``\raw``; every line keeps its number."""
+    piece, before = pieces[at], pieces[at - 1] if at else None
+    begin = text.index(piece.text, _line_begin(text, piece.line))
+    text = text[:begin] + "SELECT 1" + "\n" * piece.text.count("\n") + text[begin + len(piece.text) :]
+    if before is None or not before.is_raw:
+        return text
+    begin = text.index(before.text, _line_begin(text, before.line))
+    return text[:begin] + text[begin + len(before.text) :]
+
+
+def _line_begin(text: str, line: int) -> int:
+    return sum(len(it) + 1 for it in text.split("\n")[: line - 1])
 
 
 def _placed(said: str) -> Refusal:

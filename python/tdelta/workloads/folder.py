@@ -339,5 +339,5 @@ class FolderReader(FolderFiles):
                 return
             for file, script in scripts:
                 for statement in script.statements:
-                    if fault := check.fault(statement.piece):
+                    if not statement.is_raw and (fault := check.fault(statement.piece)):
                         self.faults.add(file, statement.piece.line, fault)

@@ -51,6 +51,11 @@ class Piece:
         return not self.is_command or self.text.split(maxsplit=1)[0] == r"\connect"
 
     @property
+    def is_raw(self) -> bool:
+        r"""Whether it is the command ``\raw``, which goes with the statement after it."""
+        return self.is_command and self.text.split(maxsplit=1)[0] == r"\raw"
+
+    @property
     def variables(self) -> tuple[str, ...]:
         """The names bound as ``:name``, in order of appearance, each once."""
         return tuple(dict.fromkeys(_VARIABLE.findall(self.code)))

@@ -1,8 +1,8 @@
 r"""Checks transaction scripts: every fault of a script at once, before anything runs.
 
-The language is pgbench's (``\set``, ``\if`` … ``\endif``, ``\gset``, ``:name``) with ``\repeat`` … ``\endrepeat`` and
-``\connect``. The load loop compiles the same text in Rust and stops at the first fault; what passes here compiles
-there.
+The language is pgbench's (``\set``, ``\if`` … ``\endif``, ``\gset``, ``:name``) with ``\repeat`` … ``\endrepeat``,
+``\connect``, and ``\raw`` before a statement that goes to the engine unread. The load loop compiles the same text in
+Rust and stops at the first fault; what passes here compiles there.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from tdelta.workloads.faults import hint
 from tdelta.workloads.scan import Piece, cut
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
-_COMMANDS = ("set", "if", "elif", "else", "endif", "repeat", "endrepeat", "gset", "connect")
+_COMMANDS = ("set", "if", "elif", "else", "endif", "repeat", "endrepeat", "gset", "connect", "raw")
 _ENDS = {"if": r"\endif", "repeat": r"\endrepeat"}
 _GIVEN = ("op", "client", "scale")
+_RAW = re.compile(r"(?P<writes>writes\b)?\s*(?:into\s+(?P<into>\S.*))?\Z", re.ASCII)
+_ENDING = re.compile(r"(BEGIN|START|COMMIT|END|ROLLBACK(?!\s+(WORK\s+)?TO\b))\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,11 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A SQL statement and its syntax tree."""
+    """A SQL statement and its syntax tree, which tells little where it was not read (``is_raw``)."""
 
     piece: Piece
     tree: exp.Expression
+    is_raw: bool = False
 
     @property
     def writes(self) -> bool:
@@ -50,6 +53,15 @@ class Statement:
 
 
 Step: TypeAlias = Command | Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    r"""What ``\raw`` declares of the statement after it: whether it changes rows, and the columns for ``\gset``."""
+
+    line: int
+    writes: bool
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +145,10 @@ class _Checker:
         self.blocks: list[_Block] = []
         self.in_transaction = False
         self.begun = 0
+        self.declared: Raw | None = None
 
     def finish(self) -> Script:
+        self.end_raw()
         for block in self.blocks:
             self.faults.append((block.line, Refusal.of("block-not-ended", word=block.word, end=_ENDS[block.word])))
         if not any(isinstance(step, Statement) for step in self.steps) and not self.faults:
@@ -148,7 +162,10 @@ class _Checker:
     def command(self, piece: Piece) -> None:
         word, _, rest = piece.text[1:].replace("\t", " ").partition(" ")
         rest = rest.strip()
+        self.end_raw()
         match word:
+            case "raw":
+                self.declare(piece.line, rest)
             case "set":
                 self.set(piece.line, rest)
             case "if" | "repeat":
@@ -187,6 +204,18 @@ class _Checker:
         if self.in_transaction:
             self.faults.append((line, Refusal.of("connect-in-transaction")))
         self.steps.append(Command(line, "connect"))
+
+    def declare(self, line: int, rest: str) -> None:
+        match = _RAW.match(rest)
+        columns = tuple(re.split(r"[\s,]+", match["into"].strip(" ,"))) if match and match["into"] else ()
+        if match is None or not all(map(_NAME.match, columns)):
+            self.faults.append((line, Refusal.of("raw-malformed", found=rest)))
+        self.declared = Raw(line, match is not None and match["writes"] is not None, columns)
+
+    def end_raw(self) -> None:
+        if self.declared is not None:
+            self.faults.append((self.declared.line, Refusal.of("raw-alone")))
+        self.declared = None
 
     def branch(self, line: int, word: str, rest: str) -> None:
         block = self.blocks[-1] if self.blocks else None
@@ -229,13 +258,16 @@ class _Checker:
         self.faults += [(piece.line, fault) for fault in sql.unrepeatable(piece)]
         if "?" in piece.code:
             self.faults.append((piece.line, Refusal.of("question-mark")))
+        if self.declared is not None:
+            self.raw(piece, self.declared)
+            return
         tree = sql.parse(piece.text, self.dialect)
         judged = sql.opaque(piece) if self.is_tried and piece.gset is None else None
         if judged is not None and not isinstance(tree, (exp.Query, *sql.WRITES, *sql.TRANSACTION)):
             self.steps.append(Statement(piece, judged))
             return
         if isinstance(tree, str):
-            self.faults.append((piece.line, Refusal.of("sql-not-readable", why=tree)))
+            self.faults.append((piece.line, Refusal.of("statement-not-readable", why=tree)))
         elif isinstance(tree, sql.TRANSACTION):
             self.transaction(piece.line, tree)
         elif not isinstance(tree, (exp.Query, *sql.WRITES)):
@@ -246,6 +278,20 @@ class _Checker:
             self.store(piece, tree)
         if isinstance(tree, exp.Expression):
             self.steps.append(Statement(piece, tree))
+
+    def raw(self, piece: Piece, declared: Raw) -> None:
+        """Takes a statement as it is written. Transactions are followed, so that what ends one is never raw."""
+        self.declared = None
+        if match := _ENDING.match(piece.code):
+            self.faults.append((piece.line, Refusal.of("raw-transaction", statement=match[1].split()[0].upper())))
+        if piece.gset is not None and not declared.columns:
+            self.faults.append((piece.line, Refusal.of("raw-without-columns")))
+        if piece.gset is None and declared.columns:
+            self.faults.append((piece.line, Refusal.of("raw-unset")))
+        for column in declared.columns if piece.gset is not None else ():
+            self.assign(piece.line, f"{piece.gset}{column}")
+        tree = exp.Command(this=piece.code.split(maxsplit=1)[0], expression="WRITE" if declared.writes else "")
+        self.steps.append(Statement(piece, tree, is_raw=True))
 
     def transaction(self, line: int, tree: exp.Expression) -> None:
         opens = isinstance(tree, exp.Transaction)

@@ -163,6 +163,32 @@ def test_rows_that_are_in_the_log_only_and_sampled_keys_are_in_every_twin(place:
     assert document["errors"] == {}
 
 
+RAW = """\
+\\raw into id, hits
+SELECT id, 'x' || x AS hits FROM t NOT INDEXED WHERE id = 1 + :op % 5 \\gset hit_
+BEGIN;
+\\raw
+SAVEPOINT s;
+\\raw writes into x
+UPDATE t SET x = x WHERE id = :hit_id RETURNING x \\gset
+\\raw
+ROLLBACK TO s;
+COMMIT;
+SELECT :hit_hits, :x;
+"""
+
+
+def test_any_statement_of_sqlite_is_taken_raw_and_all_that_it_refuses_are_named_at_once(
+    place: Place, small: Path
+) -> None:
+    folder = mine(place, ("raw", RAW))
+    dry = ("run", "--dry-run", "--json", "--database", str(small), "--workload", str(folder))
+    assert [one["name"] for one in place.tdelta(*dry).answer["transactions"]] == ["raw"]
+    wrong = RAW.replace("AS hits", "AS hit").replace("SAVEPOINT s", "SAVPOINT s").replace("SET x = x", "SET y = x")
+    (folder / "raw.sql").write_text(wrong, encoding="utf-8")
+    refused(place.tdelta(*dry), "raw.sql:2: ", "raw.sql:5: ", "raw.sql:7: ")
+
+
 def test_a_written_proposal_is_edited_and_given_back_to_several_writers(place: Place, shop: Path) -> None:
     before = state(shop.parent)
     folder = place.base / "mine"

@@ -1,9 +1,13 @@
 """Transaction scripts: what is let through, and what is said of the rest."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tdelta import _native
+from tdelta.driver.jobs import TrialJob
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads.expressions import Apply, ExpressionFault, Number, Variable, parse
 from tdelta.workloads.scripts import Command, Script, check_script, given_variables
@@ -151,6 +155,45 @@ def test_what_is_no_statement_of_a_transaction_is_refused_though_it_is_tried():
     assert [line for line, _ in script.faults] == [1, 2, 3, 4]
 
 
+RAW = (
+    "\\raw\nPRAGMA optimize;\n"
+    "\\raw writes into id, b\nCALL p(:op, 'x') \\gset q_\n"
+    "BEGIN;\n\\raw\nFROM t MATCH_RECOGNIZE ((1 :q_id);\n\\raw\nROLLBACK TO SAVEPOINT s;\nCOMMIT;\nSELECT :q_b;\n"
+)
+
+
+def test_a_raw_statement_goes_to_the_engine_unread_and_the_load_loop_takes_it():
+    text = RAW.replace("((", "(")
+    script = check(text)
+    assert (script.faults, script.writes) == ((), True)
+    assert [statement.is_raw for statement in script.statements] == [True, True, False, True, True, False, False]
+    assert not check("\\raw\nSELECT 1 FROM t NOT ~ INDEXED;").writes
+    trial = TrialJob(seed=1, stream=1, operations=3, first_op=1, deadline_seconds=9.0).as_json()
+    transactions = json.dumps([{"name": "t", "weight": 1.0, "text": text}])
+    assert _native.loop_cost(transactions, "{}", json.dumps(trial))["outcome"]["first_error"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("\\raw", [(1, "raw-alone")]),
+        ("\\raw\n\\set a 1\nSELECT :a;", [(1, "raw-alone")]),
+        ("\\raw\n\\raw\nVACUUM;", [(1, "raw-alone")]),
+        ("\\raw reads\nVACUUM;", [(1, "raw-malformed")]),
+        ("\\raw into a-b\nSELECT 1 \\gset", [(1, "raw-malformed")]),
+        ("\\raw\nCOMMIT;", [(2, "raw-transaction")]),
+        ("\\raw\nrollback work;", [(2, "raw-transaction")]),
+        ("\\raw\nSELECT 1 AS a \\gset", [(2, "raw-without-columns")]),
+        ("\\raw into a\nSELECT 1 AS a;", [(2, "raw-unset")]),
+        ("\\raw into op\nSELECT 1 AS op \\gset", [(2, "variable-given")]),
+        ("\\raw into a\nVALUES :b \\gset p_\nSELECT :a, NOW();",
+         [(2, "unknown-variable"), (3, "reads-the-clock"), (3, "unknown-variable")]),
+    ],
+)  # fmt: skip
+def test_faults_around_raw_statements_have_codes_and_come_at_once(text, faults):
+    assert sorted((line, said.code) for line, said in check(text).faults) == sorted(faults)
+
+
 def test_words_that_only_look_like_the_clock_are_let_through():
     assert check("SELECT 'now', \"CURRENT_TIMESTAMP\", date('2024-01-01') FROM t; -- NOW()").faults == ()
 
@@ -195,6 +238,7 @@ def test_an_expression_that_cannot_be_meant_is_refused(text, said):
 
 
 BITS = (
+    *("\\raw", "\\raw writes", "\\raw into x"),
     *("\\if 1", "\\else", "\\endif", "\\repeat 2", "\\endrepeat", "\\set a", ":a", ";", "\\gset", "SELECT", "BEGIN"),
     "\\connect",
     *("'", "--", "/*", "*/", "(", "1", "\n", "\x00", "é"),

@@ -45,6 +45,8 @@ impl Prepared {
             Err(error) if error.kind == UNPREPARABLE && may_be_text => Self::of_text(sql),
             prepared => prepared?,
         };
+        let found = prepared.columns.iter().map(|column| column.name.as_str());
+        statement.require_declared(found).map_err(|missing| failure("sql", missing))?;
         prepared.parameters = parameters;
         let named = |(at, column): (usize, &Column)| {
             let slot = statement.into.as_ref()?.get(&column.name)?;

@@ -55,6 +55,8 @@ pub(super) struct Prepared {
     columns: Vec<Shape>,
     /// Result column → variable, for `\gset`.
     into: Vec<(usize, usize)>,
+    /// What is wrong with the columns that `\raw` declares.
+    missing: Option<String>,
     /// Bind, up to and with the number of parameters; their formats are filled in at each run.
     head: Vec<u8>,
     /// Bind's formats of results, then Execute and Sync.
@@ -80,6 +82,8 @@ impl Prepared {
             Some(body) => body.fields().map(|f| Ok((f.name().to_owned(), Shape::of(f.type_oid())))).collect()?,
             None => Vec::new(),
         };
+        let found = fields.iter().map(|(name, _)| name.as_str());
+        let missing = parse.statement.and_then(|statement| statement.require_declared(found).err());
         let names = parse.statement.and_then(|statement| statement.into.as_ref());
         let kept = |(column, (name, _)): (usize, &(String, Shape))| Some((column, *names?.get(name)?));
         let into = fields.iter().enumerate().filter_map(kept).collect();
@@ -87,14 +91,14 @@ impl Prepared {
         let head = head(&parse.name, parameters.len());
         let bind_tail_bytes = COUNT_BYTES + 2 * result_formats(&columns).len();
         let tail = tail(&columns)?;
-        Ok(Self { parameters, slots: parse.slots.clone(), columns, into, head, tail, bind_tail_bytes })
+        Ok(Self { parameters, slots: parse.slots.clone(), columns, into, missing, head, tail, bind_tail_bytes })
     }
 
     /// Whether the server finds as many parameters as there are values for.
     pub(super) fn check(&self) -> Result<(), ClientError> {
         let (expected, found) = (self.slots.len(), self.parameters.len());
         if expected == found {
-            return Ok(());
+            return self.missing.clone().map_or(Ok(()), |missing| Err(failure("sql", missing)));
         }
         let why = format!("the script has {expected} parameters here, the server finds {found}: write :name, not $1");
         Err(failure("sql", why))

@@ -69,6 +69,9 @@ WORKLOADS: dict[str, str] = {
     "table-too-long": "expected at most {most} rows at scale 1, found {found}",
     "row-too-long": "expected rows of at most {most} bytes, found {found:.0f}: take shorter texts",
     "sql-not-readable": "this SQL cannot be read: {why}",
+    "statement-not-readable": (
+        "this SQL cannot be read: {why}. A line '\\raw' (or '\\raw writes') before it gives it to the engine as it is"
+    ),
     "not-a-definition": "a schema holds CREATE TABLE and CREATE INDEX only, found {found}",
     "table-as-query": "name the columns of the table: CREATE TABLE … AS makes no empty table",
     "table-twice": "table {table} is defined twice, first on line {line}",
@@ -85,11 +88,22 @@ WORKLOADS: dict[str, str] = {
     "unknown-variable": "unknown variable :{name}.{hint}",
     "variable-given": ":{name} is given by tdelta and cannot be set",
     "question-mark": "'?' is not a parameter here: bind a variable as :name",
-    "not-of-a-transaction": "{statement} does not belong in a transaction script",
+    "not-of-a-transaction": (
+        "{statement} does not belong in a transaction script; where it is meant, put a line '\\raw' (or '\\raw "
+        "writes') before it"
+    ),
+    "raw-malformed": "expected '\\raw', '\\raw writes' or '\\raw [writes] into COLUMN, …', found '\\raw {found}'",
+    "raw-alone": "\\raw must stand directly before its statement",
+    "raw-transaction": "\\raw before {statement}: tdelta follows transactions, so write it without \\raw",
+    "raw-without-columns": "\\gset after \\raw needs the columns: \\raw into COLUMN, …",
+    "raw-unset": "\\raw … into declares columns, and the statement does not end in \\gset",
     "begin-twice": "BEGIN inside a transaction: COMMIT the first one",
     "end-without-transaction": "{statement} outside of a transaction: BEGIN first",
     "gset-without-select": "\\gset needs a SELECT",
-    "gset-without-names": "\\gset needs a name for each column: no *, and AS for what is computed",
+    "gset-without-names": (
+        "\\gset needs a name for each column: no *, and AS for what is computed; or a line "
+        "'\\raw into COLUMN, …' before it"
+    ),
     "not-closed": "{token} is opened here and never closed",
     "gset-alone": "\\gset must end a statement, in place of its ';'",
     "command-in-statement": "{word} inside a statement: the one begun on line {line} has no ';'",
