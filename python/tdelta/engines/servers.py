@@ -148,12 +148,15 @@ class Tracing:
             counters to add up, and the words for them; a heading that the engine has nothing for is left out.
         session: a query whose answer, on the connection that is traced, stands for ``{session}`` in ``counters``, which
             another one asks.
+        statements: a query whose answers, asked once when a trace begins, stand as literals for ``{statements}`` in
+            ``counters``: the ids by which the server accounts for the statements of tdelta's schema.
     """
 
     thread: str
     counters: tuple[str, ...]
     nearest: Mapping[str, tuple[tuple[str, ...], str]]
     session: str = ""
+    statements: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,7 +172,7 @@ SHOWN = {"warehouse": warehouse_shown, "direct-load": load_shown, "dml-trace": t
 SAID = {
     "warehouse": ("ALTER SYSTEM FLUSH BUFFER_CACHE", "MOVE ROW STORE COMPRESS BASIC", "direct path load of FACT_SALES"),
     "direct-load": ("direct path load of FACT_SALES",),
-    "dml-trace": ("FROM v$sesstat", "EXPLAIN PLAN FOR"),
+    "dml-trace": ("FROM v$sesstat", "FROM v$sqlstats", "EXPLAIN PLAN FOR"),
     "spill": ("SORT_AREA_SIZE",),
 }
 """What must have been said to the encrypted server."""

@@ -65,6 +65,7 @@ GIVEN |= {
     "statement": "SELECT 1 FROM dual",
     "milliseconds": "2",
     "session": "7",
+    "statements": "'7h35uxf5uhmm1'",
     "certificate": "c",
     "algorithm": "AES_256",
     "file": "f",

@@ -84,6 +84,7 @@ class OracleServers:
         counters=(SQL["traced_counters"], SQL["traced_cpu"], SQL["traced_rows"]),
         nearest=PROFILE.headings,
         session=SQL["session_id"],
+        statements=SQL["traced_statements"],
     )
     explained_sql: str = SQL["explained"]
 

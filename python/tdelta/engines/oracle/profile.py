@@ -25,7 +25,7 @@ PROFILE = Profile(
         "physical": (("physical reads",), "disk: blocks read from files (physical reads)"),
         "logical": (("consistent gets",), "query: blocks read as of a moment (consistent gets)"),
         "current": (("db block gets",), "current: blocks read as they are, to be changed (db block gets)"),
-        "rows_changed": (("rows_changed",), "V$SQL.ROWS_PROCESSED"),
+        "rows_changed": (("rows_changed",), "V$SQLSTATS.ROWS_PROCESSED"),
     },
     unsearched="nothing of it is started by tdelta",
     protocol="oracle",

@@ -155,9 +155,12 @@ WHERE s.sid = {session} AND n.name IN ('physical reads', 'consistent gets', 'db 
 -- name: traced_cpu
 SELECT 'cpu_ns' AS name, value * 1000 AS value FROM v$sess_time_model WHERE sid = {session} AND stat_name = 'DB CPU';
 
--- name: traced_rows
-SELECT 'rows_changed' AS name, SUM(rows_processed) AS value FROM v$sql
+-- name: traced_statements
+SELECT DISTINCT sql_id AS id FROM v$sql
 WHERE parsing_schema_name = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') AND command_type IN (2, 6, 7);
+
+-- name: traced_rows
+SELECT 'rows_changed' AS name, SUM(rows_processed) AS value FROM v$sqlstats WHERE sql_id IN ({statements});
 
 -- name: explain
 EXPLAIN PLAN FOR {statement};

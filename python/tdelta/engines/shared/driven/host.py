@@ -23,6 +23,7 @@ from tdelta.driver.orders import Order
 from tdelta.driver.worker import Host
 from tdelta.engines.shared.driven.driver import Driver
 from tdelta.engines.shared.driven.recording import Recorder, RecordingCursor, recorder
+from tdelta.engines.shared.sessions import literal
 from tdelta.measure.pressure import PressureMeter
 
 
@@ -53,6 +54,7 @@ class DrivenHost(Host):
         self._observed: Mapping[str, Any] = {}
         self._tracing: Mapping[str, Any] = {}
         self._traced_session = ""
+        self._traced_statements = ""
         self._loads_directly = False
         self._outside: _Outside | None = None
 
@@ -145,6 +147,8 @@ class DrivenHost(Host):
     def do_trace(self, order: Order) -> Order:
         """Run one trial with every statement metered by itself, by what the server counts and accounts."""
         self._tracing, self._traced_session = order["tracing"], ""
+        ids = self.do_rows({"sql": order["tracing"]["statements"]})["rows"] if "statements" in order["tracing"] else []
+        self._traced_statements = ", ".join(literal(str(row[0])) for row in ids) or "NULL"
         return TwinHost.do_trace(self, order)
 
     def do_step(self, order: Order) -> Order:
@@ -223,8 +227,8 @@ class DrivenHost(Host):
         if not self._traced_session and (query := tracing.get("session") or tracing.get("thread")):
             traced.execute(query)
             self._traced_session = str(traced.fetchall()[0][0])
-        queries = [query.replace("{session}", self._traced_session) for query in tracing.get("counters", ())]
-        found = self._counted(queries)
+        stands = {"{session}": self._traced_session, "{statements}": self._traced_statements}
+        found = self._counted(_filled(query, stands) for query in tracing.get("counters", ()))
         if "thread" in tracing:
             found["cpu_ns"] = int(Path(f"/proc/{self._traced_session}/schedstat").read_text().split()[0])
         return found
@@ -304,6 +308,12 @@ class DrivenHost(Host):
                 with contextlib.suppress(TypeError, ValueError):  # one that is not there, or no number
                     found[name] = int(float(value))
         return found
+
+
+def _filled(query: str, stands: Mapping[str, str]) -> str:
+    for mark, text in stands.items():
+        query = query.replace(mark, text)
+    return query
 
 
 def _used(roots: Iterable[int]) -> dict[str, float]:

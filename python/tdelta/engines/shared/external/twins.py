@@ -327,6 +327,7 @@ class ExternalTwin:
             "counters": list(tracing.counters),
             **({"thread": tracing.thread} if tracing.thread and is_seen else {}),
             **({"session": tracing.session} if tracing.session else {}),
+            **({"statements": tracing.statements} if tracing.statements else {}),
         }
         seconds = job.deadline_seconds + _GRACE_SECONDS
         return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json(), tracing=order))
