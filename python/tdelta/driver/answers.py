@@ -64,7 +64,11 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
         planted=Planted(outcome["planted_cpu_ns"], outcome["planted_elapsed_ns"]),
         queue=Queue(outcome["late_starts"], outcome["backlog_max"]),
         stopped_by=outcome["stopped_by"],
-        client=Client(extra.get("client_cpu_user_seconds", 0.0), extra.get("client_cpu_system_seconds", 0.0)),
+        client=Client(
+            extra.get("client_cpu_user_seconds", 0.0),
+            extra.get("client_cpu_system_seconds", 0.0),
+            peak_rss_bytes=extra.get("client_peak_rss_bytes"),
+        ),
         usage=Usage.of(
             extra.get("usage", {}) | {name: outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")}
         ),

@@ -33,6 +33,7 @@ from tdelta.records.calibration import (
 )
 from tdelta.records.carryover import CarryOver
 from tdelta.records.checkpoints import CheckpointMeasure
+from tdelta.records.client_memory import ClientMemory
 from tdelta.records.conditions import PLAIN_STORAGE, Condition, Level, Role
 from tdelta.records.cost_breakdown import Amount, ComponentKind, CostBreakdown, CostComponent, CostItem, TimedCalls
 from tdelta.records.estimates import Estimate
@@ -170,6 +171,7 @@ __all__ = [
     "CheckpointMeasure",
     "ClassShare",
     "Client",
+    "ClientMemory",
     "Comparison",
     "ComponentKind",
     "Condition",

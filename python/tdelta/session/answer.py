@@ -17,6 +17,7 @@ from tdelta.inference.agents import agent_cautions, load_agents
 from tdelta.inference.cache_prediction import cache_predictions
 from tdelta.inference.checkpoints import checkpoint_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
+from tdelta.inference.client_memory import client_memory
 from tdelta.inference.cost_breakdown import cost_breakdowns
 from tdelta.inference.idling import idle_measures
 from tdelta.inference.pages import page_costs
@@ -150,6 +151,7 @@ def assemble(
             *search.records(),
             *servers,
             *_known(agents),
+            *client_memory(trials, plan.settings),
             *published_cells(plan.settings.study, plan.conditions, _fixed(plan.request)),
             *_known(checks.settings_compared()),
             *tails,

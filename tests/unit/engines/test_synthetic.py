@@ -118,7 +118,7 @@ def test_a_backup_that_sql_server_does_not_make_is_refused(
 
 
 STUDIES = ("order-entry", "read-only-sweep", "warehouse", "direct-load", "dml-trace", "spill", "capacity", "soak")
-FEW = ("--vary", "threads=1,2")
+FEW = ("--vary", "threads=1", "--vary", "fetch_size=10,1000")
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -155,6 +155,14 @@ def warehouse_shown(result: Any) -> None:
 
 def load_shown(result: Any) -> None:
     assert {step["condition"]["load_by"] for step in result["steps"]} == {"direct", "arrays"}
+    assert {one["condition"]["load_by"] for one in result["client_memory"]} == {"direct", "arrays"}
+
+
+def sweep_shown(result: Any) -> None:
+    sizes = [(one["condition"]["fetch_size"], one["condition"]["cipher"]) for one in result["client_memory"]]
+    assert sorted(sizes) == [(10, "encrypted"), (10, "none"), (1000, "encrypted"), (1000, "none")]
+    assert all(one["peak_rss_bytes"]["median"] > 1 << 20 for one in result["client_memory"])
+    assert {verdict["condition"]["fetch_size"] for verdict in result["verdicts"]} == {10, 1000}
 
 
 def trace_shown(result: Any) -> None:
@@ -166,7 +174,13 @@ def spill_shown(result: Any) -> None:
     assert {check["code"]: check["state"] for check in result["validity"]}["temporary-data"] == "ok"
 
 
-SHOWN = {"warehouse": warehouse_shown, "direct-load": load_shown, "dml-trace": trace_shown, "spill": spill_shown}
+SHOWN = {
+    "warehouse": warehouse_shown,
+    "direct-load": load_shown,
+    "dml-trace": trace_shown,
+    "read-only-sweep": sweep_shown,
+    "spill": spill_shown,
+}
 
 
 SAID = {

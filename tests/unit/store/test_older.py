@@ -33,6 +33,7 @@ LATER = (
     "replication",
     "temporary",
     "checkpoints",
+    "client_memory",
     "storage",
     "idle",
     "version_differences",

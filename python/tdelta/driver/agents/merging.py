@@ -52,11 +52,16 @@ def added(answers: Sequence[Answer]) -> dict[str, Any]:
     }
     extras = [answer["extra"] or {} for answer in answers]
     client = ("client_cpu_user_seconds", "client_cpu_system_seconds")
+    peaks = [extra.get("client_peak_rss_bytes") for extra in extras]
     return {
         "outcome": merged,
         "spans": _spans(answers),
         "histograms": _histograms(answers),
-        "extra": {**extras[0], **{name: sum(extra.get(name, 0.0) for extra in extras) for name in client}},
+        "extra": {
+            **extras[0],
+            **{name: sum(extra.get(name, 0.0) for extra in extras) for name in client},
+            "client_peak_rss_bytes": None if None in peaks else sum(peaks),
+        },
     }
 
 

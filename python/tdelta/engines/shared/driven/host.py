@@ -2,7 +2,7 @@
 
 It takes the orders of `tdelta.driver.worker`. One connection more than the load's is for what is asked beside it, as in
 tdelta's own client. Where the server's processes are on this machine, their CPU time and bytes are read around a whole
-trial; what this process itself used is the client's.
+trial; what this process itself used is the client's, and so is the memory that it took at the most.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tdelta.driver.worker import Host
 from tdelta.engines.shared.driven.driver import Driver
 from tdelta.engines.shared.driven.recording import Recorder, RecordingCursor, recorder
 from tdelta.engines.shared.sessions import literal
+from tdelta.measure.memory import PeakMemory
 from tdelta.measure.pressure import PressureMeter
 
 
@@ -129,7 +130,10 @@ class DrivenHost(Host):
         """Run one trial, and say what the server used meanwhile."""
         watched = self._observed.get("watch", [])
         counters, accounted, used = self._counters(), self._accounted(), _used(watched)
+        memory = PeakMemory()
+        memory.start()
         answer = super().do_trial(order)
+        peak_rss_bytes = memory.stop()
         grown = {name: now - used[name] for name, now in _used(watched).items()}
         outcome = answer["outcome"]
         client = {f"client_{name}": outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")}
@@ -139,6 +143,7 @@ class DrivenHost(Host):
         now = self._counters()
         answer["extra"] = {
             **client,
+            "client_peak_rss_bytes": peak_rss_bytes,
             "usage": {name: round(amount) for name, amount in grown.items()},
             "counters": {name: now[name] - before for name, before in counters.items() if name in now},
         }
@@ -158,8 +163,10 @@ class DrivenHost(Host):
         """
         self._loads_directly = self.driver.direct is not None and order.get("load_by", "direct") == "direct"
         asking, self._asking = self._asking, self._cursor(None, is_limited=False)
+        memory = PeakMemory()
+        memory.start()
         try:
-            return super().do_step(order)
+            return {**super().do_step(order), "peak_rss_bytes": memory.stop()}
         finally:
             self._loads_directly = False
             self._asking.connection.close()

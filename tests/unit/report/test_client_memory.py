@@ -1,0 +1,37 @@
+"""Client memory stands beside the fetch size, in one unit, and takes no room where there is none."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+from rich.console import Console
+from tdelta_samples import changed, costly
+
+from tdelta.records import ClientMemory, Condition, Role, RunResult
+from tdelta.records.serving import Typical
+from tdelta.report.findings.client_memory import blocks, text
+
+
+def fetching() -> RunResult:
+    sizes = [Condition((("cipher", "none"), ("threads", 1), ("fetch_size", n)), Role.BASELINE) for n in (10, 1000)]
+    found = tuple(
+        ClientMemory(one, 3, Typical(peak, peak, 2 * peak), Typical(us, us, 2 * us))
+        for one, peak, us in zip(sizes, (70e6, 2e9), (950.0, 1e6), strict=True)
+    )
+    return changed(costly(), settings=replace(costly().settings, conditions=tuple(sizes)), client_memory=found)
+
+
+def test_rows_of_a_column_have_one_unit() -> None:
+    out = io.StringIO()
+    for part in text(fetching(), 100):
+        Console(file=out, width=100).print(part)
+    rows = [line for line in out.getvalue().splitlines() if "fetch" in line and "3" in line.split()]
+    assert ["MiB" in row and "GiB" not in row for row in rows] == [True, True]
+    assert ["µs" in row and " s" not in row for row in rows] == [True, True]
+    assert len(blocks(fetching())) == 2
+
+
+def test_a_run_without_it_has_no_table() -> None:
+    assert text(costly(), 100) == []
+    assert blocks(costly()) == []
