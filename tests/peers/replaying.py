@@ -16,6 +16,7 @@ import json
 import os
 import re
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -175,7 +176,7 @@ class Cursor:
         self._told(None if found.description is None else [column[0] for column in found.description], found)
 
     def _written(self, text: str) -> str:
-        return _transpiled(text, self.connection.peer.dialect)
+        return transpiled(text, self.connection.peer.dialect)
 
     def _told(self, columns: Sequence[str] | None, rows: Any) -> None:
         self.description = None if columns is None else [(column.upper(),) for column in columns]
@@ -190,6 +191,16 @@ def _filled(pattern: str, groups: Mapping[str, str]) -> str:
     for name, value in groups.items():
         pattern = pattern.replace("{" + name + "}", value)
     return pattern
+
+
+_TRANSPILING = threading.Lock()
+"""sqlglot registers a dialect before the class is complete: another thread of a load would write by half of it."""
+
+
+def transpiled(text: str, dialect: str) -> str:
+    """A statement as SQLite takes it, whichever thread asks."""
+    with _TRANSPILING:
+        return _transpiled(text, dialect)
 
 
 @cache
