@@ -19,9 +19,9 @@ made = dialect.new_trie
 
 
 def slowly(*given):
-    if "sqlite" in dialect._Dialect._classes:
+    if "sqlite" in dialect._Dialect._classes and not half_made.is_set():
         half_made.set()
-        second_ended.wait(0.2)
+        second_ended.wait(1.0)
     return made(*given)
 
 
@@ -37,7 +37,8 @@ other.start()
 found.append(transpiled(text, "oracle"))
 other.join()
 assert half_made.is_set()
-print(*sorted(set(found)), sep="\n")
+for written in sorted(set(found)):
+    print(written)
 """
 
 
