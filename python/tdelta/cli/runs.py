@@ -9,19 +9,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from tdelta.cli.help import CommandGroup, store_option
 from tdelta.cli.output import Mistyped, color, width, write
 from tdelta.cli.units import Typed
 from tdelta.cli.units import run_ids as offered_runs
 from tdelta.messages import Refusal
-from tdelta.records import Decision
 from tdelta.records.kept import RunKind
 from tdelta.session.values import Duration, Labels, Size
 
 if TYPE_CHECKING:
     from tdelta.session.keeping import Shelf
     from tdelta.store import Store
+
+
+
+class _Answer(click.ParamType[str]):
+    """What a run's answer is called; a name of two words may be typed with ``-`` between them."""
+
+    name = "name"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is printed, or an error that lists all of them."""
+        return click.Choice(_answers(), case_sensitive=False).convert(value.replace("-", " "), param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so, in one word each."""
+        del ctx, param
+        names = (name.replace(" ", "-") for name in _answers())
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _answers() -> tuple[str, ...]:
+    from tdelta.report.labels import decision_names
+
+    return decision_names()
+
 
 _ALL = "all"
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON (docs/json.md).")
@@ -43,9 +67,9 @@ _KIND = click.option(
 @click.option(
     "--verdict",
     "verdicts",
-    type=click.Choice([decision.value for decision in Decision]),
+    type=_Answer(),
     multiple=True,
-    help="Runs with this answer; repeatable.",
+    help="Runs with this answer: slower, more-CPU, undecided, …; repeatable.",
 )
 @click.option("--within", "within_seconds", type=Typed(Duration()), help="Runs of this time back from now: 30d, 12h.")
 @click.option("--most", type=click.IntRange(min=1), metavar="N", help="The newest N of these.  [all]")
@@ -83,7 +107,7 @@ def runs(
         labels=labels,
         engines=engines,
         studies=studies,
-        decisions=tuple(map(Decision, verdicts)),
+        answers=verdicts,
         most=most,
         **({} if within_seconds is None else {"since_unix_seconds": time.time() - within_seconds}),
     )

@@ -80,6 +80,17 @@ def decision_word(decision: Decision, metric: str) -> str:
     return names.get(decision, decision.value)
 
 
+def decision_names() -> tuple[str, ...]:
+    """All that a decision is called: the JSON's names, then those of `decision_word`, each once."""
+    words = (word for names in (_OF_TIME, _OF_CPU, _OF_BYTES, _OF_OTHER) for word in names.values())
+    return tuple(dict.fromkeys((*(decision.value for decision in Decision), *words)))
+
+
+def is_called(decision: Decision, metric: str, name: str) -> bool:
+    """Whether that is a name of the decision, the JSON's or the one that answers print."""
+    return name in (decision.value, decision_word(decision, metric))
+
+
 def capitalized(text: str) -> str:
     """With a capital letter at its beginning, and as it is elsewhere: ``More CPU``."""
     return f"{text[:1].upper()}{text[1:]}"

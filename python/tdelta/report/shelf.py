@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Decision
 from tdelta.records.kept import RunKind
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
-from tdelta.report.labels import decision_word
+from tdelta.report.labels import decision_word, is_called
 from tdelta.report.quantities import amounts, counted, decimals, percent, points, printable
 from tdelta.session.keeping import Shelf
 from tdelta.store import RunStatus, RunSummary
@@ -37,13 +36,13 @@ class Listed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which runs are listed; an empty collection, or None, stands for all."""
+    """Which runs are listed; an empty collection, or None, stands for all. ``answers`` are `decision_names`."""
 
     kinds: Collection[RunKind] = (RunKind.RUN, RunKind.OPENED)
     labels: Collection[str] = ()
     engines: Collection[str] = ()
     studies: Collection[str] = ()
-    decisions: Collection[Decision] = ()
+    answers: Collection[str] = ()
     since_unix_seconds: float = -math.inf
     most: int | None = None
 
@@ -63,8 +62,12 @@ def _is_wanted(run: RunSummary, wanted: Wanted) -> bool:
         and (not wanted.labels or not set(wanted.labels).isdisjoint(run.labels))
         and (not wanted.engines or run.engine in wanted.engines)
         and (not wanted.studies or run.study in wanted.studies)
-        and (not wanted.decisions or run.decision in wanted.decisions)
+        and (not wanted.answers or any(_has_answer(run, name) for name in wanted.answers))
     )
+
+
+def _has_answer(run: RunSummary, name: str) -> bool:
+    return run.decision is not None and is_called(run.decision, run.metric, name)
 
 
 def runs_text(found: Listed, width: int, *, color: bool = False) -> str:

@@ -70,6 +70,7 @@ def test_a_line_has_what_a_run_is_known_by(store: Path) -> None:
         (("--engine", "mariadb"), False),
         (("--verdict", "undecided", "--verdict", "costly"), True),
         (("--verdict", "costly"), False),
+        (("--verdict", "slower", "--verdict", "More-CPU", "--verdict", "over budget"), False),
         (("--label", "v1"), True),
         (("--label", "v2"), False),
         (("--study", "nothing"), False),
@@ -80,6 +81,18 @@ def test_a_line_has_what_a_run_is_known_by(store: Path) -> None:
 def test_the_list_is_filtered(store: Path, words: tuple[str, ...], is_listed: bool) -> None:
     asked(store, "label", "last", "v1")
     assert listed_ids(store, *words) == [s.RUN_ID] * is_listed
+
+
+@pytest.mark.parametrize("name", ["costly", "slower"])
+def test_an_answer_is_asked_for_by_the_word_that_is_printed_or_by_the_jsons(store: Path, name: str) -> None:
+    with Store.open(store) as opened:
+        opened.finish(s.RUN_ID, s.costly())
+    assert listed_ids(store, "--verdict", name) == [s.RUN_ID]
+    assert listed_ids(store, "--verdict", "more-cpu") == []
+
+
+def test_an_answer_that_there_is_not_is_a_usage_error(store: Path) -> None:
+    assert asked(store, "--verdict", "dearer").code == 2
 
 
 def test_a_labelled_run_is_shown_by_its_label(store: Path) -> None:
