@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tdelta.store import Store
 
 
-
 class _Answer(click.ParamType[str]):
     """What a run's answer is called; a name of two words may be typed with ``-`` between them."""
 

@@ -12,6 +12,7 @@ from tdelta.driver import Twin, signals
 from tdelta.driver.workers import hurry
 from tdelta.errors import TimeFault
 from tdelta.leaving import heard
+from tdelta.measure.slowdown import measure_slowdown
 
 _SOON = 1e-3
 
@@ -40,6 +41,10 @@ class Clock:
     def never_ring(self) -> None:
         """Take `ring_at_end` back."""
         signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+    def slowdown(self) -> float:
+        """How many times as long work takes on this machine now; 1 by a clock of a test's own."""
+        return measure_slowdown() if self._now is time.monotonic else 1.0
 
     def fault(self) -> TimeFault:
         """That the time was up before the run could be laid out."""

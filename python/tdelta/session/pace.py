@@ -47,6 +47,8 @@ _SLOWDOWN = 1.3
 _MOST_SLOWDOWN = 4.0
 """One slow stage, a load above all, does not say that all others are slower by more."""
 
+_WORTH_SAYING = 1.1
+
 _END_SECONDS = 0.1
 _SERVER_END_SECONDS = 0.3
 """Of one twin, its files removed."""
@@ -129,6 +131,7 @@ class Pace:
         self._took = Counter[Stage]()
         self._longest: dict[Stage, float] = {}
         self._under_way: Stage | None = None
+        self._pressed = 1.0
 
     @contextmanager
     def timed(self, stage: Stage) -> Iterator[None]:
@@ -190,7 +193,7 @@ class Pace:
         known = [stage for stage in self._done if stage is not Stage.LOOK]
         estimated = _EVEN_SECONDS + sum(self._done[stage] * self._estimates[stage] for stage in known)
         took = _EVEN_SECONDS + sum(self._took[stage] for stage in known)
-        return min(_MOST_SLOWDOWN, max(1.0, took / estimated))
+        return min(_MOST_SLOWDOWN, max(self._pressed, took / estimated))
 
     def block(self, *, has_steps: bool) -> float:
         """What the next block takes; a lap of the warm-up is one, too."""
@@ -245,6 +248,17 @@ class Pace:
         if elapsed + self.shortest(searches=searches) > found:
             raise self.fault()
 
+    def pressed(self, slowdown: float) -> None:
+        """Take note of how many times as long everything takes, measured before anything is made."""
+        self._pressed = max(1.0, slowdown)
+
+    def is_tight(self) -> bool:
+        """Whether the shortest run would not fit if the machine were as busy as stages are taken to be at most."""
+        before, self._pressed = self._pressed, _MOST_SLOWDOWN
+        shortest = self.shortest(searches=False)
+        self._pressed = before
+        return self._elapsed() + shortest > self._plan.request.decision.max_seconds
+
     def require_blocks(self) -> None:
         """Raise ``TimeFault`` where the fewest blocks of a round whose twins are there do not fit."""
         blocks = self.blocks(min(FEWEST_BLOCKS, self._plan.request.design.blocks_per_round))
@@ -262,6 +276,8 @@ class Pace:
         before = (
             f"{about(elapsed)} have passed" if self._done else f"the set-up takes about {about(elapsed + set_up)} here"
         )
+        if self._pressed >= _WORTH_SAYING and not self._done:
+            before += f" while other programs are at work ({self._pressed:.1f} times as long as on an idle machine)"
         if self._done and set_up:
             before += f", {about(set_up)} more of the set-up are to come"
         if self._under_way is Stage.CALIBRATE:

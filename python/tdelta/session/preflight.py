@@ -21,6 +21,7 @@ from tdelta.measure import (
 )
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Event
+from tdelta.session.clock import Clock
 from tdelta.session.ground import Ground, grounded
 from tdelta.session.housing import needs_of, own_folders
 from tdelta.session.outlook import DryRun, TableLine, TransactionLine
@@ -45,6 +46,22 @@ def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
     """
     for check in _checks(plan, elapsed_seconds):
         check()
+
+
+def require_time_as_pressed(plan: Plan, clock: Clock) -> None:
+    """Raise where the set-up of servers would take so long on a machine as busy as this one that no round fits.
+
+    That would turn out after the first load, minutes later. Where there is plenty of time nothing is measured.
+
+    Raises:
+        TimeFault: not even one round without a search fits into the run's time.
+    """
+    if plan.settings.external_servers is not None or not plan.request.is_served:
+        return
+    pace = Pace(plan, clock.elapsed)
+    if pace.is_tight():
+        pace.pressed(clock.slowdown())
+        pace.require(searches=False)
 
 
 def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...]:

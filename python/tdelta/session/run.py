@@ -35,7 +35,7 @@ from tdelta.session.housing import Housing
 from tdelta.session.keeping import first_facts, mark_sitting
 from tdelta.session.pace import Stage
 from tdelta.session.planning import Plan, plan
-from tdelta.session.preflight import check_room, time_caution, with_bb_twin
+from tdelta.session.preflight import check_room, require_time_as_pressed, time_caution, with_bb_twin
 from tdelta.session.prepare import prepare
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import RoundRunner
@@ -168,6 +168,7 @@ def _make_room(plan: Plan, clock: Clock) -> None:
     """Remove what killed runs left, then see that there is room, and make the folder."""
     sweep(plan.base)
     check_room(plan, clock.elapsed())
+    require_time_as_pressed(plan, clock)
     try:
         plan.base.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -11,6 +11,7 @@ from tdelta.errors import TimeFault
 from tdelta.messages.checks import NO_MARKER
 from tdelta.records import Phase
 from tdelta.session import RunRequest, conduct
+from tdelta.session.clock import Clock
 from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
 from tdelta.session.planning import plan
 from tdelta.session.preflight import time_caution
@@ -94,6 +95,23 @@ def test_the_least_time_is_enough_to_be_asked_for() -> None:
         pace(max_seconds=1.0).require()
     pace(max_seconds=raised.value.least_seconds).require()
     assert raised.value.least_seconds <= 1.25 * pace().shortest() + 5.0
+
+
+def test_on_a_pressed_machine_a_server_run_is_refused_before_its_set_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch)
+    sitting = served(tmp_path)
+    brief = {**OPTIONS, "min_rounds": 1, "max_rounds": 1}
+    least = Pace(plan(sitting.request(**brief), "r")).shortest()
+    asked: list[Clock] = []
+    monkeypatch.setattr(Clock, "slowdown", lambda clock: (asked.append(clock), 3.0)[1])
+    with refused(TimeFault, "time-too-short", why=Part("3.0 times as long")) as raised:
+        sitting.conduct(**brief, max_seconds=1.1 * least)
+    assert (len(asked), sitting.twins.loaded) == (1, [])
+    assert raised.value.least_seconds > 1.5 * least
+    sitting.conduct(**brief, max_seconds=10 * least)
+    assert len(asked) == 1, "where there is plenty of time nothing is measured"
 
 
 def test_what_has_passed_counts() -> None:

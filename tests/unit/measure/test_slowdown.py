@@ -1,0 +1,9 @@
+"""How pressed the machine is, measured by working: whatever else it is at, never less than on an idle one."""
+
+from __future__ import annotations
+
+from tdelta.measure.slowdown import measure_slowdown
+
+
+def test_work_takes_at_least_its_cpu_time() -> None:
+    assert measure_slowdown(0.05) >= 1.0
