@@ -10,7 +10,7 @@ All refusals are named, in the order in which they are raised; a parameter that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,39 +31,69 @@ class Part:
 Expected = Parameter | Path | Part
 
 
+@dataclass(frozen=True)
+class Coded:
+    """What a message must be: its code, and the parameters that matter."""
+
+    code: str
+    parameters: Mapping[str, Expected]
+
+
+def coded(code: str, /, **parameters: Expected) -> Coded:
+    """A message, as a test expects it."""
+    return Coded(code, parameters)
+
+
 @contextmanager
 def refused(
-    error: type[TdeltaError], *codes: str, shows: str = "", **parameters: Expected | tuple[Expected | None, ...]
+    error: type[TdeltaError], *said: str | Coded, shows: str = "", **parameters: Expected | tuple[Expected | None, ...]
 ) -> Iterator[pytest.ExceptionInfo[TdeltaError]]:
     """What is inside raises this error, with exactly these refusals.
 
     Args:
         error: its type.
-        codes: of all its refusals.
+        said: all its refusals, or their codes.
         shows: what its text must have beside them: the words of another program, the end of its log.
         parameters: what they must have: a value of each, or a tuple with one per refusal (None: not looked at).
     """
     with pytest.raises(error) as caught:
         yield caught
     assert shows in str(caught.value)
-    check_messages(caught.value.refusals, *codes, **parameters)
+    check_messages(caught.value.refusals, *said, **parameters)
 
 
 def check_messages(
-    messages: Sequence[Message], *codes: str, **parameters: Expected | tuple[Expected | None, ...]
+    messages: Sequence[Message], *said: str | Coded, **parameters: Expected | tuple[Expected | None, ...]
 ) -> None:
-    """These messages, be they refusals, cautions or details, have these codes and parameters."""
-    assert [message.code for message in messages] == list(codes), "\n".join(map(repr, messages))
-    for name, expected in parameters.items():
-        each = expected if isinstance(expected, tuple) else (expected,) * len(codes)
-        assert len(each) == len(codes), f"{name}: one value per code"
+    """These messages, be they refusals, cautions or details, have these codes and parameters, and there are no more."""
+    expected = [one if isinstance(one, Coded) else coded(one) for one in said]
+    assert [message.code for message in messages] == [one.code for one in expected], "\n".join(map(repr, messages))
+    for message, one in zip(messages, expected, strict=True):
+        for name, value in one.parameters.items():
+            _check(message, name, value)
+    for name, values in parameters.items():
+        each = values if isinstance(values, tuple) else (values,) * len(messages)
+        assert len(each) == len(messages), f"{name}: one value per code"
         for message, value in zip(messages, each, strict=True):
-            assert value is None or _agrees(message.parameters, name, value), f"{name} of {message!r}, not {value!r}"
+            if value is not None:
+                _check(message, name, value)
 
 
-def _agrees(parameters: Mapping[str, Parameter], name: str, expected: Expected) -> bool:
+def has(messages: Iterable[Message], code: str, /, **parameters: Expected) -> bool:
+    """Whether one of these messages has this code and these parameters."""
+    return any(
+        message.code == code and all(_agrees(message, name, value) for name, value in parameters.items())
+        for message in messages
+    )
+
+
+def _check(message: Message, name: str, expected: Expected) -> None:
+    assert _agrees(message, name, expected), f"{name} of {message!r}, expected {expected!r}"
+
+
+def _agrees(message: Message, name: str, expected: Expected) -> bool:
     """The end of a path stands for the path: ``rows.csv:3`` for ``/tmp/x/rows.csv:3``; a number for its text."""
-    found = parameters.get(name)
+    found = message.parameters.get(name)
     match expected:
         case Part():
             return isinstance(found, str) and expected.words in found

@@ -10,7 +10,7 @@ from tdelta.inference.observed import AnalysisSettings, analyze, parse_priors
 from tdelta.inference.posterior import FloatArray
 from tdelta.messages import Caution
 from tdelta.records import AnalysisResult, Binned, Decision, Figure, Model, NoteCode, Observation, Origin, Summary
-from tdelta_refused import Part, refused
+from tdelta_refused import Coded, Part, coded, refused
 from tdelta_texts import texts
 
 from .observations import ORIGIN, binned, figure, gamma_values, group, samples, series, summary
@@ -456,18 +456,26 @@ def test_the_published_prior_is_left_out_where_it_has_no_meaning() -> None:
 @pytest.mark.parametrize(
     ("observations", "settings", "words"),
     [
-        ([], PLAIN, "no figures"),
-        (two(1.0, 2.0), AnalysisSettings("plain"), "plain"),
-        (two(1.0, 2.0)[:1], PLAIN, "only one condition"),
-        (two(1.0, 2.0), AnalysisSettings("none", metric="cpu"), "cpu"),
-        (two(1.0, 2.0), AnalysisSettings("none", transaction="NewOrder"), "NewOrder"),
-        ([figure(group("none"), 1.0), figure(group("tde", metric="cpu"), 1.0)], PLAIN, "can be held against"),
+        ([], PLAIN, coded("no-figures-of-conditions")),
+        (two(1.0, 2.0), AnalysisSettings("plain"), coded("unknown-name", kind="baseline", found="plain")),
+        (two(1.0, 2.0)[:1], PLAIN, coded("one-condition", condition="none")),
+        (two(1.0, 2.0), AnalysisSettings("none", metric="cpu"), coded("unknown-name", kind="metric", found="cpu")),
+        (
+            two(1.0, 2.0),
+            AnalysisSettings("none", transaction="NewOrder"),
+            coded("unknown-name", kind="transaction", found="NewOrder"),
+        ),
+        (
+            [figure(group("none"), 1.0), figure(group("tde", metric="cpu"), 1.0)],
+            PLAIN,
+            coded("nothing-to-hold-against", baseline="none"),
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_an_error_with_a_remedy(
-    observations: list[Observation], settings: AnalysisSettings, words: str
+    observations: list[Observation], settings: AnalysisSettings, words: Coded
 ) -> None:
-    with pytest.raises(UsageError, match=words):
+    with refused(UsageError, words):
         analyze(observations, settings)
 
 
