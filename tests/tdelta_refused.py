@@ -10,15 +10,16 @@ All refusals are named, in the order in which they are raised; a parameter that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tdelta.errors import TdeltaError
-from tdelta.messages import Message, Parameter
+from tdelta.messages import Message
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Part:
     words: str
 
 
-Expected = Parameter | Path | Part
+Expected = Any
+"""A parameter's value, the end of a path, a ``Part`` or ``pytest.approx``."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,11 @@ def coded(code: str, /, **parameters: Expected) -> Coded:
 
 @contextmanager
 def refused(
-    error: type[TdeltaError], *said: str | Coded, shows: str = "", **parameters: Expected | tuple[Expected | None, ...]
+    error: type[TdeltaError],
+    /,
+    *said: str | Coded,
+    shows: str = "",
+    **parameters: Expected | tuple[Expected | None, ...],
 ) -> Iterator[pytest.ExceptionInfo[TdeltaError]]:
     """What is inside raises this error, with exactly these refusals.
 
@@ -63,10 +69,11 @@ def refused(
 
 
 def check_messages(
-    messages: Sequence[Message], *said: str | Coded, **parameters: Expected | tuple[Expected | None, ...]
+    given: Iterable[Message | None], /, *said: str | Coded, **parameters: Expected | tuple[Expected | None, ...]
 ) -> None:
     """These messages, be they refusals, cautions or details, have these codes and parameters, and there are no more."""
     expected = [one if isinstance(one, Coded) else coded(one) for one in said]
+    messages = [message for message in given if message is not None]
     assert [message.code for message in messages] == [one.code for one in expected], "\n".join(map(repr, messages))
     for message, one in zip(messages, expected, strict=True):
         for name, value in one.parameters.items():
@@ -79,11 +86,12 @@ def check_messages(
                 _check(message, name, value)
 
 
-def has(messages: Iterable[Message], code: str, /, **parameters: Expected) -> bool:
+def has(messages: Iterable[Message | None], code: str, /, **parameters: Expected) -> bool:
     """Whether one of these messages has this code and these parameters."""
     return any(
         message.code == code and all(_agrees(message, name, value) for name, value in parameters.items())
         for message in messages
+        if message is not None
     )
 
 

@@ -23,7 +23,7 @@ ALLOWED = {
     "unit/test_prose.py": "this",
     "unit/test_words.py": "words that users must not read",
 }
-CEILING = 635
+CEILING = 545
 """How many do at most. Lower it as they get fewer; it is not to be raised."""
 
 _ENGLISH = re.compile(r"(?<![\w-])(?!tdelta )[A-Za-z]?[a-z]+[,:;]? [a-z]{2,}(?![\w-])")

@@ -22,7 +22,7 @@ from tdelta.driver.workers import failure
 from tdelta.errors import Defect, EngineUnavailable, ServerLost, StatementFault, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD
 from tdelta.measure.standstill import is_stopped
-from tdelta_refused import Part, refused
+from tdelta_refused import Part, check_messages, coded, refused
 
 
 def is_running(pid: int) -> bool:
@@ -251,7 +251,7 @@ def test_a_worker_dies_with_its_parent() -> None:
 def test_what_is_about_the_disk_is_for_the_user_to_mend(kind: str) -> None:
     fault = failure(kind, "the database said no")
     assert isinstance(fault, StorageFault)
-    assert str(fault) == "the database said no: free some space, or choose another folder with --dir"
+    check_messages(fault.refusals, coded("disk-refuses", said="the database said no"))
 
 
 def test_a_file_that_cannot_be_opened_may_be_one_too_many() -> None:
@@ -264,7 +264,7 @@ def test_a_file_that_cannot_be_opened_may_be_one_too_many() -> None:
 def test_a_statement_that_fails_is_the_workloads_fault() -> None:
     fault = failure("sql", "no such column: c")
     assert (type(fault), fault.exit_code) == (StatementFault, 2)
-    assert str(fault) == "no such column: c; the statement is the workload's: see its scripts"
+    check_messages(fault.refusals, coded("statement-fails", said="no such column: c"))
 
 
 def test_a_library_that_cannot_be_used_is_told_as_such() -> None:

@@ -7,6 +7,7 @@ import pytest
 from tdelta.evidence import FileClass, Found, Searched, validity, weigh
 from tdelta.messages import Detail
 from tdelta.records import CheckState, Condition, EvidenceState, FileEvidence, Role
+from tdelta_refused import check_messages, coded, has
 
 from .finds import AES, PLAIN, TEMP, condition, searched
 
@@ -78,19 +79,28 @@ def test_a_sound_run_passes_both_checks_and_says_what_was_read() -> None:
     evidence = weigh([searched(PLAIN, database=32, wal=32), searched(AES, database=0, wal=0)])
     nothing_leaks, finds = validity(evidence)
     assert (nothing_leaks.ok, finds.ok) == (True, True)
-    assert nothing_leaks.detail == (
-        "not found in database, wal of 1 twin, 2,000 bytes read; not tested: temp (no such file)"
+    check_messages(
+        nothing_leaks.details,
+        coded("markers-absent", classes="database, wal", twins=1, read=2000),
+        coded("classes-not-tested", classes="temp (no such file)"),
     )
-    assert finds.detail == "markers in database, wal of 1 twin"
+    check_messages(finds.details, coded("markers-present", classes="database, wal", twins=1))
 
 
 def test_a_leak_fails_its_check_and_names_file_class_and_twin() -> None:
     evidence = weigh([searched(PLAIN, database=32), searched(AES, database=1, temp=5)])
     nothing_leaks, finds = validity(evidence)
     assert (nothing_leaks.ok, finds.ok) == (False, True)
-    assert nothing_leaks.detail == (
-        "plaintext in x.database (database) of cipher=aes-256,threads=1: 1 marker found;"
-        " plaintext in x.temp (temp) of cipher=aes-256,threads=1: 5 markers found"
+    check_messages(
+        nothing_leaks.details,
+        coded(
+            "plaintext-found",
+            files="x.database",
+            file_class="database",
+            condition="cipher=aes-256,threads=1",
+            markers=1,
+        ),
+        coded("plaintext-found", files="x.temp", file_class="temp", condition="cipher=aes-256,threads=1", markers=5),
     )
 
 
@@ -105,7 +115,7 @@ def test_a_search_that_does_not_find_what_is_there_fails_its_check() -> None:
     nothing_leaks, finds = validity(evidence)
     assert (nothing_leaks.state, finds.state) == (CheckState.NOT_SHOWN, CheckState.FAILED)
     assert nothing_leaks.detail.startswith("NOT tested")
-    assert "no marker in the database file of cipher=none,threads=1" in finds.detail
+    assert has(finds.details, "home-without-marker", home="database file", condition="cipher=none,threads=1")
 
 
 @pytest.mark.parametrize("evidence", [(), weigh([searched(PLAIN, database=32)])])
@@ -117,7 +127,7 @@ def test_what_was_not_searched_is_said(evidence: tuple[FileEvidence, ...]) -> No
 def test_a_run_without_an_encrypted_twin_has_nothing_to_leak() -> None:
     nothing_leaks, finds = validity(weigh([searched(PLAIN, database=32)]))
     assert nothing_leaks.state is CheckState.NOT_SHOWN
-    assert nothing_leaks.detail.startswith("NOT tested: no twin is encrypted")
+    assert has(nothing_leaks.details, "markers-not-tested")
     assert finds.ok
 
 

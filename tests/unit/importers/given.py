@@ -27,7 +27,7 @@ def read(importers: tuple[Importer, ...], path: Path, naming: Naming = PLAIN) ->
     return list(only(importers, path).read(FileSource(path, path.name), naming))
 
 
-def refused(importers: tuple[Importer, ...], path: Path) -> tuple[list[Observation], str]:
+def faulty(importers: tuple[Importer, ...], path: Path) -> tuple[list[Observation], str]:
     """What is in a file that has faults, and what is said of them."""
     kept: list[Observation] = []
     importer = only(importers, path)

@@ -21,8 +21,7 @@ from tdelta.importers.accumulating import (
     side_by_side,
 )
 from tdelta.records.observed import Group, Origin, Samples
-from tdelta_refused import refused
-from tdelta_texts import texts
+from tdelta_refused import has, refused
 
 GROUP = Group("none")
 ORIGIN = Origin("file", "format")
@@ -122,7 +121,7 @@ def test_groups_of_nothing_but_zeros_are_left_out_and_told() -> None:
         gathering.add(key, value)
     (samples,) = gathering.samples(lambda key: Group("none", key), ORIGIN)
     assert samples.group.transaction == "a"
-    assert any("none, b: all 2 response times are 0" in caution for caution in texts(samples.origin.cautions))
+    assert has(samples.origin.cautions, "group-of-zeros", zeros=2, where="none, b")
 
 
 def test_a_file_of_nothing_but_zeros_is_refused() -> None:

@@ -12,7 +12,7 @@ from tdelta.importers.reading import FileSource
 from tdelta.importers.recognizing import recognize
 from tdelta.messages import Caution
 from tdelta.records.observed import Origin
-from tdelta_refused import refused
+from tdelta_refused import check_messages, coded, refused
 from tdelta_texts import texts
 
 from .given import FIXTURES, only
@@ -47,7 +47,7 @@ def test_what_a_file_says_of_a_factor_is_believed_before_its_name():
     assert named.with_level("threads", 8) == named
     corrected = named.with_level("threads", 4)
     assert (corrected.levels, corrected.run) == ((("threads", 4),), "2, named threads 8")
-    assert texts(corrected.cautions) == ("the file's name says threads 8, the file itself 4: the file is believed",)
+    check_messages(corrected.cautions, coded("name-contradicted", factor="threads", named="8", said="4"))
 
 
 def test_two_files_of_which_one_is_misnamed_are_two_runs():

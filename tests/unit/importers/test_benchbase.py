@@ -12,7 +12,7 @@ from tdelta.importers.protocol import Naming
 from tdelta.records.observed import Figure, Group, Samples, Summary
 from tdelta_texts import texts
 
-from .given import FIXTURES, changed, figures, only, read, refused, series, summaries, written
+from .given import FIXTURES, changed, faulty, figures, only, read, series, summaries, written
 
 FOLDER = FIXTURES / "benchbase"
 HEADER = (FOLDER / "tpcc.raw.csv").read_text(encoding="utf-8").splitlines()[0]
@@ -65,13 +65,13 @@ def test_phases_are_levels_of_their_own_and_told():
 )
 def test_a_row_that_is_none_is_named_with_its_line_and_the_rest_is_read(tmp_path: Path, row: str, line: int):
     path = written(tmp_path, f"{HEADER}\n{row}\n1,NewOrder,1.0,2000,0,1\n", "x.raw.csv")
-    observations, fault = refused(IMPORTERS, path)
+    observations, fault = faulty(IMPORTERS, path)
     assert fault.startswith(f"x.raw.csv:{line}: expected 6 columns with a latency of 0 or more, found")
     assert samples(observations)["NewOrder"].total == pytest.approx(2.0)
 
 
 def test_a_file_of_other_rows_ends_after_a_hundred_of_them(tmp_path: Path):
-    observations, fault = refused(IMPORTERS, written(tmp_path, f"{HEADER}\n" + "x\n" * 10_000))
+    observations, fault = faulty(IMPORTERS, written(tmp_path, f"{HEADER}\n" + "x\n" * 10_000))
     assert not observations
     assert "100 faults" in fault
     assert len(fault.splitlines()) < 30
@@ -86,7 +86,7 @@ def test_a_file_of_other_rows_ends_after_a_hundred_of_them(tmp_path: Path):
     ],
 )
 def test_what_is_no_raw_file_is_refused(tmp_path: Path, content: str, said: str):
-    assert said in refused(IMPORTERS, written(tmp_path, content))[1]
+    assert said in faulty(IMPORTERS, written(tmp_path, content))[1]
 
 
 def test_readings_are_series_of_throughput_and_of_response_times():
@@ -123,13 +123,13 @@ def test_old_headers_of_readings_are_read(tmp_path: Path):
 
 def test_a_reading_that_is_none_is_named_with_its_line(tmp_path: Path):
     path = changed(tmp_path, "benchbase/tpcc.samples.csv", "3,181,181.000", "3,181,fast")
-    assert "tpcc.samples.csv:5: expected 12 numbers of one interval" in refused(IMPORTERS, path)[1]
+    assert "tpcc.samples.csv:5: expected 12 numbers of one interval" in faulty(IMPORTERS, path)[1]
 
 
 def test_too_few_readings_are_refused(tmp_path: Path):
     text = (FOLDER / "tpcc.samples.csv").read_text(encoding="utf-8")
     path = written(tmp_path, "\n".join(text.splitlines()[:4]), "s.csv")
-    assert "at least five readings" in refused(IMPORTERS, path)[1]
+    assert "at least five readings" in faulty(IMPORTERS, path)[1]
 
 
 def test_a_summary_has_response_times_and_throughput():
@@ -164,7 +164,7 @@ def test_a_summary_without_its_count_is_a_figure_and_told():
 )
 def test_a_summary_whose_figures_are_none_is_refused(tmp_path: Path, change: dict, said: str):
     document = json.loads((FOLDER / "tpcc.summary.json").read_text(encoding="utf-8"))
-    assert said in refused(IMPORTERS, written(tmp_path, json.dumps({**document, **change})))[1]
+    assert said in faulty(IMPORTERS, written(tmp_path, json.dumps({**document, **change})))[1]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_summary_whose_figures_are_none_is_refused(tmp_path: Path, change: dic
     ],
 )
 def test_broken_json_is_refused_with_its_place(tmp_path: Path, content: str | bytes, said: str):
-    assert said in refused(IMPORTERS, written(tmp_path, content))[1]
+    assert said in faulty(IMPORTERS, written(tmp_path, content))[1]
 
 
 def test_each_fixture_is_recognized_by_one_importer():

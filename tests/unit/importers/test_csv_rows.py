@@ -13,6 +13,7 @@ from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource
 from tdelta.records.observed import Figure, Group, Observation, Samples, Summary
+from tdelta_refused import check_messages, coded
 from tdelta_texts import texts
 
 from .files import FIXTURES, PLAIN, all_of, only, read, read_text
@@ -95,7 +96,10 @@ def test_published_cells_are_figures_with_what_was_printed() -> None:
     ]
     assert {(it.group.metric, it.group.unit) for it in found} == {("throughput", "/s")}
     assert found[0].origin.source == "a blog, 2019"
-    assert texts(found[0].origin.cautions) == ("reconstruction: rows were split where the numbers fit",)
+    check_messages(
+        found[0].origin.cautions,
+        coded("authors-say", word="reconstruction", said="rows were split where the numbers fit"),
+    )
 
 
 def test_several_metrics_each_have_their_printed_words() -> None:
@@ -276,7 +280,7 @@ def test_a_column_of_ids_is_no_factor(tmp_path: Path) -> None:
 
 def test_metrics_beside_samples_are_told_not_to_be_used(tmp_path: Path) -> None:
     samples = all_of(of(tmp_path, "condition,cpu_ms,response_ms\nnone,1,2\nnone,1,3\n"), Samples)[0]
-    assert texts(samples.origin.cautions) == ("column cpu_ms is not used: its rows are single response times",)
+    check_messages(samples.origin.cautions, coded("column-unused", column="cpu_ms"))
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from tdelta.importers.hammerdb import IMPORTERS
 from tdelta.importers.hammerdb import database as module
 from tdelta.importers.hammerdb.figures import NEW_ORDERS
 from tdelta.importers.hammerdb.jobs import together
-from tdelta_texts import texts
+from tdelta_refused import has
 
-from .given import FIXTURES, figures, read, refused, series, summaries, written
+from .given import FIXTURES, faulty, figures, read, series, summaries, written
 
 SQL = (Path(__file__).parent / "hammer.sql").read_text(encoding="utf-8")
 TWO_USERS = (("threads", 2),)
@@ -54,7 +54,7 @@ def test_the_counter_is_read_within_the_measured_minutes():
     (found,) = series(read(IMPORTERS, FIXTURES / "hammerdb/hammer.DB"))
     assert found.values == (5000, 5100, 4900, 5010, 4990)
     assert found.group.run == "1.2"
-    assert any("ramp-up of 1 min left out" in caution for caution in texts(found.origin.cautions))
+    assert has(found.origin.cautions, "ramp-up-left-out", minutes=1)
 
 
 def test_a_summary_of_all_users_is_taken_as_it_is():
@@ -68,7 +68,7 @@ def test_a_summary_of_the_last_user_alone_is_put_together_from_all():
     found = [it for it in read(IMPORTERS, FIXTURES / "hammerdb/hammer.DB") if it.group.run == "1.1"]
     order = summaries(found)["NEWORD"]
     assert (order.count, order.mean, order.sd, order.quantiles) == (4000, 5.5, None, {})
-    assert any("put together" in caution for caution in texts(order.origin.cautions))
+    assert has(order.origin.cautions, "put-together")
 
 
 def test_users_without_a_summary_are_put_together_and_damaged_rows_are_not_hidden():
@@ -121,7 +121,7 @@ def test_a_table_without_newer_columns_is_read(tmp_path: Path):
 def test_what_is_no_plain_table_is_refused_and_the_others_are_read(tmp_path: Path, statement: str, said: str):
     if "fts5" in statement and not _has_fts5():
         pytest.skip("this SQLite has no virtual table module fts5")
-    observations, fault = refused(IMPORTERS, made(tmp_path, statement))
+    observations, fault = faulty(IMPORTERS, made(tmp_path, statement))
     assert said in fault
     assert observations
 
@@ -145,7 +145,7 @@ def _has_fts5() -> bool:
     ],
 )
 def test_what_is_no_figure_is_named_and_the_rest_is_read(tmp_path: Path, statement: str, said: str):
-    observations, fault = refused(IMPORTERS, made(tmp_path, statement))
+    observations, fault = faulty(IMPORTERS, made(tmp_path, statement))
     assert said in fault
     assert observations
 
@@ -160,21 +160,21 @@ def test_a_procedures_name_is_taken_without_what_stands_around_it(tmp_path: Path
 def test_a_database_that_was_cut_off_is_refused_without_a_traceback(tmp_path: Path, kept: float):
     content = (FIXTURES / "hammerdb/hammer.DB").read_bytes()
     path = written(tmp_path, content[: round(kept * len(content))], "cut.DB")
-    assert "cut.DB: expected an undamaged SQLite database" in refused(IMPORTERS, path)[1]
+    assert "cut.DB: expected an undamaged SQLite database" in faulty(IMPORTERS, path)[1]
 
 
 def test_a_database_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     rows = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r LIMIT 50000) "
     path = made(tmp_path, f"INSERT INTO JOBTCOUNT {rows} SELECT 'B2', 1, 'tpm', '2026-11-20 08:00:06' FROM r;")
     monkeypatch.setattr(module, "MOST_STEPS", 200_000)
-    assert "takes too long" in refused(IMPORTERS, path)[1]
+    assert "takes too long" in faulty(IMPORTERS, path)[1]
 
 
 def test_more_rows_than_are_held_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(module.MOST_ROWS, "JOBTCOUNT", 5)
-    assert "at most 5 rows in JOBTCOUNT" in refused(IMPORTERS, made(tmp_path))[1]
+    assert "at most 5 rows in JOBTCOUNT" in faulty(IMPORTERS, made(tmp_path))[1]
 
 
 def test_a_database_without_results_says_so(tmp_path: Path):
     empty = "DELETE FROM JOBOUTPUT; DELETE FROM JOBTCOUNT; DELETE FROM JOBTIMING;"
-    assert "expected a TPROC-C job with results, found none" in refused(IMPORTERS, made(tmp_path, empty))[1]
+    assert "expected a TPROC-C job with results, found none" in faulty(IMPORTERS, made(tmp_path, empty))[1]

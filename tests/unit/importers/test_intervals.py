@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdelta.importers.intervals import longest_stretch
+from tdelta_refused import has
 
 
 def test_partial_ends_and_idle_time_are_left_out():
@@ -26,7 +27,7 @@ def test_the_longest_stretch_without_a_gap_is_taken():
     assert stretch is not None
     assert stretch.values == (5, 6, 7, 8, 9)
     assert stretch.starts_at_seconds == 10
-    assert "3 beside the longest stretch" in stretch.notes[-1].text
+    assert has([stretch.notes[-1]], "readings-missing", beside=3)
 
 
 def test_time_that_runs_backwards_ends_a_stretch():

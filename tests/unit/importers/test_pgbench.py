@@ -11,7 +11,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.pgbench import PgbenchReport
 from tdelta.importers.protocol import Naming
 from tdelta.records.observed import Figure, Series, Summary
-from tdelta_refused import Part, refused
+from tdelta_refused import Part, has, refused
 from tdelta_texts import texts
 
 from .files import FIXTURES, all_of, only, read, read_text
@@ -55,14 +55,14 @@ def test_scripts_are_transactions_of_their_own() -> None:
 def test_a_mean_that_counts_failures_has_no_deviation_and_says_so() -> None:
     summary = only(read(PgbenchReport(), FOLDER / "pgbench-15.18-failures.txt"), Summary)
     assert (summary.count, summary.mean, summary.sd) == (68, 2.312, None)
-    assert "12 transactions failed" in texts(summary.origin.cautions)
-    assert any("with failed transactions" in caution for caution in texts(summary.origin.cautions))
+    assert has(summary.origin.cautions, "left-out-of-report", count=12, what="transactions failed")
+    assert has(summary.origin.cautions, "mean-with-failed")
 
 
 def test_failed_and_skipped_transactions_are_told() -> None:
     summary = only(read(PgbenchReport(), FOLDER / "pgbench-15.18-rate.txt"), Summary)
     assert summary.count == 24
-    assert "6 transactions were skipped" in texts(summary.origin.cautions)
+    assert has(summary.origin.cautions, "left-out-of-report", count=6, what="transactions were skipped")
 
 
 def test_runs_in_one_file_are_told_apart(tmp_path: Path) -> None:
@@ -93,8 +93,8 @@ def test_a_run_without_its_report_says_so(tmp_path: Path) -> None:
     text = "".join(f"progress: {second}.0 s, {100 + second}.0 tps, lat 1.0 ms stddev 0.1\n" for second in (1, 2, 3))
     series, _ = all_of(read_text(PgbenchReport(), tmp_path, text + "progress: 4.0 s, 1"), Series)
     assert series.values == (101.0, 102.0, 103.0)
-    assert "the file ends within line 4, which is left out" in texts(series.origin.cautions)
-    assert any("report is missing" in caution for caution in texts(series.origin.cautions))
+    assert has(series.origin.cautions, "file-cut-off", line=4)
+    assert has(series.origin.cautions, "pgbench-report-missing")
 
 
 def test_time_stamps_of_progress_are_no_seconds_of_the_run(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_what_pgbench_says_of_clients_is_believed_and_told() -> None:
     found = read(PgbenchReport(), FOLDER / "pgbench-19.txt", Naming("tde", levels=(("clients", 8),)))
     summary = all_of(found, Summary)[0]
     assert summary.group.levels == (("clients", 4),)
-    assert "the file's name says clients 8, the file itself 4: the file is believed" in texts(summary.origin.cautions)
+    assert has(summary.origin.cautions, "name-contradicted", factor="clients", named="8", said="4")
 
 
 OLD = """\

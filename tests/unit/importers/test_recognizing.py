@@ -15,7 +15,7 @@ from tdelta.importers.reading import FileSource, total_bytes
 from tdelta.importers.recognizing import IMPORTERS, WITH_TIMES, read_files, recognize
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation, Samples, Series, Summary
-from tdelta_refused import Part, refused
+from tdelta_refused import Part, has, refused
 
 from .files import FIXTURES, all_of, fixtures
 
@@ -133,7 +133,7 @@ def test_a_file_that_the_user_named_must_be_a_result(tmp_path: Path) -> None:
     (tmp_path / "archive.zip").write_bytes(b"PK\x03\x04\0\0")
     with pytest.raises(ImportFault) as caught:
         list(read_files([tmp_path / "notes.txt", tmp_path / "archive.zip", tmp_path / "missing"]))
-    assert "missing: cannot be read" in str(caught.value)
+    assert has(caught.value.refusals, "results-not-readable", where="missing")
     with pytest.raises(ImportFault) as caught:
         list(read_files([tmp_path / "notes.txt", tmp_path / "archive.zip"]))
     message = str(caught.value)

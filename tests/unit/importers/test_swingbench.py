@@ -10,9 +10,10 @@ from tdelta.importers.protocol import Naming
 from tdelta.importers.swingbench import IMPORTERS
 from tdelta.importers.swingbench.document import DEEPEST, MOST_ELEMENTS
 from tdelta.records.observed import Group
+from tdelta_refused import check_messages, coded, has
 from tdelta_texts import texts
 
-from .given import FIXTURES, changed, figures, read, refused, series, summaries, written
+from .given import FIXTURES, changed, faulty, figures, read, series, summaries, written
 
 RESULTS = FIXTURES / "swingbench/results.xml"
 OLD = FIXTURES / "swingbench/results-old.xml"
@@ -29,7 +30,7 @@ def test_each_transaction_type_that_ran_is_a_summary_with_its_percentiles():
     assert len(registration.quantiles) == 9
     assert registration.group == Group("plain", "Customer Registration", levels=(("threads", 4),))
     assert registration.origin.line == 18
-    assert texts(registration.origin.cautions) == ("2 failed transactions",)
+    check_messages(registration.origin.cautions, coded("failed-transactions", transactions=2))
 
 
 def test_a_name_is_taken_without_what_stands_around_it(tmp_path: Path):
@@ -48,7 +49,7 @@ def test_readings_under_load_are_a_series_without_their_partial_ends():
     assert found.values == (598, 602, 611, 590, 607, 599, 603)
     assert found.interval_seconds == pytest.approx(1.0, abs=0.002)
     assert found.starts_at_seconds == 2.0
-    assert any("2 readings of 0" in caution for caution in texts(found.origin.cautions))
+    assert has(found.origin.cautions, "idle-left-out", readings=2)
 
 
 def test_an_old_layout_with_a_prefix_and_without_deviations_is_read():
@@ -93,7 +94,7 @@ def test_readings_that_are_no_rates_a_second_are_not_used(tmp_path: Path):
     ],
 )
 def test_what_is_no_figure_is_named_with_its_line_and_the_rest_is_read(tmp_path: Path, old, new, line, said):
-    observations, fault = refused(IMPORTERS, changed(tmp_path, "swingbench/results.xml", old, new))
+    observations, fault = faulty(IMPORTERS, changed(tmp_path, "swingbench/results.xml", old, new))
     assert fault.startswith(f"results.xml:{line}: expected")
     assert said in fault
     assert "Browse Products" in summaries(observations) or "id of its own" in said
@@ -101,7 +102,7 @@ def test_what_is_no_figure_is_named_with_its_line_and_the_rest_is_read(tmp_path:
 
 def test_all_faults_are_said_at_once(tmp_path: Path):
     text = RESULTS.read_text(encoding="utf-8").replace(">1200<", "><").replace(">6000<", ">?<")
-    _, fault = refused(IMPORTERS, written(tmp_path, text, "r.xml"))
+    _, fault = faulty(IMPORTERS, written(tmp_path, text, "r.xml"))
     assert "2 faults" in fault
     assert "r.xml:37:" in fault
     assert "r.xml:49:" in fault
@@ -110,13 +111,13 @@ def test_all_faults_are_said_at_once(tmp_path: Path):
 def test_a_file_that_was_cut_off_gives_what_is_whole_and_says_where_it_ends(tmp_path: Path):
     text = RESULTS.read_text(encoding="utf-8")
     path = written(tmp_path, text[: text.index('<Result id="Warehouse')], "cut.xml")
-    observations, fault = refused(IMPORTERS, path)
+    observations, fault = faulty(IMPORTERS, path)
     assert set(summaries(observations)) == {"Customer Registration", "Browse Products"}
     assert "cut.xml:52: expected well-formed XML" in fault
 
 
 def test_a_file_without_any_result_says_what_was_expected(tmp_path: Path):
-    _, fault = refused(IMPORTERS, written(tmp_path, "<Results><Overview/></Results>"))
+    _, fault = faulty(IMPORTERS, written(tmp_path, "<Results><Overview/></Results>"))
     assert "expected Result elements with AverageResponse" in fault
 
 
@@ -134,7 +135,7 @@ LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
 )
 def test_entities_and_document_types_are_refused_before_anything_is_expanded(tmp_path: Path, declared: str):
     document = f"{declared}\n<Results><Overview>&l9;&x;</Overview></Results>"
-    observations, fault = refused(IMPORTERS, written(tmp_path, document, "bomb.xml"))
+    observations, fault = faulty(IMPORTERS, written(tmp_path, document, "bomb.xml"))
     assert not observations
     assert "bomb.xml:1: expected results alone, found a document type" in fault
 
@@ -149,7 +150,7 @@ def test_entities_and_document_types_are_refused_before_anything_is_expanded(tmp
     ],
 )
 def test_a_document_that_would_take_its_readers_memory_is_refused(tmp_path: Path, inside: str, said: str):
-    _, fault = refused(IMPORTERS, written(tmp_path, f"<Results><Overview/>{inside}</Results>"))
+    _, fault = faulty(IMPORTERS, written(tmp_path, f"<Results><Overview/>{inside}</Results>"))
     assert said in fault
 
 

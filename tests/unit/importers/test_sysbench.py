@@ -11,7 +11,7 @@ from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource
 from tdelta.importers.sysbench import Sysbench
 from tdelta.records.observed import Binned, Figure, Group, Series, Summary
-from tdelta_refused import Part, refused
+from tdelta_refused import Part, has, refused
 from tdelta_texts import texts
 
 from .files import FIXTURES, PLAIN, all_of, only, read, read_text
@@ -46,7 +46,7 @@ def test_a_recorded_report_gives_intervals_summary_and_throughput() -> None:
     assert summary.mean == pytest.approx(7995.91 / 5299)
     assert summary.group == Group("plain", levels=(("threads", 4),))
     assert only(found, Figure).value == 2643.94
-    assert "18 errors were ignored" in texts(summary.origin.cautions)
+    assert has(summary.origin.cautions, "left-out-of-report", count=18, what="errors were ignored")
 
 
 def test_a_recorded_histogram_holds_every_event_within_half_a_step() -> None:
@@ -117,14 +117,14 @@ def test_the_csv_hooks_rows_are_read_with_and_without_header() -> None:
         assert transactions.group.levels == (("threads", 16),)
         assert transactions.values == (5583.04, 5590.12, 5571.50, 5588.00)
         assert queries.values[0] == 89328.64
-        assert any("final report is missing" in caution for caution in texts(transactions.origin.cautions))
+        assert has(transactions.origin.cautions, "report-missing")
 
 
 def test_what_sysbench_says_of_threads_is_believed_and_told(tmp_path: Path) -> None:
     found = read(Sysbench(), FOLDER / "sysbench-0.5.txt", Naming("plain", levels=(("threads", 8), ("cache", "5 GB"))))
     summary = only(found, Summary)
     assert summary.group.levels == (("cache", "5 GB"), ("threads", 16))
-    assert "the file's name says threads 8, the file itself 16: the file is believed" in texts(summary.origin.cautions)
+    assert has(summary.origin.cautions, "name-contradicted", factor="threads", named="8", said="16")
 
 
 def test_a_line_that_was_cut_off_at_the_end_is_left_out_and_told(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_line_that_was_cut_off_at_the_end_is_left_out_and_told(tmp_path: Path)
     cut = text[: text.index("[  30s]") + 30]
     series = all_of(read_text(Sysbench(), tmp_path, cut), Series)[0]
     assert len(series.values) == 2
-    assert any("the file ends within line 15" in caution for caution in texts(series.origin.cautions))
+    assert has(series.origin.cautions, "file-cut-off", line=15)
 
 
 def test_a_damaged_progress_line_is_named_by_its_line(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_intervals_that_are_missing_are_told(tmp_path: Path) -> None:
         for second in (1, 2, 3, 9, 10)
     )
     series = all_of(read_text(Sysbench(), tmp_path, text), Series)[0]
-    assert any("1 of 4 intervals are not 1 s long" in caution for caution in texts(series.origin.cautions))
+    assert has(series.origin.cautions, "intervals-uneven", uneven=1, of=4, seconds=1.0)
 
 
 def test_a_run_that_failed_says_so(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from tdelta.inference.decisions import (
     worst,
 )
 from tdelta.records import Decision, Estimate
+from tdelta_refused import check_messages, coded
 
 
 def estimate(hdi95: tuple[float, float], hdi99: tuple[float, float] | None = None) -> Estimate:
@@ -155,6 +156,6 @@ def test_intervals_are_said_in_percent_without_a_negative_zero() -> None:
 
 def test_reasons_name_the_interval_and_the_limit() -> None:
     costly = reason(estimate((1.024, 1.038)), Decision.COSTLY, 0.02)
-    assert costly.text == "the 95 % HDI +2.4 … +3.8 % lies above the ROPE, ±2 %"
+    check_messages([costly], coded("hdi-above-rope", interval="+2.4 … +3.8 %", rope=0.02))
     over = gate_reason(estimate((1.0, 1.0), (1.06, 1.08)), Decision.OVER, 0.05)
-    assert over.text == "the 99 % HDI +6.0 … +8.0 % lies above the budget of +5 %"
+    check_messages([over], coded("hdi-above-budget", interval="+6.0 … +8.0 %", budget=0.05))

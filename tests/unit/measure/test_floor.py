@@ -14,6 +14,7 @@ from tdelta.measure.children import Declined
 from tdelta.measure.floor import Parts
 from tdelta.measure.page_tasks import PageTask
 from tdelta.records import Phase
+from tdelta_refused import check_messages, coded
 from tdelta_texts import texts
 
 from .fakes import FakeChild, usual
@@ -156,10 +157,7 @@ def test_with_instructions_alone_needs_one_process_and_no_proof(levels):
 
 def test_a_busy_machine_is_a_caution(levels, monkeypatch):
     monkeypatch.setattr("tdelta.measure.floor.PressureMeter.stop", lambda _: {"cpu_some": 0.25})
-    assert texts(small().cautions) == (
-        "for 25 % of the time some program waited for a CPU: other work disturbs the caches;"
-        " measure again on an idle machine for a firm figure",
-    )
+    check_messages(small().cautions, coded("machine-busy", share=0.25))
 
 
 def test_only_facts_that_bear_on_the_cpu_are_kept(levels):

@@ -17,7 +17,7 @@ from tdelta.measure import (
 )
 from tdelta.measure.procfs import parse_cgroup_cache, parse_meminfo
 from tdelta.measure.space import disk_refusal
-from tdelta_refused import refused
+from tdelta_refused import has, refused
 
 from .machines import MEMINFO, machine
 
@@ -141,6 +141,6 @@ def test_a_write_that_fails_where_files_may_not_grow_names_that_limit(monkeypatc
     monkeypatch.setattr(resource, "getrlimit", lambda which: (limits[which], limits[which]))
     refusal = disk_refusal("disk I/O error")
     assert refusal.code == "file-size-limited"
-    assert "5.0 MB at most (ulimit -f)" in str(refusal)
+    assert has([refusal], "file-size-limited", said="disk I/O error", most="5.0 MB")
     limits[resource.RLIMIT_FSIZE] = resource.RLIM_INFINITY
     assert disk_refusal("disk I/O error").code == "disk-refuses"

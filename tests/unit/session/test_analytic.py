@@ -10,6 +10,7 @@ import pytest
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.records import Decision
 from tdelta_fake_twins import FakeTwins, Script, cost_by_cipher
+from tdelta_refused import Part, has
 
 from .conducting import Sitting, check
 from .served import is_block, is_warm_up
@@ -44,14 +45,14 @@ def test_a_run_on_duckdb_answers_for_its_default_cipher(tmp_path: Path) -> None:
     result = sitting(tmp_path).conduct(engine="duckdb")
     (verdict,) = result.primary
     assert (verdict.condition.level("cipher"), verdict.decision) == ("aes-256-gcm", Decision.COSTLY)
-    assert check(result, "cipher-in-force").detail.endswith("aes-256-gcm: GCM by openssl")
-    assert any("one limit of memory" in caution for caution in map(str, result.cautions))
+    assert has(check(result, "cipher-in-force").details, "cipher-seen", seen=Part("aes-256-gcm: GCM by openssl"))
+    assert has(result.cautions, "one-memory-limit", product="DuckDB")
 
 
 def test_a_twin_that_is_plain_without_a_word_makes_the_run_unsound(tmp_path: Path) -> None:
     result = sitting(tmp_path, cipher_facts=lambda _: told(DuckdbSettings("none", 1, 1, 1))).conduct(engine="duckdb")
     assert result.decision is Decision.UNSOUND
-    assert "encrypted is false and not true" in check(result, "cipher-in-force").detail
+    assert has(check(result, "cipher-in-force").details, "cipher-fault", condition="cipher=aes-256-gcm,threads=1")
 
 
 def test_cold_twins_are_not_warmed_up_and_nothing_at_their_head_is_left_out(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tdelta.records import FileEvidence, Role
 from tdelta.session import RunRequest, plan
 from tdelta.session.preflight import dry_run, with_bb_twin
 from tdelta_fake_twins import cost_by_cipher
+from tdelta_refused import has
 
 from .conducting import Sitting
 from .served import OPTIONS, installed, served
@@ -143,7 +144,7 @@ def test_without_memory_for_it_there_is_none(sitting: Sitting, monkeypatch: pyte
     monkeypatch.setattr("tdelta.session.preflight.free_memory_bytes", lambda: 1_000_000)
     made = with_bb_twin(plan(sitting.request(bb_twin=None), "run"))
     assert Role.BB not in {c.role for c in made.conditions}
-    assert "free memory" in made.cautions[-1].text
+    assert has([made.cautions[-1]], "no-bb-twin", lacking="there is too little free memory for it")
 
 
 def test_identical_twins_have_none_and_no_caution(sitting: Sitting) -> None:

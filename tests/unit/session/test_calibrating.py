@@ -24,6 +24,7 @@ from tdelta.session.planning import plan
 from tdelta.store import RunStatus, Store
 from tdelta.store.calibrations import add_calibration, newest_calibration
 from tdelta_fake_twins import FakeTwin, FakeTwins, Script
+from tdelta_refused import Part, has
 
 from .conducting import Sitting
 
@@ -194,7 +195,7 @@ def test_a_run_that_fails_a_check_makes_the_calibration_unsound(tmp_path: Path) 
         return {table: (next(numbers) if trials else 1000, "5eed" * 8) for table, _ in tables}
 
     found = Place(tmp_path, rows=rows).calibrate(max_seconds=30.0)
-    assert found.faults[0].text.startswith("1 of 1 runs failed the check “rows")
+    assert has([found.faults[0]], "check-failed-in-runs", failed=1, runs=1, check=Part("rows"))
     assert (found.noise, found.minimum_detectable_effect) == ((), ())
 
 

@@ -15,6 +15,7 @@ from tdelta.session.state import TrialSize
 from tdelta.session.trial_size import calibrate, discarded, trial_deadline_seconds
 from tdelta.store import decode, encode
 from tdelta_fake_twins import FakeTwins, Script, cost_by_cipher
+from tdelta_refused import has
 
 from .conducting import Sitting
 
@@ -93,7 +94,7 @@ def test_a_loop_that_takes_a_twentieth_of_the_time_is_a_caution(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sitting.twins, "loop_cost", lambda _job: LoopCost(20_000.0, 10_000.0))
-    assert any("tdelta's own loop" in caution for caution in map(str, sitting.conduct().cautions))
+    assert has(sitting.conduct().cautions, "loop-dilutes")
 
 
 def test_the_size_of_a_trial_comes_back_from_json_as_it_was() -> None:

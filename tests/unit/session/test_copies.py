@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from tdelta.records import Bins, Figure, Group, Observation, Origin, Samples, Summary
 from tdelta.session.copies import without_copies
+from tdelta_refused import check_messages, coded
 from tdelta_texts import texts
 
 
@@ -18,7 +19,7 @@ def test_a_copy_is_no_second_run() -> None:
     given = (samples("a", "plain", "1", 4.5), samples("b", "plain", "2", 4.5), samples("c", "plain", "3", 4.6))
     found = without_copies(given)
     assert found.observations == (given[0], given[2])
-    assert texts(found.left_out) == ("b: the same figures as in a, so a copy and no other run",)
+    check_messages(found.left_out, coded("copy-left-out", other="a", where="b"))
     assert texts(found.cautions) == ()
 
 
@@ -26,7 +27,7 @@ def test_the_same_figures_under_another_condition_are_kept_and_told() -> None:
     given = (samples("a", "plain", "1", 4.5), samples("b", "tde", "1", 4.5))
     found = without_copies(given)
     assert found.observations == given
-    assert texts(found.cautions) == ("b has the same figures as a, under another condition: is it a copy?",)
+    check_messages(found.cautions, coded("copy-suspected", file="b", other="a"))
 
 
 def test_a_single_figure_may_be_the_same_by_chance() -> None:

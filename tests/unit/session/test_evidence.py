@@ -14,7 +14,7 @@ from tdelta.records import BlockDone, CheckState, Decision, EvidenceState, FileE
 from tdelta.session.context import SEARCHES
 from tdelta.store import Store
 from tdelta_fake_twins import cipher_as_asked, equal_rows, markers_where_plain
-from tdelta_refused import Part, refused
+from tdelta_refused import Part, check_messages, coded, has, refused
 
 from .conducting import Sitting, check
 from .test_conduct import NEVER_PRECISE, press_ctrl_c
@@ -58,7 +58,16 @@ def test_a_leak_makes_every_verdict_unsound_and_names_the_file(sitting: Sitting)
     result = sitting.scripted(found=with_more(Found("etilqs_1 (unlinked)", FileClass.TEMP, 9_000, 7))).conduct()
     found = check(result, NO_MARKER)
     assert (found.ok, result.decision) == (False, Decision.UNSOUND)
-    assert found.detail == "plaintext in etilqs_1 (unlinked) (temp) of cipher=aes-256,threads=1: 7 markers found"
+    check_messages(
+        found.details,
+        coded(
+            "plaintext-found",
+            files="etilqs_1 (unlinked)",
+            file_class="temp",
+            condition="cipher=aes-256,threads=1",
+            markers=7,
+        ),
+    )
     assert {verdict.decision for verdict in result.primary} == {Decision.UNSOUND}
     assert any("etilqs_1" in reason.text for verdict in result.primary for reason in verdict.reasons)
     assert states(result)["cipher=aes-256,threads=1", "temp"] is EvidenceState.LEAK
@@ -75,7 +84,7 @@ def test_a_search_that_finds_nothing_in_a_plain_twin_makes_the_run_unsound(sitti
 
 def test_a_run_of_plain_twins_has_nothing_to_leak(sitting: Sitting) -> None:
     result = sitting.conduct(aa=True)
-    assert check(result, NO_MARKER).detail.startswith("NOT tested: no twin is encrypted")
+    assert has(check(result, NO_MARKER).details, "markers-not-tested")
     assert check(result, FINDS).ok
 
 
@@ -86,18 +95,29 @@ def test_a_cipher_that_is_not_the_one_asked_for_makes_the_run_unsound(sitting: S
     result = sitting.scripted(cipher_facts=weaker).conduct()
     found = check(result, IN_FORCE)
     assert (found.ok, result.decision) == (False, Decision.UNSOUND)
-    assert found.detail == "cipher=aes-256,threads=1: the library says cipher aes128cbc and not aes256cbc"
+    check_messages(
+        found.details,
+        coded(
+            "cipher-fault",
+            condition="cipher=aes-256,threads=1",
+            fault="the library says cipher aes128cbc and not aes256cbc",
+        ),
+    )
 
 
 def test_a_twin_that_is_really_plain_is_seen_by_its_file_as_well(sitting: Sitting) -> None:
     result = sitting.scripted(cipher_facts=lambda s: cipher_as_asked(s) | {"header": "plain"}).conduct()
-    assert "its file begins as a plain one" in check(result, IN_FORCE).detail
+    assert has(
+        check(result, IN_FORCE).details, "cipher-fault", condition="cipher=aes-256,threads=1", fault=Part("plain")
+    )
 
 
 def test_the_ciphers_in_force_do_not_count_as_settings_that_differ(sitting: Sitting) -> None:
     result = sitting.conduct()
     assert (check(result, "settings").ok, check(result, IN_FORCE).ok) == (True, True)
-    assert check(result, IN_FORCE).detail == "none: a plain file, aes-256: cipher aes256cbc"
+    check_messages(
+        check(result, IN_FORCE).details, coded("cipher-seen", seen="none: a plain file, aes-256: cipher aes256cbc")
+    )
 
 
 # When it happens
@@ -195,7 +215,7 @@ def test_resume_searches_again_what_was_left(sitting: Sitting) -> None:
     result = again.resume()
     assert len(searched(again)) == 3
     assert len({one.condition for one in result.of(FileEvidence)}) == 3
-    assert check(result, NO_MARKER).detail.startswith("not found in database, wal of 1 twin")
+    assert has(check(result, NO_MARKER).details, "markers-absent", classes="database, wal", twins=1)
 
 
 def test_resume_keeps_what_an_earlier_sitting_found_and_does_not_search_again(sitting: Sitting) -> None:

@@ -278,7 +278,6 @@ def test_what_cannot_be_done_is_refused_with_a_remedy(
 ) -> None:
     with refused(error, told) as raised:
         plan(RunRequest(**asked), "r")
-    assert told in str(raised.value)
     assert raised.value.exit_code == 2
 
 

@@ -10,7 +10,7 @@ from tdelta.inference.observed import AnalysisSettings, analyze, parse_priors
 from tdelta.inference.posterior import FloatArray
 from tdelta.messages import Caution
 from tdelta.records import AnalysisResult, Binned, Decision, Figure, Model, NoteCode, Observation, Origin, Summary
-from tdelta_refused import Coded, Part, coded, refused
+from tdelta_refused import Coded, Part, coded, has, refused
 from tdelta_texts import texts
 
 from .observations import ORIGIN, binned, figure, gamma_values, group, samples, series, summary
@@ -185,7 +185,7 @@ def test_runs_of_unequal_length_do_not_decide_and_name_both_lengths() -> None:
     result = analyze(observations, PLAIN)
     (found,) = result.primary
     assert found.decision is Decision.UNDECIDED
-    assert "10,000 s of none against 267 s of tde" in "; ".join(texts(found.undecided_because))
+    assert has(found.undecided_because, "unequal-lengths", lengths="10,000 s of none against 267 s of tde")
 
 
 def test_of_series_of_unequal_length_the_same_first_part_is_compared() -> None:
@@ -198,7 +198,7 @@ def test_of_series_of_unequal_length_the_same_first_part_is_compared() -> None:
             observations.append(series(group(name, run=str(run), metric="throughput"), noisy))
     (found,) = analyze(observations, PLAIN).comparisons
     assert found.quotient == pytest.approx(1.0, abs=0.01)
-    assert any("the first 100 s of every run are compared" in reason for reason in texts(found.reasons))
+    assert has(found.reasons, "lengths-cut", shortest="100 s")
 
 
 def ordered(first: str, then: str, drift: float, count: int = 5) -> list[Observation]:
@@ -227,7 +227,7 @@ def test_without_times_a_drift_in_the_order_of_run_numbers_keeps_from_deciding()
     bare = [dataclasses.replace(one, started_unix_seconds=None) for one in ordered("none", "tde", 0.01)]
     (found,) = analyze(bare, PLAIN).comparisons
     assert found.decision is Decision.UNDECIDED
-    assert "whether conditions took turns is not known" in "; ".join(texts(found.undecided_because))
+    assert has(found.undecided_because, "hidden-drift")
 
 
 def test_times_of_copied_files_are_no_order() -> None:
@@ -236,7 +236,7 @@ def test_times_of_copied_files_are_no_order() -> None:
         for place, one in enumerate(ordered("none", "tde", 0.0))
     ]
     (found,) = analyze(copied, PLAIN).comparisons
-    assert any("the order of the runs is not known" in reason for reason in texts(found.reasons))
+    assert has(found.reasons, "order-unknown")
 
 
 def test_a_report_and_a_log_of_the_same_runs_are_one_row() -> None:
@@ -261,7 +261,7 @@ def test_runs_of_each_condition_are_the_unit_and_can_claim_it() -> None:
     assert found.model is Model.RUNS
     assert (found.baseline.runs, found.condition.runs) == (5, 5)
     assert found.decision is Decision.COSTLY
-    assert any("the run is the unit" in reason for reason in texts(found.reasons))
+    assert has(found.reasons, "run-is-unit", runs=5, other=5)
     assert found.ratio is not None
     assert found.ratio.median == pytest.approx(1.06, abs=0.01)
 
@@ -450,7 +450,7 @@ def test_the_published_prior_is_left_out_where_it_has_no_meaning() -> None:
     throughput = [series(group(c, metric="throughput"), rng.normal(400.0, 10.0, 300)) for c in ("none", "tde")]
     (found,) = analyze(throughput, dataclasses.replace(PLAIN, priors=parse_priors(["published"]))).comparisons
     assert "published" not in found.priors
-    assert any("left out here" in words for words in texts(found.reasons))
+    assert has(found.reasons, "prior-left-out", where="prior published")
 
 
 @pytest.mark.parametrize(

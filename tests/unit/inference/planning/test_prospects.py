@@ -10,7 +10,7 @@ from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect
 from tdelta.records import Metric, SpanTotals
 from tdelta.records.prospects import Attainability, Prospect
 from tdelta_flat import changed
-from tdelta_refused import refused
+from tdelta_refused import has, refused
 
 from .machines import PLANNED, TWINS, run, without_rounds
 
@@ -154,8 +154,8 @@ def test_a_limit_that_holds_no_round_is_refused() -> None:
 
 
 def test_plain_twins_alone_are_a_caution_and_encrypted_ones_are_none() -> None:
-    assert any("only plain twins" in caution.text for caution in found(run()).cautions)
-    assert not any("only plain twins" in caution.text for caution in found(run(conditions=TWINS)).cautions)
+    assert has(found(run()).cautions, "only-plain-measured")
+    assert not has(found(run(conditions=TWINS)).cautions, "only-plain-measured")
 
 
 def test_few_instances_are_a_caution() -> None:
@@ -170,7 +170,7 @@ def test_two_blocks_say_hardly_anything_and_widths_are_figures_all_the_same() ->
 
 def test_noise_that_does_not_average_out_is_a_caution() -> None:
     wandering = run(noise=0.005, wander=0.02, rounds=20, blocks=12)
-    assert any("more slowly" in caution.text for caution in found(wandering).cautions)
+    assert has(found(wandering).cautions, "slow-noise")
 
 
 def test_runs_without_anything_to_learn_from_are_all_named() -> None:
@@ -178,8 +178,17 @@ def test_runs_without_anything_to_learn_from_are_all_named() -> None:
     other = run(run_id="two", workload="read-only")
     with pytest.raises(UsageError) as told:
         found(single, other)
-    assert "run one: expected two complete blocks" in str(told.value)
-    assert "run two: expected sqlite with order-entry" in str(told.value)
+    assert has(told.value.refusals, "one-block-a-round", run="one")
+    assert has(
+        told.value.refusals,
+        "runs-unlike",
+        run="two",
+        engine="sqlite",
+        workload="read-only",
+        other="one",
+        other_engine="sqlite",
+        other_workload="order-entry",
+    )
 
 
 def test_an_empty_run_is_named() -> None:

@@ -16,7 +16,7 @@ from tdelta.engines.shared.external.servers import FoundServer, examine
 from tdelta.engines.shared.sessions import LastingSession, asking, one
 from tdelta.errors import OwnServerFault, ServerLost, StatementFault, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
-from tdelta_refused import Part, refused
+from tdelta_refused import Part, has, refused
 
 LOCK = "SELECT GET_LOCK('x', 0)"
 MARKED = "SELECT TABLE_SCHEMA"
@@ -137,8 +137,8 @@ def test_every_schema_that_cannot_be_dropped_is_named_with_what_drops_it(becomes
     becomes(server)
     left = _dropped(made)
     assert len(left) == 2
-    assert "schema tdelta_r1_aa is left there; remove it: DROP SCHEMA `tdelta_r1_aa`" in left[0].text
-    assert "schema tdelta_r1 is left there; remove it: DROP SCHEMA `tdelta_r1`" in left[1].text
+    assert has([left[0]], "schema-not-dropped", schema="tdelta_r1_aa", drop="DROP SCHEMA `tdelta_r1_aa`")
+    assert has([left[1]], "schema-not-dropped", schema="tdelta_r1", drop="DROP SCHEMA `tdelta_r1`")
 
 
 @pytest.mark.parametrize(
