@@ -162,7 +162,7 @@ class Sampling:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
         self._errors.seek(0)
-        return why(self._errors.read().decode(errors="replace"), paranoid_level())
+        return why(self._errors.read().decode(errors="replace"), paranoid_level(), self._process.poll())
 
     def _close(self) -> None:
         for descriptor in (self._orders, self._answers):
@@ -171,12 +171,13 @@ class Sampling:
         self._errors.close()
 
 
-def why(words: str, paranoid: str) -> EnvironmentFault:
+def why(words: str, paranoid: str, code: int | None = None) -> EnvironmentFault:
     """What perf's own words mean, for people: that it may not, that it is too old, or whatever it said last.
 
     Args:
         words: what it wrote before it ended.
         paranoid: the level of ``kernel.perf_event_paranoid``; empty where it is not known.
+        code: what it ended with, negative for a signal; none if it runs.
     """
     lower = words.lower()
     if any(said in lower for said in ("access to performance monitoring", "permission", "not permitted", "paranoid")):
@@ -189,7 +190,7 @@ def why(words: str, paranoid: str) -> EnvironmentFault:
         return EnvironmentFault(Refusal.of("perf-file-full", most_mib=_MOST_ON_DISK_MIB))
     if "no such process" in lower or "couldn't create thread/cpu maps" in lower:
         return Gone(Refusal.of("perf-does-not-attach", fault=last_words(words)))
-    return EnvironmentFault(Refusal.of("perf-gave-up", fault=last_words(words) or "it said nothing"))
+    return EnvironmentFault(Refusal.of("perf-gave-up", fault=last_words(words) or f"no message, exit code {code}"))
 
 
 def _buffers() -> list[str]:

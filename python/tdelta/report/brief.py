@@ -8,9 +8,9 @@ have every figure and stand on the page and in the JSON.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from tdelta.design.actions import ACTIONS, NOTHING, parse_action
 from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
@@ -41,8 +41,9 @@ from tdelta.report.sentence import (
 )
 from tdelta.report.subject import load_words, subject
 
-MOST_CAUTIONS = 4
-"""More than these are counted."""
+_MOST_CAUTIONS = 4
+_CAUTION_CHARACTERS = 320
+"""Four lines of the answer, which is to stay within its 24; the first caution stands whatever its length."""
 
 NO_ROUND = "No answer: the run ended before its first round was complete."
 
@@ -74,7 +75,7 @@ def sentence(result: RunResult) -> str:
 def lines(result: RunResult) -> list[Line]:
     """What stands below the sentence, what speaks against trusting it first."""
     return [
-        *_cautions(result),
+        *caution_lines(against_trust(result)),
         Line("Measured", f"{subject(result)}; {_made(result)}"),
         *_certainty(result),
         *_cpu(result),
@@ -252,13 +253,15 @@ def _is_of_answer(caution: Caution, result: RunResult) -> bool:
     return caution.parameters.get("metric", result.settings.metric.value) == result.settings.metric.value
 
 
-def _cautions(result: RunResult) -> Iterator[Line]:
-    found = against_trust(result)
+def caution_lines(found: Sequence[str]) -> Iterator[Line]:
+    """What speaks against trusting an answer, the most important first: as much as has room, the rest counted."""
     if not found:
         return
-    more = len(found) - MOST_CAUTIONS
+    lengths = accumulate(len(text) for text in found[:_MOST_CAUTIONS])
+    shown = max(1, sum(length <= _CAUTION_CHARACTERS for length in lengths))
+    more = len(found) - shown
     rest = f"; and {more} more with --details" if more > 0 else ""
-    yield Line("Caution", "; ".join(found[:MOST_CAUTIONS]) + rest, is_warning=True)
+    yield Line("Caution", "; ".join(found[:shown]) + rest, is_warning=True)
 
 
 def _made(result: RunResult) -> str:

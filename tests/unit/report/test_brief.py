@@ -12,7 +12,7 @@ from tdelta.messages import Caution, Reason
 from tdelta.messages.cautions import AGAINST_TRUST
 from tdelta.messages.message import fields_of
 from tdelta.records import Decision, Metric, RunResult
-from tdelta.report.brief import against_trust, lines, sentence
+from tdelta.report.brief import against_trust, caution_lines, lines, sentence
 from tdelta.report.effect import Effect
 from tdelta.report.findings.registry import SHOWN
 from tdelta.report.labels import decision_word
@@ -167,3 +167,17 @@ def test_an_effect_is_worded_by_its_direction(
 def test_figures_keep_their_side_of_a_limit() -> None:
     assert "2.04" in Effect(1.0304, (1.0204, 1.0404), (0.98, 1.02)).slower()
     assert "20.4" in Effect(1.26, (1.204, 1.31), (1.2,)).slower()
+
+
+@pytest.mark.parametrize(("lengths", "shown"), [([500, 10], 1), ([150, 150, 150], 2), ([10] * 6, 4), ([10], 1)])
+def test_cautions_take_the_room_that_they_have_and_the_rest_is_counted(lengths: list[int], shown: int) -> None:
+    (line,) = caution_lines([f"{at}".ljust(length, "x") for at, length in enumerate(lengths)])
+    *named, last = line.text.split("; ")
+    more = len(lengths) - shown
+    assert line.is_warning
+    assert [text[0] for text in (named if more else [*named, last])] == [str(at) for at in range(shown)]
+    assert not more or f"{more} more" in last
+
+
+def test_no_caution_is_no_line() -> None:
+    assert not list(caution_lines([]))

@@ -26,7 +26,7 @@ from tdelta.report.analysis.words import (
     side_titles,
     throughput_change,
 )
-from tdelta.report.brief import MOST_CAUTIONS, Line, lead
+from tdelta.report.brief import Line, caution_lines, lead
 from tdelta.report.drawing import measured, paragraph, plain_table
 from tdelta.report.effect import Effect, effect_of
 from tdelta.report.quantities import MISSING, counted, decimals, interval, printable, share
@@ -70,7 +70,7 @@ def lines(result: AnalysisResult, command: str) -> list[Line]:
         command: the command line that gave the answer.
     """
     return [
-        *_cautions(result),
+        *caution_lines(against_trust(result)),
         Line("Measured", _measured(result)),
         *_certainty(result),
         *_scatter(result),
@@ -155,14 +155,6 @@ def against_trust(result: AnalysisResult) -> list[str]:
         if runs := {(note.condition, note.run) for note in notes if note.code is code}:
             said.append(words.format(runs=counted(len(runs), "run")))
     return [printable(text) for text in dict.fromkeys(said) if text]
-
-
-def _cautions(result: AnalysisResult) -> Iterator[Line]:
-    found = against_trust(result)
-    if found:
-        more = len(found) - MOST_CAUTIONS
-        rest = f"; and {more} more with --details" if more > 0 else ""
-        yield Line("Caution", "; ".join(found[:MOST_CAUTIONS]) + rest, is_warning=True)
 
 
 def _measured(result: AnalysisResult) -> str:
