@@ -48,6 +48,8 @@ class ServerAddress:
         socket_name: what the file of a socket is called, with ``{port}``, where a DSN may name its folder; empty where
             a DSN names the file.
         has_databases: whether a DSN names a database, in which tdelta makes its schema.
+        place: the parameter of a DSN that names where within the server tdelta's tables lie, so that two places of one
+            server can be twins; empty where there is none.
         worker: the program of the workers that connect to them.
         driven: the same by a driver of Python's (``client=dbapi``); empty where there is none.
         takes: the groups of options that they take beside those that all of users' servers do.
@@ -62,6 +64,7 @@ class ServerAddress:
     processes: frozenset[str]
     socket_name: str = ""
     has_databases: bool = False
+    place: str = ""
     worker: str = "tdelta.driver.worker"
     driven: str = ""
     takes: frozenset[Takes] = frozenset()

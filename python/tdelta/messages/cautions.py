@@ -171,6 +171,10 @@ CAUTIONS = {
         " measured, so part of what is found may be that and not encryption; the A/A twin is another schema on the"
         " baseline's server"
     ),
+    "one-server-two-places": (
+        "both twins are on one server, in {baseline} and in {encrypted}, which share {shared}: what one twin leaves"
+        " there meets the other, and the server's own counters and CPU time are of both"
+    ),
     "study-left-to-servers": (
         "the study {study} sets or varies what your own servers decide; it was left as they have it: {left}"
     ),
@@ -266,6 +270,7 @@ AGAINST_TRUST = {
     "baseline-encrypted-too": "{scope} is encrypted on the baseline, too",
     "encryption-assumed": "that the encrypted server is encrypted is your word for it",
     "settings-differ": "the servers differ in a setting that is not encryption ({difference})",
+    "one-server-two-places": "both twins are on one server, and share {shared}",
     "one-server-of-each-kind": "one server of each kind: part of the difference may be chance and not encryption",
     "other-plan": "{condition} runs {statement} by another query plan",
     "caches-differ": "caches differ: {met:.1f%} of the requests met, {baseline_met:.1f%} on the baseline",

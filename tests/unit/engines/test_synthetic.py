@@ -192,6 +192,50 @@ SAID = {
 """What must have been said to the encrypted server."""
 
 
+ONE = "oracle://bench@db3/PDB1?tls=disable"
+PLACES = ("--baseline", f"{ONE}&tablespace=plain_ts", "--encrypted", f"{ONE}&tablespace=SECRET_TS")
+
+
+def test_two_tablespaces_of_one_oracle_database_are_twins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("order-entry", *PLACES, "--threads", "1", *BRIEF, "--store", str(tmp_path / "runs.sqlite"))
+    code, result = ran(capsys, "run", *asked)
+    assert code in (0, 3), json.dumps(result)
+    checks = {check["code"]: check["state"] for check in result["validity"]}
+    assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
+    (shared,) = (one for one in result["caution_codes"] if one["code"] == "one-server-two-places")
+    assert (shared["parameters"]["baseline"], shared["parameters"]["encrypted"]) == ("PLAIN_TS", "SECRET_TS")
+    assert all(word in shared["parameters"]["shared"] for word in ("buffer cache", "redo", "undo", "temporary files"))
+    made = [said.split() for said in statements_of(tmp_path / "peer" / "db3-notes") if said.startswith("CREATE USER")]
+    (plain, encrypted) = ((words[2], words[7]) for words in made)
+    assert encrypted[0] == f"{plain[0]}_encrypted"
+    assert (plain[1], encrypted[1]) == ('"PLAIN_TS"', '"SECRET_TS"')
+    dropped = [said for said in statements_of(tmp_path / "peer" / "db3-notes") if said.startswith("DROP USER")]
+    assert len(dropped) == 2
+
+
+def test_the_contract_is_held_by_two_tablespaces_of_one_database(capsys: pytest.CaptureFixture[str]) -> None:
+    code, report = ran(capsys, "contract", *PLACES)
+    assert code == 0, report
+    assert {s["ability"] for s in report["steps"] if s["outcome"] != "passed"} == NOT_OFFERED["oracle"]
+
+
+@pytest.mark.parametrize(
+    ("baseline", "encrypted", "ended", "refused"),
+    [
+        ("", "", 2, "one-place-twice"),
+        ("&tablespace=SECRET_TS", "&tablespace=secret_ts", 2, "one-place-twice"),
+        ("", "&tablespace=MISSING", 2, "place-not-found"),
+        ("&tablespace=SECRET_TS", "&tablespace=PLAIN_TS", 4, "baseline-encrypted"),
+    ],
+)
+def test_two_places_that_are_no_twins_are_refused(
+    baseline: str, encrypted: str, ended: int, refused: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    servers = ("--baseline", ONE + baseline, "--encrypted", ONE + encrypted)
+    code, document = ran(capsys, "run", "order-entry", *servers)
+    assert (code, [refusal["code"] for refusal in document["refusals"]]) == (ended, [refused])
+
+
 @pytest.mark.parametrize("engine", DSNS)
 def test_the_contract_is_held_and_what_was_said_is_recorded_without_names(
     engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

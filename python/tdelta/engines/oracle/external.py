@@ -1,14 +1,15 @@
 """Oracle databases of users, asked by SQL alone; the statements are in ``queries.sql``.
 
-A schema is a user without authentication, in the default tablespace of the DSN's user: that one is encrypted on the
-encrypted twin. Redo, undo and temporary files of an instance are shared by all its tablespaces; what belongs to an
-encrypted one is encrypted in them, block by block.
+A schema is a user without authentication, in the tablespace that the DSN names, else in the default one of its user:
+that one is encrypted on the encrypted twin. Both may be of one database. Redo, undo and temporary files of an instance
+are shared by all its tablespaces; what belongs to an encrypted one is encrypted in them, block by block.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from tdelta.driver.database_answers import Refused
 from tdelta.engines.oracle.profile import PROFILE
@@ -38,6 +39,9 @@ _NEEDED = (
     *("CREATE ANY INDEX", "ANALYZE ANY", "ALTER SYSTEM"),
 )
 _PRIMARY = "PRIMARY"
+_NORMAL = "NORMAL"
+"""The status of a tablespace that is not being encrypted, decrypted or given another key."""
+
 _CLIENT_INFO_CHARACTERS = 64
 _PLAN_HASH = re.compile(r"Plan hash value: (\d+)")
 _PLAN_STEP = re.compile(r"\|[* ]*\d+ *\|([^|]+)\|([^|]*)\|")
@@ -60,13 +64,37 @@ _IMPORTANT = tuple(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Tablespace:
+    """A tablespace: ``algorithm`` and ``status`` are the database's own account of its encryption, where it has one."""
+
+    name: str
+    is_encrypted: bool
+    algorithm: str
+    status: str
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is plain and stays so, or encrypted by an algorithm that is known."""
+        return self.status in ("", _NORMAL) and (bool(self.algorithm) or not self.is_encrypted)
+
+    @property
+    def said(self) -> str:
+        """The same for people."""
+        by = f", {self.algorithm or 'of no algorithm that V$ENCRYPTED_TABLESPACES has'}" if self.is_encrypted else ""
+        status = "" if self.status in ("", _NORMAL) else f", status {self.status}"
+        return f"tablespace {self.name} encrypted={'YES' if self.is_encrypted else 'NO'}{by}{status}"
+
+
 class OracleServers:
     """Oracle databases of users.
 
     Args:
         identity: who answers.
-        tablespace: the default one of the user, where schemas are made.
+        tablespace: where schemas are made.
     """
+
+    shared = "buffer cache, redo, undo, temporary files and background processes"
 
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
     session_sql: tuple[str, ...] = ()
@@ -77,7 +105,16 @@ class OracleServers:
 
     def __init__(self, identity: Identity, tablespace: str) -> None:
         self.identity = identity
-        self._tablespace = tablespace
+        self.place = tablespace
+
+    def within(self, ask: Ask, place: str) -> OracleServers:
+        """Another tablespace of the same database, by its name as it is or in upper case."""
+        known = sorted(row["tablespace"] or "" for row in ask(SQL["tablespaces"]))
+        found = next((name for name in (place, place.upper()) if name in known), None)
+        if found is None:
+            given = {"parameter": "tablespace", "place": place, "known": ", ".join(known)}
+            raise Refused("unknown_database", Refusal.of("place-not-found", **given))
+        return OracleServers(self.identity, found)
 
     tracing = Tracing(
         thread="",
@@ -111,11 +148,13 @@ class OracleServers:
         )
 
     def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
-        """What makes the database as it stands no twin: a standby, read-only."""
+        """What makes the database as it stands no twin: a standby, read-only, a tablespace that is being converted."""
         found = one(ask(SQL["role"]))
         if found["role"] != _PRIMARY:
             return (Refusal.of("standby"),)
-        return () if found["mode_of"] == "READ WRITE" else (Refusal.of("database-read-only", said=found["mode_of"]),)
+        faults = [] if found["mode_of"] == "READ WRITE" else [Refusal.of("database-read-only", said=found["mode_of"])]
+        state = self._state(ask)
+        return (*faults, *(() if state.is_settled else (Refusal.of("encryption-unsettled", said=state.said),)))
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
         """What goes on there beside tdelta."""
@@ -133,12 +172,10 @@ class OracleServers:
 
     def encryption(self, ask: Ask) -> Encryption:
         """Of the tablespace where tables go, with the algorithm as the database has it; undo and temporary files."""
-        found = one(ask(SQL["tablespace"]))
-        is_encrypted = found["encrypted"] == "YES"
-        algorithms = ask(SQL["algorithm"].format(tablespace=literal(self._tablespace))) if is_encrypted else []
-        algorithm = f", {one(algorithms)['algorithm']}" if algorithms else ""
+        state = self._state(ask)
+        is_encrypted = state.is_encrypted
         wallet = " / ".join(row["status"] or "" for row in ask(SQL["wallet"])) or "none"
-        said = f"tablespace {self._tablespace} encrypted={found['encrypted']}{algorithm}, keystore {wallet}"
+        said = f"{state.said}, keystore {wallet}"
         others = {row["contents"]: row["encrypted"] for row in ask(SQL["others_encrypted"])}
         log = "redo of an encrypted tablespace is encrypted with it" if is_encrypted else "redo is as the tablespace is"
         return Encryption(
@@ -153,8 +190,17 @@ class OracleServers:
                 ),
             ),
             can_be_asked=False,
-            remedy=f"ALTER USER {self.identity.user} DEFAULT TABLESPACE one that is ENCRYPTION USING 'AES256' ENCRYPT",
+            remedy="name a tablespace that is ENCRYPTION USING 'AES256' ENCRYPT in the DSN (?tablespace=NAME), or make"
+            f" it the default of {self.identity.user}",
         )
+
+    def _state(self, ask: Ask) -> _Tablespace:
+        """How the catalog has the tablespace, and with which algorithm the database says that it is encrypted."""
+        named = literal(self.place)
+        encrypted = one(ask(SQL["tablespace"].format(tablespace=named)))["encrypted"]
+        rows = ask(SQL["algorithm"].format(tablespace=named))
+        algorithm, status = (rows[0]["algorithm"] or "", rows[0]["status"] or "") if rows else ("", "")
+        return _Tablespace(self.place, encrypted == "YES", algorithm, status)
 
     def settings(self, ask: Ask) -> Mapping[str, str]:
         """All parameters of the instance."""
@@ -172,7 +218,7 @@ class OracleServers:
         """What makes the user, and the table whose comment marks it."""
         name, mark = schema.name, literal(MARK + schema.run_id)
         return (
-            SQL["make_schema"].format(schema=name, tablespace=_quoted(self._tablespace)),
+            SQL["make_schema"].format(schema=name, tablespace=_quoted(self.place)),
             SQL["make_mark"].format(schema=name),
             SQL["write_mark"].format(schema=name, mark=mark),
         )
@@ -244,7 +290,7 @@ def kind(ask: Ask) -> OracleServers:
     if "SELECT_CATALOG_ROLE" not in roles and first(ask(SQL["sees_views"])) == "0":
         raise Refused("denied", Refusal.of("right-missing", grant=f"GRANT SELECT_CATALOG_ROLE TO {who}"))
     identity = Identity(PROFILE.name, found["product"] or PROFILE.product, found["version"] or "", who)
-    return OracleServers(identity, one(ask(SQL["tablespace"]))["tablespace"] or "")
+    return OracleServers(identity, one(ask(SQL["default_tablespace"]))["tablespace"] or "")
 
 
 def _quoted(name: str) -> str:

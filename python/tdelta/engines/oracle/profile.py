@@ -34,12 +34,13 @@ PROFILE = Profile(
         port=1521,
         processes=frozenset(),  # an instance is many processes, none of which began the others: its own account serves
         has_databases=True,
+        place="tablespace",
         takes=frozenset({Takes.TRACES, Takes.SESSION_MEMORY, Takes.ARRAYS}),
         is_cooled=True,
         worker="tdelta.engines.oracle.worker",
         needs=(
-            "two pluggable databases or two hosts, named by their services; on one the default tablespace of the user"
-            " is encrypted",
+            "two tablespaces (?tablespace=NAME), two pluggable databases or two hosts; the default tablespace of the"
+            " user, or the one that the DSN names, is encrypted on one of them",
             "rights: SELECT_CATALOG_ROLE, EXECUTE on DBMS_LOCK, CREATE and DROP USER, and the ANY rights on tables and"
             " indexes",
             "18c or later, for users without authentication",

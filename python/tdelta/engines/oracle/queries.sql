@@ -18,9 +18,15 @@ SELECT privilege AS privilege FROM session_privs;
 -- name: may_lock
 SELECT COUNT(*) AS found FROM all_procedures WHERE owner = 'SYS' AND object_name = 'DBMS_LOCK';
 
+-- name: default_tablespace
+SELECT default_tablespace AS tablespace FROM user_users;
+
+-- name: tablespaces
+SELECT tablespace_name AS tablespace FROM dba_tablespaces
+WHERE contents = 'PERMANENT' AND status = 'ONLINE' AND tablespace_name NOT IN ('SYSTEM', 'SYSAUX');
+
 -- name: tablespace
-SELECT u.default_tablespace AS tablespace, t.encrypted AS encrypted
-FROM user_users u JOIN user_tablespaces t ON t.tablespace_name = u.default_tablespace;
+SELECT encrypted AS encrypted FROM dba_tablespaces WHERE tablespace_name = {tablespace};
 
 -- name: algorithm
 SELECT e.encryptionalg AS algorithm, e.status AS status

@@ -122,6 +122,15 @@ SERVERS = {
         "{baseline} is {baseline_product}, {encrypted} is {encrypted_product}: expected the same product twice"
     ),
     "one-server-twice": "both are one and the same server: expected two, one plain and one encrypted",
+    "one-place-twice": (
+        "both are {parameter} {place} of one and the same server: expected two servers, or two places of one, of which"
+        " one is encrypted: ?{parameter}=NAME in each DSN"
+    ),
+    "place-not-found": "{parameter}={place}: expected one where tables can lie: {known}",
+    "encryption-unsettled": (
+        "what encrypts the tables is not settled: {said}; wait until the server has encrypted or decrypted them, or"
+        " open its keystore"
+    ),
     "right-missing": "a right is missing: {grant}",
     # schemas
     "schema-left": SCHEMA_LEFT,

@@ -177,6 +177,7 @@ class Bench:
         hidden = {socket.gethostname(): "HOST"}
         for dsn in self._dsns:
             hidden |= {dsn.user: "USER", dsn.host: "HOST", dsn.socket or "": "SOCKET", dsn.database or "": "DATABASE"}
+            hidden |= {dsn.place or "": "PLACE"}
             hidden |= {dsn.password_env or "": "VARIABLE", dsn.password_file or "": "FILE", dsn.tls_ca or "": "FILE"}
         for server in self.both if self.servers is not None else ():
             hidden |= {self._found.access.password(server) or "": "PASSWORD", server.identity.user: "USER"}

@@ -80,7 +80,8 @@ class Dsn:
     """A server of the user's, without the password.
 
     ``database`` is PostgreSQL's only: the database in which tdelta makes its schema. ``socket`` is the socket's file,
-    and host and port then say nothing. ``client`` is `DBAPI`, or None for the engine's usual one.
+    and host and port then say nothing. ``client`` is `DBAPI`, or None for the engine's usual one. ``place`` is where
+    within the server tables are to lie, for engines whose DSNs say so (`tdelta.engines.profile.ServerAddress`).
     """
 
     engine: str
@@ -94,6 +95,7 @@ class Dsn:
     password_env: str | None = None
     password_file: str | None = None
     client: str | None = None
+    place: str | None = None
 
     @property
     def program(self) -> str:
@@ -103,8 +105,9 @@ class Dsn:
 
     @property
     def where(self) -> str:
-        """User and server, for people."""
-        return f"{self.user}@{self.server}"
+        """User and server, for people, with the place where one is given."""
+        place = "" if self.place is None else f", {address_of(self.engine).place} {self.place}"
+        return f"{self.user}@{self.server}{place}"
 
     @property
     def server(self) -> str:
@@ -167,6 +170,7 @@ class Dsn:
             "password-env": self.password_env,
             "password-file": self.password_file,
             "client": self.client,
+            address_of(self.engine).place: self.place,
         }
         query = "&".join(f"{name}={quote(value, safe='/')}" for name, value in given.items() if value is not None)
         return f"{self.engine}://{authority}/{quote(self.database or '', safe='')}?{query}"
@@ -238,6 +242,7 @@ class _Reader:
             password_env=given.get("password-env"),
             password_file=given.get("password-file"),
             client=given.get("client"),
+            place=given.get(self.known.place),
         )
 
     def _decoded(self, what: str, text: str) -> str:
@@ -256,12 +261,13 @@ class _Reader:
 
     def _parameters(self) -> dict[str, str]:
         found: dict[str, str] = {}
+        known = (*_PARAMETERS, *filter(None, (self.known.place,)))
         for pair in filter(None, self.query.split("&")):
             name, _, value = pair.partition("=")
             if name.lower() in ("password", "passwd", "pwd"):
                 self.faults.append(Refusal.of("dsn-password"))
-            elif name not in _PARAMETERS:
-                self.faults.append(_unknown(name))
+            elif name not in known:
+                self.faults.append(_unknown(name, known))
             elif name in found:
                 self.faults.append(Refusal.of("dsn-given-twice").at(name))
             elif not value:
@@ -377,9 +383,9 @@ def _is_here(host: str) -> bool:
         return False
 
 
-def _unknown(name: str) -> Refusal:
-    meant = _OTHER_WORDS.get(name.lower()) or next(iter(get_close_matches(name, _PARAMETERS, n=1)), None)
-    known = ", ".join(_PARAMETERS)
+def _unknown(name: str, parameters: Sequence[str]) -> Refusal:
+    meant = _OTHER_WORDS.get(name.lower()) or next(iter(get_close_matches(name, parameters, n=1)), None)
+    known = ", ".join(parameters)
     if _CONTROL.search(name):
         return Refusal.of("dsn-unnamable", near=meant) if meant else Refusal.of("dsn-unnamable-unlike", known=known)
     return (

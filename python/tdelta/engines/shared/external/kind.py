@@ -247,6 +247,26 @@ class GrantsBySchema(Protocol):
 
 
 @runtime_checkable
+class HasPlaces(Protocol):
+    """A server whose tables lie in places of which some are encrypted and some are not: two of them can be twins."""
+
+    @property
+    def place(self) -> str:
+        """Where tables of tdelta's are to lie."""
+
+    @property
+    def shared(self) -> str:
+        """What the places of one server share, for people."""
+
+    def within(self, ask: Ask, place: str) -> ExternalServer:
+        """The same server, for the place that a DSN names.
+
+        Raises:
+            Refused: there is none of that name where tables could lie.
+        """
+
+
+@runtime_checkable
 class AccountsCpu(Protocol):
     """A server that says itself how much CPU time it used: what is read where its processes are not on this machine."""
 

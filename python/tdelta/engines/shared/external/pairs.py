@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tdelta.driver.signals import held
+from tdelta.engines.shared.external.dsn import address_of
 from tdelta.engines.shared.external.kind import (
     DATA,
     PREFIX,
     GrantsBySchema,
+    HasPlaces,
 )
 from tdelta.engines.shared.external.schemas import RunSchema, is_held, left_by_name
-from tdelta.engines.shared.external.servers import FoundServer, refusals_of
+from tdelta.engines.shared.external.servers import FoundServer, checked_name, refusals_of
 from tdelta.engines.shared.sessions import first
 from tdelta.errors import OwnServerFault, UnsoundTwins
 from tdelta.messages import Caution, Refusal
@@ -40,7 +42,8 @@ class Difference:
 class Pair:
     """Two servers that can be twins, what differs between them, and what to tell about them.
 
-    ``is_encrypted`` is how tables on the encrypted server come out: None where it cannot tell.
+    ``is_encrypted`` is how tables on the encrypted server come out: None where it cannot tell. ``is_one``: both are
+    places of one server, so that their schemas need two names.
     """
 
     baseline: FoundServer
@@ -48,6 +51,7 @@ class Pair:
     differences: tuple[Difference, ...]
     cautions: tuple[Caution, ...]
     is_encrypted: bool | None
+    is_one: bool = False
 
     def expected(self, server: FoundServer) -> bool | None:
         """How the tables of a server are to be; None: the server cannot tell."""
@@ -79,9 +83,9 @@ def pair(
         OwnServerFault: all that stands against it: one server twice, missing rights, a name that is taken, a replica.
         UnsoundTwins: what is encrypted on them is not what a measurement needs.
     """
-    _require_two(baseline, encrypted)
+    is_one = _are_places_of_one(baseline, encrypted)
     both = (baseline, encrypted)
-    wanted = ((baseline, (schema, *more)), (encrypted, (schema, *more_encrypted)))
+    wanted = ((baseline, (schema, *more)), (encrypted, (_encrypted_name(schema, is_one=is_one), *more_encrypted)))
     faults = [fault.at(server.name) for server, names in wanted for fault in _faults(server, names)]
     if faults:
         raise OwnServerFault("the servers cannot be used as they are", *faults)
@@ -91,8 +95,13 @@ def pair(
         baseline,
         encrypted,
         differences(baseline, encrypted),
-        (*cautions, *_encryption_cautions(baseline, encrypted, is_encrypted)),
+        (
+            *_shared_cautions(baseline, encrypted, is_one=is_one),
+            *cautions,
+            *_encryption_cautions(baseline, encrypted, is_encrypted),
+        ),
         is_encrypted,
+        is_one,
     )
 
 
@@ -123,7 +132,7 @@ def own_schemas(
 
     Args:
         found: the servers.
-        name: what both are called.
+        name: what both are called; the encrypted one has another where both are places of one server.
         run_id: what they are marked with.
         more: the names of further schemas on the baseline, which follow in this order.
         more_encrypted: the names of further ones on the encrypted server, which are last.
@@ -135,7 +144,7 @@ def own_schemas(
     made: list[RunSchema] = []
     try:
         wanted = [
-            *((found.baseline, name), (found.encrypted, name)),
+            *((found.baseline, name), (found.encrypted, _encrypted_name(name, is_one=found.is_one))),
             *((found.baseline, other) for other in more),
             *((found.encrypted, other) for other in more_encrypted),
         ]
@@ -152,7 +161,21 @@ def own_schemas(
         raise OwnServerFault("not everything could be removed", *left)
 
 
-def _require_two(baseline: FoundServer, encrypted: FoundServer) -> None:
+def _encrypted_name(schema: str, *, is_one: bool) -> str:
+    """What the schema of the encrypted twin is called.
+
+    Raises:
+        UsageError: it is too long.
+    """
+    return checked_name(f"{schema}_encrypted") if is_one else schema
+
+
+def _are_places_of_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
+    """Whether both are one server, in two places of which tables can lie.
+
+    Raises:
+        OwnServerFault: they are of two products, or one and the same.
+    """
     if baseline.identity.product != encrypted.identity.product:
         raise OwnServerFault(
             "the servers are no twins",
@@ -166,11 +189,22 @@ def _require_two(baseline: FoundServer, encrypted: FoundServer) -> None:
         )
     with refusals_of(baseline.name):
         is_one = _are_one(baseline, encrypted)
-    if is_one:
-        raise OwnServerFault(
-            f"{baseline.name} and {encrypted.name}",
-            Refusal.of("one-server-twice"),
-        )
+    if not is_one:
+        return False
+    names = f"{baseline.name} and {encrypted.name}"
+    plain, other = baseline.kind, encrypted.kind
+    if not (isinstance(plain, HasPlaces) and isinstance(other, HasPlaces)):
+        raise OwnServerFault(names, Refusal.of("one-server-twice"))
+    if plain.place == other.place:
+        parameter = address_of(baseline.dsn.engine).place
+        raise OwnServerFault(names, Refusal.of("one-place-twice", parameter=parameter, place=plain.place))
+    return True
+
+
+def _shared_cautions(baseline: FoundServer, encrypted: FoundServer, *, is_one: bool) -> Iterator[Caution]:
+    plain, other = baseline.kind, encrypted.kind
+    if is_one and isinstance(plain, HasPlaces) and isinstance(other, HasPlaces):
+        yield Caution.of("one-server-two-places", baseline=plain.place, encrypted=other.place, shared=plain.shared)
 
 
 def _are_one(baseline: FoundServer, encrypted: FoundServer) -> bool:

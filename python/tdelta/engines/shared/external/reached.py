@@ -15,12 +15,19 @@ from typing import Any
 from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import Dsn, address_of, parse_dsn
 from tdelta.engines.shared.external.keeping import SchemaKeeper
-from tdelta.engines.shared.external.kind import ANSWER_SECONDS, SCHEMA_NAME, AccountsCpu, MetersStatements
+from tdelta.engines.shared.external.kind import ANSWER_SECONDS, AccountsCpu, MetersStatements
 from tdelta.engines.shared.external.nearby import server_process
 from tdelta.engines.shared.external.pairs import Difference, Pair, own_schemas, pair
 from tdelta.engines.shared.external.schemas import RunSchema, leftovers
 from tdelta.engines.shared.external.secrets import Passwords
-from tdelta.engines.shared.external.servers import BASELINE, ENCRYPTED, FoundServer, examine, schema_name
+from tdelta.engines.shared.external.servers import (
+    BASELINE,
+    ENCRYPTED,
+    FoundServer,
+    checked_name,
+    examine,
+    schema_name,
+)
 from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access
 from tdelta.engines.shared.sessions import Connection, LastingSession, WorkerSession
 from tdelta.errors import DsnFault, OwnServerFault, UsageError, raise_together
@@ -214,7 +221,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
     """
     schema = schema_name(run_id, options["schema"])
     places, encrypted_places = (
-        {place: _checked_name(f"{schema}_{place}") for place in found(options)}
+        {place: checked_name(f"{schema}_{place}") for place in found(options)}
         for found in (_further_places, _encrypted_places)
     )
     passwords = Passwords.of_this_process()
@@ -222,7 +229,6 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
         stack.callback(passwords.give_back)
         passwords.read(zip(OPTIONS, dsns, strict=True))
         baseline, encrypted = _examined(dsns, passwords, stack)
-        left = (*leftovers(baseline), *leftovers(encrypted))
         found = pair(
             baseline,
             encrypted,
@@ -231,15 +237,10 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
             more_encrypted=tuple(encrypted_places.values()),
             assumed=options["assume_encrypted"],
         )
+        left = (*leftovers(baseline), *(() if found.is_one else leftovers(encrypted)))
         access = Access(lambda server: passwords.of(server.dsn), _processes(dsns))
         _require_metric(options["metric"], access, found)
         yield ReachedServers(found, run_id, schema, places, access, left, encrypted_places)
-
-
-def _checked_name(name: str) -> str:
-    if not SCHEMA_NAME.match(name):
-        raise UsageError(Refusal.of("schema-too-long", schema=name))
-    return name
 
 
 def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> tuple[FoundServer, FoundServer]:

@@ -16,6 +16,7 @@ from tdelta.engines.shared.external.kind import (
     SCHEMA_NAME,
     Encryption,
     ExternalServer,
+    HasPlaces,
     Identity,
 )
 from tdelta.engines.shared.sessions import Ask, Connection, Row, asking, kept
@@ -102,6 +103,8 @@ def examine(option: str, dsn: Dsn, connection: Connection) -> FoundServer:
     ask = asking(connection, _told)
     with refusals_of(server_name(option, dsn)):
         kind = _kind(dsn, ask)
+        if dsn.place is not None and isinstance(kind, HasPlaces):
+            kind = kind.within(ask, dsn.place)
         for statement in (*kind.session_sql, *kind.waiting_sql):
             kept(connection, statement)
         return FoundServer(option, dsn, connection, kind, kind.encryption(ask), dict(kind.settings(ask)))
@@ -123,6 +126,17 @@ def schema_name(run_id: str, given: str | None) -> str:
     if not SCHEMA_NAME.match(given):
         raise UsageError(Refusal.of("schema-name", schema=given))
     return given
+
+
+def checked_name(name: str) -> str:
+    """The name of a further schema of a run.
+
+    Raises:
+        UsageError: it is longer than every engine takes.
+    """
+    if not SCHEMA_NAME.match(name):
+        raise UsageError(Refusal.of("schema-too-long", schema=name))
+    return name
 
 
 def _kind(dsn: Dsn, ask: Ask) -> ExternalServer:

@@ -1,0 +1,68 @@
+"""What an Oracle database says of a tablespace's encryption is asserted, and never taken from one view alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from tdelta.driver.database_answers import Refused
+from tdelta.engines.oracle.external import OracleServers
+from tdelta.engines.shared.external.kind import DATA, Identity
+from tdelta.engines.shared.sessions import Ask, Row
+
+SERVERS = OracleServers(Identity("oracle", "Oracle Database", "19.0.0.0.0", "BENCH"), "SECRET_TS")
+
+
+def answering(encrypted: str, *accounted: tuple[str, str]) -> Ask:
+    """A primary with one tablespace, as the catalog has it and as V$ENCRYPTED_TABLESPACES accounts for it."""
+    answers: Mapping[str, Sequence[Row]] = {
+        "FROM v$database": [{"role": "PRIMARY", "mode_of": "READ WRITE"}],
+        "WHERE tablespace_name =": [{"encrypted": encrypted}],
+        "FROM v$encrypted_tablespaces": [{"algorithm": name, "status": status} for name, status in accounted],
+        "FROM v$encryption_wallet": [{"status": "OPEN", "kind": "AUTOLOGIN"}],
+        "'UNDO', 'TEMPORARY'": [{"contents": "UNDO", "encrypted": "NO"}],
+        "contents = 'PERMANENT'": [{"tablespace": "PLAIN_TS"}, {"tablespace": "SECRET_TS"}, {"tablespace": "lower"}],
+    }
+
+    def ask(sql: str) -> Sequence[Row]:
+        (found,) = [rows for part, rows in answers.items() if part in sql]
+        return found
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("encrypted", "accounted", "faults"),
+    [
+        ("NO", (), []),
+        ("YES", (("AES256", "NORMAL"),), []),
+        ("YES", (), ["encryption-unsettled"]),
+        ("YES", (("", "NORMAL"),), ["encryption-unsettled"]),
+        ("YES", (("AES256", "DECRYPTING"),), ["encryption-unsettled"]),
+        ("NO", (("AES256", "ENCRYPTING"),), ["encryption-unsettled"]),
+    ],
+)
+def test_a_tablespace_is_plain_or_encrypted_by_a_known_algorithm_or_it_is_no_twin(
+    encrypted: str, accounted: tuple[tuple[str, str], ...], faults: list[str]
+) -> None:
+    assert [fault.code for fault in SERVERS.standing_faults(answering(encrypted, *accounted))] == faults
+
+
+def test_the_algorithm_is_the_databases_own_account() -> None:
+    scope = SERVERS.encryption(answering("YES", ("AES192", "NORMAL"))).scope(DATA)
+    assert scope is not None
+    assert scope.is_encrypted
+    assert "AES192" in scope.said
+
+
+@pytest.mark.parametrize(("asked", "found"), [("PLAIN_TS", "PLAIN_TS"), ("plain_ts", "PLAIN_TS"), ("lower", "lower")])
+def test_a_tablespace_is_found_by_its_name_in_any_case(asked: str, found: str) -> None:
+    assert SERVERS.within(answering("NO"), asked).place == found
+
+
+def test_a_tablespace_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(Refused) as refused:
+        SERVERS.within(answering("NO"), "SYSTEM")
+    assert refused.value.refusal.code == "place-not-found"
+    assert refused.value.refusal.parameters["known"] == "PLAIN_TS, SECRET_TS, lower"
