@@ -86,10 +86,11 @@ def check_messages(
                 _check(message, name, value)
 
 
-def has(messages: Iterable[Message | None], code: str, /, **parameters: Expected) -> bool:
-    """Whether one of these messages has this code and these parameters."""
+def has(messages: Iterable[Message | None], said: str | Coded, /, **parameters: Expected) -> bool:
+    """Whether one of these messages is this, or has this code and these parameters."""
+    one = coded(said, **parameters) if isinstance(said, str) else said
     return any(
-        message.code == code and all(_agrees(message, name, value) for name, value in parameters.items())
+        message.code == one.code and all(_agrees(message, name, value) for name, value in one.parameters.items())
         for message in messages
         if message is not None
     )

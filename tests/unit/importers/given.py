@@ -9,6 +9,7 @@ import pytest
 from tdelta.errors import ImportFault
 from tdelta.importers.protocol import Importer, Naming
 from tdelta.importers.reading import FileSource
+from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Group, Observation, Series, Summary
 
 FIXTURES = Path(__file__).parents[2] / "data/importers"
@@ -27,13 +28,13 @@ def read(importers: tuple[Importer, ...], path: Path, naming: Naming = PLAIN) ->
     return list(only(importers, path).read(FileSource(path, path.name), naming))
 
 
-def faulty(importers: tuple[Importer, ...], path: Path) -> tuple[list[Observation], str]:
-    """What is in a file that has faults, and what is said of them."""
+def faulty(importers: tuple[Importer, ...], path: Path) -> tuple[list[Observation], tuple[Refusal, ...]]:
+    """What is in a file that has faults, and those."""
     kept: list[Observation] = []
     importer = only(importers, path)
     with pytest.raises(ImportFault) as raised:
         kept.extend(importer.read(FileSource(path, path.name), PLAIN))
-    return kept, str(raised.value)
+    return kept, raised.value.refusals
 
 
 def written(folder: Path, text: str | bytes, name: str = "given") -> Path:

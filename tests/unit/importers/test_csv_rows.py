@@ -12,8 +12,9 @@ from tdelta.errors import ImportFault
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource
+from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Group, Observation, Samples, Summary
-from tdelta_refused import check_messages, coded
+from tdelta_refused import Coded, check_messages, coded, has
 from tdelta_texts import texts
 
 from .files import FIXTURES, PLAIN, all_of, only, read, read_text
@@ -26,10 +27,10 @@ def of(folder: Path, text: str, naming: Naming = COLUMN) -> list[Observation]:
     return read_text(CsvRows(), folder, text, naming)
 
 
-def fault_of(folder: Path, text: str, naming: Naming = COLUMN) -> str:
+def faults_of(folder: Path, text: str, naming: Naming = COLUMN) -> tuple[Refusal, ...]:
     with pytest.raises(ImportFault) as caught:
         of(folder, text, naming)
-    return str(caught.value)
+    return caught.value.refusals
 
 
 @pytest.mark.parametrize("name", ["samples.csv", "samples-packed.csv.gz"])
@@ -199,40 +200,41 @@ def test_decimal_signs_that_are_beyond_doubt(tmp_path: Path, rows: str, value: f
 
 
 def test_a_comma_that_could_be_either_is_asked_about(tmp_path: Path) -> None:
-    fault = fault_of(tmp_path, 'condition,tps\nnone,"1,234"\ntde,"2,345"\n')
-    assert "file.txt:2: '1,234' could be 1234 or 1.234" in fault
+    fault = faults_of(tmp_path, 'condition,tps\nnone,"1,234"\ntde,"2,345"\n')
+    assert has(fault, "doubtful-number", number="1,234", whole="1234", part="1.234", where="file.txt:2")
 
 
 def test_two_decimal_signs_are_refused(tmp_path: Path) -> None:
-    assert "file.txt:2: expected one decimal sign" in fault_of(tmp_path, "condition;tps\nnone;1,5\ntde;2.25\n")
+    fault = faults_of(tmp_path, "condition;tps\nnone;1,5\ntde;2.25\n")
+    assert has(fault, "two-decimal-signs", line=3, where="file.txt:2")
 
 
 @pytest.mark.parametrize("bad", ["", "x", "-1", "nan", "inf", "1e999", "1_000", "0x10", "12 %"])
 def test_samples_that_are_no_numbers_are_named_by_their_lines(tmp_path: Path, bad: str) -> None:
-    fault = fault_of(tmp_path, f"condition,response_ms\nnone,1\nnone,2\n# a comment\nnone,{bad}\ntde,3\ntde,{bad}\n")
-    assert [line.split(": ")[0] for line in fault.splitlines()] == ["file.txt:5", "file.txt:7"]
-    assert "expected a response time" in fault
+    fault = faults_of(tmp_path, f"condition,response_ms\nnone,1\nnone,2\n# a comment\nnone,{bad}\ntde,3\ntde,{bad}\n")
+    check_messages(fault, "not-a-time-of-results", "not-a-time-of-results", where=("file.txt:5", "file.txt:7"))
 
 
 @pytest.mark.parametrize("bad", ["x", "-1", "nan", "1e999"])
 def test_figures_that_are_no_numbers_are_named_by_their_lines(tmp_path: Path, bad: str) -> None:
-    fault = fault_of(tmp_path, f"condition,tps\nnone,1\n\nnone,{bad}\ntde,3\ntde,{bad}\n")
-    assert [line.split(": ")[0] for line in fault.splitlines()] == ["file.txt:4", "file.txt:6"]
+    fault = faults_of(tmp_path, f"condition,tps\nnone,1\n\nnone,{bad}\ntde,3\ntde,{bad}\n")
+    assert [Path(str(one.parameters["where"])).name for one in fault] == ["file.txt:4", "file.txt:6"]
 
 
 @pytest.mark.parametrize("count", ["0", "1.5", "-3", "x"])
 def test_a_count_is_a_whole_number_above_0(tmp_path: Path, count: str) -> None:
-    assert "file.txt:2: expected" in fault_of(tmp_path, f"condition,n,mean,sd\nnone,{count},5,1\n")
+    (fault,) = faults_of(tmp_path, f"condition,n,mean,sd\nnone,{count},5,1\n")
+    assert Path(str(fault.parameters["where"])).name == "file.txt:2"
 
 
 def test_faults_stop_at_twenty(tmp_path: Path) -> None:
-    fault = fault_of(tmp_path, "condition,response_ms\nnone,1\nnone,1\n" + "none,x\n" * 500)
-    assert len(fault.splitlines()) == 21
+    fault = faults_of(tmp_path, "condition,response_ms\nnone,1\nnone,1\n" + "none,x\n" * 500)
+    assert len(fault) == 21
 
 
 def test_a_row_of_another_width_is_named_by_its_line(tmp_path: Path) -> None:
-    fault = fault_of(tmp_path, "condition,response_ms\nnone,1\nnone,2,3\n")
-    assert "file.txt:3: expected 2 columns, as the header in line 1 has, found 3" in fault
+    fault = faults_of(tmp_path, "condition,response_ms\nnone,1\nnone,2,3\n")
+    check_messages(fault, "row-of-other-width", width=2, header=1, found=3, where="file.txt:3")
 
 
 def test_separators_at_the_end_of_a_line_are_no_columns(tmp_path: Path) -> None:
@@ -240,40 +242,42 @@ def test_separators_at_the_end_of_a_line_are_no_columns(tmp_path: Path) -> None:
 
 
 def test_a_quotation_mark_without_its_second_is_refused(tmp_path: Path) -> None:
-    fault = fault_of(tmp_path, 'condition,response_ms\nnone,1\nnone,2\n"none,3\n' + "none,4\n" * 50)
-    assert "quoted cell that goes over several lines" in fault
+    fault = faults_of(tmp_path, 'condition,response_ms\nnone,1\nnone,2\n"none,3\n' + "none,4\n" * 50)
+    assert has(fault, "cell-over-lines", where="file.txt:2")
 
 
 @pytest.mark.parametrize(
     ("header", "found"),
     [
-        ("condition,tps,tps", "expected each column once, found 'tps' 2 times"),
-        ("condition,response", "expected a unit in the name of the response time (response_ms"),
+        ("condition,tps,tps", coded("column-twice", name="tps", times=2, where="file.txt:1")),
+        ("condition,response", coded("time-without-unit", column="response", where="file.txt:1")),
         (
             "condition,response_ms,latency_us",
-            "expected one column for the response time, found response_ms, latency_us",
+            coded("columns-of-one-part", part="response time", columns="response_ms, latency_us", where="file.txt:1"),
         ),
-        ("condition,transaction,statement,tps", "expected one column for the transaction"),
-        ("condition,colour,run", "expected a column with figures"),
+        (
+            "condition,transaction,statement,tps",
+            coded("columns-of-one-part", part="transaction", columns="transaction, statement", where="file.txt:1"),
+        ),
+        ("condition,colour,run", coded("no-figures", columns="'condition, colour, run'", where="file.txt:1")),
     ],
 )
-def test_headers_with_faults_are_refused(tmp_path: Path, header: str, found: str) -> None:
+def test_headers_with_faults_are_refused(tmp_path: Path, header: str, found: Coded) -> None:
     row = ",".join(
         "x" if name in ("condition", "colour", "transaction", "statement") else "1" for name in header.split(",")
     )
-    fault = fault_of(tmp_path, f"{header}\n{row}\n")
-    assert fault.startswith("file.txt:1: ")
-    assert found in fault
+    fault = faults_of(tmp_path, f"{header}\n{row}\n")
+    assert has(fault, found), fault
 
 
 def test_a_header_without_rows_is_refused(tmp_path: Path) -> None:
-    assert "expected rows after the header in line 1" in fault_of(tmp_path, "condition,tps\n")
+    assert has(faults_of(tmp_path, "condition,tps\n"), "no-rows-after-header", line=1, where="file.txt")
 
 
 def test_a_column_of_ids_is_no_factor(tmp_path: Path) -> None:
     rows = "".join(f"none,x{number},{number + 1}\n" for number in range(3000))
-    fault = fault_of(tmp_path, "condition,order_number,response_ms\n" + rows)
-    assert "expected at most 1000 combinations" in fault
+    fault = faults_of(tmp_path, "condition,order_number,response_ms\n" + rows)
+    assert has(fault, "groups-too-many", most=1000, where="file.txt:1002")
     ignored = all_of(of(tmp_path, "condition,timestamp,id,response_ms\n" + rows.replace(",x", ",2024,x")), Samples)
     assert [samples.count for samples in ignored] == [3000]
 
@@ -315,8 +319,8 @@ def test_a_file_says_its_conditions_if_it_has_the_column(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("column", ["response_ms", "tps"])
 def test_a_condition_without_a_name_is_refused(tmp_path: Path, column: str) -> None:
-    fault = fault_of(tmp_path, f"condition,{column}\nnone,1\nnone,2\n ,3\n")
-    assert "file.txt:4: expected a name in the column of the condition" in fault
+    fault = faults_of(tmp_path, f"condition,{column}\nnone,1\nnone,2\n ,3\n")
+    check_messages(fault, "row-without-condition", where="file.txt:4")
 
 
 def test_names_cannot_move_the_cursor(tmp_path: Path) -> None:

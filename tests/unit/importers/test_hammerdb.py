@@ -11,8 +11,9 @@ from tdelta.importers.hammerdb import IMPORTERS
 from tdelta.importers.hammerdb.figures import NEW_ORDERS, result_in, usable_sd
 from tdelta.importers.moments import Printed
 from tdelta.importers.protocol import Naming
+from tdelta.messages import Caution
 from tdelta.records.observed import Group
-from tdelta_refused import has
+from tdelta_refused import Part, coded, has
 from tdelta_texts import texts
 
 from .given import FIXTURES, changed, faulty, figures, only, read, series, summaries, written
@@ -21,8 +22,8 @@ FOLDER = FIXTURES / "hammerdb"
 FOUR_USERS = (("threads", 4),)
 
 
-def cautions(observations) -> str:
-    return "\n".join(caution for it in observations for caution in texts(it.origin.cautions))
+def cautions(observations) -> list[Caution]:
+    return [caution for it in observations for caution in it.origin.cautions]
 
 
 @pytest.mark.parametrize(
@@ -79,8 +80,8 @@ def test_a_deviation_in_clicks_is_not_used_and_told():
 
 
 def test_times_of_one_virtual_user_are_told_from_those_of_all():
-    assert "one virtual user" in cautions(read(IMPORTERS, FOLDER / "console.log"))
-    assert "one virtual user" not in cautions(read(IMPORTERS, FOLDER / "timing.json"))
+    assert has(cautions(read(IMPORTERS, FOLDER / "console.log")), "of-one-user")
+    assert not has(cautions(read(IMPORTERS, FOLDER / "timing.json")), "of-one-user")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_the_counter_is_a_series_a_second_within_the_load():
     assert found.values == (5000, 5100, 4900, 5010, 4990)
     assert (found.interval_seconds, found.starts_at_seconds) == (10, 20)
     assert found.group == Group("plain", metric="throughput", unit="/s")
-    assert "ramp-up is in it" in texts(found.origin.cautions)[0]
+    assert has(found.origin.cautions, "ramp-up-included")
 
 
 def test_an_old_counter_with_the_times_behind_the_counts_is_put_in_order():
@@ -123,29 +124,59 @@ def test_a_job_report_has_all_of_one_run():
 @pytest.mark.parametrize(
     ("fixture", "old", "new", "line", "said"),
     [
-        ("result.json", "128160 NOPM", "NaN NOPM", 5, "System achieved N NOPM from N TPM"),
-        ("timing.json", '"avg_ms": "2.731"', '"avg_ms": "slow"', 1, "as numbers"),
-        ("timing.json", '"calls": "90210"', '"calls": "-1"', 1, "as numbers"),
-        ("timing.json", '"avg_ms": "2.731"', '"avg_ms": "2731"', 1, "between min and max"),
-        ("tcount.json", '"294000"', '"many"', 1, "a time and a count"),
-        ("tcount.json", "07:23:36", "07:23:99", 1, "a time and a count"),
-        ("summary.json", '"nopm":128160', '"nopm":"fast"', 1, "nopm and tpm"),
+        ("result.json", "128160 NOPM", "NaN NOPM", 5, coded("no-nopm", where="result.json:5")),
+        (
+            "timing.json",
+            '"avg_ms": "2.731"',
+            '"avg_ms": "slow"',
+            1,
+            coded("no-figures-of-procedure", procedure="'NEWORD'", where="timing.json:1"),
+        ),
+        (
+            "timing.json",
+            '"calls": "90210"',
+            '"calls": "-1"',
+            1,
+            coded("no-figures-of-procedure", procedure="'NEWORD'", where="timing.json:1"),
+        ),
+        (
+            "timing.json",
+            '"avg_ms": "2.731"',
+            '"avg_ms": "2731"',
+            1,
+            coded("mean-out-of-range", procedure="'NEWORD'", mean=2731.0, where="timing.json:1"),
+        ),
+        (
+            "tcount.json",
+            '"294000"',
+            '"many"',
+            1,
+            coded("no-time-and-count", found="'2026-11-20 07:23:46: many'", where="tcount.json:1"),
+        ),
+        (
+            "tcount.json",
+            "07:23:36",
+            "07:23:99",
+            1,
+            coded("no-time-and-count", found="'2026-11-20 07:23:99: 306000'", where="tcount.json:1"),
+        ),
+        ("summary.json", '"nopm":128160', '"nopm":"fast"', 1, coded("no-nopm-and-tpm", where="summary.json:1")),
     ],
 )
 def test_what_is_no_figure_is_named_with_its_line(tmp_path: Path, fixture, old, new, line, said):
     _, fault = faulty(IMPORTERS, changed(tmp_path, f"hammerdb/{fixture}", old, new))
-    assert fault.startswith(f"{fixture}:{line}: expected")
-    assert said in fault
+    assert has(fault, said), fault
+    assert fault[0].parameters["where"] == f"{fixture}:{line}"
 
 
 def test_an_object_that_was_cut_off_is_named_and_what_follows_is_read(tmp_path: Path):
     timing = (FOLDER / "timing.json").read_text(encoding="utf-8")
     path = written(tmp_path, timing[:200] + "\n" + timing, "log")
     observations, fault = faulty(IMPORTERS, path)
-    assert "log:1: expected a whole JSON object, found another one" in fault
+    assert has(fault, "not-a-whole-json-object", found=Part("another"), where="log:1")
     assert set(summaries(observations)) == {"NEWORD", "PAYMENT"}
     _, fault = faulty(IMPORTERS, written(tmp_path, timing[:-3], "cut"))
-    assert "cut:1: expected a whole JSON object, found the end of the file" in fault
+    assert has(fault, "not-a-whole-json-object", found=Part("end"), where="cut:1")
 
 
 def test_braces_of_others_in_a_log_are_passed_over(tmp_path: Path):
@@ -156,13 +187,12 @@ def test_braces_of_others_in_a_log_are_passed_over(tmp_path: Path):
 def test_nesting_without_end_is_refused(tmp_path: Path):
     deep = '{"a tpm": ' * 50_000 + "1" + "}" * 50_000
     _, fault = faulty(IMPORTERS, written(tmp_path, deep))
-    assert "expected a whole JSON object" in fault
+    assert has(fault, "not-a-whole-json-object", where="given:1")
 
 
 def test_a_log_without_results_says_what_to_print(tmp_path: Path):
     _, fault = faulty(IMPORTERS, written(tmp_path, "HammerDB CLI v4.6\nVuser 1:RUNNING\n"))
-    assert "expected a TEST RESULT" in fault
-    assert "jobs format JSON" in fault
+    assert has(fault, "no-test-result", where="given")
 
 
 def test_the_printed_script_is_no_result(tmp_path: Path):
@@ -191,9 +221,9 @@ def test_reports_that_were_appended_are_runs(tmp_path: Path):
 def test_a_profile_that_was_cut_off_is_refused_with_its_line(tmp_path: Path):
     text = (FOLDER / "hdbxtprofile.log").read_text(encoding="utf-8")
     _, fault = faulty(IMPORTERS, written(tmp_path, text[: text.index(">>>>> SUMMARY")], "p.log"))
-    assert "expected '>>>>> SUMMARY OF" in fault
+    assert has(fault, "no-summary", where="p.log")
     _, fault = faulty(IMPORTERS, written(tmp_path, text[: text.index("AVG: 2.731")], "p.log"))
-    assert "p.log:8: expected calls, min, avg and max" in fault
+    assert has(fault, "no-figures-of-procedure", procedure="'NEWORD'", where="p.log:8")
 
 
 def test_each_fixture_is_recognized_by_one_importer():
@@ -206,6 +236,6 @@ def test_each_fixture_is_recognized_by_one_importer():
 def test_what_would_fill_memory_is_refused(tmp_path: Path):
     timing = json.loads((FOLDER / "timing.json").read_text(encoding="utf-8"))
     many = {f"P{n}": timing["NEWORD"] for n in range(101)}
-    assert "at most 100 procedures" in faulty(IMPORTERS, written(tmp_path, json.dumps(many)))[1]
+    assert has(faulty(IMPORTERS, written(tmp_path, json.dumps(many)))[1], "procedures-too-many", most=100, found=101)
     report = (FOLDER / "summary.json").read_text(encoding="utf-8")
-    assert "at most 1000 runs" in faulty(IMPORTERS, written(tmp_path, report * 1001))[1]
+    assert has(faulty(IMPORTERS, written(tmp_path, report * 1001))[1], "runs-too-many", most=1000)

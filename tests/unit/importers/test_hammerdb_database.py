@@ -13,7 +13,7 @@ from tdelta.importers.hammerdb import IMPORTERS
 from tdelta.importers.hammerdb import database as module
 from tdelta.importers.hammerdb.figures import NEW_ORDERS
 from tdelta.importers.hammerdb.jobs import together
-from tdelta_refused import has
+from tdelta_refused import Coded, Part, coded, has
 
 from .given import FIXTURES, faulty, figures, read, series, summaries, written
 
@@ -102,27 +102,42 @@ def test_a_table_without_newer_columns_is_read(tmp_path: Path):
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("DROP TABLE JOBTIMING; CREATE VIEW JOBTIMING AS SELECT * FROM JOBMAIN;", "a plain table"),
+        (
+            "DROP TABLE JOBTIMING; CREATE VIEW JOBTIMING AS SELECT * FROM JOBMAIN;",
+            coded("table-not-plain", table="JOBTIMING", where="hammer.DB"),
+        ),
         (
             "DROP TABLE JOBTCOUNT; CREATE VIEW JOBTCOUNT AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x FROM r)"
             " SELECT x AS jobid, x AS counter, 'tpm' AS metric, x AS timestamp FROM r;",
-            "a plain table",
+            coded("table-not-plain", table="JOBTCOUNT", where="hammer.DB"),
         ),
         (
             "DROP TABLE JOBTCOUNT; CREATE TABLE JOBTCOUNT(jobid TEXT, metric TEXT, timestamp TEXT,"
             " counter INTEGER AS (length(jobid)));",
-            "plain columns",
+            coded("columns-not-plain", table="JOBTCOUNT", where="hammer.DB"),
         ),
-        ("DROP TABLE JOBTCOUNT; CREATE VIRTUAL TABLE JOBTCOUNT USING fts5(jobid, counter);", "a plain table"),
-        ("DROP TABLE JOBOUTPUT;", "the table JOBOUTPUT"),
-        ("DROP TABLE JOBTCOUNT; CREATE TABLE JOBTCOUNT(jobid, other);", "no counter"),
+        (
+            "DROP TABLE JOBTCOUNT; CREATE VIRTUAL TABLE JOBTCOUNT USING fts5(jobid, counter);",
+            coded("table-not-plain", table="JOBTCOUNT", where="hammer.DB"),
+        ),
+        ("DROP TABLE JOBOUTPUT;", coded("table-missing", table="JOBOUTPUT", where="hammer.DB")),
+        (
+            "DROP TABLE JOBTCOUNT; CREATE TABLE JOBTCOUNT(jobid, other);",
+            coded(
+                "columns-missing",
+                columns="jobid, counter, metric, timestamp",
+                table="JOBTCOUNT",
+                missing="counter",
+                where="hammer.DB",
+            ),
+        ),
     ],
 )
-def test_what_is_no_plain_table_is_refused_and_the_others_are_read(tmp_path: Path, statement: str, said: str):
+def test_what_is_no_plain_table_is_refused_and_the_others_are_read(tmp_path: Path, statement: str, said: Coded):
     if "fts5" in statement and not _has_fts5():
         pytest.skip("this SQLite has no virtual table module fts5")
     observations, fault = faulty(IMPORTERS, made(tmp_path, statement))
-    assert said in fault
+    assert has(fault, said), fault
     assert observations
 
 
@@ -134,19 +149,28 @@ def _has_fts5() -> bool:
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("INSERT INTO JOBTCOUNT VALUES ('B2', 'many', 'tpm', '2026-11-20 08:00:06');", "a time and a count"),
-        ("INSERT INTO JOBTCOUNT VALUES ('B2', 1, 'tpm', x'00ff');", "a time and a count"),
-        ("INSERT INTO JOBOUTPUT VALUES ('B2', 1, 'TEST RESULT : System achieved nothing');", "System achieved N NOPM"),
+        (
+            "INSERT INTO JOBTCOUNT VALUES ('B2', 'many', 'tpm', '2026-11-20 08:00:06');",
+            coded("no-count-of-job", time="'2026-11-20 08:00:06'", count="'many'", where="hammer.DB"),
+        ),
+        (
+            "INSERT INTO JOBTCOUNT VALUES ('B2', 1, 'tpm', x'00ff');",
+            coded("no-count-of-job", time="\"b'\\\\x00\\\\xff'\"", count="'1'", where="hammer.DB"),
+        ),
+        (
+            "INSERT INTO JOBOUTPUT VALUES ('B2', 1, 'TEST RESULT : System achieved nothing');",
+            coded("no-nopm", found="'TEST RESULT : System achieved nothing'", where="hammer.DB"),
+        ),
         (
             "INSERT INTO JOBTIMING(jobid,procname,calls,min_ms,avg_ms,max_ms,summary)"
             " VALUES ('B2','SLEV','x',1,2,3,1);",
-            "calls, min, avg and max",
+            coded("no-figures-of-procedure", procedure="'SLEV'", where="hammer.DB"),
         ),
     ],
 )
-def test_what_is_no_figure_is_named_and_the_rest_is_read(tmp_path: Path, statement: str, said: str):
+def test_what_is_no_figure_is_named_and_the_rest_is_read(tmp_path: Path, statement: str, said: Coded):
     observations, fault = faulty(IMPORTERS, made(tmp_path, statement))
-    assert said in fault
+    assert has(fault, said), fault
     assert observations
 
 
@@ -160,21 +184,21 @@ def test_a_procedures_name_is_taken_without_what_stands_around_it(tmp_path: Path
 def test_a_database_that_was_cut_off_is_refused_without_a_traceback(tmp_path: Path, kept: float):
     content = (FIXTURES / "hammerdb/hammer.DB").read_bytes()
     path = written(tmp_path, content[: round(kept * len(content))], "cut.DB")
-    assert "cut.DB: expected an undamaged SQLite database" in faulty(IMPORTERS, path)[1]
+    assert has(faulty(IMPORTERS, path)[1], "database-damaged", where="cut.DB")
 
 
 def test_a_database_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     rows = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r LIMIT 50000) "
     path = made(tmp_path, f"INSERT INTO JOBTCOUNT {rows} SELECT 'B2', 1, 'tpm', '2026-11-20 08:00:06' FROM r;")
     monkeypatch.setattr(module, "MOST_STEPS", 200_000)
-    assert "takes too long" in faulty(IMPORTERS, path)[1]
+    assert has(faulty(IMPORTERS, path)[1], "database-damaged", found=Part("too long"), where="hammer.DB")
 
 
 def test_more_rows_than_are_held_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(module.MOST_ROWS, "JOBTCOUNT", 5)
-    assert "at most 5 rows in JOBTCOUNT" in faulty(IMPORTERS, made(tmp_path))[1]
+    assert has(faulty(IMPORTERS, made(tmp_path))[1], "rows-too-many", most=5, table="JOBTCOUNT", where="hammer.DB")
 
 
 def test_a_database_without_results_says_so(tmp_path: Path):
     empty = "DELETE FROM JOBOUTPUT; DELETE FROM JOBTCOUNT; DELETE FROM JOBTIMING;"
-    assert "expected a TPROC-C job with results, found none" in faulty(IMPORTERS, made(tmp_path, empty))[1]
+    assert has(faulty(IMPORTERS, made(tmp_path, empty))[1], "no-job", where="hammer.DB")

@@ -10,7 +10,7 @@ import pytest
 from tdelta.importers.merging import together
 from tdelta.messages import Caution
 from tdelta.records.observed import Figure, Group, Origin, Series, Summary
-from tdelta_texts import texts
+from tdelta_refused import has
 
 GROUP = Group("none")
 RATE = Group("none", metric="throughput", unit="/s")
@@ -48,8 +48,8 @@ def test_throughputs_add_up_as_far_as_the_shortest_goes() -> None:
     (whole,) = together(parts)
     assert isinstance(whole, Series)
     assert whole.values == (11.0, 22.0)
-    assert texts(whole.origin.cautions)[0].startswith("these times are of one virtual user")
-    assert "2 intervals, as many as the shortest has" in texts(whole.origin.cautions)[1]
+    assert has(whole.origin.cautions, "of-one-user")
+    assert has(whole.origin.cautions, "logs-of-other-lengths", intervals=2)
 
 
 def test_throughputs_of_the_whole_add_up_and_other_groups_stay_apart() -> None:

@@ -8,8 +8,9 @@ import pytest
 import tdelta.workloads
 from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, WorkloadError
+from tdelta.messages import Refusal
 from tdelta.workloads import load
-from tdelta_refused import Part, refused
+from tdelta_refused import Part, check_messages, coded, has, refused
 
 TOML = """\
 name = "mine"
@@ -68,10 +69,10 @@ def change(folder: Path, file: str, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def faults(folder: Path) -> tuple[str, ...]:
+def faults(folder: Path) -> tuple[Refusal, ...]:
     with pytest.raises(WorkloadError) as raised:
         load(folder, dialects())
-    return tuple(map(str, raised.value.refusals))
+    return raised.value.refusals
 
 
 def test_a_sound_folder_is_read(folder):
@@ -99,174 +100,269 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
 @pytest.mark.parametrize(
     ("file", "old", "new", "fault"),
     [
-        ("workload.toml", "version = 1", "version = [", "workload.toml:3: invalid TOML: "),
+        (
+            "workload.toml",
+            "version = 1",
+            "version = [",
+            coded("not-toml", where="workload.toml:3"),
+        ),
         (
             "workload.toml",
             "version = 1",
             'version = "1"',
-            "workload.toml:2: version must be an integer of 64 bits",
+            coded("key-of-other-type", key="version", found="'1'", where="workload.toml:2"),
         ),
         (
             "workload.toml",
             'title = "Mine"',
             'titel = "Mine"',
-            "workload.toml:3: unknown key 'titel'. Did you mean 'title'?",
+            coded("unknown-key", key="'titel'", hint=Part("'title'"), where="workload.toml:3"),
         ),
-        ("workload.toml", 'title = "Mine"', "", "workload.toml: title is missing"),
+        ("workload.toml", 'title = "Mine"', "", coded("key-missing", key="title", where="workload.toml")),
         (
             "workload.toml",
             "version = 1",
             "version = 1\nspills = 1",
-            "workload.toml:3: spills must be true or false, found 1",
+            coded("not-true-or-false", path="spills", found="1", where="workload.toml:3"),
         ),
-        ("workload.toml", "bytes_per_scale = 1000", "", "workload.toml:8: bytes_per_scale must be a whole number"),
+        (
+            "workload.toml",
+            "bytes_per_scale = 1000",
+            "",
+            coded("bytes-per-scale-out-of-range", found="None", where="workload.toml:8"),
+        ),
         (
             "workload.toml",
             "rows_per_scale = 10",
             "",
-            "workload.toml:11: table parents needs one of rows, rows_per_scale",
+            coded("rows-not-given-once", table="parents", found="none", where="workload.toml:11"),
         ),
         (
             "workload.toml",
             "rows_per_scale = 10",
             "rows_per_scale = 0",
-            "workload.toml:12: rows_per_scale must be a number above 0",
+            coded(
+                "rows-out-of-range",
+                key="rows_per_scale",
+                most=1099511627776,
+                found="0",
+                where="workload.toml:12",
+            ),
         ),
         (
             "workload.toml",
             "rows_per_scale = 10",
             "rows = -1",
-            "workload.toml:12: rows must be a whole number of at least 0",
+            coded(
+                "rows-out-of-range",
+                key="rows",
+                most=1099511627776,
+                found="-1",
+                where="workload.toml:12",
+            ),
         ),
         (
             "workload.toml",
             "rows_per_scale = 10",
             "rows = 0",
-            "workload.toml:22: column parent_id: table parents has no rows",
+            coded("no-rows-to-refer-to", column="parent_id", table="parents", where="workload.toml:22"),
         ),
         (
             "workload.toml",
             'table = "parents"',
             'table = "parent"',
-            "workload.toml:19: rows_per: no table 'parent' is defined above",
+            coded("no-parent-above", table="'parent'", hint=Part("'parents'"), where="workload.toml:19"),
         ),
-        ("workload.toml", "count = 3", "count = 0", "workload.toml:19: count must be 1 to"),
-        ("workload.toml", '"text"', '"txt"', "workload.toml:16: column name: unknown law 'txt'. Did you mean 'text'?"),
-        ("workload.toml", "min = 1", "minimum = 1", "workload.toml:16: column name: law 'text' needs 'min'"),
+        (
+            "workload.toml",
+            "count = 3",
+            "count = 0",
+            coded("count-out-of-range", most=1099511627776, found="0", where="workload.toml:19"),
+        ),
+        (
+            "workload.toml",
+            '"text"',
+            '"txt"',
+            coded("unknown-law", column="name", law="'txt'", hint=Part("'text'"), where="workload.toml:16"),
+        ),
+        (
+            "workload.toml",
+            "min = 1",
+            "minimum = 1",
+            coded("parameter-missing", law="text", parameter="min", where="workload.toml:16: column name"),
+        ),
         (
             "workload.toml",
             "min = 1",
             "minn = 1",
-            "workload.toml:16: column name: law 'text' has no parameter 'minn'. Did you mean 'min'?",
+            coded(
+                "unknown-parameter",
+                law="text",
+                parameter="'minn'",
+                hint=Part("'min'"),
+                where="workload.toml:16: column name",
+            ),
         ),
-        ("workload.toml", "min = 1", "min = 10", "workload.toml:16: column name: min (10) is above max (9)"),
+        (
+            "workload.toml",
+            "min = 1",
+            "min = 10",
+            coded(
+                "range-out-of-order",
+                low="min",
+                low_value=10,
+                high="max",
+                high_value=9,
+                where="workload.toml:16: column name",
+            ),
+        ),
         (
             "workload.toml",
             "min = 1",
             'min = "1"',
-            "workload.toml:16: column name: min must be an integer of 64 bits",
+            coded(
+                "parameter-of-other-type",
+                parameter="min",
+                found="'1'",
+                where="workload.toml:16: column name",
+            ),
         ),
         (
             "workload.toml",
             '"text", min = 1, max = 9',
             '"uniform", lo = 1, hi = 2',
-            "workload.toml:16: column name: law 'uniform' makes integer, but schema.sql says text",
+            coded(
+                "law-makes-other",
+                column="name",
+                law="uniform",
+                found="integer",
+                wanted="text",
+                where="workload.toml:16",
+            ),
         ),
         (
             "workload.toml",
             '"text", min = 1, max = 9',
             '"ref", table = "parentz"',
-            "workload.toml:16: column name: unknown table 'parentz'. Did you mean 'parents'?",
+            coded(
+                "unknown-table-of-column",
+                column="name",
+                table="'parentz'",
+                hint=Part("'parents'"),
+                where="workload.toml:16",
+            ),
         ),
         (
             "workload.toml",
             '{ law = "serial" }',
             '{ law = "serial", null_share = 0.1 }',
-            "workload.toml:15: column id: law 'serial' makes keys",
+            coded("law-makes-keys", column="id", law="serial", where="workload.toml:15"),
         ),
         (
             "workload.toml",
             "null_share = 0.5",
             "null_share = 5",
-            "workload.toml:24: column born: null_share must be 0 to 1",
+            coded("null-share-out-of-range", column="born", found="5", where="workload.toml:24"),
         ),
         (
             "workload.toml",
             "name = { law",
             "nmae = { law",
-            "workload.toml:16: column nmae is not in table parents of schema.sql. Did you mean 'name'?",
+            coded(
+                "column-not-in-schema", column="nmae", table="parents", hint=Part("'name'"), where="workload.toml:16"
+            ),
         ),
-        ("workload.toml", "line = { law", "born2 = { law", "schema.sql:4: column line of table children has no law"),
+        (
+            "workload.toml",
+            "line = { law",
+            "born2 = { law",
+            coded("column-without-law", column="line", table="children", where="schema.sql:4"),
+        ),
         (
             "workload.toml",
             '{ law = "serial" }',
             '{ law = "uniform", lo = 1, hi = 2 }',
-            "workload.toml:22: column parent_id: table parents has no primary key of law 'serial'",
+            coded("no-serial-key", column="parent_id", table="parents", where="workload.toml:22"),
         ),
         (
             "workload.toml",
             "weight = 2.5",
             "weight = 0",
-            "workload.toml:28: weight must be a number of 1e-09",
+            coded("weight-out-of-range", found="0", where="workload.toml:28"),
         ),
         (
             "workload.toml",
             "[transactions.look]",
             "[transactions.lock]",
-            "lock.sql: is missing: transaction 'lock' has no script. Did you mean 'look.sql'?",
+            coded("script-missing", transaction="lock", hint=Part("'look.sql'"), where="lock.sql"),
         ),
-        ("workload.toml", "[transactions.look]", "[transactions.Look-up]", "workload.toml:26: 'Look-up' is not a name"),
+        (
+            "workload.toml",
+            "[transactions.look]",
+            "[transactions.Look-up]",
+            coded("not-a-name", name="'Look-up'", where="workload.toml:26"),
+        ),
         (
             "schema.sql",
             "CREATE INDEX by_name ON parents (name);",
             "CREATE INDEX by_name ON parents (nmae);",
-            "schema.sql:8: ",
+            coded("sql-refused", said="no such column: nmae", where="schema.sql:8"),
         ),
         (
             "schema.sql",
             "CREATE INDEX by_name ON parents (name);",
             "CREATE TABLE more (id BIGINT);",
-            "schema.sql:8: table more has no [tables.more]",
+            coded("table-without-entry", table="more", where="schema.sql:8"),
         ),
         (
             "schema.sql",
             "CREATE INDEX by_name ON parents (name);",
             "DROP TABLE parents;",
-            "schema.sql:8: a schema holds CREATE TABLE and CREATE INDEX only",
+            coded("not-a-definition", found="DROP TABLE", where="schema.sql:8"),
         ),
         (
             "schema.sql",
             "CREATE INDEX by_name ON parents (name);",
             "CREATE INDEX by_name ON parents (name)",
-            "schema.sql:8: this statement has no ';'",
+            coded("statement-not-ended", where="schema.sql:8"),
         ),
-        ("schema.sql", "born BIGINT,", "born IN INTEGER,", "schema.sql:2: this SQL cannot be read"),
+        ("schema.sql", "born BIGINT,", "born IN INTEGER,", coded("sql-not-readable", where="schema.sql:2")),
         (
             "schema.sql",
             "born BIGINT,",
             "born BIGINT DEFAULT CURRENT_TIMESTAMP,",
-            "schema.sql:2: CURRENT_TIMESTAMP differs",
+            coded("reads-the-clock", what="CURRENT_TIMESTAMP", where="schema.sql:2"),
         ),
         (
             "schema.sql",
             "TABLE parents",
             "TABLE parens",
-            "workload.toml:11: table parents is not in schema.sql. Did you mean 'parens'?",
+            coded("table-not-in-schema", table="parents", hint=Part("'parens'"), where="workload.toml:11"),
         ),
         (
             "look.sql",
             ":rows_parents",
             ":rows_parent",
-            "look.sql:1: unknown variable :rows_parent. Did you mean 'rows_parents'?",
+            coded("unknown-variable", name="rows_parent", hint=Part("'rows_parents'"), where="look.sql:1"),
         ),
-        ("look.sql", "SELECT name", "SELECT nmae", "look.sql:2: no such column: nmae"),
-        ("look.sql", "FROM parents", "FROM parrents", "look.sql:2: no such table: parrents"),
+        (
+            "look.sql",
+            "SELECT name",
+            "SELECT nmae",
+            coded("sql-refused", said="no such column: nmae", where="look.sql:2"),
+        ),
+        (
+            "look.sql",
+            "FROM parents",
+            "FROM parrents",
+            coded("sql-refused", said="no such table: parrents", where="look.sql:2"),
+        ),
     ],
 )
 def test_a_fault_is_named_with_its_place_and_remedy(folder, file, old, new, fault):
     change(folder, file, old, new)
     found = faults(folder)
-    assert any(text.startswith(fault) for text in found), found
+    assert has(found, fault), found
 
 
 def test_several_faults_in_several_files_are_named_at_once(folder):
@@ -286,28 +382,30 @@ def test_several_faults_in_several_files_are_named_at_once(folder):
         "look.sql:2:",
         "look.sql:3:",
     ):
-        assert any(text.startswith(place) for text in found), (place, found)
+        assert any(one.text.startswith(place) for one in found), (place, found)
     assert len(set(found)) == len(found)
 
 
 @pytest.mark.parametrize("missing", ["workload.toml", "schema.sql", "look.sql"])
 def test_a_missing_file_is_named(folder, missing):
     (folder / missing).unlink()
-    assert any(text.startswith(f"{missing}: is missing") for text in faults(folder))
+    assert {one.parameters["where"] for one in faults(folder) if one.code.endswith("-missing")} == {missing}
 
 
 def test_an_override_for_an_engine_that_is_none_is_named(folder):
     (folder / "schema.mysq.sql").write_text(SCHEMA, encoding="utf-8")
-    assert faults(folder) == ("schema.mysq.sql: unknown engine 'mysq'. Did you mean 'mysql'?",)
+    check_messages(
+        faults(folder), "unknown-engine-of-file", engine="mysq", hint=Part("'mysql'"), where="schema.mysq.sql"
+    )
 
 
 def test_an_override_with_other_columns_is_named(folder):
     (folder / "schema.mysql.sql").write_text(SCHEMA.replace("line", "lines"), encoding="utf-8")
-    assert faults(folder) == ("schema.mysql.sql:2: table children has other columns than in schema.sql",)
+    check_messages(faults(folder), "columns-otherwise", table="children", where="schema.mysql.sql:2")
 
 
 def test_a_path_without_a_folder_is_a_fault_of_the_folder(tmp_path):
-    assert "is not a folder" in faults(tmp_path / "nowhere")[0]
+    check_messages(faults(tmp_path / "nowhere"), "no-folder", where=tmp_path / "nowhere")
 
 
 def test_a_name_that_is_no_workload_is_named_with_a_hint():

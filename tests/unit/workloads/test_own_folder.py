@@ -9,11 +9,12 @@ import pytest
 from tdelta.engines.registry import dialects
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import StorageFault, UsageError, WorkloadError
+from tdelta.messages import Refusal
 from tdelta.workloads import load
 from tdelta.workloads.model import KeyTable, Workload
 from tdelta.workloads.own_folder import read_own_folder, require_free_folder, write_own_folder
 from tdelta.workloads.proposal import propose, settle
-from tdelta_refused import refused
+from tdelta_refused import Coded, Part, check_messages, coded, has, refused
 
 from .own import built, described
 
@@ -55,10 +56,10 @@ def folder(tmp_path: Path) -> Path:
     return mine
 
 
-def faults(folder: Path) -> tuple[str, ...]:
+def faults(folder: Path) -> tuple[Refusal, ...]:
     with pytest.raises(WorkloadError) as raised:
         read_own_folder(folder, DATABASE)
-    return tuple(map(str, raised.value.refusals))
+    return raised.value.refusals
 
 
 def test_a_folder_has_transactions_and_keys_and_neither_tables_nor_a_size(folder: Path) -> None:
@@ -71,35 +72,63 @@ def test_a_folder_has_transactions_and_keys_and_neither_tables_nor_a_size(folder
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ('table = "Order Details"', 'table = "Details"', "workload.toml:7: no table 'Details' in the database. Did"),
-        ('table = "Order Details"', 'table = "nokey"', "workload.toml:7: table 'nokey' has no key"),
-        ("[keys.details]", "[keys.taken]", "workload.toml:6: the database has a tdelta_key_taken already"),
-        ("[keys.details]", "[keys.Details]", "workload.toml:6: 'Details' is not a name"),
-        ('table = "Order Details"', "count = 3", "workload.toml:7: unknown key 'keys.details.count'"),
-        ('table = "Order Details"', "", "workload.toml:6: keys.details.table is missing"),
-        ("[keys.details]", "[tables.t]\nrows = 1\n[keys.details]", "workload.toml:6: [tables] does not go with"),
-        ("[keys.details]", "[size]\nbytes_per_scale = 1\n[keys.details]", "workload.toml:6: [size] does not go"),
-        ('name = "mine"', 'nane = "mine"', "workload.toml:1: unknown key 'nane'. Did you mean 'name'?"),
-        ("weight = 2.5", "weight = 0", "workload.toml:11: weight must be a number of 1e-09 to 1e+09, found 0"),
+        (
+            'table = "Order Details"',
+            'table = "Details"',
+            coded("no-such-table", table="'Details'", hint=Part("'Order Details'"), where="workload.toml:7"),
+        ),
+        (
+            'table = "Order Details"',
+            'table = "nokey"',
+            coded("table-without-key", table="'nokey'", where="workload.toml:7"),
+        ),
+        ("[keys.details]", "[keys.taken]", coded("key-table-taken", table="tdelta_key_taken", where="workload.toml:6")),
+        ("[keys.details]", "[keys.Details]", coded("not-a-name", name="'Details'", where="workload.toml:6")),
+        (
+            'table = "Order Details"',
+            "count = 3",
+            coded("unknown-key", key="'keys.details.count'", where="workload.toml:7"),
+        ),
+        ('table = "Order Details"', "", coded("key-missing", key="keys.details.table", where="workload.toml:6")),
+        (
+            "[keys.details]",
+            "[tables.t]\nrows = 1\n[keys.details]",
+            coded("key-with-database", key="tables", where="workload.toml:6"),
+        ),
+        (
+            "[keys.details]",
+            "[size]\nbytes_per_scale = 1\n[keys.details]",
+            coded("key-with-database", key="size", where="workload.toml:6"),
+        ),
+        (
+            'name = "mine"',
+            'nane = "mine"',
+            coded("unknown-key", key="'nane'", hint=Part("'name'"), where="workload.toml:1"),
+        ),
+        (
+            "weight = 2.5",
+            "weight = 0",
+            coded("weight-out-of-range", found="0", where="workload.toml:11"),
+        ),
     ],
-)  # fmt: skip
-def test_a_fault_of_the_toml_is_named_with_its_line(folder: Path, old: str, new: str, fault: str) -> None:
+)
+def test_a_fault_of_the_toml_is_named_with_its_line(folder: Path, old: str, new: str, fault: Coded) -> None:
     assert TOML.count(old) == 1
     (folder / "workload.toml").write_text(TOML.replace(old, new), encoding="utf-8")
     found = faults(folder)
-    assert any(text.startswith(fault) for text in found), found
+    assert has(found, fault), found
 
 
 def test_a_variable_that_no_table_gives_is_named_with_the_nearest(folder: Path) -> None:
     (folder / "look.sql").write_text(LOOK.replace(":max_t", ":max_tt"), encoding="utf-8")
-    assert faults(folder) == ("look.sql:2: unknown variable :max_tt. Did you mean 'max_t'?",)
+    check_messages(faults(folder), "unknown-variable", name="max_tt", hint=Part("'max_t'"), where="look.sql:2")
 
 
 def test_a_schema_does_not_go_with_a_database_and_all_faults_come_at_once(folder: Path) -> None:
     (folder / "schema.sql").write_text("CREATE TABLE t (x);", encoding="utf-8")
     (folder / "schema.mysql.sql").write_text("CREATE TABLE t (x);", encoding="utf-8")
     (folder / "look.sql").write_text("SELECT :nobody;", encoding="utf-8")
-    assert [text.partition(" ")[0] for text in faults(folder)] == ["look.sql:1:", "schema.mysql.sql:", "schema.sql:"]
+    assert [one.parameters["where"] for one in faults(folder)] == ["look.sql:1", "schema.mysql.sql", "schema.sql"]
 
 
 def test_a_folder_of_transactions_alone_says_that_it_needs_a_database(folder: Path) -> None:
@@ -119,7 +148,7 @@ def test_a_folder_of_transactions_alone_says_that_it_needs_a_database(folder: Pa
 
 
 def test_a_path_without_a_folder_is_a_fault(tmp_path: Path) -> None:
-    assert "is not a folder: with --database" in faults(tmp_path / "nowhere")[0]
+    check_messages(faults(tmp_path / "nowhere"), "no-own-folder", where=tmp_path / "nowhere")
 
 
 def proposed() -> Workload:
