@@ -405,7 +405,7 @@ def _take_stamps(cells: Sequence[str], span: Span) -> None:
     """Time stamps in ms since 1970. Rows are written as requests end, which is not the order in which they began."""
     try:
         span.take(*(int(cell) / 1e3 for cell in cells))
-    except ValueError:
+    except (ValueError, OverflowError):  # no numbers, or digits by the hundred
         return
 
 

@@ -97,6 +97,17 @@ def test_one_condition_in_a_header_makes_no_column_a_condition(tmp_path: Path) -
     assert all(it.is_encryption for it in found)
 
 
+def test_a_time_stamp_of_hundreds_of_digits_leaves_the_span_out_and_no_more(tmp_path: Path) -> None:
+    first = JMETER.splitlines()[1].split(",")[0]
+    text = JMETER.replace(first, "9" * 400, 1)
+    assert text != JMETER
+    whole, damaged = (
+        [(it.group.transaction, it.count, it.total) for it in all_of(found_in(tmp_path, rows, name), Samples)]
+        for rows, name in ((JMETER, "whole.jtl"), (text, "damaged.jtl"))
+    )
+    assert damaged == whole
+
+
 def test_of_jmeter_elapsed_is_the_response_time_and_nothing_is_a_factor(tmp_path: Path) -> None:
     found = all_of(found_in(tmp_path, JMETER, "plain.jtl"), Samples)
     assert [(it.group.transaction, it.group.levels, it.count, it.total) for it in found] == [
