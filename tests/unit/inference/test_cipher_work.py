@@ -10,6 +10,7 @@ import pytest
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
 from tdelta.records import Measurement, SpanTotals, Trial
 from tdelta_flat import changed
+from tdelta_refused import Part, has
 
 from .builders import AES, OPERATIONS, TWINS, measurement, settings, trial
 
@@ -76,7 +77,5 @@ def test_of_a_server_without_counters_nothing_is_said() -> None:
 
 
 def test_the_caution_names_the_figure_and_what_to_do() -> None:
-    text = str(idle_cipher_caution({AES.key: 0.00253}, settings()))
-    assert "0.0025 pages per operation" in text
-    assert "this run cannot show what encryption costs" in text
-    assert "make the cache smaller (--cache) or the data larger (--size)" in text
+    caution = idle_cipher_caution({AES.key: 0.00253}, settings())
+    assert has([caution], "barely-encrypted", pages=0.00253, remedy=Part("(--cache)"))

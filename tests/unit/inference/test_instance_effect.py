@@ -21,6 +21,7 @@ from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import posterior
 from tdelta.inference.rounds import fit_rounds
 from tdelta.records import CalibrationUsed, InstanceEffectPrior, Metric, Role, RunSettings
+from tdelta_refused import has
 
 from .builders import AA, BASELINE, condition, noisy, run, settings, stage_1
 
@@ -144,12 +145,9 @@ def test_a_calibration_of_another_metric_leaves_this_one_alone() -> None:
 def test_instance_effects_far_beyond_what_was_calibrated_is_a_caution_with_its_remedy() -> None:
     trials = run(noisy(0.03, 0.002, instance_effect=0.02), rounds=6)
     cautions = judge(trials, settings_with(InstanceEffectPrior(0.002, 0.3, 0.2))).cautions
-    assert any(
-        "far more than was expected (0.2 %)" in c and "calibrate this machine again" in c for c in map(str, cautions)
-    )
+    assert has(cautions, "surprising-luck-calibrated", expected=0.002)
 
 
 def test_a_single_round_says_what_its_instance_effects_was_taken_to_be() -> None:
     trials = run(noisy(0.03), rounds=1)
-    (caution,) = [c for c in map(str, judge(trials, settings_with(KNOWN)).cautions) if c.startswith("one round")]
-    assert "the prior (calibrated, 0.4 %) widens every interval" in caution
+    assert has(judge(trials, settings_with(KNOWN)).cautions, "one-round", prior="calibrated, 0.4 %")

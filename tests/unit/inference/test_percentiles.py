@@ -10,6 +10,7 @@ import pytest
 from tdelta.inference.histograms import Counts, bin_of, longest_ns, merged
 from tdelta.inference.percentiles import FEWEST_BEYOND, percentile_ratio, side_of
 from tdelta.records import TailUnit
+from tdelta_refused import has
 
 
 def counts_of(times_ns: np.ndarray) -> Counts:
@@ -77,7 +78,7 @@ def test_fewer_than_three_rounds_have_percentiles_and_no_interval() -> None:
     answer = found(blocks(1, factor=1.3), blocks(2), TWO_ROUNDS)
     assert answer.ratio is None
     assert answer.quotient == answer.condition_ns / answer.baseline_ns
-    assert "fewer than 3 rounds" in answer.reason
+    assert has([answer.reason_code], "percentile-few-rounds", fewest=3)
 
 
 def test_the_same_seed_gives_the_same_figures_and_another_nearly_so() -> None:

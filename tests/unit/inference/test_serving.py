@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from tdelta.inference import bottleneck, cache_cautions, server_measures
+from tdelta.messages import Caution
 from tdelta.records import Bottleneck, Condition, Measurement, ServerMeasures, TimeSpent, Trial
 from tdelta_flat import changed
+from tdelta_refused import check_messages, coded
 
 from .builders import AA, AES, BASELINE, TWINS, measurement, settings, trial
 
@@ -150,17 +152,23 @@ def test_the_same_load_is_not_held_back_by_the_cpu_where_there_are_more_of_them(
     assert bottleneck(spent(1.3, 0.5, threads=64), 16) is Bottleneck.WAITING
 
 
-def cautions(aes_misses: int, aa_misses: int = 500) -> list[str]:
+def cautions(aes_misses: int, aa_misses: int = 500) -> tuple[Caution, ...]:
     misses = {BASELINE: 500, AA: aa_misses, AES: aes_misses}
     found = measured({c: [served(counters=COUNTERS | {"buffer_reads": n})] for c, n in misses.items()})
-    return [*map(str, cache_cautions(tuple(found.values())))]
+    return tuple(cache_cautions(tuple(found.values())))
 
 
 def test_twins_whose_caches_fare_alike_need_no_caution() -> None:
-    assert cautions(590) == []
+    assert cautions(590) == ()
 
 
 def test_twins_whose_hit_ratios_lie_more_than_a_point_apart_are_a_caution() -> None:
-    (told,) = cautions(700)
-    assert "cipher=aes-256,threads=1 met 93.0 % of the requests and that of cipher=none,threads=1 95.0 %" in told
-    assert [c.split(" met")[0] for c in cautions(410, aa_misses=100)] == ["the cache of cipher=none,threads=1#aa"]
+    worse = coded(
+        "caches-differ",
+        condition="cipher=aes-256,threads=1",
+        met=pytest.approx(0.93),
+        baseline="cipher=none,threads=1",
+        baseline_met=pytest.approx(0.95),
+    )
+    check_messages(cautions(700), worse)
+    check_messages(cautions(410, aa_misses=100), "caches-differ", condition="cipher=none,threads=1#aa")

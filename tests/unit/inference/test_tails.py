@@ -13,6 +13,7 @@ from tdelta.errors import TdeltaError
 from tdelta.inference.percentiles import FEWEST_PAIRS
 from tdelta.inference.tails import tail_cautions, tail_measures, threshold_ns
 from tdelta.records import ALL, Condition, Role, RunSettings, TailMeasure, TailUnit, Trial
+from tdelta_refused import has
 
 from .builders import AA, AES, BASELINE, condition, measurement, settings, trial
 
@@ -95,7 +96,7 @@ def test_a_single_round_has_counts_and_no_interval() -> None:
     found = measured(made(simple, rounds=1, blocks=12), with_slo())[Role.TREATMENT, ALL].exceedance
     assert found is not None
     assert (found.ratio, found.quotient) == (None, pytest.approx(5 / 3))
-    assert "one round" in found.reason
+    assert has([found.reason_code], "tail-one-round")
 
 
 def test_a_bin_counts_as_longer_only_if_all_of_it_is() -> None:
@@ -123,7 +124,7 @@ def test_types_are_told_apart_and_the_mix_holds_all_of_them() -> None:
     assert (order.blocks, order.exceedance.condition.transactions) == (11, 1100)
     assert (browse.blocks, browse.exceedance.condition.transactions) == (12, 600)
     assert (browse.exceedance.quotient, browse.exceedance.ratio) == (None, None)
-    assert browse.exceedance.reason.startswith("none on the condition nor on the plain twins")
+    assert has([browse.exceedance.reason_code], "tail-none", sides="the condition nor on the plain twins")
 
 
 def test_incomplete_blocks_are_left_out() -> None:

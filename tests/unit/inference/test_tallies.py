@@ -15,7 +15,7 @@ from tdelta.inference.tallies import (
     tally_cautions,
     trustworthy,
 )
-from tdelta.messages import Detail
+from tdelta.messages import Detail, Reason
 from tdelta.messages.checks import AA_CHECK
 from tdelta.records import (
     CheckState,
@@ -32,7 +32,7 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
-from tdelta_texts import texts
+from tdelta_refused import check_messages, has
 
 from .builders import BASELINE, condition, settings
 
@@ -113,9 +113,9 @@ def test_response_time_comes_before_cpu_and_cpu_keeps_its_truth() -> None:
     assert list(judged.items()) == [("response_time", False), ("cpu_per_operation", True)]
 
 
-def found_faults(runs: list[RunResult], *, is_truth: bool = True) -> list[str]:
+def found_faults(runs: list[RunResult], *, is_truth: bool = True) -> list[Reason]:
     sound = trustworthy(runs)
-    return list(texts(faults(runs, identical_tally(sound), planted_tallies(sound, is_truth=is_truth), ROPE)))
+    return list(faults(runs, identical_tally(sound), planted_tallies(sound, is_truth=is_truth), ROPE))
 
 
 def test_a_sound_series_has_no_faults() -> None:
@@ -126,31 +126,31 @@ def test_one_false_call_among_a_dozen_is_no_fault_but_four_are() -> None:
     fine, wrong = identical(1.0), identical(1.01, Decision.COSTLY)
     assert found_faults([wrong] + [fine] * 11) == []
     (fault,) = found_faults([wrong] * 4 + [fine] * 8)
-    assert fault.startswith("4 of 12 identical twins were called costly, faster or unsound")
+    assert has([fault], "false-calls", count=4, of=12)
 
 
 def test_intervals_that_miss_too_often_are_a_fault_and_a_few_are_not() -> None:
     missed, held = planted(1.065, half=0.01), planted(1.055, half=0.01)
     assert found_faults([missed] * 2 + [held] * 12) == []
     (fault,) = found_faults([missed] * 7 + [held] * 7)
-    assert fault == "planted 5 %, response time: only 7 of 14 intervals of 95 % held the realised cost"
+    assert has([fault], "cost-not-held", held=7, of=14, where="planted 5 %, response time")
 
 
 def test_a_bias_that_is_surely_larger_than_the_rope_is_a_fault_and_a_smaller_one_a_caution() -> None:
     large = [planted(1.05 + bias, half=0.1) for bias in (0.03, 0.031, 0.032)]
     (fault,) = found_faults(large)
-    assert fault.startswith("planted 5 %, response time: reads +3.1 points beside the truth")
+    assert has([fault], "bias-beyond-rope", bias=pytest.approx(3.1), where="planted 5 %, response time")
     small = [planted(1.05 + bias, half=0.1) for bias in (0.01, 0.011, 0.012)]
     assert found_faults(small) == []
-    cautions = texts(tally_cautions(12, planted_tallies(small, is_truth=True)))
-    assert cautions[0].startswith("planted 5 %, response time: reads 1.1 points too much")
+    cautions = list(tally_cautions(12, planted_tallies(small, is_truth=True)))
+    assert has(cautions, "reads-too-much", points=pytest.approx(1.1), where="planted 5 %, response time")
 
 
 def test_where_threads_wait_nothing_is_held_against_response_time_and_that_is_said() -> None:
     far = [planted(1.5)] * 14
     assert found_faults(far, is_truth=False) == []
-    (caution,) = texts(tally_cautions(14, planted_tallies(far, is_truth=False)))
-    assert "no truth for response time" in caution
+    cautions = tally_cautions(14, planted_tallies(far, is_truth=False))
+    check_messages(cautions, "planted-is-no-truth", where="planted 5 %, response time")
 
 
 def test_a_run_that_failed_a_check_is_a_fault_and_counts_for_nothing_else() -> None:
@@ -159,7 +159,7 @@ def test_a_run_that_failed_a_check_is_a_fault_and_counts_for_nothing_else() -> N
         validity=(Validity("rows", CheckState.FAILED, (Detail.verbatim("differ"),)),),
     )
     (fault,) = found_faults([identical(1.0), broken])
-    assert fault == "1 of 2 runs failed the check “rows” (differ)"
+    assert has([fault], "check-failed-in-runs", failed=1, runs=2, check="rows", detail="differ")
 
 
 def test_a_failed_aa_check_is_a_false_call_and_not_a_broken_run() -> None:
@@ -177,9 +177,8 @@ def test_a_run_without_a_complete_block_counts_for_nothing() -> None:
 
 
 def test_few_runs_say_how_little_they_can_rule_out() -> None:
-    (caution,) = texts(tally_cautions(4, ()))
-    assert caution.startswith("4 runs: even without a false call, up to 60 %")
-    assert texts(tally_cautions(14, ())) == ()
+    check_messages(tally_cautions(4, ()), "few-calibration-runs", runs=4, false=pytest.approx(0.602, abs=0.001))
+    assert not list(tally_cautions(14, ()))
 
 
 def test_a_single_run_has_no_bias_interval_and_no_fault_from_it() -> None:

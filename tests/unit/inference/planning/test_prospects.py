@@ -10,7 +10,7 @@ from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect
 from tdelta.records import Metric, SpanTotals
 from tdelta.records.prospects import Attainability, Prospect
 from tdelta_flat import changed
-from tdelta_refused import has, refused
+from tdelta_refused import check_messages, coded, has, refused
 
 from .machines import PLANNED, TWINS, run, without_rounds
 
@@ -72,9 +72,9 @@ def test_that_threads_waited_for_a_cpu_is_told_and_of_servers_that_they_may_be_t
         )
         return found(replace(measured, trials=trials))
 
-    who = "threads, the server's own or other programs'," if client_cpu_seconds else "other programs"
     (caution,) = set(pressed(0.31).cautions) - set(pressed(0.01).cautions)
-    assert caution.text == f"{who} waited for a CPU during 31 % of the trials' time: on a quieter machine less would do"
+    code = "pilot-threads-waited" if client_cpu_seconds else "pilot-others-waited"
+    check_messages([caution], coded(code, share=0.31))
 
 
 def test_the_same_trials_give_the_same_plan() -> None:
