@@ -154,7 +154,7 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
         {
             "studies": [
                 dict.fromkeys(("name", "title", "published"), str)
-                | {"runs": bool, "command": str, "note": str, "tables": _TEXTS}
+                | {"runs": bool, "command": str, "note": str, "tables": _TEXTS, "own_servers": _TEXTS}
             ]
         },
     ),

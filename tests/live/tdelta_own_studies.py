@@ -1,6 +1,7 @@
 """Named studies on two private servers that stand for a user's: tables generated there, in a schema of tdelta's.
 
-One class of tests an engine, one small run a study; the servers are shared.
+One class of tests an engine, one small run a study; the servers are shared. MySQL and PostgreSQL have `TracedStudy`
+alone, which is the cheapest and asks most of an engine's SQL; the others were run on them by hand.
 """
 
 from __future__ import annotations
@@ -19,30 +20,42 @@ SMALL = ("--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds
 REFUSED = {"replicate", "restart", "convert", "backup"}
 
 
-class OwnStudies(RunsOnTwoServers):
-    """The tests."""
-
-    spill_counter: ClassVar[str]
-    """What the server counts of temporary data."""
+class TracedStudy(RunsOnTwoServers):
+    """The trace of every statement, with the engine's counters around it."""
 
     @pytest.fixture(scope="class")
     @classmethod
     def shared_place(cls, tmp_path_factory: pytest.TempPathFactory) -> Place:
         return Place(tmp_path_factory.mktemp("studies"))
 
-    @pytest.fixture(autouse=True)
-    def nothing_is_left(self, servers: tuple[Any, Any], left_as_they_were: list[list[object]]) -> Any:
-        yield
-        assert self.objects(servers) == left_as_they_were
-
     def ran(self, place: Place, servers: tuple[Any, Any], *words: str, size: str = "2MB") -> Any:
+        """The document of a small run, of which nothing is left."""
+        before = self.objects(servers)
         baseline, encrypted = (self.dsn(server.port) for server in servers)
         on = ("--baseline", baseline, "--encrypted", encrypted, *self.vouching)
         answer = place.tdelta("run", *words, *on, "--size", size, *SMALL, "--no-bb-twin", "--json")
+        assert self.objects(servers) == before
         assert answer.code in (0, 3), answer.err
         assert [check for check in failed_checks(answer.document) if check != AA_CHECK] == []
         assert answer.document["errors"] == {}
         return answer.document
+
+    def test_the_trace_meters_every_statement(self, shared_place: Place, servers: tuple[Any, Any]) -> None:
+        document = self.ran(shared_place, servers, "dml-trace")
+        statements = document["traces"]["statements"]
+        assert {one["condition"]["cipher"] for one in statements} == {"none", "encrypted"}
+        assert all(one["calls"] > 0 and one["elapsed_us"] > 0 for one in statements)
+        self.check_traces(document)
+
+    def check_traces(self, document: Mapping[str, Any]) -> None:
+        """What else is seen of them on this engine."""
+
+
+class OwnStudies(TracedStudy):
+    """The tests."""
+
+    spill_counter: ClassVar[str]
+    """What the server counts of temporary data."""
 
     def test_order_entry_has_four_users_and_leaves_the_ciphers_to_the_servers(
         self, shared_place: Place, servers: tuple[Any, Any]
@@ -76,16 +89,6 @@ class OwnStudies(RunsOnTwoServers):
         document = self.ran(shared_place, servers, "direct-load")
         assert {step["condition"]["cipher"] for step in document["steps"]} == {"none", "encrypted"}
         assert all(step["trials"] == 2 for step in document["steps"])
-
-    def test_the_trace_meters_every_statement(self, shared_place: Place, servers: tuple[Any, Any]) -> None:
-        document = self.ran(shared_place, servers, "dml-trace")
-        statements = document["traces"]["statements"]
-        assert {one["condition"]["cipher"] for one in statements} == {"none", "encrypted"}
-        assert all(one["calls"] > 0 and one["elapsed_us"] > 0 for one in statements)
-        self.check_traces(document)
-
-    def check_traces(self, document: Mapping[str, Any]) -> None:
-        """What else is seen of them on this engine."""
 
     def test_a_spill_goes_to_files_since_the_sessions_have_so_little_memory(
         self, shared_place: Place, servers: tuple[Any, Any]

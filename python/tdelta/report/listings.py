@@ -14,6 +14,7 @@ from tdelta.report.labels import database_text
 from tdelta.report.quantities import amounts, counted, duration, printable
 from tdelta.report.values import record_values
 from tdelta.session.outlook import DryRun
+from tdelta.session.own_servers import engines_of
 from tdelta.session.studies import Study
 
 ENGINES_SCHEMA = "tdelta.engines/1"
@@ -65,7 +66,9 @@ def studies_text(studies: Sequence[Study], width: int, *, color: bool = False) -
         read = " ".join(f"published:{name}" for name in study.tables)
         analyze = f"its tables: tdelta analyze {read}" if read and study.runs else ""
         command = "" if study.runs else f"its command: {study.command}"
-        for line in filter(None, (f"published: {study.published}", study.note, analyze, command)):
+        own = ", ".join(engines_of(study))
+        servers = f"on your own servers: {own}" if own else ""
+        for line in filter(None, (f"published: {study.published}", study.note, servers, analyze, command)):
             parts += paragraph(f"{_INDENT}{line}", width, indent=_INDENT * 2)
     return draw(parts, width, color=color)
 
@@ -83,6 +86,7 @@ def studies_document(studies: Sequence[Study]) -> dict[str, object]:
                 "command": study.command,
                 "note": study.note,
                 "tables": list(study.tables),
+                "own_servers": list(engines_of(study)),
             }
             for study in studies
         ],

@@ -12,7 +12,7 @@ from typing import Any
 
 from tdelta.design.actions import is_action
 from tdelta.driver.jobs import STEPS, TRANSACTIONS
-from tdelta.engines.registry import own_server_studies, profile
+from tdelta.engines.registry import own_server_studies, profile, profiles
 from tdelta.engines.takes import OWN_SERVERS_TAKE, Takes
 from tdelta.errors import UsageError
 from tdelta.messages import Caution, Refusal
@@ -31,6 +31,16 @@ def needs_own_instances(found: Study) -> tuple[str, ...]:
     return (*acts, *(["--vary replication"] if "replication" in vary else []))
 
 
+def engines_of(found: Study) -> tuple[str, ...]:
+    """On whose servers a study runs where they are the user's, by the engines' names; empty for none."""
+    reached = (one.name for one in profiles() if one.address is not None)
+    return tuple(name for name in reached if found.runs_on(name) and _needs_nothing_else(found, name))
+
+
+def _needs_nothing_else(found: Study, engine: str) -> bool:
+    return found.name in own_server_studies(engine) or not needs_own_instances(found)
+
+
 def _acts(factor: str, vary: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     levels = (str(level) for level in vary.get(factor, ()))
     yield from (level for level in levels if factor == "during" or is_action(level))
@@ -46,11 +56,10 @@ def check_study(name: str, engine: str) -> None:
     Raises:
         UsageError: it is.
     """
-    own = own_server_studies(engine)
-    if name not in own and (needs := needs_own_instances(study(name))):
-        runs = (one.name for one in studies() if one.runs and (one.name in own or not needs_own_instances(one)))
-        known = ", ".join(runs)
-        given = {"study": name, "needs": ", ".join(needs), "known": known}
+    found = study(name)
+    if not _needs_nothing_else(found, engine):
+        known = ", ".join(one.name for one in studies() if engine in engines_of(one))
+        given = {"study": name, "needs": ", ".join(needs_own_instances(found)), "known": known}
         raise UsageError(Refusal.of("study-on-own-servers", **given))
 
 

@@ -8,11 +8,12 @@ import pytest
 from tdelta_contracts import HoldsContract
 from tdelta_disturbed_runs import DisturbedRuns
 from tdelta_own_runs import KilledRuns
+from tdelta_own_studies import TracedStudy
 
 from . import own
 
 
-class TestMysqlOwnRuns(DisturbedRuns, KilledRuns, HoldsContract):
+class TestMysqlOwnRuns(DisturbedRuns, KilledRuns, HoldsContract, TracedStudy):
     driver = "PyMySQL"
     own = own  # type: ignore[assignment]
     engine = "mysql"

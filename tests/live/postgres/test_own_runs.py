@@ -8,11 +8,12 @@ from sqlite.running import Answered, Place
 from tdelta_contracts import HoldsContract
 from tdelta_disturbed_runs import DisturbedRuns
 from tdelta_own_runs import OwnRuns
+from tdelta_own_studies import TracedStudy
 
 from . import own
 
 
-class TestPostgresOwnRuns(OwnRuns, DisturbedRuns, HoldsContract):
+class TestPostgresOwnRuns(OwnRuns, DisturbedRuns, HoldsContract, TracedStudy):
     driver = "psycopg"
     own = own
     sessions_sql = "SELECT pid FROM pg_stat_activity WHERE usename = 'bench'"

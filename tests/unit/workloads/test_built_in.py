@@ -5,9 +5,11 @@ import pickle
 
 import pytest
 import sqlglot
+from sqlglot import exp
 
 from tdelta.engines.registry import dialects
 from tdelta.workloads import BUILT_IN, load
+from tdelta.workloads.scripts import check_script, given_variables
 
 from .rows import Runner, loaded
 
@@ -48,6 +50,14 @@ def test_transactions_change_rows_exactly_if_they_say_so(workload):
         for _ in range(20):
             runner.run(transaction.name)
         assert (database.total_changes > before) == transaction.writes, transaction.name
+
+
+def test_no_statement_computes_with_a_parameter_and_a_literal_whose_type_postgresql_would_take(workload):
+    given = given_variables(workload.rows(SCALE))
+    for transaction in workload.transactions:
+        for statement in check_script(transaction.text, given).statements:
+            for node in statement.tree.find_all(exp.Binary):
+                assert {type(node.left), type(node.right)} != {exp.Placeholder, exp.Literal}, node.sql()
 
 
 def test_the_size_at_a_scale_is_the_one_of_a_plain_file(workload):

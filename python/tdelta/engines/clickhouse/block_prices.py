@@ -9,19 +9,17 @@ compressed ones, and of sixty-four parts. What requests of small columns take be
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
-from tdelta import _native
 from tdelta.engines.clickhouse.database import Database
 from tdelta.engines.clickhouse.engine import BELOW, BLOCK_BYTES, DISK
+from tdelta.engines.shared.moved_units import MovedUnits
 
 ROWS = 1 << 20
-_BLOCKS = ROWS * 8 / BLOCK_BYTES
+_BLOCKS = MovedUnits("blocks", ROWS * 8 / BLOCK_BYTES, BLOCK_BYTES, time.process_time_ns, least=0.75, most=1.25)
 FEWEST_PASSES = 5
 SECONDS = 1.2
 """From here on no further pass is begun, once there are the fewest."""
 
-_LIKENESS = 0.25
 _DISKS = {"plain": BELOW, "encrypted": DISK}
 _NUMBERS = (
     "CREATE TABLE price_numbers (body UInt64) ENGINE = Memory",
@@ -40,11 +38,13 @@ class _Priced:
     def write_us(self, moved: str | None = "asked_written_bytes") -> float:
         """The CPU time of filling it, µs a block."""
         self._database.run(f"TRUNCATE TABLE {self._name}")
-        return us_a_block(lambda: self._database.run(f"INSERT INTO {self._name} SELECT body FROM price_numbers"), moved)
+        return _BLOCKS.us_each(
+            lambda: self._database.run(f"INSERT INTO {self._name} SELECT body FROM price_numbers"), moved
+        )
 
     def read_us(self, moved: str | None = "asked_read_bytes") -> float:
         """The CPU time of a scan, µs a block."""
-        return us_a_block(lambda: self._database.run(f"SELECT sum(body) FROM {self._name}"), moved)
+        return _BLOCKS.us_each(lambda: self._database.run(f"SELECT sum(body) FROM {self._name}"), moved)
 
     def found(self) -> str:
         """What a scan finds."""
@@ -93,24 +93,3 @@ def _turn(tables: dict[str, _Priced], memory: _Priced) -> dict[str, float]:
         "read": read["encrypted"] - read["plain"],
         "write": write["encrypted"] - write["plain"],
     }
-
-
-def us_a_block(work: Callable[[], None], moved: str | None) -> float:
-    """The process's CPU time over the blocks that it moved, µs.
-
-    Args:
-        work: what is timed.
-        moved: the bytes of the process that say how many blocks; None where all were worked on in memory.
-
-    Raises:
-        ValueError: not all were moved, or more.
-    """
-    before, began_ns = _native.process_usage(), time.process_time_ns()
-    work()
-    took_ns = time.process_time_ns() - began_ns
-    if moved is None or not before["asked_read_bytes"]:  # where the system does not count bytes
-        return took_ns / _BLOCKS / 1000
-    blocks: float = (_native.process_usage()[moved] - before[moved]) / BLOCK_BYTES
-    if abs(blocks / _BLOCKS - 1.0) > _LIKENESS:
-        raise ValueError(f"expected some {_BLOCKS:g} blocks of {moved.replace('_', ' ')}, found {blocks:.1f}")
-    return took_ns / blocks / 1000

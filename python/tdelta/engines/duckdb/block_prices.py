@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from tdelta import _native
 from tdelta.engines.duckdb.database import Database
 from tdelta.engines.duckdb.engine import BLOCK_BYTES
+from tdelta.engines.shared.moved_units import MovedUnits
 
 ROWS = 1 << 20
-_BLOCKS = ROWS * 8 / BLOCK_BYTES
+_BLOCKS = MovedUnits("blocks", ROWS * 8 / BLOCK_BYTES, BLOCK_BYTES, time.process_time_ns, least=0.75, most=1.25)
 FEWEST_PASSES = 3
 SECONDS = 1.2
 """From here on no further pass is begun, once there are the fewest."""
 
-_LIKENESS = 0.25
 _NUMBERS = f"CREATE TABLE memory.main.numbers AS SELECT hash(i) AS body FROM range({ROWS}) AS numbers(i)"
 _MAKE = "CREATE OR REPLACE TABLE page AS SELECT body FROM memory.main.numbers"
 _MAKE_IN_MEMORY = "CREATE OR REPLACE TABLE memory.main.page AS SELECT body FROM memory.main.numbers"
@@ -45,20 +44,20 @@ class _Priced:
 
     def write_us(self) -> float:
         """The CPU time of making the table anew, µs a block."""
-        return us_a_block(self._write, "asked_written_bytes")
+        return _BLOCKS.us_each(self._write, "asked_written_bytes")
 
     def read_us(self) -> float:
         """The CPU time of a scan of a file that was attached anew, µs a block."""
         self._database.cool(lambda _folder: None)
-        return us_a_block(self._scan, "asked_read_bytes")
+        return _BLOCKS.us_each(self._scan, "asked_read_bytes")
 
     def cached_us(self) -> float:
         """The CPU time of a scan of blocks that are in DuckDB's memory, µs a block."""
-        return us_a_block(self._scan, None)
+        return _BLOCKS.us_each(self._scan, None)
 
     def in_memory_us(self) -> float:
         """The CPU time of making the table in memory, µs a block."""
-        return us_a_block(lambda: self._database.run(_MAKE_IN_MEMORY), None)
+        return _BLOCKS.us_each(lambda: self._database.run(_MAKE_IN_MEMORY), None)
 
     def found(self) -> str:
         """What a scan finds."""
@@ -115,22 +114,3 @@ def _turn(opened: Mapping[str, _Priced]) -> dict[str, float]:
             found[f"{prefix}read"] = read[name] - read["plain"]
             found[f"{prefix}write"] = write[name] - write["plain"]
     return found
-
-
-def us_a_block(work: Callable[[], None], moved: str | None) -> float:
-    """The process's CPU time over the blocks that it moved, µs.
-
-    Args:
-        work: what is timed.
-        moved: the bytes of the process that tell how many blocks; None where all were worked on in memory.
-
-    Raises:
-        ValueError: not all blocks were moved, or more.
-    """
-    before, began_ns = _native.process_usage(), time.process_time_ns()
-    work()
-    took_ns = time.process_time_ns() - began_ns
-    blocks = 0.0 if moved is None else (_native.process_usage()[moved] - before[moved]) / BLOCK_BYTES
-    if before["asked_read_bytes"] and moved is not None and abs(blocks / _BLOCKS - 1.0) > _LIKENESS:
-        raise ValueError(f"expected some {_BLOCKS:g} blocks of {moved.replace('_', ' ')}, found {blocks:.1f}")
-    return took_ns / (blocks or _BLOCKS) / 1000

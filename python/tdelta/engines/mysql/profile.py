@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
-from tdelta.engines.shared.mysql_dialect import mysql_dialect
-from tdelta.engines.shared.mysql_profile import DRIVEN, FUNCTIONS, NEAREST, PROCESSES
-from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES, Takes
+from tdelta.engines.profile import ServerProgram
+from tdelta.engines.shared.mysql_profile import mysql_profile
 
-PROFILE = Profile(
-    name="mysql",
-    product="MySQL, Percona Server",
-    dialect=mysql_dialect("mysql"),
-    takes=SERVER_TAKES | {Takes.PAGE_COMPRESSION},
-    defaults=SERVER_DEFAULTS,
-    is_server=True,
-    client_factors=CLIENT_FACTORS,
-    warms_until_settled=True,
-    unsearched="the kernel shows their files as it decrypts them",
-    headings=NEAREST,
-    functions=FUNCTIONS,
-    protocol="mysql",
-    program=ServerProgram(
+PROFILE = mysql_profile(
+    "mysql",
+    "MySQL, Percona Server",
+    ServerProgram(
         names=("mysqld",),
         products=(
             (r"Ver (\d+(?:\.\d+)+)\S* .*Percona Server", "Percona Server"),
@@ -29,12 +17,5 @@ PROFILE = Profile(
         remedy="scripts/mysql-server unpacks Debian's, or install MySQL or Percona Server from their makers",
         cache_setting="innodb_buffer_pool_size",
         oldest="8.4",
-    ),
-    address=ServerAddress(
-        schemes=("mysql",),
-        port=3306,
-        processes=PROCESSES,
-        driven=DRIVEN,
-        takes=frozenset({Takes.TRACES, Takes.SESSION_MEMORY}),
     ),
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
+from tdelta.engines.shared.mysql_dialect import mysql_dialect
+from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES, Takes
 from tdelta.profiling.functions import Names
 from tdelta.records import FunctionClass
 
@@ -12,13 +15,45 @@ NEAREST = {
     "rows_changed": (("rows_inserted", "rows_updated", "rows_deleted"), "Handler_write, _update, _delete"),
 }
 
-FUNCTIONS = Names(
+_FUNCTIONS = Names(
     {
         FunctionClass.CHECKSUM: "my_crc comp_crc fil_crc ut_crc buf_page_is_corrupted buf_calc page_zip_calc_checksum",
         FunctionClass.CIPHER: "my_aes encryption_(crypt|ctx|scheme) fil_(space_)?(en|de)crypt log_crypt",
     }
 )
 
-DRIVEN = "tdelta.engines.shared.mysql_driven"
-PROCESSES = frozenset({"mysqld", "mariadbd"})
+_DRIVEN = "tdelta.engines.shared.mysql_driven"
+_PROCESSES = frozenset({"mysqld", "mariadbd"})
 """What servers are called: Debian links one name to the other's program."""
+
+
+def mysql_profile(name: str, product: str, program: ServerProgram) -> Profile:
+    """The profile of an engine of the family.
+
+    Args:
+        name: the engine's, with which its DSNs begin, too.
+        product: what it is called, or those that it stands for.
+        program: its private servers'.
+    """
+    return Profile(
+        name=name,
+        product=product,
+        dialect=mysql_dialect(name),
+        takes=SERVER_TAKES | {Takes.PAGE_COMPRESSION},
+        defaults=SERVER_DEFAULTS,
+        is_server=True,
+        client_factors=CLIENT_FACTORS,
+        warms_until_settled=True,
+        unsearched="the kernel shows their files as it decrypts them",
+        headings=NEAREST,
+        functions=_FUNCTIONS,
+        protocol="mysql",
+        program=program,
+        address=ServerAddress(
+            schemes=(name,),
+            port=3306,
+            processes=_PROCESSES,
+            driven=_DRIVEN,
+            takes=frozenset({Takes.TRACES, Takes.SESSION_MEMORY}),
+        ),
+    )

@@ -9,11 +9,12 @@ it reads it from a file, or writes it into the log or into the file, and so byte
 from __future__ import annotations
 
 import contextlib
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from tdelta import _native
+from tdelta.engines.shared.moved_units import MovedUnits
 from tdelta.engines.turso.database import Database
 from tdelta.engines.turso.proof import BODY_BYTES, PAGE_BYTES
 
@@ -21,8 +22,8 @@ PAGES = 512
 """Fewer than the thousand pages of log from which on a commit moves them into the file by itself."""
 
 PASSES = 9
-_SMALLEST_SHARE = 0.9
-"""Of the pages, the share that must be read or written in every pass, or something else was timed."""
+_PAGES = MovedUnits("pages", PAGES, PAGE_BYTES, time.thread_time_ns, least=0.9, most=math.inf)
+"""Turso works in the thread that asks; a page goes into the log and into the file."""
 
 _MAKE = (
     "CREATE TABLE page (number INTEGER PRIMARY KEY, mark INTEGER NOT NULL, body BLOB NOT NULL)",
@@ -50,17 +51,17 @@ class _Priced:
     def read_us(self) -> float:
         """The CPU time of a scan on a new connection, µs for each page that it read."""
         self._database.reopen()
-        return us_a_page(self._scan, "asked_read_bytes")
+        return _PAGES.us_each(self._scan, "asked_read_bytes")
 
     def cached_us(self) -> float:
         """The CPU time of a scan of pages that the connection has, µs a page."""
         self._scan()
-        return us_a_page(self._scan, None)
+        return _PAGES.us_each(self._scan, None)
 
     def write_us(self) -> float:
         """The CPU time of writing every page, µs for each page that went into the log or into the file."""
         self._database.run(*_CHANGE)
-        return us_a_page(self._write, "asked_written_bytes")
+        return _PAGES.us_each(self._write, "asked_written_bytes")
 
     def _scan(self) -> None:
         if (found := self._database.text(_SCAN)) != _EXPECTED:
@@ -106,24 +107,3 @@ def _pass(opened: Mapping[str, _Priced]) -> dict[str, float]:
         "read": read["encrypted"] - read["plain"],
         "write": write["encrypted"] - write["plain"],
     }
-
-
-def us_a_page(work: Callable[[], None], moved: str | None) -> float:
-    """The thread's CPU time over the pages that it moved, µs.
-
-    Args:
-        work: what is timed; Turso does it in the thread that asks.
-        moved: the bytes of the process that say how many pages; None where all were in the cache.
-
-    Raises:
-        ValueError: hardly any pages were moved.
-    """
-    before, began_ns = _native.process_usage(), time.thread_time_ns()
-    work()
-    took_ns = time.thread_time_ns() - began_ns
-    if moved is None or not before["asked_read_bytes"]:  # where the system does not count bytes
-        return took_ns / PAGES / 1000
-    pages: float = (_native.process_usage()[moved] - before[moved]) / PAGE_BYTES
-    if pages < _SMALLEST_SHARE * PAGES:
-        raise ValueError(f"expected at least {PAGES} pages of {moved.replace('_', ' ')}, found {pages:.1f}")
-    return took_ns / pages / 1000

@@ -3,6 +3,7 @@
 \set warehouse_id random(1, :rows_warehouses)
 \set order_id :rows_orders + :op
 \set now 1704067200 + :op
+\set estimated :now + 259200
 \set items random(1, 5)
 \set delivery random(0, 2500)
 \set card_id random(1, 1000000000)
@@ -28,7 +29,7 @@ INSERT INTO order_items (
     order_id, line_item_id, product_id, unit_price_cents, quantity, dispatch_date, return_date, gift_wrap,
     item_condition, supplier_id, estimated_delivery
 ) VALUES (
-    :order_id, :line, :product_id, :price, :quantity, NULL, NULL, 'None', 'New', :supplier_id, :now + 259200
+    :order_id, :line, :product_id, :price, :quantity, NULL, NULL, 'None', 'New', :supplier_id, :estimated
 );
 \if :stock < 100
 -- The shelf is nearly empty: goods have come in.

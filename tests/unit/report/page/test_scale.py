@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdelta.errors import TdeltaError
-from tdelta.report.page.plot import Scale, scale_over
+from tdelta.report.page.plot import Scale, ratio_scale, scale_over
 
 values = st.floats(min_value=-1e6, max_value=1e6)
 positive = st.floats(min_value=1e-6, max_value=1e6)
@@ -49,3 +49,20 @@ def test_a_single_value_and_none_at_all_still_make_a_scale() -> None:
 def test_a_range_that_cannot_be_drawn_is_refused(low: float, high: float, is_log: bool) -> None:
     with pytest.raises(TdeltaError, match="scale needs"):
         Scale(low, high, 0.0, 1.0, is_log)
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_log"),
+    [
+        ([1.03], False),
+        ([2.5], True),
+        ([0.4], True),
+        ([3.0, 0.0], False),
+        ([math.nan, 1.2, math.inf], False),
+        ([], False),
+    ],
+)
+def test_ratios_that_are_far_from_one_stand_on_a_logarithmic_scale_with_one(shown: list[float], is_log: bool) -> None:
+    scale = ratio_scale(shown, 0.0, 100.0)
+    assert scale.is_log is is_log
+    assert scale.holds(1.0)

@@ -22,6 +22,7 @@ from tdelta.report.page.plot import (
     line,
     log_steps,
     overhead_ticks,
+    ratio_scale,
     rect,
     scale_over,
     text,
@@ -31,7 +32,6 @@ from tdelta.report.quantities import duration, hdi_text, percent
 from tdelta.report.sentence import limits
 
 _LEFT, _RIGHT, _TOP, _HEIGHT, _FOOT = 62.0, 16.0, 12.0, 230.0, 48.0
-_LOG_FROM = 2.0
 _ASIDE = 9.0
 
 
@@ -99,13 +99,12 @@ def table(name: str, points: Sequence[Point], result: RunResult) -> Table:
 
 def _marks(points: Sequence[Point], result: RunResult) -> Iterator[Markup]:
     frame = Frame(_LEFT, _TOP, SMALL_WIDTH - _RIGHT, _TOP + _HEIGHT)
-    values = [1.0, *limits(result.settings), *(end for p in points for end in p.ratio.hdi99)]
-    is_log = max(values) >= _LOG_FROM
-    up = scale_over(values, frame.bottom, frame.top, is_log=is_log)
+    values = [*limits(result.settings), *(end for p in points for end in p.ratio.hdi99)]
+    up = ratio_scale(values, frame.bottom, frame.top)
     across = scale_over([p.seconds for p in points], frame.left, frame.right, is_log=True, margin=0.09)
     rope = [up(limit) for limit in limits(result.settings)]
     yield rect(frame.left, min(rope), frame.width, max(1.0, max(rope) - min(rope)), "rope")
-    yield from left_axis(frame, up, overhead_ticks(up.low, up.high, 6, in_multiples=is_log))
+    yield from left_axis(frame, up, overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log))
     ticks = [Tick(seconds, duration(seconds)) for seconds in log_steps(across.low, across.high, 6)]
     yield from bottom_axis(frame, across, ticks, "how long it took", width=SMALL_WIDTH, has_grid=False)
     yield line(frame.left, up(1.0), frame.right, up(1.0), "zero")

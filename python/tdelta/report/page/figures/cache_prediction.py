@@ -22,6 +22,7 @@ from tdelta.report.page.plot import (
     overhead_ticks,
     path,
     polyline,
+    ratio_scale,
     scale_over,
 )
 from tdelta.report.quantities import interval, percent, share
@@ -31,7 +32,6 @@ _RIGHT = 16.0
 _TOP = 10.0
 _HEIGHT = 250.0
 _FOOT = 48.0
-_LOG_FROM = 2.0
 
 
 def cache_prediction_figure(one: CachePrediction, number: int) -> Figure:
@@ -72,9 +72,7 @@ def _measured(ratio: Band, x: float, up: Scale) -> Markup:
 
 def _up(one: CachePrediction, frame: Frame) -> Scale:
     bands: Sequence[Band] = [*(p.response for p in one.points), *(cell.response for cell in one.cells)]
-    values = [1.0, *(end for of in bands for end in of.band95)]
-    is_log = min(values) > 0 and max(values) >= _LOG_FROM
-    return scale_over(values, frame.bottom, frame.top, is_log=is_log)
+    return ratio_scale((end for of in bands for end in of.band95), frame.bottom, frame.top)
 
 
 def _table(one: CachePrediction) -> Table:

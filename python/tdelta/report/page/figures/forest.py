@@ -27,8 +27,8 @@ from tdelta.report.page.plot import (
     group,
     line,
     overhead_ticks,
+    ratio_scale,
     roomy,
-    scale_over,
     square,
     text,
     text_width,
@@ -44,7 +44,6 @@ _GROUP = 32.0
 _LINE = 16.0
 _HEAD = 26.0
 _FOOT = 48.0
-_LOG_FROM = 2.0
 _LABEL_MOST = 156.0
 _PLOT_LEAST = 250.0
 _GAP = 18.0
@@ -126,8 +125,7 @@ def _known(rows: Iterable[Row]) -> list[Estimate]:
 def _scale(rows: Sequence[Row], limits: Limits, left: float, right: float) -> Scale:
     ends = [end for e in _known(rows) for end in e.hdi99]
     truths = [row.truth for row in rows if row.truth is not None]
-    values = [1.0, *limits.values, *ends, *truths]
-    return scale_over(values, left, right, is_log=max(values) >= _LOG_FROM or min(values) <= 1 / _LOG_FROM)
+    return ratio_scale((*limits.values, *ends, *truths), left, right)
 
 
 def _marks(rows: Sequence[Row], limits: Limits, axis: str, noted: str) -> tuple[list[Markup], float]:

@@ -19,7 +19,7 @@ from tdelta.report.page.plot import (
     left_axis,
     line,
     overhead_ticks,
-    scale_over,
+    ratio_scale,
     text,
 )
 from tdelta.report.page.wording import date_text, mark
@@ -30,7 +30,6 @@ _RIGHT = 16.0
 _TOP = 26.0
 _HEIGHT = 230.0
 _FOOT = 48.0
-_LOG_FROM = 2.0
 
 
 def history_figure(series: Series, history: History, number: int) -> Figure:
@@ -89,9 +88,8 @@ def _means(series: Series) -> list[tuple[int, int, float]]:
 
 
 def _up(series: Series, frame: Frame) -> Scale:
-    values = [1.0, *(end for point in series.points for end in point.ratio.hdi95)]
-    is_log = min(values) > 0 and max(values) >= _LOG_FROM
-    return scale_over(values, frame.bottom, frame.top, is_log=is_log)
+    values = [end for point in series.points for end in point.ratio.hdi95]
+    return ratio_scale(values, frame.bottom, frame.top)
 
 
 def _table(series: Series, history: History) -> Table:

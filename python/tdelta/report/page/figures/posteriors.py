@@ -24,7 +24,7 @@ from tdelta.report.page.plot import (
     density,
     drawing,
     ground,
-    scale_over,
+    ratio_scale,
     text,
     text_width,
     wrapped,
@@ -38,7 +38,6 @@ _LINE = 16.0
 _FOOT = 48.0
 _LABEL = 150.0
 _GAP = 16.0
-_LOG_FROM = 2.0
 _LOOKS = {True: "", False: "plain-"}
 
 
@@ -83,8 +82,7 @@ def _places(rope: float) -> int:
 
 def _scale(rows: Sequence[_Drawn], settings: RunSettings, left: float, right: float) -> Scale:
     ends = [float(end) for row in rows for end in (row.density.ratio[0], row.density.ratio[-1])]
-    values = [1.0, *_edges(settings), *bounds_of(settings), *ends]
-    return scale_over(values, left, right, is_log=max(values) >= _LOG_FROM or min(values) <= 1 / _LOG_FROM, margin=0.02)
+    return ratio_scale((*_edges(settings), *bounds_of(settings), *ends), left, right, margin=0.02)
 
 
 def _edges(settings: RunSettings) -> tuple[float, float]:

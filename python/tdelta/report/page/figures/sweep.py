@@ -27,6 +27,7 @@ from tdelta.report.page.plot import (
     left_axis,
     line,
     overhead_ticks,
+    ratio_scale,
     rect,
     scale_over,
     square,
@@ -43,7 +44,6 @@ _PANEL = 230.0
 _BETWEEN = 66.0
 _FOOT = 48.0
 _ASIDE = 9.0
-_LOG_FROM = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +114,12 @@ def _across(panels: Sequence[_Panel], frame: Frame) -> Scale:
 
 
 def _up(panels: Sequence[_Panel], limits: Limits, frame: Frame) -> Scale:
-    values = [1.0, *limits.values]
+    values = [*limits.values]
     for panel in panels:
         values += [end for ratio in panel.noise.values() for end in ratio.hdi95]
         values += [end for cell in panel.cells for end in cell.verdict.ratio.hdi99]
         values += [cell.published.ratio for cell in panel.cells if cell.published is not None]
-    is_log = max(values) >= _LOG_FROM or min(values) <= 1 / _LOG_FROM
-    return scale_over(values, frame.bottom, frame.top, is_log=is_log)
+    return ratio_scale(values, frame.bottom, frame.top)
 
 
 def _drawn(panel: _Panel, frame: Frame, across: Scale, up: Scale, limits: Limits, right: float) -> list[Markup]:

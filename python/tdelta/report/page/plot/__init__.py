@@ -28,7 +28,7 @@ from tdelta.report.page.plot.marks import (
     square,
     text,
 )
-from tdelta.report.page.plot.scale import Scale, scale_over
+from tdelta.report.page.plot.scale import Scale, ratio_scale, scale_over
 from tdelta.report.page.plot.text import SIZE, SMALL, text_width, wrapped
 from tdelta.report.page.plot.ticks import (
     Tick,
@@ -69,6 +69,7 @@ __all__ = [
     "plain_ticks",
     "polyline",
     "quantile_ticks",
+    "ratio_scale",
     "rect",
     "roomy",
     "scale_over",

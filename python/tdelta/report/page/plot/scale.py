@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from tdelta.errors import Defect
 
 _LEAST_SPAN = 1e-9
+_LOG_FROM = 2.0
+"""Ratios that are so many times larger or smaller than one stand on a logarithmic scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +69,17 @@ def scale_over(
     span = high - low
     reach = span * margin if span > _LEAST_SPAN * max(1.0, abs(high)) else max(0.01 * abs(high), 1e-6)
     return Scale(low - reach, high + reach, start, end)
+
+
+def ratio_scale(values: Iterable[float], start: float, end: float, *, margin: float = 0.04) -> Scale:
+    """A scale of overheads, as ratios, with 1 on it: logarithmic where all are above 0 and one is twice or half.
+
+    Args:
+        values: those to be drawn; NaN and infinite ones are passed over.
+        start: pixel of the low end.
+        end: pixel of the high end.
+        margin: what to leave free at either end.
+    """
+    shown = [1.0, *filter(math.isfinite, values)]
+    is_far = max(shown) >= _LOG_FROM or min(shown) <= 1 / _LOG_FROM
+    return scale_over(shown, start, end, is_log=min(shown) > 0 and is_far, margin=margin)
