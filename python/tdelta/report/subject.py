@@ -9,7 +9,7 @@ from tdelta.design.factors import cache_bytes
 from tdelta.engines.registry import profile
 from tdelta.engines.takes import Takes
 from tdelta.records import RunResult, RunSettings, SettingsCompared
-from tdelta.report.labels import cache_text, is_served, varies
+from tdelta.report.labels import cache_text, is_served
 from tdelta.report.quantities import amounts, counted
 
 _LIBRARY = "library under test"
@@ -46,8 +46,8 @@ def _parts(result: RunResult) -> Iterator[str]:
     yield from _data(result)
     if result.loop.arrival_rates:
         yield "open loop"
-    threads = settings.options.get("threads")
-    if isinstance(threads, int) and not varies("threads", settings):
+    threads = _level("threads", settings)
+    if isinstance(threads, int):
         yield counted(threads, "thread")
 
 
@@ -84,9 +84,9 @@ def _data(result: RunResult) -> Iterator[str]:
     if not isinstance(size, int):
         return
     data = _megabytes(size)
-    cache = settings.options.get("cache")
+    cache = _level("cache", settings)
     is_limited = settings.external_servers is None and Takes.CACHE in profile(settings.engine).takes
-    if not is_limited or not isinstance(cache, int | float | str) or varies("cache", settings):
+    if not is_limited or not isinstance(cache, int | float | str):
         yield f"{data}{cold}"
         return
     compared = result.one(SettingsCompared)
@@ -95,6 +95,15 @@ def _data(result: RunResult) -> Iterator[str]:
         yield f"{data} with a cache of {_megabytes(in_force)} (asked for {cache_text(cache)}){cold}"
     else:
         yield f"{data} with a {cache_text(cache)} cache{cold}"
+
+
+def _level(name: str, settings: RunSettings) -> object:
+    """The value of an option in all conditions, by ``--vary`` with one level, too; None where they differ in it."""
+    levels = {dict(condition.levels).get(name) for condition in settings.conditions}
+    if len(levels) > 1:
+        return None
+    (level,) = levels or {None}
+    return settings.options.get(name) if level is None else level
 
 
 def _cache_bytes(shared: Mapping[str, str], setting: str) -> int | None:

@@ -208,7 +208,8 @@ def test_percona_has_switches_that_mysql_has_not() -> None:
     assert "+temp" not in MYSQL.scopes
     assert "+temp" in PERCONAS.scopes
     text = recipe(PERCONAS, ServerSettings("aes-256", "all")).files[PLACE.folder / "server.cnf"]
-    for name in ("innodb_sys_tablespace_encrypt", "innodb_temp_tablespace_encrypt", "encrypt_tmp_files"):
+    temporary = ("innodb_temp_tablespace_encrypt", "encrypt_tmp_files", "innodb_encrypt_online_alter_logs")
+    for name in ("innodb_sys_tablespace_encrypt", *temporary):
         assert f"{name}=ON\n" in text
     assert "innodb_sys_tablespace_encrypt" not in options(PERCONAS, ServerSettings("aes-256", "+temp"))
 

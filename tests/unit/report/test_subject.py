@@ -38,6 +38,14 @@ def test_a_run_is_named_by_its_engine_its_work_its_data_its_cache_and_its_thread
     assert subject(run(library, engine=engine)) == f"{words}, order-entry, 50 MB with a 10 % cache, 1 thread"
 
 
+def test_a_factor_of_one_level_is_named_by_it_and_not_by_the_option() -> None:
+    sampled = run()
+    levels = (("threads", 4), ("cache", 0.5))
+    conditions = tuple(replace(one, levels=(*one.levels, *levels)) for one in sampled.settings.conditions)
+    with_levels = s.changed(sampled, settings=replace(sampled.settings, conditions=conditions))
+    assert subject(with_levels).endswith("50 MB with a 50 % cache, 4 threads")
+
+
 def test_a_factor_that_varies_is_left_out_for_each_condition_names_its_level() -> None:
     assert "thread" not in subject(s.sweep())
 

@@ -85,11 +85,16 @@ _SWITCHES: Switches = {
 }
 _PERCONA_SWITCHES: Switches = {
     **_SWITCHES,
-    "temp": {"innodb_temp_tablespace_encrypt": "ON", "encrypt_tmp_files": "ON"},
+    "temp": {
+        "innodb_temp_tablespace_encrypt": "ON",
+        "encrypt_tmp_files": "ON",
+        "innodb_encrypt_online_alter_logs": "ON",
+    },
     "system": {"innodb_sys_tablespace_encrypt": "ON"},
 }
 """What each part of a scope switches on; ``system`` is part of ``all`` only. Percona's are as its manual has them
-(docs.percona.com/percona-server/8.4, "data at rest encryption"); no server of theirs was at hand to try them."""
+(docs.percona.com/percona-server/8.4, "data at rest encryption"): temporary tables, files of sorts and caches, and those
+of indexes that are being made. No server of theirs was at hand to try them."""
 
 _CIPHERS: Mapping[str, ServerCipher] = {
     "none": ServerCipher("no encryption"),

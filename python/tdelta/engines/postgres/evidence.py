@@ -1,6 +1,8 @@
-"""What is searched for on PostgreSQL, and what each scope of pg_tde covers."""
+"""What is searched for on PostgreSQL, and what each scope of pg_tde and of its fork covers."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.exposures import COPIES, HALF, SPILL, ExposurePlan, steps
@@ -48,3 +50,5 @@ _PARTS = parts(data=(FileClass.TABLES,), log=(FileClass.WAL,))
 
 
 EVIDENCE = ServerEvidence(_PLAN, _FILES, {"": _PARTS}, _CHANGE_SQL)
+WITH_TEMPORARY = replace(EVIDENCE, parts={"": {**_PARTS, "temp": frozenset((FileClass.TEMP,))}})
+"""Where temporary files can be encrypted: those of sorts and joins. Temporary tables are relations, left open."""

@@ -21,7 +21,7 @@ from tdelta.driver.servers.recipes import Command, Greeting, Place, Recipe
 from tdelta.engines.postgres.actions import CONVERSIONS, RESTARTS
 from tdelta.engines.postgres.backups import tools
 from tdelta.engines.postgres.catalog import PostgresCatalog
-from tdelta.engines.postgres.evidence import EVIDENCE
+from tdelta.engines.postgres.evidence import EVIDENCE, WITH_TEMPORARY
 from tdelta.engines.postgres.profile import PROFILE
 from tdelta.engines.postgres.protection import Configures, Lodges, Mounts, Protection, Proves
 from tdelta.engines.postgres.replication import REPLICATION
@@ -117,7 +117,7 @@ class PostgresEngine:
     @property
     def evidence(self) -> ServerEvidence:
         """How its files are searched."""
-        return EVIDENCE
+        return WITH_TEMPORARY if "+temp" in self.scopes else EVIDENCE
 
     @property
     def ciphers(self) -> Mapping[str, ServerCipher]:

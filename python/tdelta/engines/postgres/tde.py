@@ -1,9 +1,9 @@
 """pg_tde, an extension of Percona Server for PostgreSQL: tables, their indexes and the WAL, encrypted by the server.
 
 Its fork open_pg_tde, for patched PostgreSQL 16 to 18, has the same functions and settings under its own name, ciphers
-of data files apart from those of keys, XTS among them, and encrypts temporary files. Written from the documentation and
-source of pg_tde 2.2 and of open_pg_tde, and never run: Debian has no server with either. What the server reads back of
-itself (`PgTde.facts`) must therefore agree with what was asked before anything is measured.
+of data files apart from those of keys, all of them XTS, and encrypts temporary files. Written from the documentation
+and source of pg_tde 2.2 and of open_pg_tde 2.4, and never run: Debian has no server with either. What the server reads
+back of itself (`PgTde.facts`) must therefore agree with what was asked before anything is measured.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tdelta.messages import Caution
 EXTENSION, FORK = "pg_tde", "open_pg_tde"
 """The names of their control files and of their libraries; settings and functions begin with them."""
 
-_KEYS = {"aes-128": "aes_128", "aes-256": "aes_256", "aes-128-xts": "aes_128", "aes-256-xts": "aes_256"}
+_KEYS = {"aes-128": "aes_128", "aes-256": "aes_256"}
 """What the setting ``cipher``, of keys and the WAL, takes for each level."""
 
-_DATA = {"aes-128": "aes_128", "aes-256": "aes_256", "aes-128-xts": "aes_xts", "aes-256-xts": "aes_256_xts"}
-"""What the fork's ``data_cipher`` takes; without ``xts`` it is CBC, as in pg_tde."""
+_DATA = {"aes-128": "aes_xts", "aes-256": "aes_256_xts"}
+"""What the fork's ``data_cipher`` takes for each level: XTS alone, since version 2.4 refuses CBC."""
 
 _PROVING = "pgcrypto"
 _TEMPORARY = "encrypt_temp_files"
@@ -49,10 +49,8 @@ class PgTde:
 
     @property
     def ciphers(self) -> Mapping[str, ServerCipher]:
-        """The two that the setting ``cipher`` takes; of the fork those that ``data_cipher`` takes."""
-        name, values = (
-            ("data_cipher", _DATA) if self._is_fork else ("cipher", {k: _KEYS[k] for k in _KEYS if "xts" not in k})
-        )
+        """The two that the setting ``cipher`` takes; of the fork the two that ``data_cipher`` takes."""
+        name, values = ("data_cipher", _DATA) if self._is_fork else ("cipher", _KEYS)
         made = {level: ServerCipher(f"{self.extension}.{name} = {value}") for level, value in values.items()}
         return {"none": ServerCipher("no encryption"), **made}
 

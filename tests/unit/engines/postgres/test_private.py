@@ -15,6 +15,8 @@ from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
+from tdelta.engines.shared.promises import covered
+from tdelta.evidence import FileClass
 
 PLAIN = ServerSettings("none")
 ENCRYPTED = ServerSettings("aes-256", "all")
@@ -77,8 +79,8 @@ def test_twins_with_pg_tde_differ_in_its_own_settings_and_where_new_tables_go() 
 
 def test_twins_with_the_fork_differ_in_its_settings_and_their_ciphers_are_those_of_data_files() -> None:
     fork = PgTde("open_pg_tde")
-    assert set(fork.ciphers) == {"none", "aes-128", "aes-256", "aes-128-xts", "aes-256-xts"}
-    settings = ServerSettings("aes-256-xts", "+temp")
+    assert set(fork.ciphers) == {"none", "aes-128", "aes-256"}
+    settings = ServerSettings("aes-256", "+temp")
     options = configuration(settings, fork)
     assert options["shared_preload_libraries"] == "'open_pg_tde'"
     assert (options["open_pg_tde.cipher"], options["open_pg_tde.data_cipher"]) == ("'aes_256'", "'aes_256_xts'")
@@ -93,6 +95,17 @@ def test_twins_with_the_fork_differ_in_its_settings_and_their_ciphers_are_those_
     wrong = fork.fault(settings, found | {"open_pg_tde.data_cipher": "aes_128"})
     assert wrong == "open_pg_tde.data_cipher is aes_128, expected aes_256_xts"
     assert "encrypt_temp_files is on" in str(fork.fault(ServerSettings("aes-256", "data"), found))
+
+
+def test_only_the_fork_answers_for_temporary_files_and_only_where_the_scope_has_them() -> None:
+    def answers(name: str, scope: str) -> bool:
+        parts = engine(protection=PgTde(name)).evidence.parts_of("PostgreSQL")
+        return FileClass.TEMP in covered(parts, ServerSettings("aes-256", scope))
+
+    assert answers("open_pg_tde", "+temp")
+    assert answers("open_pg_tde", "all")
+    assert not answers("open_pg_tde", "+log")
+    assert not answers("pg_tde", "all")
 
 
 @pytest.mark.parametrize("protection", PROTECTIONS, ids=["gocryptfs", "folder", "pg_tde", "open_pg_tde"])
