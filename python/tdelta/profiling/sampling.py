@@ -38,6 +38,8 @@ _MOST_ON_DISK_MIB = 256
 """Small enough for perf to read it in time, twice."""
 
 _LAST_WORDS = 300
+_FAILED = 255
+"""perf's exit code where a call of its kernel failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,8 @@ def why(words: str, paranoid: str, code: int | None = None) -> EnvironmentFault:
         code: what it ended with, negative for a signal; none if it runs.
     """
     lower = words.lower()
-    if any(said in lower for said in ("access to performance monitoring", "permission", "not permitted", "paranoid")):
+    said = last_words(words) or f"no message, exit code {code}"
+    if any(part in lower for part in ("access to performance monitoring", "permission", "not permitted", "paranoid")):
         return EnvironmentFault(
             Refusal.of("perf-may-not-at-level", level=paranoid) if paranoid else Refusal.of("perf-may-not")
         )
@@ -188,9 +191,11 @@ def why(words: str, paranoid: str, code: int | None = None) -> EnvironmentFault:
         return EnvironmentFault(Refusal.of("perf-too-old"))
     if "size limit reached" in lower:
         return EnvironmentFault(Refusal.of("perf-file-full", most_mib=_MOST_ON_DISK_MIB))
-    if "no such process" in lower or "couldn't create thread/cpu maps" in lower:
-        return Gone(Refusal.of("perf-does-not-attach", fault=last_words(words)))
-    return EnvironmentFault(Refusal.of("perf-gave-up", fault=last_words(words) or f"no message, exit code {code}"))
+    # Of a thread that ends while perf attaches, perf 6.1 says one of these, or nothing.
+    gone = ("no such process", "couldn't create thread/cpu maps", "ignored open failure for pid")
+    if any(part in lower for part in gone) or (not words.strip() and code == _FAILED):
+        return Gone(Refusal.of("perf-does-not-attach", fault=said))
+    return EnvironmentFault(Refusal.of("perf-gave-up", fault=said))
 
 
 def _buffers() -> list[str]:

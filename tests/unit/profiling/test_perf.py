@@ -16,7 +16,7 @@ from tdelta.errors import EnvironmentFault
 from tdelta.profiling.perf import Perf, find_perf
 from tdelta.profiling.recording import Recording, added, parse_report
 from tdelta.profiling.rights import may_look_at_cpus
-from tdelta.profiling.sampling import Samples, why
+from tdelta.profiling.sampling import Gone, Samples, why
 from tdelta.records import Sampled
 from tdelta_refused import Part, refused
 
@@ -269,6 +269,12 @@ def test_why_perf_gave_up_is_told_with_the_remedy(
     assert isinstance(why(words, "4"), EnvironmentFault)
     with pytest.raises(EnvironmentFault, match=told):
         raise why(words, "4")
+
+
+@pytest.mark.parametrize(("words", "code"), [("", 255), ("WARNING: Ignored open failure for pid 5007\n", 255)])
+def test_a_thread_that_ended_while_perf_attached_is_seen_as_that(words: str, code: int) -> None:
+    assert isinstance(why(words, "4", code), Gone)
+    assert not isinstance(why("", "4", 1), Gone)
 
 
 def test_words_of_perf_are_heard_when_it_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
