@@ -13,6 +13,7 @@ from tdelta.errors import ImportFault
 from tdelta.messages import Refusal
 from tdelta.records import Event, Phase
 from tdelta.session.analyzing import Analysis, AnalysisRequest
+from tdelta_refused import check_messages
 
 from .calling import call
 
@@ -114,7 +115,7 @@ def test_a_page_is_written_beside_the_answer_and_only_over_one_of_tdeltas(asked:
 def test_a_threshold_without_a_unit_is_refused(asked: FakeAnalysis) -> None:
     refused = call("analyze", "a.csv", "--slo", "20")
     assert (refused.code, asked.requests) == (2, [])
-    assert "expected a time such as 20ms" in refused.err
+    check_messages(refused.refusals, "not-a-response-time", found="20")
 
 
 def test_force_without_a_page_is_refused(asked: FakeAnalysis) -> None:
@@ -130,16 +131,16 @@ def test_a_file_that_cannot_be_read_is_a_message_and_no_traceback(
     monkeypatch.setattr(tdelta.session.analyzing, "analyze_files", refuse)
     called = call("analyze", "a.csv")
     assert (called.code, called.out) == (2, "")
-    assert called.err == "error: a.csv:3: expected a count of 1 or more, found 0\n"
+    check_messages(called.refusals, "not-a-count", found=0, where="a.csv:3")
 
 
 def test_without_files_it_says_what_is_expected() -> None:
     called = call("analyze")
     assert called.code == 2
-    assert "expected at least one file of results" in called.err
+    check_messages(called.refusals, "no-files-of-results")
 
 
 def test_an_unknown_published_table_names_those_there_are() -> None:
     called = call("analyze", "published:warehous")
     assert called.code == 2
-    assert "Did you mean 'warehouse'?" in called.err
+    check_messages(called.refusals, "unknown-name-near", near="warehouse", found="warehous")

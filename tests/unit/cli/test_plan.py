@@ -15,6 +15,7 @@ from tdelta.messages import Refusal
 from tdelta.records import Event, Metric, Phase
 from tdelta.records.prospects import Prospect
 from tdelta.session.request import RunRequest
+from tdelta_refused import check_messages
 
 from .calling import call
 
@@ -121,12 +122,13 @@ def test_options_of_a_pilot_do_not_go_with_stored_runs(session: FakeProspecting)
 def test_a_chance_out_of_range_is_refused(session: FakeProspecting, text: str) -> None:
     done = call("plan", "last", "--assurance", text)
     assert done.code == 2
-    assert "expected a chance from 0.5 to 0.99" in done.err
+    check_messages(done.refusals, "assurance-out-of-range", least=0.5, most=0.99, found=text)
 
 
 def test_a_rope_of_nothing_is_refused(session: FakeProspecting) -> None:
     done = call("plan", "last", "--rope", "0%")
-    assert (done.code, "expected more than 0 %" in done.err) == (2, True)
+    assert done.code == 2
+    check_messages(done.refusals, "rope-not-above-zero", found=0.0)
 
 
 def test_what_cannot_be_planned_is_a_message(session: FakeProspecting, monkeypatch: pytest.MonkeyPatch) -> None:

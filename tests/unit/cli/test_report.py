@@ -8,6 +8,7 @@ import tdelta_samples as s
 import tdelta_stored as t
 
 from tdelta.store import Store
+from tdelta_refused import Coded, coded, has
 
 from .calling import Called, call
 
@@ -59,19 +60,19 @@ def test_runs_side_by_side_are_one_page(store: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("fctr", "last"), "expected one RUN, found fctr, last; --compare"),
-        (("--compare",), "--compare: expected at least two RUNs, found none"),
-        (("--compare", "fctr"), "--compare: expected at least two RUNs, found fctr"),
-        (("--compare", "fctr", t.RUN_ID), f"{t.RUN_ID} more than once"),
-        (("1999",), "unknown run '1999'"),
+        (("fctr", "last"), coded("one-run-expected", found="fctr, last")),
+        (("--compare",), coded("two-runs-expected", found="none")),
+        (("--compare", "fctr"), coded("two-runs-expected", found="fctr")),
+        (("--compare", "fctr", t.RUN_ID), coded("run-twice", runs=t.RUN_ID)),
+        (("1999",), coded("unknown-name", kind="run", found="1999")),
     ],
 )
 def test_what_cannot_be_drawn_is_a_usage_error_and_writes_nothing(
-    store: Path, words: tuple[str, ...], message: str
+    store: Path, words: tuple[str, ...], message: Coded
 ) -> None:
     done = report(store, *words)
     assert (done.code, done.out) == (2, "")
-    assert message in done.err
+    assert has(done.refusals, message), done.refusals
     assert not list(Path().glob("*.html"))
 
 
@@ -118,11 +119,11 @@ def test_a_decision_is_one_page_of_the_newest_runs_of_an_engine(store: Path) -> 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--decision", "--compare", "fctr", s.RUN_ID), "expected --compare or --decision, found both"),
-        (("--json",), "--json: expected with --decision"),
+        (("--decision", "--compare", "fctr", s.RUN_ID), coded("compare-or-decision")),
+        (("--json",), coded("json-without-decision")),
     ],
 )
-def test_a_decision_goes_with_some_options_only(store: Path, words: tuple[str, ...], message: str) -> None:
+def test_a_decision_goes_with_some_options_only(store: Path, words: tuple[str, ...], message: Coded) -> None:
     done = report(store, *words)
     assert done.code == 2
-    assert message in done.err
+    assert has(done.refusals, message), done.refusals

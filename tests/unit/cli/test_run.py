@@ -17,6 +17,7 @@ from tdelta.report.command import repeat_command, run_command
 from tdelta.session import plan
 from tdelta.session.outlook import DryRun
 from tdelta.session.request import RunRequest
+from tdelta_refused import check_messages
 
 from .asking import ASKED, WORDS
 from .calling import Called, call
@@ -234,7 +235,7 @@ def test_writing_a_proposal_measures_nothing_and_shows_how_far_it_is(session: Fa
 def test_a_size_that_is_typed_does_not_go_with_a_database_even_if_it_is_the_default(session: FakeSession) -> None:
     done = call("run", "--database", "app.db", "--size", "50MB")
     assert done.code == 2
-    assert "--size and --database: expected one of the two" in done.err
+    check_messages(done.refusals, "size-and-rows", option="--database")
     assert session.requests == []
 
 
@@ -277,7 +278,9 @@ def test_what_the_session_refuses_is_a_message_and_not_a_traceback(monkeypatch: 
     monkeypatch.setattr(tdelta.session, "conduct", refuse, raising=False)
     done = call("run", "--vary", "cipher=aes-257")
     assert done.code == 2
-    assert done.err == ("error: unknown cipher 'aes-257': expected one of aes-128, aes-256. Did you mean 'aes-256'?\n")
+    check_messages(
+        done.refusals, "unknown-name-near", near="aes-256", kind="cipher", found="aes-257", known="aes-128, aes-256"
+    )
 
 
 def test_the_defaults_named_in_the_help_are_the_defaults_of_the_request() -> None:

@@ -15,6 +15,7 @@ from tdelta.design import stream
 from tdelta.records import Phase
 from tdelta.report.progress import PlainProgress
 from tdelta.store import Store
+from tdelta_refused import Coded, coded, has
 
 from .calling import call
 
@@ -99,16 +100,16 @@ def test_a_file_comes_before_a_run_of_that_name(store: Path, folder: Path, monke
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("/no/such/thing",), "/no/such/thing: expected a file, a folder or a run: No such file or directory"),
-        (("1999",), "'1999' is no file or folder here, and no run with a result: unknown run '1999'"),
-        (("last", "--marker", "account 4711"), "--marker: expected a file or a folder to search, found 'last'"),
-        (("/dev/null",), "/dev/null: expected a file or a folder"),
+        (("/no/such/thing",), coded("target-out-of-reach", target="/no/such/thing", fault="No such file or directory")),
+        (("1999",), coded("neither-files-nor-run", run="1999")),
+        (("last", "--marker", "account 4711"), coded("marker-without-files", target="last")),
+        (("/dev/null",), coded("not-files", target="/dev/null")),
     ],
 )
-def test_what_is_neither_file_nor_run_is_told(store: Path, words: tuple[str, ...], told: str) -> None:
+def test_what_is_neither_file_nor_run_is_told(store: Path, words: tuple[str, ...], told: Coded) -> None:
     done = call("verify", *words, "--store", str(store))
     assert (done.code, done.out) == (2, "")
-    assert told in done.err
+    assert has(done.refusals, told), done.refusals
     assert "Traceback" not in done.err
 
 

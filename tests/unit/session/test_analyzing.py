@@ -15,7 +15,7 @@ import tdelta.session.analyzing
 from tdelta.errors import UsageError
 from tdelta.records import Decision, Event, Model, Phase
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
-from tdelta_refused import refused
+from tdelta_refused import Part, has, refused
 from tdelta_texts import texts
 
 FIXTURES = Path(__file__).parents[2] / "data" / "importers"
@@ -96,7 +96,7 @@ def test_what_an_importer_says_of_a_file_is_a_caution_with_the_files_name(tmp_pa
     )
     result = analyze_files(AnalysisRequest((str(path),))).result
     assert result.source == "somebody, 2020"
-    assert f"{path}: reconstruction: made up" in texts(result.cautions)
+    assert has(result.cautions, "authors-say", word="reconstruction", said="made up", where=path)
 
 
 def test_several_runs_are_the_unit(tmp_path: Path) -> None:
@@ -127,11 +127,7 @@ def test_a_threshold_and_files_without_response_times_is_told_with_the_remedy(tm
         files.append(str(path))
     result = analyze_files(AnalysisRequest(tuple(files), slo_seconds=0.005)).result
     assert [c.tail for c in result.comparisons] == [None] * len(result.comparisons)
-    (caution,) = (caution for caution in texts(result.cautions) if "--slo" in caution)
-    assert caution == (
-        "--slo: no tail: plain and tde have summaries, neither single response times nor a histogram."
-        " To have one: run sysbench with --histogram (1.0 and newer)"
-    )
+    assert has(result.cautions, "slo-without-tail", why=Part("plain and tde"), remedy=Part("sysbench with --histogram"))
     assert not any(
         "--slo" in caution for caution in texts(analyze_files(AnalysisRequest(tuple(files))).result.cautions)
     )
@@ -139,11 +135,7 @@ def test_a_threshold_and_files_without_response_times_is_told_with_the_remedy(tm
 
 def test_a_threshold_and_throughput_alone_is_told_with_the_remedy() -> None:
     result = analyze_files(AnalysisRequest(("published:read-only-sweep",), slo_seconds=0.02)).result
-    (caution,) = (caution for caution in texts(result.cautions) if "--slo" in caution)
-    assert caution == (
-        "--slo: no tail: throughput is not the response time of single transactions."
-        " To have one: give a CSV with a row for each response time"
-    )
+    assert has(result.cautions, "slo-without-tail", why=Part("throughput"), remedy=Part("CSV"))
 
 
 def test_a_file_is_believed_before_its_name_and_the_answer_says_so(tmp_path: Path) -> None:

@@ -13,13 +13,14 @@ import tdelta.workloads
 from tdelta.driver import DatabaseJob
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.errors import DatabaseFault, TdeltaError, UsageError
+from tdelta.messages import Refusal
 from tdelta.records import DatabaseFacts
 from tdelta.session import RunRequest, dry_run, plan
 from tdelta.session.outlook import TableLine, TransactionLine
 from tdelta.session.source import Source
 from tdelta.session.staging import staged
 from tdelta_fake_twins import equal_rows
-from tdelta_refused import Part, refused
+from tdelta_refused import Coded, Part, check_messages, coded, has, refused
 
 from .conducting import Sitting, check
 from .sources import CAUTION, LOOK, source, staging
@@ -34,10 +35,10 @@ def database(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> Path:
     return sitting.base / "users" / "app.db"
 
 
-def words_of(request: RunRequest) -> str:
+def faults_of(request: RunRequest) -> tuple[Refusal, ...]:
     with pytest.raises(UsageError) as raised, staged(request, "r", lambda _event: None):
         pass
-    return str(raised.value)
+    return raised.value.refusals
 
 
 # What is planned
@@ -114,26 +115,30 @@ def test_the_digest_of_the_work_changes_with_the_file_the_rows_and_the_scripts(t
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"study": "order-entry"}, "STUDY order-entry and --database: expected one of the two"),
-        ({"size_bytes": 1_000_000}, "--size and --database: expected one of the two"),
-        ({"workload": "read-only"}, "--workload read-only and --database: it makes its own tables"),
-        ({"workload": "./nowhere"}, "--workload ./nowhere: expected a folder of transactions"),
-        ({"vary": {"cipher": ("aes-265",)}}, "Did you mean 'aes-256'?"),
-        ({"vary": {"cipher": ("none",)}}, "nothing to compare"),
-        ({"engine": "oracle"}, "two servers of your own"),
-        ({"database": Path(os.fsdecode(b"/data/\xff.db"))}, "--database: expected a path in UTF-8"),
+        ({"study": "order-entry"}, coded("study-and-rows", study="order-entry", option="--database")),
+        ({"size_bytes": 1_000_000}, coded("size-and-rows", option="--database", rows="the database")),
+        ({"workload": "read-only"}, coded("workload-and-rows", workload="read-only", option="--database")),
+        ({"workload": "./nowhere"}, coded("no-workload-folder", workload="./nowhere")),
+        (
+            {"vary": {"cipher": ("aes-265",)}},
+            coded("unknown-name-near", near="aes-256", kind="cipher", found="aes-265"),
+        ),
+        ({"vary": {"cipher": ("none",)}}, coded("nothing-to-compare")),
+        ({"engine": "oracle"}, coded("engine-own-servers-only")),
+        ({"database": Path(os.fsdecode(b"/data/\xff.db"))}, coded("path-not-text")),
     ],
 )
-def test_what_does_not_go_with_a_database_is_refused(tmp_path: Path, options: dict[str, object], told: str) -> None:
+def test_what_does_not_go_with_a_database_is_refused(tmp_path: Path, options: dict[str, object], told: Coded) -> None:
     asked = {"database": tmp_path / "missing.db", "directory": tmp_path / "twins", **options}
-    assert told in words_of(RunRequest(**asked))
+    assert has(faults_of(RunRequest(**asked)), told), faults_of(RunRequest(**asked))
     assert not (tmp_path / "twins").exists()
 
 
 def test_several_faults_are_named_at_once(tmp_path: Path) -> None:
-    told = words_of(RunRequest(database=tmp_path / "a.db", study="order-entry", workload="read-only", reserve="most"))
-    for words in ("STUDY order-entry", "--workload read-only", "'most'"):
-        assert words in told
+    told = faults_of(RunRequest(database=tmp_path / "a.db", study="order-entry", workload="read-only", reserve="most"))
+    assert has(told, "study-and-rows", study="order-entry")
+    assert has(told, "workload-and-rows", workload="read-only")
+    assert has(told, "unknown-reserve", policy="most")
 
 
 def test_a_file_that_is_missing_is_refused_before_a_folder_is_made(tmp_path: Path) -> None:
@@ -149,7 +154,7 @@ def test_a_file_that_is_missing_is_refused_before_a_folder_is_made(tmp_path: Pat
 def test_the_store_of_the_run_is_no_database_to_measure(sitting: Sitting) -> None:
     sitting.conduct()
     request = sitting.request(**OWN, database=sitting.store)
-    assert "this run keeps its results in it; give a copy, or use --store" in words_of(request)
+    check_messages(faults_of(request), "store-as-database", database=sitting.store)
 
 
 def test_a_folder_of_generated_rows_does_not_become_a_workload_on_a_database(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def voids(result) -> list[str]:
-    lost = [caution for caution in map(str, result.cautions) if "the twins were made anew" in caution]
-    return [caution.partition(" is void")[0] for caution in lost]
+    lost = [caution.parameters for caution in result.cautions if caution.code == "server-lost"]
+    return [f"round {one['round']}: {one['void']}" for one in lost]
 
 
 @pytest.mark.parametrize(

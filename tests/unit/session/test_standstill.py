@@ -13,7 +13,7 @@ import pytest
 from tdelta.errors import ServerLost
 from tdelta.records import Phase
 from tdelta_fake_twins import FakeTwin
-from tdelta_refused import refused
+from tdelta_refused import Part, has, refused
 
 from .conducting import Sitting
 from .served import is_block, is_warm_up
@@ -42,7 +42,7 @@ def sitting(tmp_path: Path) -> Sitting:
 def test_a_block_in_which_a_trial_stood_still_is_run_again_under_its_number_and_said(sitting: Sitting) -> None:
     place = sitting.scripted(standstill=stands(1))
     result = place.conduct()
-    assert f"round 1: block 2 was void and was run again, since {PAUSE}" in [*map(str, result.cautions)]
+    assert has(result.cautions, "block-void", round=1, block=2, why=PAUSE)
     trials = place.trials()
     assert sorted((trial.block, trial.position) for trial in trials) == [(b, p) for b in range(4) for p in range(3)]
     assert all(trial.measurement.standstill == "" for trial in trials)
@@ -70,7 +70,7 @@ def test_twins_that_did_not_do_the_same_are_made_anew(sitting: Sitting) -> None:
             twin.stop()
 
     result = sitting.scripted(standstill=stands(1), before_trial=cut_off).conduct()
-    assert f"round 1: block 2 is void and the twins were made anew, since {PAUSE}" in [*map(str, result.cautions)]
+    assert has(result.cautions, "server-lost", round=1, void="block 2", why=PAUSE)
 
 
 def test_a_warm_up_that_stood_still_until_its_deadline_costs_the_round_and_is_named(sitting: Sitting) -> None:
@@ -84,14 +84,13 @@ def test_a_warm_up_that_stood_still_until_its_deadline_costs_the_round_and_is_na
     result = sitting.scripted(
         standstill=lambda _twin, job: PAUSE if any(job is one for one in cut) else "", before_trial=cut_off
     ).conduct()
-    lost = f"round 1: what came before the first trial is void and the twins were made anew, since {PAUSE}"
-    assert lost in [*map(str, result.cautions)]
+    assert has(result.cautions, "server-lost", round=1, void=Part("before"), why=PAUSE)
 
 
 def test_a_block_that_stands_still_again_and_again_costs_the_round_and_at_last_the_run(sitting: Sitting) -> None:
     result = sitting.scripted(standstill=stands(3)).conduct()
-    assert sum("was run again" in caution for caution in map(str, result.cautions)) == 2
-    assert sum("the twins were made anew" in caution for caution in map(str, result.cautions)) == 1
+    codes = [caution.code for caution in result.cautions]
+    assert (codes.count("block-void"), codes.count("server-lost")) == (2, 1)
     with refused(ServerLost, "losses-too-many", losses=4, loss="a worker process stood still for 3 s"):
         sitting.scripted(standstill=lambda twin, job: PAUSE if is_block(job) else "").conduct()
 
@@ -100,7 +99,7 @@ def test_what_was_run_again_is_said_by_a_run_that_is_resumed_as_well(sitting: Si
     with pytest.raises(ServerLost):
         sitting.scripted(standstill=lambda twin, job: PAUSE if is_block(job) else "").conduct()
     result = sitting.resume()
-    assert sum("was void and was run again" in caution for caution in map(str, result.cautions)) >= 4
+    assert [caution.code for caution in result.cautions].count("block-void") >= 4
 
 
 def test_a_block_that_stood_still_and_was_interrupted_is_no_block(sitting: Sitting) -> None:

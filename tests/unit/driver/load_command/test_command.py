@@ -9,7 +9,8 @@ import pytest
 from tdelta.driver.load_command import Amount, Connection, Work, parse_load
 from tdelta.driver.load_command.command import expand
 from tdelta.errors import LoadCommandError
-from tdelta_refused import has
+from tdelta.messages import Refusal
+from tdelta_refused import Coded, Part, coded, has
 
 from .recorded import MYSQL, POSTGRES
 
@@ -19,12 +20,11 @@ WORK = Work(threads=4, operations=1001, seconds=2.4, seed=41)
 FOLDER = Path("/private")
 
 
-def faults_of(text: str, protocol: str = "mysql", **options: object) -> tuple[str, ...]:
+def faults_of(text: str, protocol: str = "mysql", **options: object) -> tuple[Refusal, ...]:
     with pytest.raises(LoadCommandError) as caught:
         parse_load(text, protocol, **options)  # type: ignore[arg-type]
-    faults = tuple(map(str, caught.value.refusals))
-    assert all(fault in str(caught.value) for fault in faults)
-    return faults
+    assert all(fault.text in str(caught.value) for fault in caught.value.refusals)
+    return caught.value.refusals
 
 
 def words_of(text: str, connection: Connection = MYSQL, work: Work = WORK) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def test_what_ends_a_trial_is_read_from_the_command(text: str, amount: Amount) -
     command = parse_load(text, "mysql")
     assert command.filled.amount is amount
     assert command.calibrates == (amount is Amount.ASKED)
-    assert any("runs for a time" in caution for caution in map(str, command.cautions)) == (amount is Amount.TIMED)
+    assert has(command.cautions, "load-timed") == (amount is Amount.TIMED)
 
 
 def test_a_command_that_names_no_twin_of_mysql_comes_with_a_caution() -> None:
@@ -162,45 +162,53 @@ def test_all_faults_of_a_command_are_told_at_once_with_their_remedies() -> None:
         "--threads 8: the run's threads are 1, 4",
         "--report-checkpoints",
     ):
-        assert any(part in fault for fault in faults), (part, faults)
+        assert any(part in fault.text for fault in faults), (part, faults)
 
 
 @pytest.mark.parametrize(
     ("text", "protocol", "part"),
     [
-        ("", "mysql", "expected a command"),
-        ("sysbench 'oltp", "mysql", "close what is open"),
-        ("nosuchtool --x", "mysql", "nosuchtool: not found"),
-        ("sysbench oltp_read_only prepare", "mysql", "expected `run`"),
-        ("sysbench oltp_read_only", "mysql", "and the command `run`"),
-        ("sysbench run", "mysql", "and the command `run`"),
-        ("sysbench cpu run", "mysql", "touches no database"),
-        ("sysbench t --threads=many run", "mysql", "whole number"),
-        ("sysbench t --db-driver=pgsql run", "mysql", "the twins speak mysql"),
-        ("sysbench t --mysql-dry-run run", "mysql", "nothing would reach"),
-        ("sysbench t --verbosity=0 run", "mysql", "hides the report"),
-        ("sysbench t --percentile=0 --histogram run", "mysql", "leave one of them out"),
-        ("pgbench -S", "mysql", "the twins speak mysql"),
-        ("pgbench -i", "postgres", "makes tables"),
-        ("pgbench -h here", "postgres", "one server"),
-        ("pgbench -p5432", "postgres", "one server"),
-        ("pgbench -t1 -T1", "postgres", "takes one of them"),
-        ("pgbench --sampling-rate=0.1", "postgres", "leave times out"),
-        ("pgbench --nonsense", "postgres", "pgbench --help"),
-        ("pgbench postgres://me@there/db", "postgres", "connection string"),
-        ("pgbench a b", "postgres", "one database"),
-        ("mytool {thread}", "mysql", "unknown placeholder {thread}"),
-        ("mytool | mytool", "mysql", "write sh -c"),
+        ("", "mysql", coded("load-missing")),
+        ("sysbench 'oltp", "mysql", coded("load-not-closed")),
+        (
+            "nosuchtool --x",
+            "mysql",
+            coded("load-program-missing", program="nosuchtool", install="install it, or give its path"),
+        ),
+        ("sysbench oltp_read_only prepare", "mysql", coded("load-is-preparation", command="prepare")),
+        ("sysbench oltp_read_only", "mysql", coded("load-without-test", found="oltp_read_only")),
+        ("sysbench run", "mysql", coded("load-without-test", found="run")),
+        ("sysbench cpu run", "mysql", coded("load-test-without-database", test="cpu")),
+        ("sysbench t --threads=many run", "mysql", coded("load-threads", option="--threads", found="many")),
+        (
+            "sysbench t --db-driver=pgsql run",
+            "mysql",
+            coded("load-driver", found="pgsql", protocol="mysql", driver="mysql"),
+        ),
+        ("sysbench t --mysql-dry-run run", "mysql", coded("load-dry-run", option="--mysql-dry-run")),
+        ("sysbench t --verbosity=0 run", "mysql", coded("load-verbosity")),
+        ("sysbench t --percentile=0 --histogram run", "mysql", coded("load-percentile")),
+        ("pgbench -S", "mysql", coded("load-other-protocol", protocol="mysql")),
+        ("pgbench -i", "postgres", coded("load-option", option="initialize")),
+        ("pgbench -h here", "postgres", coded("load-option-of-place", option="host")),
+        ("pgbench -p5432", "postgres", coded("load-option-of-place", option="port")),
+        ("pgbench -t1 -T1", "postgres", coded("load-two-amounts")),
+        ("pgbench --sampling-rate=0.1", "postgres", coded("load-option", option="sampling-rate")),
+        ("pgbench --nonsense", "postgres", coded("load-options", fault=Part("--nonsense"))),
+        ("pgbench postgres://me@there/db", "postgres", coded("load-connection-string")),
+        ("pgbench a b", "postgres", coded("load-databases", listed="a b")),
+        ("mytool {thread}", "mysql", coded("load-unknown-placeholder", name="thread")),
+        ("mytool | mytool", "mysql", coded("load-shell-sign", sign="|")),
     ],
 )
-def test_a_command_that_cannot_be_a_load_is_refused(text: str, protocol: str, part: str) -> None:
+def test_a_command_that_cannot_be_a_load_is_refused(text: str, protocol: str, part: Coded) -> None:
     faults = faults_of(text, protocol)
     assert len(faults) == 1, faults
-    assert part in faults[0]
+    assert has(faults, part), faults
 
 
 def test_a_value_behind_a_space_which_sysbench_does_not_take_is_told() -> None:
-    assert "values after `=`" in faults_of("sysbench --threads 4 t run")[0]
+    assert has(faults_of("sysbench --threads 4 t run"), "load-words", found="4 t run")
 
 
 @pytest.mark.parametrize(
@@ -215,7 +223,7 @@ def test_a_value_behind_a_space_which_sysbench_does_not_take_is_told() -> None:
 )
 def test_a_password_in_the_command_is_refused_and_not_repeated(text: str) -> None:
     faults = faults_of(text)
-    assert "can read" in faults[0]
+    assert faults[0].code in ("load-password", "load-password-letter")
     assert "hunter2" not in str(faults)
 
 
@@ -227,7 +235,7 @@ def test_options_with_placeholders_are_the_users_to_place() -> None:
 
 @pytest.mark.parametrize("pattern", ["([0-9]+", "done", "(a)(b)"])
 def test_a_pattern_without_exactly_one_group_is_refused(pattern: str) -> None:
-    assert "--load-operations" in faults_of("mytool", operations=pattern)[0]
+    assert "--load-operations" in faults_of("mytool", operations=pattern)[0].text
 
 
 def test_a_socket_is_not_asked_of_a_server_behind_tcp() -> None:

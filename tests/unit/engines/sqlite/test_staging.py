@@ -17,7 +17,7 @@ import pytest
 import tdelta.engines.sqlite.staging as module
 from tdelta.engines.sqlite.staging import SUFFIXES, Original, copy_original, find_original
 from tdelta.errors import DatabaseFault, StorageFault
-from tdelta_refused import refused
+from tdelta_refused import Coded, Part, coded, has, refused
 
 WRITER = """
 import sqlite3, sys
@@ -193,25 +193,40 @@ def test_a_symbolic_link_is_followed_with_its_log_beside_the_target(database: Pa
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "it is empty"),
-        (b"SQLite format 3\x00" + bytes(20), "it ends within its header"),
-        (b"** This file contains an SQLite 2.1 database **" + bytes(100), "a database of SQLite 2"),
-        (bytes(8) + b"DUCK" + bytes(4096), "a DuckDB database"),
-        (b"\x1f\x8b" + bytes(100), "a gzip file"),
-        (b"\x37\x7f\x06\x82" + bytes(100), "a write-ahead log: name the database itself"),
-        (bytes.fromhex("d9d505f920a163d7") + bytes(100), "a rollback journal: name the database itself"),
-        (b"name,value\n" * 30, "found 6e 61 6d 65 2c 76 61 6c 75 65 0a 6e 61 6d 65 2c"),
-        (os.urandom(16) + b"\x10\x00\x01\x01\x00\x40\x20\x20" + os.urandom(4000), "as SQLite3 Multiple Ciphers does"),
-        (b"\xaa" * 4096, "encrypted already, give a plain copy (SQLCipher: sqlcipher_export"),
+        (b"", coded("database-empty", where="app.db")),
+        (
+            b"SQLite format 3\x00" + bytes(20),
+            coded("not-plain-sqlite", kind="it ends within its header", where="app.db"),
+        ),
+        (
+            b"** This file contains an SQLite 2.1 database **" + bytes(100),
+            coded("not-plain-sqlite", kind=Part("database of SQLite 2"), where="app.db"),
+        ),
+        (bytes(8) + b"DUCK" + bytes(4096), coded("not-plain-sqlite", kind=Part("DuckDB database"), where="app.db")),
+        (b"\x1f\x8b" + bytes(100), coded("not-plain-sqlite", kind=Part("gzip file"), where="app.db")),
+        (
+            b"\x37\x7f\x06\x82" + bytes(100),
+            coded("not-plain-sqlite", kind=Part("write-ahead log: name the database itself"), where="app.db"),
+        ),
+        (
+            bytes.fromhex("d9d505f920a163d7") + bytes(100),
+            coded("not-plain-sqlite", kind=Part("rollback journal: name the database itself"), where="app.db"),
+        ),
+        (b"name,value\n" * 30, coded("not-plain-sqlite", where="app.db")),
+        (
+            os.urandom(16) + b"\x10\x00\x01\x01\x00\x40\x20\x20" + os.urandom(4000),
+            coded("not-plain-sqlite", where="app.db"),
+        ),
+        (b"\xaa" * 4096, coded("not-plain-sqlite", where="app.db")),
     ],
-)  # fmt: skip
-def test_what_is_no_plain_database_is_refused_with_what_was_found(tmp_path: Path, content: bytes, told: str) -> None:
+)
+def test_what_is_no_plain_database_is_refused_with_what_was_found(tmp_path: Path, content: bytes, told: Coded) -> None:
     path = tmp_path / "app.db"
     path.write_bytes(content)
     with pytest.raises(DatabaseFault) as raised:
         find_original(path)
     assert str(raised.value).startswith(f"database {path}: ")
-    assert told in str(raised.value)
+    assert has(raised.value.refusals, told), raised.value.refusals
     assert raised.value.exit_code == 2
 
 

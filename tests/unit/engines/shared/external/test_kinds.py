@@ -12,6 +12,7 @@ from tdelta.engines.mysql.external import MySqlServers
 from tdelta.engines.postgres.external import PostgresServers
 from tdelta.engines.shared.external.kind import SCHEMA_NAME, Found, Identity, NewSchema, SchemaSessions
 from tdelta.engines.shared.sessions import Ask, Row, literal
+from tdelta_refused import has
 
 MARIADB = MariaDbServers(Identity("mariadb", "MariaDB", "10.11.19", "app@%"))
 MYSQL = MySqlServers(Identity("mysql", "MySQL", "9.7.4", "app@%"))
@@ -140,8 +141,7 @@ def test_a_version_that_spells_replicas_the_old_way_is_asked_so() -> None:
 def test_who_may_not_see_replication_is_told_what_was_not_seen() -> None:
     ask = refusing("denied", "SHOW ALL SLAVES", STOPPED)
     assert MARIADB.standing_faults(ask) == ()
-    (caution,) = [said for said in map(str, MARIADB.cautions(ask, "--baseline")) if "replica" in said]
-    assert "was not seen: that takes the right SLAVE MONITOR" in caution
+    assert has(MARIADB.cautions(ask, "--baseline"), "replication-unseen", option="--baseline", right="SLAVE MONITOR")
 
 
 def test_a_session_that_is_lost_is_no_missing_right() -> None:
@@ -152,9 +152,9 @@ def test_a_session_that_is_lost_is_no_missing_right() -> None:
 def test_replicas_and_other_peoples_work_are_cautions() -> None:
     rows = [{"command": name} for name in ("Binlog Dump", "Binlog Dump GTID", "Query", "Execute", "Sleep")]
     answers = answering({"SHOW PROCESSLIST": rows, "SHOW REPLICA STATUS": []})
-    found = [*map(str, MYSQL.cautions(answers, "--baseline"))]
-    assert found[0].startswith("--baseline: 2 replicas read its binary log")
-    assert found[1].startswith("--baseline: 1 other sessions")
+    replicas, sessions = [*MYSQL.cautions(answers, "--baseline")][:2]
+    assert has([replicas], "replicas-read", option="--baseline", replicas=2)
+    assert has([sessions], "other-sessions", option="--baseline", sessions=1)
 
 
 def test_mysql_tables_can_be_encrypted_where_a_keyring_is_active_whatever_the_default() -> None:

@@ -16,7 +16,7 @@ from tdelta.engines.shared.external.servers import FoundServer, examine
 from tdelta.engines.shared.sessions import LastingSession, asking, one
 from tdelta.errors import OwnServerFault, ServerLost, StatementFault, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
-from tdelta_refused import Part, has, refused
+from tdelta_refused import Coded, Part, coded, has, refused
 
 LOCK = "SELECT GET_LOCK('x', 0)"
 MARKED = "SELECT TABLE_SCHEMA"
@@ -144,19 +144,19 @@ def test_every_schema_that_cannot_be_dropped_is_named_with_what_drops_it(becomes
 @pytest.mark.parametrize(
     ("kind", "error", "said"),
     [
-        ("connection", ServerLost, "--baseline (app@db1:3306): x"),
-        ("interrupted", ServerLost, "x"),
-        ("read_only", OwnServerFault, "it takes no writes (any more)"),
-        ("full", OwnServerFault, "the server's disk is full"),
-        ("denied", OwnServerFault, "a right that was there at the beginning is gone"),
-        ("sql", StatementFault, "see its scripts"),
+        ("connection", ServerLost, coded("connection-lost", said="x", where="--baseline (app@db1:3306)")),
+        ("interrupted", ServerLost, coded("connection-lost", said="x", where="--baseline (app@db1:3306)")),
+        ("read_only", OwnServerFault, coded("server-takes-no-writes", said="x")),
+        ("full", OwnServerFault, coded("server-full", said="x")),
+        ("denied", OwnServerFault, coded("server-right-gone", said="x")),
+        ("sql", StatementFault, coded("statement-fails", said="x")),
     ],
 )
-def test_what_a_server_says_under_load_is_named_as_what_it_is(kind: str, error: type[TdeltaError], said: str) -> None:
+def test_what_a_server_says_under_load_is_named_as_what_it_is(kind: str, error: type[TdeltaError], said: Coded) -> None:
     (schema,) = schemas(Server(), ("tdelta_r1",))
     found = schema.server.failed(kind, "x")
     assert isinstance(found, error)
-    assert said in str(found)
+    assert has(found.refusals, said), found.refusals
     assert "--dir" not in str(found)
 
 
