@@ -1,11 +1,11 @@
 """Drivers of Python's without a server: a conversation answers what is asked of catalogs, SQLite does the tables' work.
 
 ``TDELTA_PEER`` names a folder: what each "server" remembers is a file there, by its host, and ``CONVERSATION.json`` is
-what it answers. An entry has a pattern ``sql``; its ``rows`` may hold ``{ran}``, which grows, and ``{group}`` of that
-pattern or of ``needs``: a
-statement that must have been run there before (and nothing that matches ``until`` since). ``sessions_with`` answers
-with the open sessions that ran such a statement, ``kills`` ends one; ``schema`` is the one whose tables are worked with
-from then on, ``works`` a statement that SQLite runs.
+what it answers. An entry has a pattern ``sql``; its ``rows`` may hold ``{ran}``, which grows, ``{worked}``, the
+statements of committed transactions on tables, and ``{group}`` of that pattern or of ``needs``: a statement that must
+have been run there before (and nothing that matches ``until`` since). ``sessions_with`` answers with the open sessions
+that ran such a statement, ``kills`` ends one; ``schema`` is the one whose tables are worked with from then on,
+``works`` a statement that SQLite runs.
 
 The conversations here are SYNTHETIC: written by hand from the vendors' documentation, and recorded from no server.
 """
@@ -53,6 +53,8 @@ class Connection:
         self.notes = self._opened("notes")
         self.tables = self._opened(f"tables-{schema}")
         self.notes.execute("CREATE TABLE IF NOT EXISTS ran (id INTEGER PRIMARY KEY, session INTEGER, sql TEXT)")
+        self.notes.execute("CREATE TABLE IF NOT EXISTS worked (statements INTEGER)")
+        self.worked = 0
         self.notes.execute("CREATE TABLE IF NOT EXISTS sessions (id INTEGER PRIMARY KEY, state TEXT)")
         self.id = self.notes.execute("INSERT INTO sessions (state) VALUES ('open')").lastrowid
 
@@ -89,6 +91,8 @@ class Connection:
 
     def commit(self) -> None:
         self.tables.commit()
+        self.notes.execute("INSERT INTO worked VALUES (?)", (self.worked,))
+        self.worked = 0
 
     def rollback(self) -> None:
         self.tables.rollback()
@@ -132,6 +136,7 @@ class Cursor:
 
     def _answer(self, entry: Mapping[str, Any], found: re.Match[str]) -> list[list[Any]] | None:
         here, groups = self.connection, found.groupdict()
+        groups["worked"] = str(here.notes.execute("SELECT total(statements) FROM worked").fetchone()[0])
         groups["ran"] = str(here.notes.execute("SELECT count(*) FROM ran").fetchone()[0])
         escaped = {name: re.escape(value) for name, value in groups.items() if value is not None}
         if "sessions_with" in entry:
@@ -167,6 +172,7 @@ class Cursor:
             for table in text.removeprefix("DROP TABLE IF EXISTS").split(","):
                 self._work(f"DROP TABLE IF EXISTS {table}", parameters)
             return
+        self.connection.worked += 1
         try:
             found = self.connection.tables.execute(self._written(text), parameters)
         except sqlite3.IntegrityError as error:

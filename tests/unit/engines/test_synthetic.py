@@ -99,6 +99,33 @@ def test_studies_of_sql_server_go_through_to_an_answer(
         assert all(one["counters"]["temporary_bytes"] > 0 for one in result["temporary"])
 
 
+def test_databases_are_encrypted_rekeyed_suspended_and_decrypted_while_their_load_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    baseline, encrypted = DSNS["sqlserver"]
+    on = ("--baseline", baseline, "--encrypted", encrypted, "--store", str(tmp_path / "runs.sqlite"))
+    levels = ("encrypt", "encrypt:pause=1", "rekey", "decrypt")
+    asked = ("--vary", f"during={','.join(levels)}", "--discard", "0s")
+    code, result = ran(capsys, "run", "convert", *on, *BRIEF, *asked)
+    assert code in (0, 3), json.dumps(result)
+    changed = {one["action"]: one for one in result["actions"]}
+    assert tuple(changed) == levels
+    assert all(one["trials"] == 2 and one["seconds"]["median"] > 0 for one in changed.values())
+    assert {one["counted"]["file_bytes"] for one in changed.values()} == {1 << 20}
+    assert changed["encrypt:pause=1"]["counted"]["suspended_at_percent"] == 42
+    assert changed["encrypt:pause=1"]["seconds"]["median"] > 1
+    assert {one["condition"]["cipher"] for one in changed.values()} == {"none"}
+    checks = {check["code"]: check["state"] for check in result["validity"]}
+    assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
+    said = statements_of(tmp_path / "peer" / "db2-notes")
+    rekeyed = [one for one in said if "_rekey]" in one and ("KEY" in one or "SET ENCRYPTION" in one)]
+    steps = ("CREATE DATABASE ENCRYPTION KEY", "ENCRYPTION ON", "REGENERATE", "ENCRYPTION OFF", "DROP DATABASE ENC") * 2
+    assert [step in one for step, one in zip(steps, rekeyed, strict=True)] == [True] * len(steps)
+    elsewhere = statements_of(tmp_path / "peer" / "db1-notes")
+    assert not any("SET ENCRYPTION" in one for one in elsewhere)
+    assert all(any("Batch Requests/sec" in one for one in notes) for notes in (said, elsewhere)), "work is counted"
+
+
 @pytest.mark.parametrize(
     ("level", "code"),
     [

@@ -33,6 +33,7 @@ from tdelta.engines.shared.sessions import Ask, Row, first, literal, one
 from tdelta.engines.shared.statements import statements
 from tdelta.engines.sqlserver.profile import PROFILE
 from tdelta.engines.sqlserver.scripts import bare, named
+from tdelta.errors import Defect
 from tdelta.messages import Caution, Refusal
 
 SQL = statements("tdelta.engines.sqlserver")
@@ -96,6 +97,12 @@ ACTIONS: Mapping[str, SqlAction] = MappingProxyType(
 """What can be done to a database there. ``transfer`` is ``MAXTRANSFERSIZE`` in KiB: multiples of 64, to 4096."""
 
 
+BESIDE: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"encrypt": MappingProxyType({"pause": ()}), "rekey": MappingProxyType({}), "decrypt": MappingProxyType({})}
+)
+"""What goes on with tdelta's database while its load runs. ``pause`` is for how many seconds the scan is suspended."""
+
+
 class SqlServers:
     """SQL Server instances of users.
 
@@ -109,6 +116,7 @@ class SqlServers:
     session_sql: tuple[str, ...] = ()
     waiting_sql: tuple[str, ...] = (SQL["hurry"].format(milliseconds=LOCK_SECONDS * _MILLISECONDS),)
     counters: tuple[str, ...] = (SQL["counters"],)
+    executed_sql: str = SQL["executed"]
     cpu_sql: str = SQL["cpu"]
     cooling_sql: tuple[str, ...] = (SQL["checkpoint"], SQL["drop_clean"])
 
@@ -170,10 +178,9 @@ class SqlServers:
         made = (SQL["make_schema"].format(schema=name), SQL["write_mark"].format(schema=name, mark=mark))
         if not schema.is_encrypted or self._encryptor is None:
             return made
-        key = {"algorithm": self._encryptor.algorithm, "certificate": self._encryptor.certificate}
         return (
             *made,
-            SQL["make_key"].format(schema=name, **key),
+            self.key_sql(name),
             SQL["encrypt"].format(schema=name),
             SQL["await_encrypted"].format(schema=f"N{literal(name)}"),
         )
@@ -193,8 +200,8 @@ class SqlServers:
         return tuple(sorted(found, key=lambda one: one.schema))
 
     def drop_sql(self, schema: str) -> str:
-        """What ends the sessions in the database and removes it."""
-        return SQL["drop_schema"].format(schema=schema)
+        """What ends the sessions in the database and removes it, once no conversion goes on that would forbid that."""
+        return SQL["drop_schema"].format(schema=schema, named=f"N{literal(schema)}")
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """By the state of the database's encryption; None where it is of another algorithm than was asked for."""
@@ -206,6 +213,24 @@ class SqlServers:
             return False
         algorithm = f"{row['algorithm']}_{row['length']}"
         return True if self._encryptor is None or algorithm == self._encryptor.algorithm else None
+
+    def key_sql(self, schema: str) -> str:
+        """A key by the certificate that encrypts databases there, of their algorithm."""
+        if self._encryptor is None:
+            raise Defect("a key was asked of a server where nothing encrypts databases")
+        key = {"algorithm": self._encryptor.algorithm, "certificate": self._encryptor.certificate}
+        return SQL["make_key"].format(schema=schema, **key)
+
+    def rekey_sql(self, schema: str) -> str:
+        """Another key of the same algorithm; the server encrypts all pages with it, in the background."""
+        if self._encryptor is None:
+            raise Defect("another key was asked of a server where nothing encrypts databases")
+        return SQL["rekey"].format(schema=schema, algorithm=self._encryptor.algorithm)
+
+    def unkey_sql(self, schema: str) -> tuple[str, ...]:
+        """The log is cut first, so that nothing which was written with the key stands in its active part."""
+        given = {"schema": schema, "named": f"N{literal(schema)}"}
+        return tuple(SQL[name].format(**given) for name in ("checkpoint_schema", "drop_key"))
 
     def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
         """What has the database's pages encrypted, or decrypted, in the background."""
@@ -235,7 +260,7 @@ class SqlServers:
         if self._can_suspend:
             said += f", encryption_scan_state={first(ask(SQL['scan'].format(**given))) or 'none'}"
         states = {_UNENCRYPTED: False, _ENCRYPTED: self._is_encrypted(row)}
-        return Conversion(states.get(row["state"] or ""), said)
+        return Conversion(states.get(row["state"] or ""), said, float(row["percent_done"] or 0))
 
     def presize_sql(self, schema: str, data_bytes: int) -> tuple[str, ...]:
         """Files with room for all that a run writes: twice the data, and as much log, so that neither has to grow."""

@@ -53,6 +53,15 @@ EXEC [{schema}].sys.sp_addextendedproperty @name = N'tdelta', @value = {mark};
 -- name: make_key
 EXEC [{schema}].sys.sp_executesql N'CREATE DATABASE ENCRYPTION KEY WITH ALGORITHM = {algorithm} ENCRYPTION BY SERVER CERTIFICATE [{certificate}]';
 
+-- name: rekey
+EXEC [{schema}].sys.sp_executesql N'ALTER DATABASE ENCRYPTION KEY REGENERATE WITH ALGORITHM = {algorithm}';
+
+-- name: checkpoint_schema
+EXEC [{schema}].sys.sp_executesql N'CHECKPOINT';
+
+-- name: drop_key
+IF EXISTS (SELECT 1 FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named})) EXEC [{schema}].sys.sp_executesql N'DROP DATABASE ENCRYPTION KEY';
+
 -- name: encrypt
 ALTER DATABASE [{schema}] SET ENCRYPTION ON;
 
@@ -82,7 +91,7 @@ SELECT name AS name FROM sys.databases WHERE database_id > 4 AND HAS_DBACCESS(na
 SELECT CAST(value AS NVARCHAR(128)) AS mark FROM [{schema}].sys.extended_properties WHERE class = 0 AND name = N'tdelta';
 
 -- name: drop_schema
-ALTER DATABASE [{schema}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE [{schema}];
+WHILE EXISTS (SELECT 1 FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID({named}) AND encryption_state IN (2, 4, 5)) WAITFOR DELAY '00:00:00.100'; ALTER DATABASE [{schema}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE [{schema}];
 
 -- name: statistics
 UPDATE STATISTICS [{table}] WITH FULLSCAN;
@@ -144,6 +153,10 @@ WHERE object_name LIKE '%Buffer Manager%' AND counter_name = 'Page writes/sec'
 UNION ALL SELECT 'statement CPU microseconds' AS name, SUM(total_worker_time) AS value FROM sys.dm_exec_query_stats
 UNION ALL SELECT 'statement elapsed microseconds' AS name, SUM(total_elapsed_time) AS value FROM sys.dm_exec_query_stats
 UNION ALL SELECT 'statement logical reads' AS name, SUM(total_logical_reads) AS value FROM sys.dm_exec_query_stats;
+
+-- name: executed
+SELECT cntr_value AS batches FROM sys.dm_os_performance_counters
+WHERE object_name LIKE '%SQL Statistics%' AND counter_name = 'Batch Requests/sec';
 
 -- name: cpu
 SELECT (process_kernel_time_ms + process_user_time_ms) / 1000.0 AS seconds FROM sys.dm_os_sys_info;

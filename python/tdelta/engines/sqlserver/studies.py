@@ -14,6 +14,7 @@ STUDIES: Mapping[str, Mapping[str, Any]] = {
     "dml-trace": {},
     "spill": {"vary": {}},
     "backup": {},
+    "convert": {},
 }
 
 ON_OWN_SERVERS: Mapping[str, Mapping[str, Any]] = {
@@ -26,7 +27,8 @@ ON_OWN_SERVERS: Mapping[str, Mapping[str, Any]] = {
                 "backup:compress=server:transfer=1024",
             )
         }
-    }
+    },
+    "convert": {"vary": {"during": ("encrypt", "rekey", "decrypt")}},
 }
 """Compressed with the transfer size that the server chooses, with the one at which encrypted pages are compressed as
 they are (64 KiB), and with a larger one, at which they are decrypted first."""

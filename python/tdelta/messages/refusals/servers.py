@@ -20,6 +20,7 @@ SERVERS = {
     "action-stopped": "stopped while it waited for this: {what}",
     "rewritten-differs": "expected {expected} as the answer of a file that was rewritten or opened anew, found {found}",
     "action-in-vain": "waited {seconds:.0f} s in vain for this: {what}",
+    "not-suspended": "expected a version whose conversions can be suspended, found {found}: leave out the knob pause",
     "program-missing": "expected the program {program} in the PATH, found none: {remedy}",
     "program-not-run": "{programs} could not be started: {fault}",
     "program-failed": "{program} failed with exit status {status}; it said: {said}",

@@ -111,8 +111,11 @@ class ExternalDriver:
         yield partial(_check_numbers, levels.get("work", ()), self._actions)
 
     def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-        """What can be done to such servers by SQL alone, as a trial; nothing beside a load."""
-        return {name: one.knobs for name, one in self._actions.items()} if factor == "work" else {}
+        """What can be done to such servers by SQL alone, as a trial or beside a load."""
+        if factor == "work":
+            return {name: one.knobs for name, one in self._actions.items()}
+        beside: Mapping[str, Mapping[str, tuple[str, ...]]] = getattr(external(self._dsns[0].engine), "BESIDE", {})
+        return beside
 
     @property
     def _actions(self) -> Mapping[str, SqlAction]:

@@ -312,10 +312,14 @@ class ActsBySql(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """How the encryption of a schema stands, and how the server says it. ``is_encrypted`` is None while it changes."""
+    """How the encryption of a schema stands, and how the server says it. ``is_encrypted`` is None while it changes.
+
+    ``percent_done`` is how far a change is, where the server says that; 0 where none goes on.
+    """
 
     is_encrypted: bool | None
     said: str
+    percent_done: float = 0.0
 
 
 @runtime_checkable
@@ -333,6 +337,27 @@ class ConvertsSchemas(HoldsTables, Protocol):
 
     def conversion(self, ask: Ask, schema: str) -> Conversion:
         """How it stands."""
+
+
+@runtime_checkable
+class ConvertsBeside(ConvertsSchemas, Protocol):
+    """A server whose schemas have keys of their own: that of tdelta is converted while a load goes on.
+
+    Its module has as ``BESIDE`` which actions of `tdelta.design.actions` that are, each with its knobs.
+    """
+
+    def key_sql(self, schema: str) -> str:
+        """What gives a plain schema its key; empty where encrypting it does."""
+
+    def rekey_sql(self, schema: str) -> str:
+        """What begins to encrypt an encrypted one with another key."""
+
+    def unkey_sql(self, schema: str) -> tuple[str, ...]:
+        """What takes its key from a schema that is plain; one that has none is let be."""
+
+    @property
+    def executed_sql(self) -> str:
+        """A query whose one value is how many statements the server has executed so far; differences are used."""
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -126,6 +126,7 @@ def own_schemas(
     run_id: str,
     more: Sequence[str] = (),
     more_encrypted: Sequence[str] = (),
+    plain: Collection[str] = (),
     begins: Callable[[RunSchema], None] = lambda _schema: None,
 ) -> Iterator[tuple[RunSchema, ...]]:
     """A schema on each of two servers while the block lasts: on the baseline, on the encrypted.
@@ -136,6 +137,7 @@ def own_schemas(
         run_id: what they are marked with.
         more: the names of further schemas on the baseline, which follow in this order.
         more_encrypted: the names of further ones on the encrypted server, which are last.
+        plain: those of the further ones whose tables are to be plain, on whichever server.
         begins: called before each is made.
 
     Raises:
@@ -149,7 +151,9 @@ def own_schemas(
             *((found.encrypted, other) for other in more_encrypted),
         ]
         for server, called in wanted:
-            schema = RunSchema(server, called, run_id, is_encrypted=found.expected(server))
+            schema = RunSchema(
+                server, called, run_id, is_encrypted=False if called in plain else found.expected(server)
+            )
             schema.make(begins)
             made.append(schema)
         yield tuple(made)

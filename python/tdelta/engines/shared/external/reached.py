@@ -6,12 +6,14 @@ told from what a killed one left.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from tdelta.design.actions import NOTHING
 from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import Dsn, address_of, parse_dsn
 from tdelta.engines.shared.external.keeping import SchemaKeeper
@@ -71,6 +73,9 @@ def _protocol(dsn: Dsn) -> str:
 
 def place_of(condition: Condition, planted: Sequence[float]) -> str:
     """Which of a run's schemas a condition works in."""
+    during = str(dict(condition.levels).get("during", NOTHING))
+    if during != NOTHING:
+        return _changed_place(during)
     if condition.role is Role.PLANTED:
         return _planted_place(planted.index(condition.planted or 0.0))
     return {Role.TREATMENT: ENCRYPTED_PLACE, Role.BASELINE: BASELINE_PLACE}.get(condition.role, condition.role.value)
@@ -78,6 +83,11 @@ def place_of(condition: Condition, planted: Sequence[float]) -> str:
 
 def _planted_place(number: int) -> str:
     return f"planted{number + 1}"
+
+
+def _changed_place(during: str) -> str:
+    """Where a schema is whose encryption is changed beside its load: one for each level, since loads change rows."""
+    return re.sub("[^a-z0-9]", "_", during)
 
 
 def _further_places(options: Mapping[str, Any]) -> list[str]:
@@ -92,12 +102,18 @@ def _encrypted_places(options: Mapping[str, Any]) -> list[str]:
     return [Role.BB.value] if options["bb_twin"] and not options["aa"] else []
 
 
+def _changed_places(options: Mapping[str, Any]) -> list[str]:
+    """The places on the encrypted server that are plain before each trial."""
+    levels = [] if options["aa"] else options["vary"].get("during", ())
+    return [_changed_place(str(level)) for level in levels if level != NOTHING]
+
+
 @dataclass(slots=True)
 class ReachedServers:
     """Two servers that can be twins. ``schemas`` are there while `made` lasts, by place.
 
-    ``places`` are the further ones on the baseline, ``encrypted_places`` those on the encrypted server, each with its
-    schema's name.
+    ``places`` are the further ones on the baseline, ``encrypted_places`` those on the encrypted server, and
+    ``changed_places`` those there which are plain at first, each with its schema's name.
     """
 
     pair: Pair
@@ -107,6 +123,7 @@ class ReachedServers:
     access: Access
     left: tuple[Caution, ...]
     encrypted_places: Mapping[str, str] = field(default_factory=dict)
+    changed_places: Mapping[str, str] = field(default_factory=dict)
     schemas: Mapping[str, RunSchema] = field(default_factory=dict)
 
     @property
@@ -121,11 +138,12 @@ class ReachedServers:
         Raises:
             OwnServerFault: one cannot be made, or not be dropped.
         """
-        more, encrypted = tuple(self.places.values()), tuple(self.encrypted_places.values())
-        places = (BASELINE_PLACE, ENCRYPTED_PLACE, *self.places, *self.encrypted_places)
+        there = {**self.encrypted_places, **self.changed_places}
+        more, encrypted, plain = tuple(self.places.values()), tuple(there.values()), self.changed_places.values()
+        places = (BASELINE_PLACE, ENCRYPTED_PLACE, *self.places, *there)
         with (
             SchemaKeeper(self.both, self.run_id, self.access.password) as keeper,
-            own_schemas(self.pair, self.schema, self.run_id, more, encrypted, keeper.begins) as schemas,
+            own_schemas(self.pair, self.schema, self.run_id, more, encrypted, plain, keeper.begins) as schemas,
         ):
             self.schemas = dict(zip(places, schemas, strict=True))
             yield
@@ -220,9 +238,9 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
         UsageError: the schema's name, or a metric that cannot be had.
     """
     schema = schema_name(run_id, options["schema"])
-    places, encrypted_places = (
+    places, encrypted_places, changed_places = (
         {place: checked_name(f"{schema}_{place}") for place in found(options)}
-        for found in (_further_places, _encrypted_places)
+        for found in (_further_places, _encrypted_places, _changed_places)
     )
     passwords = Passwords.of_this_process()
     with ExitStack() as stack:
@@ -234,13 +252,13 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
             encrypted,
             schema,
             more=tuple(places.values()),
-            more_encrypted=tuple(encrypted_places.values()),
+            more_encrypted=(*encrypted_places.values(), *changed_places.values()),
             assumed=options["assume_encrypted"],
         )
         left = (*leftovers(baseline), *(() if found.is_one else leftovers(encrypted)))
         access = Access(lambda server: passwords.of(server.dsn), _processes(dsns))
         _require_metric(options["metric"], access, found)
-        yield ReachedServers(found, run_id, schema, places, access, left, encrypted_places)
+        yield ReachedServers(found, run_id, schema, places, access, left, encrypted_places, changed_places)
 
 
 def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> tuple[FoundServer, FoundServer]:

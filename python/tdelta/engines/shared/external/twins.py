@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design.actions import parse_action
-from tdelta.driver.acting import COUNTED, SECONDS
+from tdelta.driver.acting import COUNTED, SECONDS, Halt
 from tdelta.driver.answers import checksums, measurement, raise_failed, traced
 from tdelta.driver.jobs import LOAD, STEPS, TRACE, LoadJob, Mix, TrialJob
 from tdelta.driver.load_command.trial import with_server
@@ -28,6 +28,7 @@ from tdelta.driver.tree import living
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import Flushed
+from tdelta.engines.shared.external.beside import trial_beside
 from tdelta.engines.shared.external.kind import (
     ANSWER_SECONDS,
     PREFIX,
@@ -218,6 +219,7 @@ class ExternalTwin:
         self._access = access
         self._settings = settings
         self._mix = mix
+        self._halt = Halt()
         self._worker = _worker_of(schema)
         dsn, threads = schema.server.dsn, settings.threads
         self._agents = None if mix.agents is None else mix.agents.twin(schema.server.failed, dsn.program)
@@ -296,6 +298,8 @@ class ExternalTwin:
             return self._step(job.step, ready)
         if job.step:
             return self._act(job.step, ready)
+        if job.during:
+            return trial_beside(self.schema, self._worker, job, self._halt, ready)
         if self._settings.is_cold:
             self._cool()
         if ready is not None:
@@ -396,7 +400,8 @@ class ExternalTwin:
         return tuple(pid for first in watched for pid in (first, *living(first)))
 
     def stop(self) -> None:
-        """Have a trial that is running end after the operation it is at."""
+        """Have a trial that is running end after the operation it is at, and what goes on beside it."""
+        self._halt.ask()
         if self._agents is not None:
             self._agents.stop()
         self._worker.send("stop")

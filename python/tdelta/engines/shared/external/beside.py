@@ -1,0 +1,155 @@
+"""A change of a schema's encryption that goes on while a load runs there, on a server of the user's.
+
+The schema is tdelta's own, made plain on the encrypted server, where the means of encryption are. It is plain again,
+and without a key, before its next trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tdelta.design.actions import NOTHING, AskedAction, parse_action
+from tdelta.driver.acting import IDLE, Beside, Halt, Outcome, of_recorded, prepared
+from tdelta.driver.answers import measurement, raise_failed
+from tdelta.driver.database_answers import Refused
+from tdelta.driver.jobs import TrialJob
+from tdelta.driver.load_command.trial import with_server
+from tdelta.driver.steps import STEP_SECONDS
+from tdelta.driver.workers import Worker
+from tdelta.engines.shared.external.kind import Conversion, ConvertsBeside
+from tdelta.engines.shared.external.schemas import RunSchema
+from tdelta.engines.shared.sessions import first
+from tdelta.errors import Defect, OwnServerFault
+from tdelta.messages import Refusal
+from tdelta.records import Measurement
+
+ENCRYPT, REKEY, DECRYPT = "encrypt", "rekey", "decrypt"
+PAUSE = "pause"
+"""A knob of ``encrypt``: for how many seconds the conversion is suspended, once it has begun."""
+
+_LOOK_AGAIN_SECONDS = 0.1
+_GRACE_SECONDS = 60.0
+_WORDS = {True: "encrypted", False: "plain"}
+
+
+class Change:
+    """One change: `tdelta.driver.acting.Act`.
+
+    Args:
+        schema: where; it is plain and has no key.
+        kind: the server's adapter.
+        asked: ``encrypt``, ``rekey`` or ``decrypt``.
+        halt: says whether it is to end.
+    """
+
+    def __init__(self, schema: RunSchema, kind: ConvertsBeside, asked: AskedAction, halt: Halt) -> None:
+        self._schema = schema
+        self._kind = kind
+        self._asked = asked
+        self._halt = halt
+
+    def prepare(self) -> None:
+        """Give the schema its key; encrypt it where that is not what is measured."""
+        with self._schema.server.told():
+            if self._asked.knobs.get(PAUSE) and not self._kind.suspend_sql(self._schema.name):
+                version = self._schema.server.identity.described
+                raise OwnServerFault(self._schema.server.name, Refusal.of("not-suspended", found=version))
+            if key := self._kind.key_sql(self._schema.name):
+                self._run(key)
+            if self._asked.name != ENCRYPT:
+                self._convert(is_encrypted=True)
+
+    def perform(self) -> Outcome:
+        """Do it, and wait until it is over: the size of the schema, and how the pause went where there is one."""
+        with self._schema.server.told():
+            counted = {"file_bytes": self._bytes()}
+            if self._asked.name == REKEY:
+                self._run(self._kind.rekey_sql(self._schema.name))
+                self._await(is_encrypted=True)
+            else:
+                pause_seconds = self._asked.knobs.get(PAUSE, 0)
+                counted |= self._convert(is_encrypted=self._asked.name == ENCRYPT, pause_seconds=pause_seconds)
+        return Outcome(counted)
+
+    def undo(self) -> None:
+        """Have the schema plain and without a key."""
+        with self._schema.server.told():
+            if self._stands().is_encrypted is not False:
+                self._convert(is_encrypted=False)
+            for statement in self._kind.unkey_sql(self._schema.name):
+                self._run(statement)
+
+    def _convert(self, *, is_encrypted: bool, pause_seconds: int = 0) -> Mapping[str, int]:
+        self._run(self._kind.convert_sql(self._schema.name, is_encrypted=is_encrypted))
+        counted = self._paused(pause_seconds) if pause_seconds else {}
+        self._await(is_encrypted=is_encrypted)
+        return counted
+
+    def _paused(self, seconds: int) -> Mapping[str, int]:
+        """Suspend what has begun; what is over before it can be suspended was not."""
+        try:
+            self._run(self._kind.suspend_sql(self._schema.name))
+        except Refused:
+            if self._stands().is_encrypted:
+                return {"suspended_ns": 0}
+            raise
+        try:
+            self._halt.pause(seconds)
+            percent = round(self._stands().percent_done)
+        finally:
+            self._run(self._kind.resume_sql(self._schema.name))
+        return {"suspended_ns": seconds * 1_000_000_000, "suspended_at_percent": percent}
+
+    def _await(self, *, is_encrypted: bool) -> None:
+        self._halt.wait_until(
+            lambda: self._stands().is_encrypted is is_encrypted,
+            f"the schema {self._schema.name} is {_WORDS[is_encrypted]}",
+            look_again_seconds=_LOOK_AGAIN_SECONDS,
+        )
+
+    def _stands(self) -> Conversion:
+        return self._kind.conversion(self._schema.server.ask, self._schema.name)
+
+    def _bytes(self) -> int:
+        return int(float(first(self._schema.server.ask(self._kind.data_bytes_sql(self._schema.name))) or 0))
+
+    def _run(self, statement: str) -> None:
+        self._schema.server.connection.run(statement)
+
+
+def trial_beside(
+    schema: RunSchema, worker: Worker, job: TrialJob, halt: Halt, ready: Callable[[], None] | None
+) -> Measurement:
+    """A trial beside whose load a schema's encryption is changed, or nothing is: what the server used until both ended.
+
+    Args:
+        schema: where both take place.
+        worker: runs the load.
+        job: the trial.
+        halt: says whether the change is to end.
+        ready: called when the load begins.
+
+    Raises:
+        OwnServerFault: the server refuses the change.
+        EnvironmentFault: the change does not end.
+    """
+    server = schema.server
+    kind = server.kind
+    if not isinstance(kind, ConvertsBeside):
+        raise Defect(f"{job.during} was asked of a server beside whose load nothing is done")
+    act = IDLE if job.during == NOTHING else Change(schema, kind, parse_action(job.during), halt)
+
+    def executed() -> int:
+        with server.told():
+            return int(float(first(server.ask(kind.executed_sql)) or 0))
+
+    with prepared(act, halt):
+        going_on = Beside(act, executed, job.head_seconds)
+        worker.ask("begin_outside")
+        with going_on.going_on(halt):
+            if ready is not None:
+                ready()
+            answer = worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
+        used = worker.ask("end_outside", seconds=STEP_SECONDS)
+        raise_failed(answer, server.failed)
+        return of_recorded(going_on.added(with_server(measurement(answer), used)))
