@@ -21,7 +21,7 @@ from tdelta.importers.csv_units import Measure, measure_of_unit
 from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.problems import LineFaults
 from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.reading import excerpt, printable
+from tdelta.importers.reading import excerpt, printable, shortened
 from tdelta.importers.words import Kind, words_of
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import RESPONSE_TIME, Observation
@@ -151,7 +151,7 @@ def _columns(table: Table, naming: Naming, source: Source) -> Mapping[int, str]:
 
 def _several(table: Table, source: Source) -> ImportFault:
     listed = excerpt(", ".join(table.header[1:]), 200)
-    first = printable(table.header[1].strip())
+    first = shortened(table.header[1].strip())
     return ImportFault(
         Refusal.of("columns-to-choose", columns=listed, first=first).at(f"{source.name}:{table.header_line}")
     )
@@ -171,7 +171,7 @@ def _measure(table: Table, index: int, naming: Naming, source: Source) -> Measur
     found = found or (measure_of_unit(naming.unit) if naming.unit else None)
     if found is None:
         raise ImportFault(
-            Refusal.of("series-without-unit", column=printable(name.strip())).at(f"{source.name}:{table.header_line}")
+            Refusal.of("series-without-unit", column=shortened(name.strip())).at(f"{source.name}:{table.header_line}")
         )
     return found
 

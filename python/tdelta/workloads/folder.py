@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tdelta.errors import WorkloadError
 from tdelta.messages import Refusal
-from tdelta.workloads import laws, limits, sql
+from tdelta.workloads import BUILT_IN, laws, limits, sql
 from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.faults import hint, shown
 from tdelta.workloads.files import FolderFiles
@@ -66,7 +66,7 @@ class FolderReader(FolderFiles):
     def read(self) -> Workload | None:
         """Reads the whole folder; None where there is too little to make a workload of."""
         if not self.folder.is_dir():
-            self.faults.add(str(self.folder), 0, Refusal.of("no-folder"))
+            self.faults.add(str(self.folder), 0, Refusal.of("no-folder", known=", ".join(BUILT_IN)))
             return None
         schemas, defined = self.schemas()
         document = self.document()

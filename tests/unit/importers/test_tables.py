@@ -109,6 +109,15 @@ def test_a_key_that_comes_late_is_a_fault(tmp_path: Path):
     assert fault(json_lines.IMPORTERS, path)[0] == ("keys-not-before", "log.jsonl:3001")
 
 
+def test_a_long_name_of_a_column_is_repeated_in_part(tmp_path: Path):
+    rows = "".join(f"2026-11-20 10:0{n}:00,{n + 1},{n + 11}\n" for n in range(6))
+    path = written(tmp_path, f"Time,{'x' * 30_000},writes\n{rows}", "panel.csv")
+    with pytest.raises(ImportFault) as raised:
+        list(only(grafana.IMPORTERS, path).read(FileSource(path, path.name), Naming("plain", unit="tps")))
+    assert [it.code for it in raised.value.refusals] == ["columns-to-choose"]
+    assert len(str(raised.value)) < 1_000
+
+
 def test_the_column_with_the_figures_can_be_chosen(tmp_path: Path):
     text = "condition,wait_ms,total_ms,p95_ms\nplain,1,10,20\nplain,2,11,21\ntde,3,14,30\ntde,4,15,31\n"
     path = written(tmp_path, text)

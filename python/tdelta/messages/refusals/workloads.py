@@ -3,7 +3,10 @@
 _MEASURE = "load scale 1 and scale 11 into a plain database file; a tenth of the difference is bytes_per_scale"
 
 WORKLOADS: dict[str, str] = {
-    "no-folder": "is not a folder: a workload is a folder with workload.toml and schema.sql",
+    "no-folder": (
+        "is not a folder: a workload is a folder with workload.toml and schema.sql, or"
+        " one that comes with tdelta ({known})"
+    ),
     "not-plain-sql": "expected plain SQL, found a command or a variable",
     "unknown-engine-of-file": "unknown engine {engine!r}.{hint}",
     "table-lacking": "lacks table {table}, which schema.sql defines",

@@ -30,6 +30,8 @@ _RIGHT = 16.0
 _TOP = 26.0
 _HEIGHT = 230.0
 _FOOT = 48.0
+_NARROWEST, _PER_RUN = 340.0, 70.0
+"""A figure of few runs is no wider than they need: on a narrow screen all of it is seen."""
 
 
 def history_figure(series: Series, history: History, number: int) -> Figure:
@@ -46,28 +48,29 @@ def history_figure(series: Series, history: History, number: int) -> Figure:
 
 
 def _layout(series: Series, history: History, name: str, title: str, description: str) -> Markup:
-    frame = Frame(_LEFT, _TOP, WIDTH - _RIGHT, _TOP + _HEIGHT)
     count = len(series.points)
+    width = min(WIDTH, max(_NARROWEST, _LEFT + _PER_RUN * count + _RIGHT))
+    frame = Frame(_LEFT, _TOP, width - _RIGHT, _TOP + _HEIGHT)
     across = Scale(-0.5, count - 0.5, frame.left, frame.right)
     up = _up(series, frame)
     marks: list[Markup] = list(left_axis(frame, up, overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log)))
     ticks = [Tick(float(at), point_label(point, history)) for at, point in enumerate(series.points)]
     titles = {"date": "run, by date (UTC)", "version": "run, by version", "label": "run, by label"}
-    marks += bottom_axis(frame, across, ticks, titles[history.order], width=WIDTH, has_grid=False)
+    marks += bottom_axis(frame, across, ticks, titles[history.order], width=width, has_grid=False)
     if up.holds(1.0):
         marks.append(line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
     marks += _stretches(series, across, up)
     for change in series.changes:
         x = across(change.at - 0.5)
         words = points_text(change.difference).partition(" (")[0]
-        anchor = "end" if x > 0.7 * WIDTH else "start"
+        anchor = "end" if x > 0.6 * width else "start"
         marks += [line(x, frame.top, x, frame.bottom, "limit")]
         marks += [text(x + (-6 if anchor == "end" else 6), frame.top - 8, f"changed by {words}", "label", anchor)]
     for at, point in enumerate(series.points):
         low, high = (up(end) for end in point.ratio.hdi95)
         x = across(float(at))
         marks.append(group(line(x, low, x, high, "hdi95"), circle(x, up(point.ratio.median), 4.2, "dot")))
-    return drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name=name)
+    return drawing(width, frame.bottom + _FOOT, title, description, marks, name=name)
 
 
 def _stretches(series: Series, across: Scale, up: Scale) -> list[Markup]:
