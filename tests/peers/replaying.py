@@ -128,6 +128,18 @@ class Cursor:
     def executemany(self, sql: str, rows: Sequence[Any]) -> None:
         self.connection.tables.executemany(self._written(" ".join(sql.split())), rows)
 
+    def bulkcopy(
+        self, table: str, rows: Sequence[Any], *, timeout: int, column_mappings: Sequence[str], table_lock: bool
+    ) -> None:
+        """As mssql-python's, on a connection of its own: what this one has not committed would keep it waiting."""
+        here = self.connection
+        assert (here.worked, timeout, table_lock) == (0, 0, True)
+        assert all(type(row) is tuple for row in rows)
+        marks = ", ".join("?" for _ in column_mappings)
+        here.tables.executemany(f"INSERT INTO {table} ({', '.join(column_mappings)}) VALUES ({marks})", rows)
+        here.tables.commit()
+        here.notes.execute("INSERT INTO ran (session, sql) VALUES (?, ?)", (here.id, f"bulk copy into {table}"))
+
     def fetchall(self) -> list[Sequence[Any]]:
         return list(self._rows)
 

@@ -21,7 +21,8 @@ class Takes(Enum):
     SESSION_MEMORY = "for engines whose sorts and joins have memory of their own"
     ENCRYPTED_FOLDER = "for servers that cannot encrypt by themselves"
     TRACES = "for engines whose statements can be metered one by one"
-    ARRAYS = "for servers whose driver is told how many rows it fetches and loads at once"
+    ARRAYS = "for servers whose driver is told how many rows it fetches at once"
+    BULK_LOADS = "for servers whose driver loads rows past their SQL"
     AGENTS = "for servers, which several processes can reach"
     OWN_SERVERS = "for servers of your own (--baseline and --encrypted)"
 

@@ -40,7 +40,7 @@ _FACTORS_ALONE = {
     "server": Takes.SERVER,
     "storage": Takes.INSTANCES,
     "fetch_size": Takes.ARRAYS,
-    "load_by": Takes.ARRAYS,
+    "load_by": Takes.BULK_LOADS,
     "compression": Takes.PAGE_COMPRESSION,
 }
 """Factors that no option sets, and whose they are."""

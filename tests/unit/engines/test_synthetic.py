@@ -74,25 +74,32 @@ def test_a_run_goes_through_to_an_answer_that_says_that_nobody_ran_it_on_a_real_
     assert "servers-cpu-accounted" in cautions
 
 
-@pytest.mark.parametrize("study", ["warehouse", "dml-trace", "spill", "backup"])
+@pytest.mark.parametrize("study", ["warehouse", "dml-trace", "spill", "backup", "direct-load", "read-only-sweep"])
 def test_studies_of_sql_server_go_through_to_an_answer(
     study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     baseline, encrypted = (dsn.replace("sqlserver:", "mssql:") for dsn in DSNS["sqlserver"])
     store = ("--store", str(tmp_path / "runs.sqlite"))
-    code, result = ran(capsys, "run", study, "--baseline", baseline, "--encrypted", encrypted, *BRIEF, *store)
+    more = ("--vary", "threads=1,2") if study == "read-only-sweep" else ()
+    code, result = ran(capsys, "run", study, "--baseline", baseline, "--encrypted", encrypted, *BRIEF, *store, *more)
     assert code in (0, 3), json.dumps(result)
     assert {"engine-untried", "results-licensed"} <= {caution["code"] for caution in result["caution_codes"]}
     assert [
         check["code"] for check in result["validity"] if check["state"] == "failed" and check["makes_unsound"]
     ] == []
     seen = {verdict["condition"].get("work") for verdict in result["verdicts"]}
-    works = {"warehouse": {"load", "rebuild", "warm", "cold"}, "backup": set(BACKUPS)}
+    works = {"warehouse": {"load", "rebuild", "warm", "cold"}, "backup": set(BACKUPS), "direct-load": {"load"}}
     assert seen == works.get(study, {None})
     if study == "backup":
         ratios = {one["condition"]["cipher"]: one["ratio"] for one in result["backups"]}
         assert ratios == {"none": 4.0, "encrypted": pytest.approx(4194304 / 4190208)}
         assert not any(one["markers"] for one in result["backups"])
+    if study == "read-only-sweep":
+        assert {verdict["condition"]["threads"] for verdict in result["verdicts"]} == {1, 2}
+    if study == "direct-load":
+        load_shown(result)
+    copied = "bulk copy into fact_sales" in statements_of(tmp_path / "peer" / "db2-notes")
+    assert copied is (study in {"direct-load", "warehouse"})
     if study == "dml-trace":
         assert all(one["calls"] and one["cpu_us"] > 0 for one in result["traces"]["statements"])
     if study == "spill":

@@ -27,7 +27,7 @@ PROFILE = Profile(
         port=1433,
         processes=frozenset({"sqlservr"}),
         worker="tdelta.engines.sqlserver.worker",
-        takes=frozenset({Takes.TRACES}),
+        takes=frozenset({Takes.TRACES, Takes.BULK_LOADS}),
         is_cooled=True,
         needs=(
             "two instances, since one encrypted database encrypts tempdb for all; one with a server certificate that"

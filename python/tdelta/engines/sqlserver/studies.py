@@ -18,6 +18,7 @@ STUDIES: Mapping[str, Mapping[str, Any]] = {
 }
 
 ON_OWN_SERVERS: Mapping[str, Mapping[str, Any]] = {
+    "direct-load": {"vary": {"work": ("load",), "load_by": ("direct", "arrays")}},
     "backup": {
         "vary": {
             "work": (

@@ -9,6 +9,7 @@ from typing import Any
 from tdelta.driver.orders import serve
 from tdelta.engines.shared.driven.driver import Driver, Said
 from tdelta.engines.shared.driven.host import DrivenHost
+from tdelta.engines.sqlserver.bulk import BulkCopy
 from tdelta.engines.sqlserver.scripts import as_written
 
 _KINDS = (
@@ -85,6 +86,7 @@ DRIVER = Driver(
     said=_said,
     dialect="tsql",
     script=as_written,
+    direct=BulkCopy,
 )
 
 if __name__ == "__main__":

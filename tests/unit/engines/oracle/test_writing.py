@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import sqlglot
 
-from tdelta.engines.oracle import writing
 from tdelta.engines.oracle.external import OracleServers
 from tdelta.engines.oracle.writing import DirectPath, fetching, written
 from tdelta.engines.registry import dialects, profile
+from tdelta.engines.shared.driven import aside
 from tdelta.engines.shared.external.kind import Identity
 from tdelta.workloads import load
 
@@ -69,7 +69,7 @@ def test_tables_are_named_without_as_and_columns_with_it(text: str, told: str) -
 def test_rows_are_loaded_by_the_direct_path_many_at_once_and_the_rest_at_the_commit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(writing, "_ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(aside, "_ROWS_AT_ONCE", 3)
     driver = Driver()
     cursor = DirectPath(driver)
     for number in range(2):
