@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,48 +20,27 @@ from tdelta.workloads import BUILT_IN
 
 
 @dataclass(frozen=True, slots=True)
-class _Engine(Value):
-    """An engine's name."""
+class _Named(Value):
+    """One of some names, which a shell offers."""
 
-    metavar: str = "NAME"
+    names: Collection[str] = ()
 
     def offered(self) -> Iterable[str]:
         """All of them."""
-        return ENGINES
+        return self.names
 
 
 @dataclass(frozen=True, slots=True)
-class _Library(Value):
-    """A library's name or path."""
+class _NamedOrPlace(_Named):
+    """One of some names, or the path of what is there."""
 
     def within(self, folder: Path, value: Any) -> Any:
         """The name, or the path from there."""
-        return value if value in WHEELS else str(folder / value)
-
-    def offered(self) -> Iterable[str]:
-        """The names."""
-        return WHEELS
+        return value if value in self.names else str(folder / value)
 
     def to_json(self, value: Any) -> str:
         """The name, or the absolute path."""
-        return value if value in WHEELS else str(Path(value).absolute())
-
-
-@dataclass(frozen=True, slots=True)
-class _Workload(Value):
-    """A workload's name or folder."""
-
-    def within(self, folder: Path, value: Any) -> Any:
-        """The name, or the folder from there."""
-        return value if value in BUILT_IN else str(folder / value)
-
-    def offered(self) -> Iterable[str]:
-        """The built-in ones."""
-        return BUILT_IN
-
-    def to_json(self, value: Any) -> str:
-        """The name, or the absolute path of the folder that is there."""
-        return str(Path(value).resolve()) if value not in BUILT_IN and Path(value).is_dir() else value
+        return value if value in self.names else str(Path(value).absolute())
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +51,18 @@ class _Dsn(Value):
 
     def within(self, folder: Path, value: Any) -> Any:
         """The DSN with the paths of its files from there."""
-        dsn = parse_dsn(value)
-        password, authority = (path and str(folder / path) for path in (dsn.password_file, dsn.tls_ca))
-        return str(dataclasses.replace(dsn, password_file=password, tls_ca=authority))
+        return _with_files(value, folder)
 
     def to_json(self, value: Any) -> str:
         """The DSN as it can be typed anywhere, its files' paths absolute."""
-        dsn = parse_dsn(value)
-        password, authority = (path and str(Path(path).absolute()) for path in (dsn.password_file, dsn.tls_ca))
-        return str(dataclasses.replace(dsn, password_file=password, tls_ca=authority))
+        return _with_files(value, Path.cwd())
+
+
+def _with_files(text: str, folder: Path) -> str:
+    """A DSN whose files are meant from a folder."""
+    dsn = parse_dsn(text)
+    password, authority = (path and str(folder / path) for path in (dsn.password_file, dsn.tls_ca))
+    return str(dataclasses.replace(dsn, password_file=password, tls_ca=authority))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +85,7 @@ class Tested:
     )
     engine: str = option(
         "--engine",
-        _Engine(),
+        _Named("NAME", names=ENGINES),
         "Engine to test; see `tdelta engines`.",
         "sqlite",
         calibrates=True,
@@ -112,7 +94,7 @@ class Tested:
     )
     library: str = option(
         "--library",
-        _Library("NAME|PATH"),
+        _NamedOrPlace("NAME|PATH", names=WHEELS),
         "SQLite library: sqlite3mc, sqlcipher, or a path.",
         SQLITE3MC.name,
         takes=Takes.LIBRARY,
@@ -199,7 +181,7 @@ class Work:
 
     workload: str | None = option(
         "--workload",
-        _Workload("NAME|DIR"),
+        _NamedOrPlace("NAME|DIR", names=BUILT_IN),
         "Built-in workload, or a folder of your own.",
         shown="order-entry",
         calibrates=True,
