@@ -13,7 +13,7 @@ import pytest
 from tdelta.errors import ImportFault
 from tdelta.importers import reading
 from tdelta.importers.reading import FileSource, excerpt, expand, looks_binary, total_bytes
-from tdelta_refused import refused
+from tdelta_refused import Part, coded, refused
 
 
 def lines_of(path: Path) -> list[tuple[int, str]]:
@@ -96,8 +96,11 @@ def test_honest_logs_shrink_to_a_twentieth_and_are_read(tmp_path: Path, monkeypa
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "LONGEST_LINE_BYTES", 1000)
     for content in (b"x" * 1001, b"a\n" + b"x" * 1001 + b"\nb\n"):
-        with pytest.raises(ImportFault, match=r"expected (lines|a line) of at most 1000 bytes"):
+        with pytest.raises(ImportFault) as caught:
             lines_of(written(tmp_path, content))
+        (refusal,) = caught.value.refusals
+        assert refusal.code in ("line-without-end", "line-too-long")
+        assert refusal.parameters["most"] == "1000 bytes"
 
 
 def test_bytes_that_are_no_text_are_named_by_their_line(tmp_path: Path) -> None:
@@ -118,13 +121,13 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     written(tmp_path, b"", "empty")
     for name, found in (
-        ("missing", "No such file"),
-        ("", "found a folder"),
-        ("pipe", "found a pipe or a device"),
-        ("empty", "found an empty file"),
-        ("zero\0byte", "no such name"),
+        ("missing", coded("results-not-readable", fault=Part("No such file"), where="missing")),
+        ("", coded("file-is-folder")),
+        ("pipe", coded("file-is-pipe", where="pipe")),
+        ("empty", coded("file-empty", where="empty")),
+        ("zero\0byte", coded("no-such-file")),
     ):
-        with pytest.raises(ImportFault, match=found):
+        with refused(ImportFault, found):
             FileSource(tmp_path / name)
 
 

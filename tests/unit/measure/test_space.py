@@ -17,7 +17,7 @@ from tdelta.measure import (
 )
 from tdelta.measure.procfs import parse_cgroup_cache, parse_meminfo
 from tdelta.measure.space import disk_refusal
-from tdelta_refused import has, refused
+from tdelta_refused import Part, has, refused
 
 from .machines import MEMINFO, machine
 
@@ -33,12 +33,9 @@ def test_a_folder_that_is_not_there_yet_has_the_room_of_its_ancestor(tmp_path):
 def test_room_enough_is_no_fault_and_too_little_says_how_much_is_missing(tmp_path, monkeypatch):
     monkeypatch.setattr("tdelta.measure.space.free_disk_bytes", lambda _: 400_000_000)
     require_space(tmp_path, 400_000_000)
-    with pytest.raises(StorageFault) as fault:
+    wanted = {"folder": tmp_path, "needed": "1.5 GB", "found": "400.0 MB", "missing": "1.1 GB"}
+    with refused(StorageFault, "disk-too-small", **wanted, remedy=Part("--size")):
         require_space(tmp_path, 1_500_000_000)
-    assert str(fault.value) == (
-        f"{tmp_path}: expected 1.5 GB of free disk space, found 400.0 MB; "
-        "free 1.1 GB, take less data (--size), or another folder (--dir)"
-    )
 
 
 def test_no_disk_has_a_yottabyte(tmp_path):

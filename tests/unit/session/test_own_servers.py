@@ -20,7 +20,7 @@ from tdelta.session.planning import Plan, check, engine_of, plan
 from tdelta.session.preflight import with_bb_twin
 from tdelta.session.request import RunRequest
 from tdelta.store.codec import dumps, loads
-from tdelta_refused import Coded, coded, refused
+from tdelta_refused import Coded, check_messages, coded, has, refused
 
 BASELINE, ENCRYPTED = "mysql://bench@db1/?password-env=A", "mariadb://bench@db2/?password-env=B"
 TYPED = {"baseline": BASELINE, "encrypted": ENCRYPTED}
@@ -42,7 +42,12 @@ def servers(differences: Sequence[Difference] = (), processes: dict[str, int] | 
     both = server("--baseline", BASELINE, is_encrypted=False), server("--encrypted", ENCRYPTED, is_encrypted=True)
     found = Pair(*both, tuple(differences), (Caution.verbatim("a caution of the pair"),), is_encrypted=True)
     return ReachedServers(
-        found, "r1", "tdelta_r1", {"aa": "tdelta_r1_aa"}, Access(lambda _s: None, processes or {}), ("left",)
+        found,
+        "r1",
+        "tdelta_r1",
+        {"aa": "tdelta_r1_aa"},
+        Access(lambda _s: None, processes or {}),
+        (Caution.verbatim("left"),),
     )
 
 
@@ -102,7 +107,7 @@ def test_faults_of_both_dsns_are_told_at_once_and_no_password_with_them() -> Non
     request = RunRequest(engine="mysql", baseline="mysql://a:s3cret@b/", encrypted="mysql://a@b/?password=s3cret")
     with pytest.raises(UsageError) as raised:
         external_dsns(request.values)
-    assert str(raised.value).count("a password cannot be part of it") == 2
+    check_messages(raised.value.refusals, "dsn-password", "dsn-password", where=("--baseline", "--encrypted"))
     assert "s3cret" not in str(raised.value)
     with pytest.raises(DsnFault):
         external_dsns(RunRequest(baseline="mysql://a@b/?x=y", encrypted="mysql://a@b").values)
@@ -134,21 +139,20 @@ def test_a_bb_twin_is_there_where_it_is_asked_for_and_has_a_schema_on_the_encryp
 
 def test_what_goes_with_the_answer_is_said_before_the_run_too() -> None:
     found = planned(servers([Difference("innodb_buffer_pool_size", "1", "2", 1)]))
-    cautions = [*map(str, found.cautions)]
-    assert cautions[:2] == ["left", "a caution of the pair"]
-    assert "innodb_buffer_pool_size: 1 / 2" in cautions[2]
-    assert "one server of each kind" in cautions[3]
-    assert "CPU time and I/O of the servers are not known" in cautions[4]
+    cautions = found.cautions
+    assert [*map(str, cautions[:2])] == ["left", "a caution of the pair"]
+    assert "innodb_buffer_pool_size: 1 / 2" in str(cautions[2])
+    assert [caution.code for caution in cautions[3:5]] == ["one-server-of-each-kind", "servers-cpu-unknown"]
     known = planned(servers(processes={"--baseline": 1, "--encrypted": 2})).cautions
-    assert not any("CPU time" in caution for caution in map(str, known))
+    assert not has(known, "servers-cpu-unknown")
 
 
 def test_many_differences_are_counted_and_the_important_ones_come_first() -> None:
     unimportant = [Difference(f"a{number}", "1", "2", 99) for number in range(12)]
     found = servers([*unimportant, Difference("version", "1", "2", -1)])
-    told = [caution for caution in map(str, found.cautions) if "differ" in caution]
-    assert "version: 1 / 2" in told[0]
-    assert "3 further settings differ" in told[10]
+    told = [one for one in found.cautions if "differ" in one.code]
+    assert "version: 1 / 2" in told[0].text
+    check_messages(told[10:], "more-settings-differ", settings=3)
     assert len(found.facts().differences) == 13
     assert planned(found).engine.settings_compared() == (
         "NOT the same: 13 that are not encryption differ between the two servers, as the cautions say"

@@ -194,8 +194,8 @@ def test_warm_ups_end_where_blocks_need_the_time_and_that_is_said(
     result = sitting.conduct(**OPTIONS, trial_seconds=2.0, min_rounds=1, max_rounds=1, max_seconds=90.0)
     assert sitting.twins.clock() <= 90.0
     assert result.counts.blocks >= FEWEST_BLOCKS
-    (said,) = (caution for caution in map(str, result.cautions) if "had not settled" in caution and "#aa" in caution)
-    assert "after 15 trials" not in said
+    unsettled = [one for one in result.cautions if one.code == "cache-unsettled" and "#aa" in one.text]
+    assert [one.parameters["trials"] == 15 for one in unsettled] == [False]
 
 
 def test_prices_that_there_is_no_time_for_are_left_out_and_said(sitting: Sitting) -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tdelta.messages import Caution
 from tdelta.records import Decision
 from tdelta.session.planning import plan
 from tdelta.session.pressed import others_delay_share, pressure_cautions
 from tdelta_fake_twins import FakeTwin
-from tdelta_refused import has
+from tdelta_refused import check_messages, coded, has
 
 from .conducting import Sitting
 
@@ -23,11 +24,10 @@ def sitting(tmp_path: Path) -> Sitting:
 
 def test_delay_of_the_database_itself_is_told_in_place_of_the_machines_pressure(sitting: Sitting) -> None:
     result = sitting.scripted(delay_share=0.12, pressure={"cpu_some": 0.9}).conduct()
-    told = [caution for caution in map(str, result.cautions) if "CPU" in caution and "other programs" in caution]
-    assert told == [
-        "other programs kept the database from a CPU for 12 % of the measured time; that was taken out of the response"
-        " times"
+    told = [
+        one for one in result.cautions if one.code in ("others-delayed-database", "others-waited", "threads-waited")
     ]
+    check_messages(told, coded("others-delayed-database", share=pytest.approx(0.12)))
 
 
 def test_neither_little_delay_nor_little_pressure_is_worth_a_word(sitting: Sitting) -> None:
@@ -44,21 +44,22 @@ def test_stolen_time_is_told(sitting: Sitting) -> None:
     assert has(result.cautions, "host-took-cpu", share=0.031)
 
 
-def undecided_but_for_cpu(sitting: Sitting, **script: object) -> list[str]:
+def undecided_but_for_cpu(sitting: Sitting, **script: object) -> list[Caution]:
     """The cautions of a run whose response time is undecided and whose CPU time is not, on a machine like this."""
     place = sitting.scripted(**script)
     verdicts = [replace(v, decision=Decision.UNDECIDED) for v in place.conduct().primary]
     by_cpu = {v.condition.key: Decision.COSTLY for v in verdicts}
     made = plan(place.request(), "20260101-abcd")
-    return [told for told in map(str, pressure_cautions(made, place.trials(), verdicts, by_cpu)) if "--metric" in told]
+    cautions = pressure_cautions(made, place.trials(), verdicts, by_cpu)
+    return [caution for caution in cautions if caution.code == "cpu-would-decide"]
 
 
 def test_on_a_pressed_machine_the_metric_that_decides_is_named_with_its_option(sitting: Sitting) -> None:
-    (told,) = undecided_but_for_cpu(sitting, delay_share=0.3)
-    assert told == (
-        "cipher=aes-256,threads=1: response time is undecided on this pressed machine, CPU time per operation is"
-        " costly: a run with --metric cpu_per_operation would decide"
+    told = undecided_but_for_cpu(sitting, delay_share=0.3)
+    named = coded(
+        "cpu-would-decide", condition="cipher=aes-256,threads=1", decision="costly", metric="cpu_per_operation"
     )
+    check_messages(told, named)
     assert len(undecided_but_for_cpu(sitting, pressure={"cpu_some": 0.4})) == 1
 
 

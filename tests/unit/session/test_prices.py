@@ -14,6 +14,7 @@ from tdelta.records import Condition, Role
 from tdelta.session import RunRequest
 from tdelta.session.collectors.unit_costs import MOST_ROUNDS, UnitCosts
 from tdelta.session.state import RunState
+from tdelta_refused import Part, check_messages
 
 
 class Twin:
@@ -75,8 +76,7 @@ def test_all_twins_are_measured_in_the_first_rounds_whatever_they_answer(
 
 def test_what_cannot_be_measured_is_told_once_and_a_full_disk_is_raised() -> None:
     made, _, _ = taken("duckdb", 2, Defect("expected some 64 blocks, found 71.0"))
-    (caution,) = map(str, made.cautions())
-    assert caution.endswith(": expected some 64 blocks, found 71.0")
+    check_messages(made.cautions(), "prices-unknown", fault=Part("found 71.0"))
     assert unit_costs("duckdb", RunState()).cautions() == ()
     with pytest.raises(StorageFault):
         taken("duckdb", 1, StorageFault(Refusal.of("disk-refuses", said="full")))

@@ -13,10 +13,12 @@ from tdelta_fake_perf import install, report
 from tdelta.driver import Checksums, Tables
 from tdelta.engines.sqlite.engine import TwinSettings
 from tdelta.inference import cost_breakdown
+from tdelta.messages import Caution
 from tdelta.records import CostBreakdown, CpuProfile, FunctionClass, Phase, Role, RunResult
 from tdelta.session.collectors import profile
 from tdelta.session.context import PROFILES, SEARCHES
 from tdelta_fake_twins import FakeTwin, equal_rows
+from tdelta_refused import Part, check_messages
 
 from . import served as servers
 from .conducting import Sitting, check
@@ -48,8 +50,8 @@ def of_rounds(sitting: Sitting) -> list[FakeTwin]:
     return [twin for twin in sitting.twins.started if not twin.name.startswith("calibration")]
 
 
-def told(result: RunResult) -> list[str]:
-    return [caution for caution in map(str, result.cautions) if "CPU profile" in caution]
+def told(result: RunResult) -> list[Caution]:
+    return [caution for caution in result.cautions if "profile" in caution.code]
 
 
 def test_a_run_whose_rest_is_little_has_no_profile_unless_it_is_asked_for(
@@ -185,8 +187,7 @@ def test_without_perf_the_run_says_so_and_goes_on(sitting: Sitting, monkeypatch:
     monkeypatch.setenv("PATH", "/nowhere")
     result = sitting.conduct(profile=True)
     assert result.of(CpuProfile) == ()
-    (caution,) = told(result)
-    assert caution.startswith("no CPU profile: there is no perf here; install perf")
+    check_messages(told(result), "no-profile", why=Part("install perf"))
     assert result.verdicts
 
 
@@ -198,9 +199,9 @@ def by_trials(settings: TwinSettings, tables: Tables, trials: int) -> Checksums:
 @pytest.mark.parametrize(
     ("fake", "words"),
     [
-        ({"said": "Access to performance monitoring is limited"}, "no CPU profile: perf may not sample here"),
-        ({"dies_at": "disable"}, "no CPU profile: perf gave up"),
-        ({"reports": {"": report()}}, "no CPU profile: perf took no samples"),
+        ({"said": "Access to performance monitoring is limited"}, "may not sample"),
+        ({"dies_at": "disable"}, "gave up"),
+        ({"reports": {"": report()}}, "no samples"),
     ],
 )
 def test_whatever_keeps_perf_from_it_the_twins_stay_equal(
@@ -210,7 +211,7 @@ def test_whatever_keeps_perf_from_it_the_twins_stay_equal(
     counted = sitting.scripted(rows=by_trials)
     result = counted.conduct(profile=True, workload="order-entry")
     assert result.of(CpuProfile) == ()
-    assert [caution[: len(words)] for caution in told(result)] == [words]
+    check_messages(told(result), "no-profile", why=Part(words))
     assert check(result, "rows-after").ok
 
 
@@ -219,9 +220,7 @@ def test_a_kernel_that_cannot_be_looked_at_is_told(sitting: Sitting, monkeypatch
     install(_bin(sitting.base), monkeypatch, reports)
     result = sitting.conduct(profile=True)
     assert result.of(CpuProfile)
-    assert [caution.partition(",")[0] for caution in told(result)] == [
-        "CPU profile: perf may not look at the kernel here"
-    ]
+    check_messages(told(result), "profile-without-kernel")
 
 
 @pytest.mark.parametrize("looks_at_cpus", [False, True])
@@ -232,8 +231,7 @@ def test_that_perf_follows_the_threads_of_servers_is_told(
     install(_bin(tmp_path), monkeypatch, {"": REPORTS["2"]}, looks_at_cpus=looks_at_cpus)
     result = servers.served(tmp_path, processes=lambda _: (11,)).conduct(profile=True, **servers.OPTIONS)
     assert result.of(CpuProfile)
-    words = [] if looks_at_cpus else ["CPU profile: perf follows threads here"]
-    assert [caution.partition(",")[0] for caution in told(result)] == words
+    assert [caution.code for caution in told(result)] == ([] if looks_at_cpus else ["profile-slows-server"])
 
 
 @pytest.mark.parametrize(
@@ -248,8 +246,7 @@ def test_where_whole_cpus_cannot_be_sampled_all_of_the_run_follows_threads(
     assert done.count("all") == ("dies_on_cpus_at" in fake)
     (profile,) = result.of(CpuProfile)
     assert {profile.baseline.trials, profile.condition.trials} == {done.count("1")} == {done.count("2")}
-    (caution,) = told(result)
-    assert caution.startswith("CPU profile: perf follows threads, since it failed on whole CPUs: perf ")
+    check_messages(told(result), "profile-follows-threads")
     assert check(result, "rows-after").ok
     for twin in of_rounds(sitting):
         ranges = sorted((job.first_op, job.first_op + job.operations) for job in (*twin.jobs, *twin.searched))
@@ -266,7 +263,7 @@ def test_samples_of_whole_cpus_and_of_threads_are_never_put_together(
     install(_bin(sitting.base), monkeypatch, everything)
     again = Sitting(sitting.base).resume()
     assert again.of(CpuProfile) == before != ()
-    assert told(again) == ["the CPU profile was cut short: perf looked at whole CPUs before, and may not now"]
+    check_messages(told(again), "profile-cut-short", fault=Part("whole CPUs"))
 
 
 def test_a_pass_of_which_perf_lost_a_part_does_not_count(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,14 +271,14 @@ def test_a_pass_of_which_perf_lost_a_part_does_not_count(sitting: Sitting, monke
     result = sitting.conduct(profile=True)
     (profile,) = result.of(CpuProfile)
     assert profile.baseline.trials == profile.condition.trials == len(log.read_text().split()) // 2 - 1
-    assert told(result) == ["CPU profile: perf could not write everything down in 1 pass, which does not count"]
+    check_messages(told(result), "profile-passes-lost", passes=1)
 
 
 def test_where_every_pass_was_lost_there_is_no_profile(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
     install(_bin(sitting.base), monkeypatch, REPORTS, loses=tuple(range(1, 99)))
     result = sitting.scripted(rows=by_trials).conduct(profile=True, workload="order-entry", min_rounds=2, max_rounds=2)
     assert result.of(CpuProfile) == ()
-    assert told(result) == ["no CPU profile: perf could not write everything down in 2 passes, which do not count"]
+    check_messages(told(result), "no-profile", why=Part("2 passes"))
     assert check(result, "rows-after").ok
 
 
