@@ -359,7 +359,7 @@ class Store:
         with told(self.path):
             for pragma in ("foreign_keys = ON", "journal_mode = TRUNCATE", "synchronous = FULL"):
                 self._db.execute(f"PRAGMA {pragma}")
-            if self._is_empty() or self._pragma("user_version") < SCHEMA_VERSION:
+            if self._is_empty() or self._pragma("user_version") < SCHEMA_VERSION or self._lacks_columns():
                 self._complete()
 
     def _is_empty(self) -> bool:
@@ -376,6 +376,13 @@ class Store:
             raise not_a_store(self.path, "another program's SQLite database")
         return True
 
+    def _lacks_columns(self) -> bool:
+        """Whether trials measure what the store has no column for: those follow from the record, without a version."""
+        return not MEASURED_COLUMNS.keys() <= self._columns()
+
+    def _columns(self) -> set[str]:
+        return {name for _, name, *_ in self._db.execute("PRAGMA table_info(trials)")}
+
     def _complete(self) -> None:
         """Add the tables and columns that a new or an older store lacks, all or nothing; what is in it stays.
 
@@ -387,7 +394,7 @@ class Store:
             self._is_empty()  # raises where a newer tdelta was first
             for statement in script.replace("{measured}", ", ".join(measured)).split(";"):
                 db.execute(statement)
-            known = {name for _, name, *_ in db.execute("PRAGMA table_info(trials)")}
+            known = self._columns()
             for was, name in EARLIER_COLUMNS.items():
                 if was in known and name not in known:
                     db.execute(f"ALTER TABLE trials RENAME COLUMN {was} TO {name}")

@@ -329,6 +329,16 @@ def test_columns_of_the_seventh_version_get_their_names_of_today_and_keep_what_i
         assert again.trials(RUN) == (kept,)
 
 
+def test_a_store_of_this_version_gets_the_columns_of_what_is_measured_since(store, path):
+    store.add_trial(RUN, trial_of())
+    store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("ALTER TABLE trials DROP COLUMN client_peak_rss_bytes")
+    with Store.open(path) as upgraded:
+        upgraded.add_trial(RUN, trial_of(block=1))
+        assert upgraded.trials(RUN) == (trial_of(), trial_of(block=1))
+
+
 def test_a_trial_that_was_sealed_before_bytes_of_checkpoints_were_counted_is_whole(store, path):
     names = ("checkpoint_syscall_written_bytes", "checkpoint_device_written_bytes")
     store.add_trial(RUN, trial_of())
