@@ -5,13 +5,14 @@ what it answers. An entry has a pattern ``sql``; its ``rows`` may hold ``{ran}``
 statements of committed transactions on tables, and ``{group}`` of that pattern or of ``needs``: a statement that must
 have been run there before (and nothing that matches ``until`` since). ``sessions_with`` answers with the open sessions
 that ran such a statement, ``kills`` ends one; ``schema`` is the one whose tables are worked with from then on,
-``works`` a statement that SQLite runs.
+``copies`` has the tables of one schema in another, ``works`` is a statement that SQLite runs.
 
 The conversations here are SYNTHETIC: written by hand from the vendors' documentation, and recorded from no server.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -64,6 +65,13 @@ class Connection:
         opened.execute("PRAGMA journal_mode = wal")
         opened.execute("PRAGMA synchronous = off")
         return opened
+
+    def copy(self, schema: str, to: str) -> None:
+        with (
+            contextlib.closing(self._opened(f"tables-{schema}")) as source,
+            contextlib.closing(self._opened(f"tables-{to}")) as target,
+        ):
+            source.backup(target)
 
     def use(self, schema: str) -> None:
         self.tables.close()
@@ -159,6 +167,8 @@ class Cursor:
             return [[entry["rows"][0][0].format(id=session)] for session in sorted(marked & living)]
         if "schema" in entry:
             here.use(entry["schema"].format(**groups))
+        if "copies" in entry:
+            here.copy(*(name.format(**groups) for name in entry["copies"]))
         if "works" in entry:
             here.tables.execute(entry["works"].format(**groups))
         if "kills" in entry:

@@ -34,7 +34,11 @@ BRIEF = (
 )
 
 
-BACKUPS = ("backup", *(f"backup:compress=server{transfer}" for transfer in ("", ":transfer=64", ":transfer=1024")))
+BACKUPS = (
+    "backup",
+    *(f"backup:compress=server{transfer}" for transfer in ("", ":transfer=64", ":transfer=1024")),
+    "restore:compress=server",
+)
 NOT_OFFERED = {"oracle": {"encryption changed"}, "sqlserver": set[str]()}
 
 
@@ -94,6 +98,10 @@ def test_studies_of_sql_server_go_through_to_an_answer(
         ratios = {one["condition"]["cipher"]: one["ratio"] for one in result["backups"]}
         assert ratios == {"none": 4.0, "encrypted": pytest.approx(4194304 / 4190208)}
         assert not any(one["markers"] for one in result["backups"])
+        said = statements_of(tmp_path / "peer" / "db2-notes")
+        restoring = [one for one in said if "_restored]" in one or "device" in one]
+        steps = ("sp_addumpdevice", "RESTORE DATABASE", "COUNT_BIG", "DROP DATABASE IF EXISTS", "sp_dropdevice") * 2
+        assert [step in one for step, one in zip(steps, restoring, strict=True)] == [True] * len(steps)
     if study == "read-only-sweep":
         assert {verdict["condition"]["threads"] for verdict in result["verdicts"]} == {1, 2}
     if study == "direct-load":
@@ -139,7 +147,9 @@ def test_databases_are_encrypted_rekeyed_suspended_and_decrypted_while_their_loa
         ("backup:transfer=65", "knob-value"),
         ("backup:transfer=8192", "knob-value"),
         ("backup:compress=zstd", "knob-value"),
-        ("restore", "action-on-own-servers"),
+        ("restore:transfer=65", "knob-value"),
+        ("restore:tool=dump", "unknown-knob"),
+        ("restart", "action-on-own-servers"),
     ],
 )
 def test_a_backup_that_sql_server_does_not_make_is_refused(

@@ -51,6 +51,10 @@ NOT_PARSED = {
         "await_encrypted": "WHILE",
         "drop_schema": "WHILE and ALTER DATABASE",
         "backup": "BACKUP",
+        "make_device": "EXEC of a procedure",
+        "restore": "EXEC of a procedure",
+        "drop_restored": "IF and ALTER DATABASE",
+        "drop_device": "IF and EXEC of a procedure",
         "presize": "IF and ALTER DATABASE",
         "statistics": "UPDATE STATISTICS",
         "checkpoint": "CHECKPOINT",
@@ -73,6 +77,10 @@ GIVEN |= {
     "algorithm": "AES_256",
     "file": "f",
     "compression": "COMPRESSION",
+    "device": "[x]",
+    "first_table": "tdelta_table",
+    "restored": "tdelta_x",
+    "restored_named": "'x'",
     "transfer": "",
     "pages": "8192",
     "megabytes": "64",
@@ -147,6 +155,12 @@ def test_every_view_and_column_that_is_asked_for_is_listed_with_the_vendors_page
         for view, entry in listed(vendor).items()
     }
     assert all(re.match(r"(https://)?[\w./-]+\Z", str(entry["page"])) for entry in listed(vendor).values())
+
+
+def test_every_procedure_of_the_servers_that_is_called_is_listed_with_the_vendors_page() -> None:
+    text = files("tdelta.engines.sqlserver").joinpath("names.toml").read_text(encoding="utf-8")
+    called = {name for sql in statements("tdelta.engines.sqlserver").values() for name in re.findall(r"\bsp_\w+", sql)}
+    assert sorted(called) == sorted(tomllib.loads(text)["procedures"])
 
 
 @pytest.mark.parametrize("workload", ["order-entry", "dml-trace", "warehouse", "read-only", "point-select"])

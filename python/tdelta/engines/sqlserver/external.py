@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from tdelta.design.actions import AskedAction
 from tdelta.engines.servers import Tracing
 from tdelta.engines.shared.external.kind import (
     DATA,
@@ -31,6 +30,7 @@ from tdelta.engines.shared.external.kind import (
 )
 from tdelta.engines.shared.sessions import Ask, Row, first, literal, one
 from tdelta.engines.shared.statements import statements
+from tdelta.engines.sqlserver.backups import ACTIONS
 from tdelta.engines.sqlserver.profile import PROFILE
 from tdelta.engines.sqlserver.scripts import bare, named
 from tdelta.errors import Defect
@@ -44,8 +44,6 @@ _SUSPENDS = 15
 _CONTEXT_BYTES = 128
 _MILLISECONDS = 1000
 _PAGE_BYTES = 8192
-_KIB = 1024
-_UNCOMPRESSED = "none"
 _MEGABYTE = 1 << 20
 _LEAST_FILE_MB = 64
 _ROOM = 2
@@ -74,27 +72,6 @@ class Encryptor:
 
     certificate: str
     algorithm: str
-
-
-def _backup_sql(schema: str, asked: AskedAction) -> tuple[str, ...]:
-    """A backup to the null device, which fills nobody's disk; the chain of backups knows nothing of it."""
-    size = asked.knobs.get("transfer")
-    transfer = f", MAXTRANSFERSIZE = {size * _KIB}" if size else ""
-    compression = "NO_COMPRESSION" if asked.choices.get("compress", _UNCOMPRESSED) == _UNCOMPRESSED else "COMPRESSION"
-    return (SQL["backup"].format(schema=schema, compression=compression, transfer=transfer),)
-
-
-ACTIONS: Mapping[str, SqlAction] = MappingProxyType(
-    {
-        "backup": SqlAction(
-            knobs=MappingProxyType({"compress": (_UNCOMPRESSED, "server"), "transfer": ()}),
-            numbers=MappingProxyType({"transfer": range(64, 4097, 64)}),
-            sql=_backup_sql,
-            counted=lambda schema: SQL["backed_up"].format(named=f"N{literal(schema)}"),
-        )
-    }
-)
-"""What can be done to a database there. ``transfer`` is ``MAXTRANSFERSIZE`` in KiB: multiples of 64, to 4096."""
 
 
 BESIDE: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(

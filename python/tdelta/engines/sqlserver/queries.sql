@@ -104,7 +104,22 @@ SELECT t.name AS name, k.encryption_state AS state, k.key_algorithm AS algorithm
 FROM [{schema}].sys.tables AS t LEFT JOIN sys.dm_database_encryption_keys AS k ON k.database_id = DB_ID({named});
 
 -- name: backup
-BACKUP DATABASE [{schema}] TO DISK = N'NUL' WITH COPY_ONLY, {compression}{transfer};
+BACKUP DATABASE [{schema}] TO {device} WITH COPY_ONLY, FORMAT, {compression}{transfer};
+
+-- name: make_device
+DECLARE @path NVARCHAR(520) = CAST(SERVERPROPERTY(N'InstanceDefaultDataPath') AS NVARCHAR(260)) + N'{schema}.bak'; EXEC master.sys.sp_addumpdevice N'disk', N'{schema}', @path;
+
+-- name: restore
+DECLARE @sql NVARCHAR(MAX) = N'RESTORE DATABASE [{restored}] FROM [{schema}] WITH MOVE N''{schema}'' TO N''' + CAST(SERVERPROPERTY(N'InstanceDefaultDataPath') AS NVARCHAR(260)) + N'{restored}.mdf'', MOVE N''{schema}_log'' TO N''' + CAST(SERVERPROPERTY(N'InstanceDefaultLogPath') AS NVARCHAR(260)) + N'{restored}.ldf'''; EXEC sys.sp_executesql @sql;
+
+-- name: answer
+SELECT COUNT_BIG(*) AS found FROM [{restored}].dbo.[{first_table}];
+
+-- name: drop_restored
+IF EXISTS (SELECT 1 FROM sys.databases WHERE name = {restored_named} AND state = 0) ALTER DATABASE [{restored}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE IF EXISTS [{restored}];
+
+-- name: drop_device
+IF EXISTS (SELECT 1 FROM sys.backup_devices WHERE name = {named}) EXEC master.sys.sp_dropdevice N'{schema}', N'DELFILE';
 
 -- name: backed_up
 SELECT TOP (1) CAST(backup_size AS BIGINT) AS backup_raw_bytes, CAST(compressed_backup_size AS BIGINT) AS backup_bytes

@@ -26,6 +26,7 @@ ON_OWN_SERVERS: Mapping[str, Mapping[str, Any]] = {
                 "backup:compress=server",
                 "backup:compress=server:transfer=64",
                 "backup:compress=server:transfer=1024",
+                "restore:compress=server",
             )
         }
     },

@@ -285,6 +285,23 @@ class EmptiesCaches(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class SqlRestore:
+    """How a backup of a schema is restored as another one, until that answers.
+
+    Attributes:
+        name: given the schema, what the other one is called.
+        backup: given the schema and the action as it was asked for, what makes the backup; not measured.
+        answer: given the other schema and a table of it, a query that reads all of that table.
+        remove: given the schema, what removes the other one and the backup, as far as they are there.
+    """
+
+    name: Callable[[str], str]
+    backup: Callable[[str, AskedAction], tuple[str, ...]]
+    answer: Callable[[str, str], str]
+    remove: Callable[[str], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class SqlAction:
     """An action that a server carries out by SQL alone (`tdelta.design.actions`), as a trial by itself.
 
@@ -293,12 +310,14 @@ class SqlAction:
         numbers: the numbers that such a knob takes.
         sql: given the schema and the action as it was asked for, the statements that are it.
         counted: given the schema, a query of one row, whose columns are what it came to; asked when it is over.
+        restore: what goes before a restore and after it, where it is one.
     """
 
     knobs: Mapping[str, tuple[str, ...]]
     numbers: Mapping[str, range]
     sql: Callable[[str, AskedAction], tuple[str, ...]]
     counted: Callable[[str], str]
+    restore: SqlRestore | None = None
 
 
 @runtime_checkable

@@ -12,11 +12,11 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tdelta.design.actions import parse_action
-from tdelta.driver.acting import COUNTED, SECONDS, Halt
+from tdelta.driver.acting import Halt
 from tdelta.driver.answers import checksums, measurement, raise_failed, traced
 from tdelta.driver.jobs import LOAD, STEPS, TRACE, LoadJob, Mix, TrialJob
 from tdelta.driver.load_command.trial import with_server
@@ -28,12 +28,12 @@ from tdelta.driver.tree import living
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import Flushed
+from tdelta.engines.shared.external.acts import Place, acted, data_bytes
 from tdelta.engines.shared.external.beside import trial_beside
 from tdelta.engines.shared.external.kind import (
     ANSWER_SECONDS,
     PREFIX,
     AccountsCpu,
-    ActsBySql,
     EmptiesCaches,
     ExplainsBySteps,
     LimitsSessions,
@@ -46,7 +46,6 @@ from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.errors import Defect, OwnServerFault, StatementFault
 from tdelta.evidence.plans import Sampled, plans_of, sampled
 from tdelta.records import Measurement
-from tdelta.records.actions import BACKUP
 
 _CONNECT_SECONDS = 60.0
 _CONNECTIONS_A_SECOND = 50.0
@@ -158,7 +157,8 @@ class ExternalTwins(WholeTrials):
     def connected(self, settings: ExternalSettings) -> ExternalTwin:
         """Connections to a schema whose tables are there."""
         schema = self._schemas[settings.place]
-        return ExternalTwin(schema, self._access, settings, self._mix, lambda: self._used(settings.place))
+        used = partial(self._used, settings.place)
+        return ExternalTwin(schema, self._access, settings, self._mix, self._job.tables, used)
 
     def end(self) -> None:
         """Schemas are dropped by whoever made them."""
@@ -208,17 +208,25 @@ class ExternalTwin:
         access: how to get in.
         settings: what decides it.
         mix: the transactions.
+        tables: the run's tables.
         used: told ahead of a trial, which may change rows.
     """
 
     def __init__(
-        self, schema: RunSchema, access: Access, settings: ExternalSettings, mix: Mix, used: Callable[[], None]
+        self,
+        schema: RunSchema,
+        access: Access,
+        settings: ExternalSettings,
+        mix: Mix,
+        tables: Tables,
+        used: Callable[[], None],
     ) -> None:
         self.schema = schema
         self._used = used
         self._access = access
         self._settings = settings
         self._mix = mix
+        self._tables = tables
         self._halt = Halt()
         self._worker = _worker_of(schema)
         dsn, threads = schema.server.dsn, settings.threads
@@ -297,7 +305,7 @@ class ExternalTwin:
         if job.step in STEPS:
             return self._step(job.step, ready)
         if job.step:
-            return self._act(job.step, ready)
+            return acted(Place(self.schema, self._worker, self._tables, self._elsewhere), job.step, ready)
         if job.during:
             return trial_beside(self.schema, self._worker, job, self._halt, ready)
         if self._settings.is_cold:
@@ -357,26 +365,17 @@ class ExternalTwin:
         measured = with_server(client_step(step, answer), used)
         return dataclasses.replace(measured, engine_counters={**measured.engine_counters, "rows": steps.rows})
 
-    def _act(self, level: str, ready: Callable[[], None] | None) -> Measurement:
-        """Something that is done to the schema by SQL alone."""
-        schema, asked = self.schema, parse_action(level)
-        kind = schema.server.kind
-        if not isinstance(kind, ActsBySql):
-            raise Defect(f"{level} was asked of a server to which nothing is done")
-        action = kind.actions[asked.name]
-        if ready is not None:
-            ready()
-        self._worker.ask("begin_outside")
-        order = {"before": [], "load": None, "statements": list(action.sql(schema.name, asked))}
-        answer = self._worker.ask("step", seconds=STEP_SECONDS, **order)
-        used = self._worker.ask("end_outside", seconds=STEP_SECONDS)
-        measured = with_server(client_step(level, answer), used)
-        with schema.server.told():
-            (row,) = schema.server.ask(action.counted(schema.name))
-        counted = {f"{COUNTED}{name}": round(float(value or 0)) for name, value in row.items()}
-        data = {f"{COUNTED}{BACKUP}data_bytes": data_bytes(schema)} if counted else {}
-        counters = {**measured.engine_counters, SECONDS: measured.elapsed_ns, **counted, **data}
-        return dataclasses.replace(measured, engine_counters=counters)
+    def _elsewhere(self, database: str) -> Worker:
+        """A worker that is connected to another schema of the same server."""
+        worker = _worker_of(self.schema)
+        try:
+            options = {**_options(self.schema, self._access, (), 0), "database": database}
+            worker.ask("connect", seconds=_CONNECT_SECONDS, options=options, connections=1)
+        except BaseException:
+            worker.kill()
+            worker.end()
+            raise
+        return worker
 
     def _cool(self) -> None:
         """Empty the server's caches, for all who use it."""
@@ -411,13 +410,6 @@ class ExternalTwin:
         if self._agents is not None:
             self._agents.end()
         self._worker.end()
-
-
-def data_bytes(schema: RunSchema) -> int:
-    """How large the tables of a schema are with their indexes, as the server says."""
-    with schema.server.told():
-        (row,) = schema.server.ask(schema.server.kind.data_bytes_sql(schema.name))
-    return int(float(next(iter(row.values())) or 0))
 
 
 def _worker_of(schema: RunSchema) -> Worker:
