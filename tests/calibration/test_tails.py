@@ -62,7 +62,7 @@ def test_stalls_in_clumps_are_bounded_by_trials_that_have_any(rounds: int, block
 def test_bad_trials_without_instance_effects_are_caught_where_instances_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     lucky = replace(CLUMPS, share=0.0076, instance_sd=1.0)
     assert slow_trials(lucky, 1.0, EXPERIMENTS // 2, rounds=5, blocks=24).covered >= FEWER_COVERED
-    monkeypatch.setattr(bad_trials, "_LUCKS", np.full(12, 1e-6))
+    monkeypatch.setattr(bad_trials, "_INSTANCE_SDS", np.full(12, 1e-6))
     assert slow_trials(lucky, 1.0, EXPERIMENTS // 2, rounds=5, blocks=24).covered < 0.85
 
 

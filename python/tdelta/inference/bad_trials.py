@@ -29,7 +29,7 @@ INSTANCE_SD = 0.2
 MOST = 0.5
 """Share of bad trials on both sides above which they are no count of events: nearly every trial has some."""
 
-_LUCKS = INSTANCE_SD * np.tan(0.5 * np.pi * (np.arange(12) + 0.5) / 12)
+_INSTANCE_SDS = INSTANCE_SD * np.tan(0.5 * np.pi * (np.arange(12) + 0.5) / 12)
 """Points of equal prior mass."""
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(11)
@@ -131,7 +131,7 @@ def _within(side: BadCounts) -> list[_Split]:
 
 
 def _instance_sd_weights(split: _Split, within: list[_Split]) -> FloatArray:
-    """How much each of `_LUCKS` is worth once all instances are seen, shape (L,)."""
+    """How much each of `_INSTANCE_SDS` is worth once all instances are seen, shape (L,)."""
     by_rate = _log_likelihood(split, _GRID) - 0.5 * (_GRID / _PRIOR_SD) ** 2
     total = _log_sum(by_rate, axis=1)
     for one in within:
@@ -142,9 +142,9 @@ def _instance_sd_weights(split: _Split, within: list[_Split]) -> FloatArray:
 
 def _log_likelihood(split: _Split, log_rates: FloatArray) -> FloatArray:
     """Of the sd of instance effects and the log ratio of rates, over all rounds, shape (L, G)."""
-    total = np.zeros((len(_LUCKS), len(log_rates)))
+    total = np.zeros((len(_INSTANCE_SDS), len(log_rates)))
     for one, both, offset in zip(split.one, split.both, split.offset, strict=True):
-        shift = split.spread * _LUCKS[:, None, None] * _NODES
+        shift = split.spread * _INSTANCE_SDS[:, None, None] * _NODES
         share = _share(log_rates[:, None] + offset + shift)
         logs = one * np.log(share) + (both - one) * np.log1p(-share)
         total += _log_sum(logs + np.log(_WEIGHTS), axis=2)
@@ -168,10 +168,10 @@ def _chances(split: _Split, weights: FloatArray, log_rate: float) -> FloatArray:
     """Of 0, 1, … bad trials of the condition in all rounds: a convolution, by its characteristic function."""
     size = round(float(split.both.sum())) + 1
     turn = np.exp(-2j * np.pi * np.arange(size) / size)
-    product = np.ones((len(_LUCKS), size), dtype=np.complex128)
+    product = np.ones((len(_INSTANCE_SDS), size), dtype=np.complex128)
     kinds, times = np.unique(np.stack([split.both, split.offset]), axis=1, return_counts=True)
     for (both, offset), count in zip(kinds.T, times, strict=True):
-        share = _share(log_rate + offset + split.spread * _LUCKS[:, None] * _NODES)[..., None]
+        share = _share(log_rate + offset + split.spread * _INSTANCE_SDS[:, None] * _NODES)[..., None]
         of_round = (_WEIGHTS[:, None] * (1.0 - share + share * turn) ** both).sum(axis=1)
         product *= of_round**count
     return np.asarray(np.clip(np.fft.ifft(weights @ product).real, 0.0, 1.0), dtype=np.float64)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tdelta.inference.costs import Panel, places
 from tdelta.inference.decisions import interval_words, percent_words
 from tdelta.inference.fits import CostFit
-from tdelta.inference.instance_effect import LUCK_SCALE, scale_for
+from tdelta.inference.instance_effect import INSTANCE_SD_SCALE, scale_for
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.inference.stopping import target_width, width
 from tdelta.messages import Caution
@@ -58,7 +58,7 @@ def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> I
         missing = [key for key in judged if key not in having]
         if missing and (having or metric is not Metric.TIME_WITH_CHECKPOINT):  # no trial of an engine may have one
             yield Caution.of("no-ratio", metric=metric.value, conditions=", ".join(missing))
-        expected = LUCK_SCALE if fit.instance_effect is None else fit.instance_effect.median
+        expected = INSTANCE_SD_SCALE if fit.instance_effect is None else fit.instance_effect.median
         if fit.instance_sd > _SURPRISING_RATIO * expected:
             if fit.instance_effect is None:
                 yield Caution.of("surprising-luck", metric=metric.value, found=fit.instance_sd, expected=expected)

@@ -26,7 +26,7 @@ BETWEEN_SITTINGS = 0.3
 VAGUE_SHARE = 0.2
 """The share of a calibrated prior that is as vague as without a calibration."""
 
-LUCK_SCALE = 0.01
+INSTANCE_SD_SCALE = 0.01
 """tau ~ HalfCauchy(1 %), where no calibration of this machine says more."""
 
 _FEW_ROUNDS = {1: 3.0, 2: 1.5}
@@ -38,7 +38,7 @@ _NORMAL = -0.5 * math.log(2.0 * math.pi)
 
 def scale_for(rounds: int) -> float:
     """The scale of the half-Cauchy for a run of so many rounds, a share."""
-    return LUCK_SCALE * _FEW_ROUNDS.get(rounds, 1.0)
+    return INSTANCE_SD_SCALE * _FEW_ROUNDS.get(rounds, 1.0)
 
 
 def log_instance_sd_density(

@@ -6,7 +6,7 @@ conditions and strata, since the data cannot tell several apart. Secondary: it s
 Each type comes with its own answer from the rounds' model. Two things tie those answers together and must not be
 mistaken for information: the baseline is shared by conditions, and the types of one instance share its effect and their
 trials. The instance effect is taken as *wholly* shared between types, the noise as correlated as it is seen to be.
-Where luck is in truth a type's own, this pools less than it could, which errs on the side of width.
+Where instance effects are in truth a type's own, this pools less than it could, which errs on the side of width.
 """
 
 from __future__ import annotations

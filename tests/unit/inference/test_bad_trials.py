@@ -25,7 +25,7 @@ def test_a_trial_counts_once_however_many_of_its_transactions_took_too_long() ->
 def test_without_instance_effects_the_ends_are_those_of_the_conditional_binomial(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_LUCKS", np.full(12, 1e-6))
+    monkeypatch.setattr(module, "_INSTANCE_SDS", np.full(12, 1e-6))
     found = bad_trials(side([[9], [7]], 30), side([[1, 3], [2, 2]], 30))
     low, high = stats.beta.ppf(0.025, 16, 9), stats.beta.ppf(0.975, 17, 8)
     odds = [2 * share / (1 - share) for share in (low, high)]

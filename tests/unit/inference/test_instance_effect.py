@@ -11,7 +11,7 @@ from scipy import stats
 from tdelta.inference import judge
 from tdelta.inference.instance_effect import (
     BETWEEN_SITTINGS,
-    LUCK_SCALE,
+    INSTANCE_SD_SCALE,
     VAGUE_SHARE,
     instance_effect_prior,
     log_instance_sd_density,
@@ -34,7 +34,7 @@ SERIES = (BASELINE, AA, IDENTICAL, PLANTED)
 
 def density_of_tau(instance_effect: InstanceEffectPrior | None) -> np.ndarray:
     """Normalised density of tau_i itself on `TAU`."""
-    density = np.exp(log_instance_sd_density(TAU, LUCK_SCALE, instance_effect)) / TAU
+    density = np.exp(log_instance_sd_density(TAU, INSTANCE_SD_SCALE, instance_effect)) / TAU
     return np.asarray(density / np.trapezoid(density, TAU))
 
 
@@ -51,13 +51,13 @@ def settings_with(instance_effect: InstanceEffectPrior | None) -> RunSettings:
 
 
 def test_without_a_calibration_the_prior_is_half_cauchy() -> None:
-    expected = stats.halfcauchy.pdf(TAU, scale=LUCK_SCALE)
+    expected = stats.halfcauchy.pdf(TAU, scale=INSTANCE_SD_SCALE)
     assert density_of_tau(None) == pytest.approx(expected, rel=5e-3)
 
 
 def test_a_calibrated_prior_is_the_mixture_that_is_documented() -> None:
     lognormal = stats.lognorm.pdf(TAU, KNOWN.log_sd, scale=KNOWN.median)
-    expected = 0.8 * lognormal + 0.2 * stats.halfcauchy.pdf(TAU, scale=LUCK_SCALE)
+    expected = 0.8 * lognormal + 0.2 * stats.halfcauchy.pdf(TAU, scale=INSTANCE_SD_SCALE)
     assert density_of_tau(KNOWN) == pytest.approx(expected, rel=5e-3, abs=1e-3)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tdelta.inference.instance_effect import LUCK_SCALE, scale_for
+from tdelta.inference.instance_effect import INSTANCE_SD_SCALE, scale_for
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import posterior
 from tdelta.inference.rounds import COARSE, fit_rounds, tau_grid
@@ -113,7 +113,7 @@ def test_scatter_between_rounds_widens_the_answer_without_an_aa_twin() -> None:
 
 def test_one_round_is_never_narrower_than_the_prior_of_instance_effects_allows() -> None:
     one = fit_rounds([instances(np.array([[0.0, 0.0, 0.1]]), blocks=1000.0, df=4000.0)], [PLAIN])
-    assert one.instance_sd == pytest.approx(3.0 * LUCK_SCALE, rel=0.1)
+    assert one.instance_sd == pytest.approx(3.0 * INSTANCE_SD_SCALE, rel=0.1)
     low, high = posterior(one.strata[0].mixture(1)).ratio_hdi(0.95)
     assert high - low > 0.05
 

@@ -16,7 +16,7 @@ from tdelta.inference.posterior import POINTS, FloatArray, Mixture, Posterior, i
 from tdelta.records import Spread
 
 _PLANE_POINTS, _INNER_POINTS = 201, 141
-_LUCK_NODES, _LUCK_POINTS = 61, 401
+_EFFECT_NODES, _EFFECT_POINTS = 61, 401
 _ONE_SD_TAIL = 0.15865525393145707
 _DEEP = 60.0
 """How far below its peak, in logs, a curve is known at all: e^-60 of it."""
@@ -118,7 +118,7 @@ def widened(curve: LogCurve, weights: FloatArray, sds: FloatArray) -> LogCurve:
         sds: shape (k,), of what is added.
     """
     found = curve.posterior()
-    nodes = sinh_spaced(curve.median, curve.sd, found.quantile(1e-6), found.quantile(1.0 - 1e-6), _LUCK_NODES)
+    nodes = sinh_spaced(curve.median, curve.sd, found.quantile(1e-6), found.quantile(1.0 - 1e-6), _EFFECT_NODES)
     thin = LogCurve(nodes, curve.interpolated(nodes))
     # Each node stands for its stretch of the curve: smoothing by half of it keeps the sum smooth where the spread
     # between runs is small.
@@ -128,7 +128,7 @@ def widened(curve: LogCurve, weights: FloatArray, sds: FloatArray) -> LogCurve:
         np.tile(nodes, len(sds)),
         np.hypot(np.repeat(sds, len(nodes)), np.tile(stretch, len(sds))),
     )
-    return of_mixture(data, _LUCK_POINTS)
+    return of_mixture(data, _EFFECT_POINTS)
 
 
 def under(data: LogCurve, prior: RatioPrior) -> Posterior:

@@ -13,7 +13,7 @@ _UNITS_OF_TIME = frozenset({"ns", "us", "µs", "ms", "s", "sec", "seconds", "mil
 """A column that is called by its unit alone: what it holds is a time."""
 
 _DETAILED_LEVELS = frozenset({"threads"})
-_LUCK = "runs differ by"
+_RUNS_DIFFER = "runs differ by"
 
 
 def metric_words(metric: str) -> str:
@@ -96,7 +96,7 @@ def quotient_text(comparison: Comparison, bounds: Sequence[float] = ()) -> str:
 
 def single_run_estimate(comparison: Comparison) -> tuple[str, Estimate] | None:
     """Where each condition has one run: the estimate with room for runs to differ, which decides, and its name."""
-    return next(((n, e) for n, e in comparison.priors.items() if n.startswith(_LUCK)), None)
+    return next(((n, e) for n, e in comparison.priors.items() if n.startswith(_RUNS_DIFFER)), None)
 
 
 def run_sd_name(result: AnalysisResult) -> str | None:

@@ -1,8 +1,8 @@
 """Twins on two servers of the user's: schemas that tdelta made there, connections to them, and nothing else.
 
-There is one server of each kind and it runs all the time: nothing is started, frozen, copied or searched, and the luck
-of one server's start-up and layout is in the answer. A round has fresh connections and, where that is cheap or the
-transactions write, freshly loaded tables. An A/A twin is another schema on the baseline's server.
+There is one server of each kind and it runs all the time: nothing is started, frozen, copied or searched, and what is
+peculiar to one server's start-up and layout is in the answer. A round has fresh connections and, where that is cheap or
+the transactions write, freshly loaded tables. An A/A twin is another schema on the baseline's server.
 """
 
 from __future__ import annotations
