@@ -34,6 +34,7 @@ from tdelta.engines.shared.external.kind import (
     ANSWER_SECONDS,
     PREFIX,
     AccountsCpu,
+    ConvertsBeside,
     EmptiesCaches,
     ExplainsBySteps,
     LimitsSessions,
@@ -306,7 +307,7 @@ class ExternalTwin:
             return self._step(job.step, ready)
         if job.step:
             return acted(Place(self.schema, self._worker, self._tables, self._elsewhere), job.step, ready)
-        if job.during:
+        if job.during and isinstance(self.schema.server.kind, ConvertsBeside) and self._agents is None:
             return trial_beside(self.schema, self._worker, job, self._halt, ready)
         if self._settings.is_cold:
             self._cool()

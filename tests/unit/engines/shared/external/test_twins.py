@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from tdelta.driver.jobs import LoadJob, Mix
+from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.engines.shared.external import twins as external_twins
 from tdelta.engines.shared.external.kind import Identity
 from tdelta.engines.shared.external.twins import Access, ExternalSettings, ExternalTwin, ExternalTwins, _Rows
 
@@ -58,6 +60,17 @@ def test_tables_that_no_trial_touched_are_taken_as_they_are() -> None:
         twins.start(settings, "")
     assert twins.filled == ["baseline", "aa"]
     assert twins.library == "MariaDB 10.11.19"
+
+
+def test_a_trial_with_nothing_beside_it_is_like_any_where_nothing_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    twin: Any = object.__new__(ExternalTwin)
+    server = SimpleNamespace(kind=object(), failed=None)
+    worker = SimpleNamespace(ask=lambda do, **_order: do)
+    vars(twin).update(schema=SimpleNamespace(server=server), _worker=worker, _settings=BASELINE, _agents=None)
+    vars(twin).update(_used=lambda: None)
+    monkeypatch.setattr(external_twins, "raise_failed", lambda _answer, _failed: None)
+    monkeypatch.setattr(external_twins, "measurement", lambda answer: answer)
+    assert twin.trial(TrialJob(1, 1, 1, 1, 1.0, during="nothing")) == "trial"
 
 
 def test_a_password_is_in_no_text_of_what_opens_connections() -> None:

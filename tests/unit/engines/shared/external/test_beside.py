@@ -1,0 +1,88 @@
+"""Conversions beside a load on servers of the user's: what is suspended is resumed, and what cannot be is refused."""
+
+from __future__ import annotations
+
+import contextlib
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tdelta.design.actions import parse_action
+from tdelta.driver.acting import Halt
+from tdelta.driver.database_answers import Refused
+from tdelta.engines.shared.external.beside import Change
+from tdelta.engines.shared.external.kind import Conversion
+from tdelta.errors import EnvironmentFault, OwnServerFault
+
+
+class Server:
+    """Notes what is run; its conversion stands as the test has it."""
+
+    name, ask = "S", None
+    identity = SimpleNamespace(described="product 14.0")
+    told = staticmethod(contextlib.nullcontext)
+
+    def __init__(self, *, stands: bool | None = True, refuses: str = "") -> None:
+        self.ran: list[str] = []
+        self.refuses = refuses
+        self.stands = Conversion(stands, "", 41.6)
+        self.connection = self
+
+    def run(self, sql: str) -> None:
+        self.ran.append(sql)
+        if sql == self.refuses:
+            raise Refused("sql", "no scan goes on")
+
+
+def change(server: Server, level: str, halt: Halt, suspend: str = "suspend") -> Change:
+    kind: Any = SimpleNamespace(
+        key_sql=lambda _schema: "key",
+        convert_sql=lambda _schema, *, is_encrypted: f"encrypted {is_encrypted}",
+        suspend_sql=lambda _schema: suspend,
+        resume_sql=lambda _schema: "resume",
+        unkey_sql=lambda _schema: ("unkey",),
+        data_bytes_sql=lambda _schema: "",
+        conversion=lambda _ask, _schema: server.stands,
+    )
+    schema: Any = SimpleNamespace(name="x", server=SimpleNamespace(**vars(server), told=server.told, ask=lambda _: []))
+    schema.server.name, schema.server.identity = server.name, server.identity
+    return Change(schema, kind, parse_action(level), halt)
+
+
+def test_a_pause_is_refused_where_conversions_cannot_be_suspended_and_nothing_is_done() -> None:
+    server = Server()
+    with pytest.raises(OwnServerFault) as fault:
+        change(server, "encrypt:pause=1", Halt(), suspend="").prepare()
+    assert [(one.code, one.parameters["found"]) for one in fault.value.refusals] == [("not-suspended", "product 14.0")]
+    assert server.ran == []
+
+
+def test_what_is_over_before_it_can_be_suspended_was_not_suspended() -> None:
+    server = Server(refuses="suspend")
+    counted = change(server, "encrypt:pause=1", Halt()).perform().counters
+    assert counted == {"file_bytes": 0, "suspended_ns": 0}
+    assert server.ran == ["encrypted True", "suspend"]
+
+
+def test_a_server_that_refuses_while_the_conversion_goes_on_is_heard() -> None:
+    with pytest.raises(Refused):
+        change(Server(stands=None, refuses="suspend"), "encrypt:pause=1", Halt()).perform()
+
+
+def test_a_run_that_ends_during_a_pause_has_the_conversion_resumed() -> None:
+    server, halt = Server(stands=None), Halt()
+    halt.ask()
+    with pytest.raises(EnvironmentFault) as fault:
+        change(server, "encrypt:pause=100", halt).perform()
+    assert [one.code for one in fault.value.refusals] == ["action-stopped"]
+    assert server.ran == ["encrypted True", "suspend", "resume"]
+
+
+@pytest.mark.parametrize(("stands", "ran"), [(False, ["unkey"]), (None, ["encrypted False"])])
+def test_what_is_plain_only_loses_its_key(stands: bool | None, ran: list[str]) -> None:
+    server, halt = Server(stands=stands), Halt()
+    halt.ask()
+    with contextlib.suppress(EnvironmentFault):
+        change(server, "decrypt", halt).undo()
+    assert server.ran == ran
