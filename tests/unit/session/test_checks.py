@@ -7,20 +7,21 @@ from dataclasses import replace
 import pytest
 
 from tdelta.driver.load_command.command import LoadCommand, parse_load
+from tdelta.messages import Detail
 from tdelta.messages.checks import IN_FORCE, SAME_WORK, SPILLED
 from tdelta.records import CheckState, Measurement, SpanTotals, Trial, Usage
 from tdelta.session import RunRequest, plan
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.planning import Plan
 from tdelta.session.state import RunState
-from tdelta_refused import check_messages
+from tdelta_refused import check_messages, has
 
 OBSERVED = "AES-{bits}-CBC 6,308 times, AES-{bits}-ECB 6,309 times"
 
 
-def state(checks: Checks, name: str, trials: tuple[Trial, ...] = ()) -> tuple[CheckState, str]:
+def state(checks: Checks, name: str, trials: tuple[Trial, ...] = ()) -> tuple[CheckState, tuple[Detail, ...]]:
     (found,) = [one for one in checks.validity(trials) if one.code == name]
-    return found.state, found.detail
+    return found.state, found.details
 
 
 def planned() -> Plan:
@@ -66,8 +67,9 @@ def test_another_cipher_than_the_one_asked_for_fails_its_check_and_leaves_the_fi
 
 def test_a_cipher_that_could_not_be_observed_is_not_shown() -> None:
     checks = seen("aes-256", "")
-    assert state(checks, IN_FORCE)[0] is CheckState.NOT_SHOWN
-    assert state(checks, IN_FORCE)[1].endswith("observed of aes-256: nothing")
+    found, details = state(checks, IN_FORCE)
+    assert found is CheckState.NOT_SHOWN
+    check_messages(details, "cipher-not-observed", cipher="aes-256")
     assert checks.ciphers_in_force == {}
 
 
@@ -89,17 +91,17 @@ def trials(errors: int) -> tuple[Trial, ...]:
 
 
 def test_work_that_nobody_can_compare_is_not_shown_and_its_errors_are_counted(timed: Checks) -> None:
-    assert state(timed, SAME_WORK, trials(0)) == (
-        CheckState.NOT_SHOWN,
-        "NOT compared: the load command decides how much it does; 3,000 operations in 3 trials, no errors",
-    )
-    assert state(timed, SAME_WORK, trials(3))[1].endswith("3 errors")
+    found, details = state(timed, SAME_WORK, trials(0))
+    assert found is CheckState.NOT_SHOWN
+    assert has(details, "work-not-compared")
+    assert has(details, "work-done", operations=3000, trials=3)
+    assert "3 errors" in "; ".join(map(str, state(timed, SAME_WORK, trials(3))[1]))
 
 
 def test_a_load_command_whose_operations_fail_on_one_twin_fails_its_check(timed: Checks) -> None:
-    found, detail = state(timed, SAME_WORK, trials(200))
+    found, details = state(timed, SAME_WORK, trials(200))
     assert found is CheckState.FAILED
-    assert "cipher=aes-256,threads=1: 200 errors beside 1,000 operations" in detail
+    assert has(details, "many-errors", condition="cipher=aes-256,threads=1", errors=200, operations=1000)
 
 
 def test_equal_work_with_a_single_error_is_no_equal_work() -> None:
@@ -125,9 +127,9 @@ def test_trials_of_a_workload_that_is_to_spill_must_have(
 ) -> None:
     of = plan(RunRequest(seed=1, study="spill", engine="sqlite"), run_id="20260802-kqmt")
     checks = Checks(of, RunState())
-    found, detail = state(checks, SPILLED, trials_that_wrote(of, *written))
+    found, details = state(checks, SPILLED, trials_that_wrote(of, *written))
     assert found is expected
-    assert told in detail
+    assert told in "; ".join(map(str, details))
     assert not any(one.is_unsound for one in checks.validity(()) if one.code == SPILLED)
 
 

@@ -13,7 +13,7 @@ from tdelta.driver.servers import Server, greets
 from tdelta.driver.servers.recipes import Command
 from tdelta.errors import LoadFault, ServerFault, ServerLost, StatementFault, StorageFault, TdeltaError
 from tdelta.messages import Refusal
-from tdelta_refused import Part, refused
+from tdelta_refused import Part, coded, refused
 
 from .faking import is_gone, recipe, state, until
 
@@ -111,11 +111,11 @@ def test_a_server_that_says_the_disk_is_full_is_a_storage_fault(tmp_path: Path) 
 @pytest.mark.parametrize(("is_full", "expected"), [(False, ServerFault), (True, StorageFault)])
 @pytest.mark.parametrize(("mode", "status"), [("speechless", 1), ("fails", 7)])
 def test_a_server_that_dies_on_a_full_disk_without_a_word_of_it_blames_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, status: int, is_full: bool, expected: type[Exception]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, status: int, is_full: bool, expected: type[TdeltaError]
 ) -> None:
     monkeypatch.setattr("tdelta.driver.servers.server.has_no_room", lambda _folder: is_full)
-    words = f"ended with status {status} before it took connections"
-    with Server(recipe(tmp_path / "twin", mode)) as server, pytest.raises(expected, match=words):
+    died = coded("server-disk-full", said=Part(f"status {status}")) if is_full else coded("server-ended", status=status)
+    with Server(recipe(tmp_path / "twin", mode)) as server, refused(expected, died):
         server.start(initialize=True)
 
 
@@ -332,5 +332,6 @@ def test_a_server_that_died_of_a_full_disk_says_so(tmp_path: Path, words: str, s
         server.start(initialize=True)
         made.place.log.write_text(f"{words}\n")
         os.kill(server.pid, signal.SIGKILL)
-        with pytest.raises(StorageFault, match="free some space"), server.at_work():
+        with pytest.raises(StorageFault) as caught, server.at_work():
             raise shown
+        assert caught.value.refusals[0].code in ("server-disk-full", "disk-refuses")
