@@ -256,6 +256,34 @@ def test_two_tablespaces_of_one_oracle_database_are_twins(tmp_path: Path, capsys
     assert len(dropped) == 2
 
 
+def test_tablespaces_of_tdeltas_are_encrypted_rekeyed_and_decrypted_while_their_load_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on = (*PLACES, "--store", str(tmp_path / "runs.sqlite"))
+    code, result = ran(capsys, "run", "convert", *on, *BRIEF, "--discard", "0s")
+    assert code in (0, 3), json.dumps(result)
+    changed = {one["action"]: one for one in result["actions"]}
+    assert tuple(changed) == ("encrypt", "rekey", "decrypt")
+    assert all(one["trials"] == 2 and one["seconds"]["median"] > 0 for one in changed.values())
+    checks = {check["code"]: check["state"] for check in result["validity"]}
+    assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
+    said = statements_of(tmp_path / "peer" / "db3-notes")
+    altered = [one.split() for one in said if one.startswith("ALTER TABLESPACE")]
+    how = {name: [words[-1] for words in altered if words[2].endswith(f"_{name}")] for name in changed}
+    assert how == {
+        "encrypt": ["ENCRYPT", "DECRYPT"] * 2,
+        "rekey": ["ENCRYPT", "REKEY", "DECRYPT"] * 2,
+        "decrypt": ["ENCRYPT", "DECRYPT"] * 2,
+    }
+    with contextlib.closing(sqlite3.connect(tmp_path / "peer" / "db3-notes")) as notes:
+        sessions = notes.execute("SELECT session FROM ran WHERE sql LIKE 'ALTER TABLESPACE%'").fetchall()
+    assert len(set(sessions)) == len(altered)  # each on a session of its own, which waits without a limit
+    made = [re.search(r"CREATE TABLESPACE (\w+)", one) for one in said]
+    dropped = [re.search(r"DROP TABLESPACE (\w+)", one) for one in said]
+    assert sorted(one[1] for one in made if one) == sorted(one[1] for one in dropped if one)
+    assert len([one for one in made if one]) == 3
+
+
 def test_the_contract_is_held_by_two_tablespaces_of_one_database(capsys: pytest.CaptureFixture[str]) -> None:
     code, report = ran(capsys, "contract", *PLACES)
     assert code == 0, report

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from tdelta.driver.database_answers import Refused
 from tdelta.engines.oracle.profile import PROFILE
@@ -19,6 +20,7 @@ from tdelta.engines.shared.external.kind import (
     DATA,
     LOCK_SECONDS,
     MARK,
+    Conversion,
     Encryption,
     Found,
     Identity,
@@ -38,6 +40,15 @@ _NEEDED = (
     *("COMMENT ANY TABLE", "SELECT ANY TABLE", "INSERT ANY TABLE", "UPDATE ANY TABLE", "DELETE ANY TABLE"),
     *("CREATE ANY INDEX", "ANALYZE ANY", "ALTER SYSTEM"),
 )
+BESIDE: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    dict.fromkeys(("encrypt", "rekey", "decrypt"), MappingProxyType({}))
+)
+"""What goes on with a tablespace of tdelta's while its load runs: ``ALTER TABLESPACE ... ENCRYPTION ONLINE``."""
+
+_CONVERTED = re.compile(rf"_({'|'.join(BESIDE)})\Z")
+"""How the schemas of these are called; a name that ends so by chance has no tablespace of its own."""
+
+_NEEDED_TO_CONVERT = ("CREATE TABLESPACE", "ALTER TABLESPACE", "DROP TABLESPACE", "ALTER USER")
 _PRIMARY = "PRIMARY"
 _NORMAL = "NORMAL"
 """The status of a tablespace that is not being encrypted, decrypted or given another key."""
@@ -97,6 +108,8 @@ class OracleServers:
     shared = "buffer cache, redo, undo, temporary files and background processes"
 
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
+    executed_sql: str = SQL["executed"]
+    converts_in_statement = True
     session_sql: tuple[str, ...] = ()
     waiting_sql: tuple[str, ...] = (SQL["hurry"].format(seconds=LOCK_SECONDS),)
     counters: tuple[str, ...] = (SQL["counters"], SQL["temporary_counters"], SQL["block_counters"])
@@ -106,6 +119,7 @@ class OracleServers:
     def __init__(self, identity: Identity, tablespace: str) -> None:
         self.identity = identity
         self.place = tablespace
+        self._algorithm = ""
 
     def within(self, ask: Ask, place: str) -> OracleServers:
         """Another tablespace of the same database, by its name as it is or in upper case."""
@@ -153,7 +167,7 @@ class OracleServers:
         if found["role"] != _PRIMARY:
             return (Refusal.of("standby"),)
         faults = [] if found["mode_of"] == "READ WRITE" else [Refusal.of("database-read-only", said=found["mode_of"])]
-        state = self._state(ask)
+        state = self._state(ask, self.place)
         return (*faults, *(() if state.is_settled else (Refusal.of("encryption-unsettled", said=state.said),)))
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
@@ -172,8 +186,8 @@ class OracleServers:
 
     def encryption(self, ask: Ask) -> Encryption:
         """Of the tablespace where tables go, with the algorithm as the database has it; undo and temporary files."""
-        state = self._state(ask)
-        is_encrypted = state.is_encrypted
+        state = self._state(ask, self.place)
+        is_encrypted, self._algorithm = state.is_encrypted, state.algorithm
         wallet = " / ".join(row["status"] or "" for row in ask(SQL["wallet"])) or "none"
         said = f"{state.said}, keystore {wallet}"
         others = {row["contents"]: row["encrypted"] for row in ask(SQL["others_encrypted"])}
@@ -194,13 +208,53 @@ class OracleServers:
             f" it the default of {self.identity.user}",
         )
 
-    def _state(self, ask: Ask) -> _Tablespace:
-        """How the catalog has the tablespace, and with which algorithm the database says that it is encrypted."""
-        named = literal(self.place)
+    def missing_schema_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:
+        """Of a schema that is converted: it has a tablespace for itself, which tdelta makes."""
+        if not _CONVERTED.search(schema):
+            return ()
+        held = {row["privilege"] for row in ask(SQL["privileges"])}
+        lacking = [right for right in _NEEDED_TO_CONVERT if right not in held]
+        return (f"GRANT {', '.join(lacking)} TO {self.identity.user}",) if lacking else ()
+
+    def key_sql(self, _schema: str) -> str:
+        """None: tablespaces of a database are encrypted by its one master key."""
+        return ""
+
+    def unkey_sql(self, _schema: str) -> tuple[str, ...]:
+        """None, either."""
+        return ()
+
+    def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
+        """What encrypts the schema's own tablespace, by the algorithm of the encrypted twin's, or decrypts it."""
+        how = f"USING '{self._algorithm}' ENCRYPT" if is_encrypted else "DECRYPT"
+        return SQL["convert"].format(schema=schema, how=how)
+
+    def rekey_sql(self, schema: str) -> str:
+        """Another key of the tablespace's own, of the same algorithm; all blocks are encrypted with it."""
+        return SQL["convert"].format(schema=schema, how=f"USING '{self._algorithm}' REKEY")
+
+    def suspend_sql(self, _schema: str) -> str:
+        """An online conversion cannot be suspended."""
+        return ""
+
+    def resume_sql(self, _schema: str) -> str:
+        """Nor resumed."""
+        return ""
+
+    def conversion(self, ask: Ask, schema: str) -> Conversion:
+        """How its own tablespace stands; a schema in a tablespace of the user's is not to be converted."""
+        if first(ask(SQL["own_tablespace"].format(schema=literal(schema)))) == "0":
+            return Conversion(is_encrypted=None, said=f"{schema} has no tablespace of its own", is_possible=False)
+        state = self._state(ask, schema.upper())
+        return Conversion(state.is_encrypted if state.is_settled else None, state.said)
+
+    def _state(self, ask: Ask, tablespace: str) -> _Tablespace:
+        """How the catalog has a tablespace, and with which algorithm the database says that it is encrypted."""
+        named = literal(tablespace)
         encrypted = one(ask(SQL["tablespace"].format(tablespace=named)))["encrypted"]
         rows = ask(SQL["algorithm"].format(tablespace=named))
         algorithm, status = (rows[0]["algorithm"] or "", rows[0]["status"] or "") if rows else ("", "")
-        return _Tablespace(self.place, encrypted == "YES", algorithm, status)
+        return _Tablespace(tablespace, encrypted == "YES", algorithm, status)
 
     def settings(self, ask: Ask) -> Mapping[str, str]:
         """All parameters of the instance."""
@@ -215,12 +269,20 @@ class OracleServers:
         return bool(ask(SQL["has_schema"].format(schema=literal(schema))))
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
-        """What makes the user, and the table whose comment marks it."""
+        """What makes the user, and the table whose comment marks it.
+
+        A plain schema where the tablespace is encrypted has one for itself, which tdelta makes.
+        """
         name, mark = schema.name, literal(MARK + schema.run_id)
         return (
             SQL["make_schema"].format(schema=name, tablespace=_quoted(self.place)),
             SQL["make_mark"].format(schema=name),
             SQL["write_mark"].format(schema=name, mark=mark),
+            *(
+                (SQL["make_tablespace"].format(schema=name),)
+                if schema.is_encrypted is False and self._algorithm
+                else ()
+            ),
         )
 
     def sessions(self, schema: NewSchema) -> SchemaSessions:
@@ -238,8 +300,8 @@ class OracleServers:
         )
 
     def drop_sql(self, schema: str) -> str:
-        """What removes the user with all that is in it."""
-        return SQL["drop_schema"].format(schema=schema)
+        """What removes the user with all that is in it, and then the tablespace that was made for it, empty by now."""
+        return SQL["drop_converted" if _CONVERTED.search(schema) else "drop_schema"].format(schema=schema)
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """By the tablespace that each is in."""

@@ -68,6 +68,22 @@ SELECT 1 AS one FROM all_users WHERE username = UPPER({schema});
 -- name: make_schema
 CREATE USER {schema} NO AUTHENTICATION DEFAULT TABLESPACE {tablespace} QUOTA UNLIMITED ON {tablespace};
 
+-- name: make_tablespace
+DECLARE folder VARCHAR2(4000); BEGIN
+SELECT MAX(value) INTO folder FROM v$system_parameter WHERE name = 'db_create_file_dest';
+IF folder IS NULL THEN RAISE_APPLICATION_ERROR(-20001, 'DB_CREATE_FILE_DEST is not set: it says where the files of a new tablespace go'); END IF;
+EXECUTE IMMEDIATE 'CREATE TABLESPACE {schema} DATAFILE SIZE 64M AUTOEXTEND ON NEXT 64M';
+EXECUTE IMMEDIATE 'ALTER USER {schema} DEFAULT TABLESPACE {schema} QUOTA UNLIMITED ON {schema}'; END;;
+
+-- name: convert
+ALTER TABLESPACE {schema} ENCRYPTION ONLINE {how};
+
+-- name: own_tablespace
+SELECT COUNT(*) AS found FROM dba_users WHERE username = UPPER({schema}) AND default_tablespace = username;
+
+-- name: executed
+SELECT value AS executed FROM v$sysstat WHERE name = 'execute count';
+
 -- name: make_mark
 CREATE TABLE {schema}.tdelta_mark (run VARCHAR2(64) PRIMARY KEY);
 
@@ -85,6 +101,12 @@ AND NOT EXISTS (SELECT 1 FROM all_tables t WHERE t.owner = u.username);
 -- name: drop_schema
 DROP USER {schema} CASCADE;
 
+-- name: drop_converted
+DECLARE own NUMBER; BEGIN
+SELECT COUNT(*) INTO own FROM dba_users WHERE username = UPPER('{schema}') AND default_tablespace = username;
+EXECUTE IMMEDIATE 'DROP USER {schema} CASCADE';
+IF own > 0 THEN EXECUTE IMMEDIATE 'DROP TABLESPACE {schema}'; END IF; END;;
+
 -- name: use_schema
 ALTER SESSION SET CURRENT_SCHEMA = {schema};
 
@@ -101,7 +123,7 @@ SELECT SUM(bytes) AS bytes FROM dba_segments WHERE owner = UPPER({schema});
 -- name: tables
 SELECT LOWER(t.table_name) AS name, s.encrypted AS encrypted
 FROM dba_tables t JOIN dba_tablespaces s ON s.tablespace_name = t.tablespace_name
-WHERE t.owner = UPPER({schema});
+WHERE t.owner = UPPER({schema}) AND t.table_name <> 'TDELTA_MARK';
 
 -- name: counters
 SELECT CASE name WHEN 'physical reads' THEN 'pages_read' WHEN 'physical writes' THEN 'pages_written'

@@ -13,9 +13,11 @@ STUDIES: Mapping[str, Mapping[str, Any]] = {
     "read-only-sweep": {},
     "dml-trace": {},
     "spill": {},
+    "convert": {},
 }
 
 ON_OWN_SERVERS: Mapping[str, Mapping[str, Any]] = {
     "direct-load": {"vary": {"work": ("load",), "load_by": ("direct", "arrays")}},
+    "convert": {"vary": {"during": ("encrypt", "rekey", "decrypt")}},
 }
 """The published load was a direct path load; arrays stand beside it."""

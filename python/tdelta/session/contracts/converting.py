@@ -22,6 +22,8 @@ def converted(bench: Bench) -> Found:
     kind = server.kind
     if not isinstance(kind, ConvertsSchemas) or not bench.expected(server):
         raise NotOffered(Refusal.of("contract-not-converted"))
+    if not kind.conversion(server.ask, schema.name).is_possible:
+        raise NotOffered(Refusal.of("contract-not-converted"))
     rows = twin.checksums(bench.job.tables)
     server.connection.run(kind.convert_sql(schema.name, is_encrypted=False))
     found: dict[str, str | int | float] = {"decrypted": _awaited(schema, kind, is_encrypted=False).said}

@@ -8,7 +8,7 @@ import pytest
 
 from tdelta.driver.database_answers import Refused
 from tdelta.engines.oracle.external import OracleServers
-from tdelta.engines.shared.external.kind import DATA, Identity
+from tdelta.engines.shared.external.kind import DATA, Identity, NewSchema
 from tdelta.engines.shared.sessions import Ask, Row
 
 SERVERS = OracleServers(Identity("oracle", "Oracle Database", "19.0.0.0.0", "BENCH"), "SECRET_TS")
@@ -66,3 +66,41 @@ def test_a_tablespace_that_is_not_there_is_refused_with_those_that_are() -> None
         SERVERS.within(answering("NO"), "SYSTEM")
     assert refused.value.refusal.code == "place-not-found"
     assert refused.value.refusal.parameters["known"] == "PLAIN_TS, SECRET_TS, lower"
+
+
+@pytest.mark.parametrize(
+    ("schema", "held", "missing"),
+    [
+        ("tdelta_r1", (), ()),
+        ("tdelta_r1_encrypted", (), ()),
+        ("tdelta_r1_encrypt", ("CREATE TABLESPACE", "ALTER TABLESPACE", "DROP TABLESPACE", "ALTER USER"), ()),
+        ("tdelta_r1_rekey", ("CREATE TABLESPACE", "ALTER USER"), ("GRANT ALTER TABLESPACE, DROP TABLESPACE TO BENCH",)),
+    ],
+)
+def test_a_conversion_takes_rights_on_tablespaces_and_nothing_else_does(
+    schema: str, held: tuple[str, ...], missing: tuple[str, ...]
+) -> None:
+    assert SERVERS.missing_schema_grants(lambda _sql: [{"privilege": right} for right in held], schema) == missing
+
+
+def test_a_tablespace_of_the_users_is_neither_converted_nor_dropped() -> None:
+    def ask(sql: str) -> Sequence[Row]:
+        assert "FROM dba_users" in sql
+        return [{"found": "0"}]
+
+    assert not SERVERS.conversion(ask, "tdelta_r1").is_possible
+    assert "TABLESPACE" not in SERVERS.drop_sql("tdelta_r1")
+    assert "IF own > 0 THEN" in SERVERS.drop_sql("tdelta_r1_encrypt")
+    assert "INCLUDING CONTENTS" not in SERVERS.drop_sql("tdelta_r1_encrypt")
+
+
+def test_only_a_plain_schema_where_tables_would_be_encrypted_gets_a_tablespace() -> None:
+    def statements_for(encrypted: str, *, is_encrypted: bool) -> int:
+        servers = OracleServers(SERVERS.identity, "TS")
+        servers.encryption(answering(encrypted, *((("AES256", "NORMAL"),) if encrypted == "YES" else ())))
+        made = servers.make_sql(NewSchema("tdelta_r1_encrypt", "r1", is_encrypted))
+        return sum("CREATE TABLESPACE" in statement for statement in made)
+
+    assert statements_for("YES", is_encrypted=False) == 1
+    assert statements_for("YES", is_encrypted=True) == 0
+    assert statements_for("NO", is_encrypted=False) == 0

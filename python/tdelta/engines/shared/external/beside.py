@@ -6,6 +6,7 @@ and without a key, before its next trial.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 
 from tdelta.design.actions import NOTHING, AskedAction, parse_action
@@ -16,9 +17,9 @@ from tdelta.driver.jobs import TrialJob
 from tdelta.driver.load_command.trial import with_server
 from tdelta.driver.steps import STEP_SECONDS
 from tdelta.driver.workers import Worker
-from tdelta.engines.shared.external.kind import Conversion, ConvertsBeside
+from tdelta.engines.shared.external.kind import Conversion, ConvertsBeside, ConvertsInStatement
 from tdelta.engines.shared.external.schemas import RunSchema
-from tdelta.engines.shared.sessions import first
+from tdelta.engines.shared.sessions import Connection, first
 from tdelta.errors import Defect, OwnServerFault
 from tdelta.messages import Refusal
 from tdelta.records import Measurement
@@ -40,13 +41,17 @@ class Change:
         kind: the server's adapter.
         asked: ``encrypt``, ``rekey`` or ``decrypt``.
         halt: says whether it is to end.
+        opens: opens a session whose statements may take as long as they take.
     """
 
-    def __init__(self, schema: RunSchema, kind: ConvertsBeside, asked: AskedAction, halt: Halt) -> None:
+    def __init__(
+        self, schema: RunSchema, kind: ConvertsBeside, asked: AskedAction, halt: Halt, opens: Callable[[], Connection]
+    ) -> None:
         self._schema = schema
         self._kind = kind
         self._asked = asked
         self._halt = halt
+        self._opens = opens
 
     def prepare(self) -> None:
         """Give the schema its key; encrypt it where that is not what is measured."""
@@ -64,7 +69,7 @@ class Change:
         with self._schema.server.told():
             counted = {"file_bytes": self._bytes()}
             if self._asked.name == REKEY:
-                self._run(self._kind.rekey_sql(self._schema.name))
+                self._change(self._kind.rekey_sql(self._schema.name))
                 self._await(is_encrypted=True)
             else:
                 pause_seconds = self._asked.knobs.get(PAUSE, 0)
@@ -80,7 +85,7 @@ class Change:
                 self._run(statement)
 
     def _convert(self, *, is_encrypted: bool, pause_seconds: int = 0) -> Mapping[str, int]:
-        self._run(self._kind.convert_sql(self._schema.name, is_encrypted=is_encrypted))
+        self._change(self._kind.convert_sql(self._schema.name, is_encrypted=is_encrypted))
         counted = self._paused(pause_seconds) if pause_seconds else {}
         self._await(is_encrypted=is_encrypted)
         return counted
@@ -113,12 +118,24 @@ class Change:
     def _bytes(self) -> int:
         return int(float(first(self._schema.server.ask(self._kind.data_bytes_sql(self._schema.name))) or 0))
 
+    def _change(self, statement: str) -> None:
+        if isinstance(self._kind, ConvertsInStatement) and self._kind.converts_in_statement:
+            with contextlib.closing(self._opens()) as session:
+                session.run(statement)
+        else:
+            self._run(statement)
+
     def _run(self, statement: str) -> None:
         self._schema.server.connection.run(statement)
 
 
 def trial_beside(
-    schema: RunSchema, worker: Worker, job: TrialJob, halt: Halt, ready: Callable[[], None] | None
+    schema: RunSchema,
+    worker: Worker,
+    job: TrialJob,
+    halt: Halt,
+    opens: Callable[[], Connection],
+    ready: Callable[[], None] | None,
 ) -> Measurement:
     """A trial beside whose load a schema's encryption is changed, or nothing is: what the server used until both ended.
 
@@ -127,6 +144,7 @@ def trial_beside(
         worker: runs the load.
         job: the trial.
         halt: says whether the change is to end.
+        opens: as `Change` has it.
         ready: called when the load begins.
 
     Raises:
@@ -137,7 +155,7 @@ def trial_beside(
     kind = server.kind
     if not isinstance(kind, ConvertsBeside):
         raise Defect(f"{job.during} was asked of a server beside whose load nothing is done")
-    act = IDLE if job.during == NOTHING else Change(schema, kind, parse_action(job.during), halt)
+    act = IDLE if job.during == NOTHING else Change(schema, kind, parse_action(job.during), halt, opens)
 
     def executed() -> int:
         with server.told():

@@ -333,12 +333,14 @@ class ActsBySql(Protocol):
 class Conversion:
     """How the encryption of a schema stands, and how the server says it. ``is_encrypted`` is None while it changes.
 
-    ``percent_done`` is how far a change is, where the server says that; 0 where none goes on.
+    ``percent_done`` is how far a change is, where the server says that; 0 where none goes on. ``is_possible`` is False
+    of a schema whose tables lie where others' may, too: it is never to be converted.
     """
 
     is_encrypted: bool | None
     said: str
     percent_done: float = 0.0
+    is_possible: bool = True
 
 
 @runtime_checkable
@@ -377,6 +379,15 @@ class ConvertsBeside(ConvertsSchemas, Protocol):
     @property
     def executed_sql(self) -> str:
         """A query whose one value is how many statements the server has executed so far; differences are used."""
+
+
+@runtime_checkable
+class ConvertsInStatement(Protocol):
+    """A server whose statement ends when the conversion does, however long that takes: on a session of its own."""
+
+    @property
+    def converts_in_statement(self) -> bool:
+        """Whether it is so."""
 
 
 @runtime_checkable

@@ -44,6 +44,7 @@ from tdelta.engines.shared.external.kind import (
 )
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
+from tdelta.engines.shared.sessions import WorkerSession
 from tdelta.errors import Defect, OwnServerFault, StatementFault
 from tdelta.evidence.plans import Sampled, plans_of, sampled
 from tdelta.records import Measurement
@@ -308,7 +309,7 @@ class ExternalTwin:
         if job.step:
             return acted(Place(self.schema, self._worker, self._tables, self._elsewhere), job.step, ready)
         if job.during and isinstance(self.schema.server.kind, ConvertsBeside) and self._agents is None:
-            return trial_beside(self.schema, self._worker, job, self._halt, ready)
+            return trial_beside(self.schema, self._worker, job, self._halt, self._unlimited, ready)
         if self._settings.is_cold:
             self._cool()
         if ready is not None:
@@ -398,6 +399,10 @@ class ExternalTwin:
         """The server's whole tree, where its first process was found on this machine."""
         watched = self._access.watched(self.schema)
         return tuple(pid for first in watched for pid in (first, *living(first)))
+
+    def _unlimited(self) -> WorkerSession:
+        """A session in the schema, marked as the load's are, whose statements may take as long as they take."""
+        return WorkerSession(self._access.options(self.schema), self.schema.server.dsn.program, is_external=True)
 
     def stop(self) -> None:
         """Have a trial that is running end after the operation it is at, and what goes on beside it."""

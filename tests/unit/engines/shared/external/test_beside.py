@@ -35,7 +35,13 @@ class Server:
             raise Refused("sql", "no scan goes on")
 
 
-def change(server: Server, level: str, halt: Halt, suspend: str = "suspend") -> Change:
+def nobody() -> Any:
+    raise AssertionError("a session that nobody asked for")
+
+
+def change(
+    server: Server, level: str, halt: Halt, suspend: str = "suspend", opens: Any = nobody, **more: Any
+) -> Change:
     kind: Any = SimpleNamespace(
         key_sql=lambda _schema: "key",
         convert_sql=lambda _schema, *, is_encrypted: f"encrypted {is_encrypted}",
@@ -44,10 +50,11 @@ def change(server: Server, level: str, halt: Halt, suspend: str = "suspend") -> 
         unkey_sql=lambda _schema: ("unkey",),
         data_bytes_sql=lambda _schema: "",
         conversion=lambda _ask, _schema: server.stands,
+        **more,
     )
     schema: Any = SimpleNamespace(name="x", server=SimpleNamespace(**vars(server), told=server.told, ask=lambda _: []))
     schema.server.name, schema.server.identity = server.name, server.identity
-    return Change(schema, kind, parse_action(level), halt)
+    return Change(schema, kind, parse_action(level), halt, opens)
 
 
 def test_a_pause_is_refused_where_conversions_cannot_be_suspended_and_nothing_is_done() -> None:
@@ -86,3 +93,26 @@ def test_what_is_plain_only_loses_its_key(stands: bool | None, ran: list[str]) -
     with contextlib.suppress(EnvironmentFault):
         change(server, "decrypt", halt).undo()
     assert server.ran == ran
+
+
+class Unlimited:
+    """A session for one statement."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def run(self, sql: str) -> None:
+        self.said.append(sql)
+
+    def close(self) -> None:
+        self.said.append("closed")
+
+
+def test_a_conversion_that_is_its_statement_has_a_session_without_a_limit() -> None:
+    server, session = Server(), Unlimited()
+    asked = change(server, "encrypt", Halt(), opens=lambda: session, converts_in_statement=True)
+    asked.prepare()
+    asked.perform()
+    assert session.said[-1] == "closed"
+    assert len(session.said) == 2
+    assert session.said[0] not in server.ran
