@@ -47,6 +47,9 @@ _SLOWDOWN = 1.3
 _MOST_SLOWDOWN = 4.0
 """One slow stage, a load above all, does not say that all others are slower by more."""
 
+_MOST_PRESSED = 2.0
+"""Of the set-up alone: what is measured in less than a second, before anything is made, is not relied on for more."""
+
 _WORTH_SAYING = 1.1
 
 _END_SECONDS = 0.1
@@ -162,6 +165,8 @@ class Pace:
         if stage is Stage.TIMING:
             return self._estimate_timing(self.of)
         slowdown = 1.0 if stage in _OF_TRIALS else self._slowdown()
+        if stage in _SET_UP:
+            slowdown = max(slowdown, min(_MOST_PRESSED, self._pressed))
         if stage is Stage.END and self._estimates[Stage.START]:
             slowdown = max(slowdown, self._longest.get(Stage.START, 0.0) / self._estimates[Stage.START])
         return self._estimates[stage] * slowdown
@@ -193,7 +198,7 @@ class Pace:
         known = [stage for stage in self._done if stage is not Stage.LOOK]
         estimated = _EVEN_SECONDS + sum(self._done[stage] * self._estimates[stage] for stage in known)
         took = _EVEN_SECONDS + sum(self._took[stage] for stage in known)
-        return min(_MOST_SLOWDOWN, max(self._pressed, took / estimated))
+        return min(_MOST_SLOWDOWN, max(1.0, took / estimated))
 
     def block(self, *, has_steps: bool) -> float:
         """What the next block takes; a lap of the warm-up is one, too."""
@@ -253,8 +258,8 @@ class Pace:
         self._pressed = max(1.0, slowdown)
 
     def is_tight(self) -> bool:
-        """Whether the shortest run would not fit if the machine were as busy as stages are taken to be at most."""
-        before, self._pressed = self._pressed, _MOST_SLOWDOWN
+        """Whether the shortest run would not fit if the set-up took as long as it is taken to do at most."""
+        before, self._pressed = self._pressed, _MOST_PRESSED
         shortest = self.shortest(searches=False)
         self._pressed = before
         return self._elapsed() + shortest > self._plan.request.decision.max_seconds
@@ -277,7 +282,7 @@ class Pace:
             f"{about(elapsed)} have passed" if self._done else f"the set-up takes about {about(elapsed + set_up)} here"
         )
         if self._pressed >= _WORTH_SAYING and not self._done:
-            before += f" while other programs are at work ({self._pressed:.1f} times as long as on an idle machine)"
+            before += f" while other programs are at work (work takes {self._pressed:.1f} times as long now)"
         if self._done and set_up:
             before += f", {about(set_up)} more of the set-up are to come"
         if self._under_way is Stage.CALIBRATE:

@@ -13,8 +13,8 @@ from tdelta.records import Phase
 from tdelta.session import RunRequest, conduct
 from tdelta.session.clock import Clock
 from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
-from tdelta.session.planning import plan
-from tdelta.session.preflight import time_caution
+from tdelta.session.planning import Plan, plan
+from tdelta.session.preflight import require_time_as_pressed, time_caution
 from tdelta.store import Store
 from tdelta_fake_twins import FakeClock, FakeTwin, FakeTwins
 from tdelta_refused import Part, has, refused
@@ -97,21 +97,22 @@ def test_the_least_time_is_enough_to_be_asked_for() -> None:
     assert raised.value.least_seconds <= 1.25 * pace().shortest() + 5.0
 
 
-def test_on_a_pressed_machine_a_server_run_is_refused_before_its_set_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_pressed_machine_a_server_run_is_refused_before_its_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch)
-    sitting = served(tmp_path)
-    brief = {**OPTIONS, "min_rounds": 1, "max_rounds": 1}
-    least = Pace(plan(sitting.request(**brief), "r")).shortest()
-    asked: list[Clock] = []
+
+    def made(**options: object) -> Plan:
+        return plan(RunRequest(**{"seed": 1, "engine": "mariadb", **options}), "r")
+
+    least, asked = Pace(made()).shortest(), list[Clock]()
     monkeypatch.setattr(Clock, "slowdown", lambda clock: (asked.append(clock), 3.0)[1])
-    with refused(TimeFault, "time-too-short", why=Part("3.0 times as long")) as raised:
-        sitting.conduct(**brief, max_seconds=1.1 * least)
-    assert (len(asked), sitting.twins.loaded) == (1, [])
-    assert raised.value.least_seconds > 1.5 * least
-    sitting.conduct(**brief, max_seconds=10 * least)
-    assert len(asked) == 1, "where there is plenty of time nothing is measured"
+    clock = Clock(600.0, lambda: 0.0)
+    require_time_as_pressed(made(max_seconds=10 * least), clock)
+    assert not asked, "where there is plenty of time nothing is measured"
+    Pace(made(max_seconds=1.01 * least)).require()
+    with refused(TimeFault, "time-too-short", why=Part("3.0 times")) as raised:
+        require_time_as_pressed(made(max_seconds=1.01 * least), clock)
+    assert asked == [clock]
+    assert raised.value.least_seconds > 1.2 * least
 
 
 def test_what_has_passed_counts() -> None:
