@@ -48,7 +48,7 @@ def test_a_time_that_is_up_within_the_search_for_a_trial_says_that_a_script_may_
     assert not has(of.fault().refusals, "time-too-short", why=Part("come to an end"))
     with pytest.raises(KeyboardInterrupt), of.timed(Stage.CALIBRATE):
         raise KeyboardInterrupt
-    assert has(of.fault().refusals, "time-too-short", least="20 s", why=Part("come to an end"))
+    assert has(of.fault().refusals, "time-too-short", why=Part("come to an end"))
 
 
 # The estimate
