@@ -139,6 +139,20 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
             ],
         },
     ),
+    "tdelta.fleet/1": (
+        {
+            "schema": str,
+            "inventory": str,
+            "exit_code": int,
+            "rows": [
+                dict.fromkeys(("target", "node", "run_id"), str)
+                | {"exit_code": int}
+                | dict.fromkeys(("engine", "study", "workload", "condition", "metric", "decision"), str | None)
+                | dict.fromkeys(("ratio", "hdi95_low", "hdi95_high"), float | None)
+                | {"fault": str | None},
+            ],
+        },
+    ),
     "tdelta.runs/1": (
         {
             "schema": str,

@@ -135,6 +135,18 @@ class ProjectError(UsageError):
         super().__init__(*faults, text=_listed(f"project {file}: ", faults))
 
 
+class InventoryError(UsageError):
+    """An inventory of a fleet with faults.
+
+    Args:
+        file: where it is.
+        faults: all of them, each with its file (and line).
+    """
+
+    def __init__(self, file: str, faults: Sequence[Refusal]) -> None:
+        super().__init__(*faults, text=_listed(f"inventory {file}: ", faults))
+
+
 class DatabaseFault(UsageError):
     """A database of the user's that cannot be used as it is; the message says what was found and what to do.
 

@@ -85,7 +85,7 @@ def read_project(path: Path) -> Project:
     Raises:
         ProjectError: all faults of the file, each with its line.
     """
-    reader = _Reader(path)
+    reader = ProjectReader(path)
     project = reader.read()
     if project is None or reader.faults:
         raise ProjectError(str(path), reader.faults.refusals())
@@ -191,8 +191,8 @@ def _expected(expected: str, found: object) -> Refusal:
     return Refusal.of("project-value", key="", expected=expected, found=shown(found))
 
 
-class _Reader(FolderFiles):
-    """One reading of one file."""
+class ProjectReader(FolderFiles):
+    """One reading of one file, with the faults found in it."""
 
     toml = FILE
     missing = Refusal.of("project-missing", hint="")
@@ -243,14 +243,15 @@ class _Reader(FolderFiles):
             return ()
         if not found:
             self.fault(Refusal.of("project-empty-list", key=key), key)
-        return tuple(dict.fromkeys(name for name in found if self._is_known(name, singular, key)))
+        return tuple(dict.fromkeys(name for name in found if self.is_known(name, singular, key)))
 
     def _single(self, document: Mapping[str, object], key: str) -> tuple[str, ...]:
         """The name that stands alone; a table of that name is none."""
         name = document.get(key)
-        return (name,) if isinstance(name, str) and self._is_known(name, key, key) else ()
+        return (name,) if isinstance(name, str) and self.is_known(name, key, key) else ()
 
-    def _is_known(self, name: object, kind: str, *path: str) -> bool:
+    def is_known(self, name: object, kind: str, *path: str) -> bool:
+        """Whether there is a study or an engine of that name; a fault where there is none."""
         known = _KNOWN[kind]()
         if isinstance(name, str) and name in known:
             return True
@@ -265,7 +266,7 @@ class _Reader(FolderFiles):
             if "label" in document:
                 self.fault(Refusal.of("project-both", one="label", other="labels"), "labels")
             given["label"] = document["labels"]
-        return self._options(given)
+        return self.options(given)
 
     def _tables(
         self, document: Mapping[str, object], named: Mapping[str, tuple[str, ...]]
@@ -288,9 +289,9 @@ class _Reader(FolderFiles):
                     self.fault(said, kind, name)
                 self.unknown_keys(options, (key for key in KEYS if key not in _TABLES), kind, name)
                 given = {key: value for key, value in options.items() if key in KEYS and key not in _TABLES}
-                yield (kind, name), self._options(given, kind, name)
+                yield (kind, name), self.options(given, kind, name)
 
-    def _options(self, given: Mapping[str, object], *path: str) -> dict[str, Any]:
+    def options(self, given: Mapping[str, object], *path: str) -> dict[str, Any]:
         """The values of options, by the names that a request has them under."""
         found: dict[str, Any] = {}
         for key, value in given.items():

@@ -21,10 +21,10 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from tdelta.driver.agents.host import Agent, machine
-from tdelta.driver.orders import Order, listen
+from tdelta.driver.orders import Host, Order, listen
 from tdelta.driver.tree import living
 from tdelta.measure.private import UMASK
 from tdelta.measure.space import raise_open_files
@@ -44,7 +44,7 @@ _REAP_SECONDS = 0.02
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """An order that cannot be carried out, its kind first."""
 
 
@@ -82,7 +82,7 @@ class Coordinator:
         """Carry out one order."""
         try:
             return {"ok": getattr(self, f"do_{order['do']}")(order)}
-        except _Refused as refusal:
+        except Refused as refusal:
             return {"error": list(refusal.args)}
 
     def request_stop(self) -> None:
@@ -96,27 +96,8 @@ class Coordinator:
 
     def do_start(self, order: Order) -> Order:
         """Join a cluster, or start a Ray of this machine's, and place the agents."""
-        try:
-            ray: Any = importlib.import_module("ray")
-            importlib.import_module("ray.util.scheduling_strategies")
-        except ImportError as fault:
-            raise _Refused("ray_missing", str(fault)) from fault
-        address, self._folder = order["address"], order["folder"]
-        local = {
-            "num_cpus": order["agents"],
-            "include_dashboard": False,
-            "object_store_memory": _STORE_BYTES,
-            "_temp_dir": self._folder,
-        }
-        try:
-            ray.init(
-                address=address or "local",
-                log_to_driver=False,
-                logging_level="ERROR",
-                **({} if address else local),
-            )
-        except Exception as fault:  # of many kinds, none of them documented
-            raise _Refused("ray", _words(fault)) from fault
+        self._folder = order["folder"]
+        ray = joined(order["address"], self._folder, order["agents"])
         self._ray = ray
         for number in range(1, order["agents"] + 1):
             self._place(number)
@@ -166,6 +147,10 @@ class Coordinator:
         self._replace()
         return {}
 
+    def leave(self) -> None:
+        """Wait for no agent any more."""
+        self._is_over.set()
+
     def end(self) -> None:
         """Leave nothing behind: no agent, no worker, and of a Ray of our own no process and no folder."""
         self._is_over.set()
@@ -177,7 +162,7 @@ class Coordinator:
                 self._kill(actor)
             with contextlib.suppress(Exception):
                 self._ray.shutdown()
-        _end_all()
+        end_all()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -186,7 +171,7 @@ class Coordinator:
         for _ in range(1 + len(self._nodes())):
             nodes = self._nodes()
             if not nodes:
-                raise _Refused("no_node", "no node of the Ray cluster that has CPUs is alive")
+                raise Refused("no_node", "no node of the Ray cluster that has CPUs is alive")
             taken = Counter(agent.node_id for other, agent in self._agents.items() if other != number)
             node = min(nodes, key=lambda one: (taken[one], one))
             affinity = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)
@@ -196,21 +181,17 @@ class Coordinator:
                 said = self._ray.get(actor.hello.remote(), timeout=_HELLO_SECONDS)
             except Exception as fault:
                 self._kill(actor)
-                words = _words(fault)
+                said = words(fault)
                 if node in self._nodes():
-                    raise _Refused("agent", f"node {nodes[node]}: {words}") from fault
+                    raise Refused("agent", f"node {nodes[node]}: {said}") from fault
                 continue
             self._agents[number] = _Placed(actor, node, said)
             return
-        raise _Refused("no_node", "every node on which an agent was to be placed has died")
+        raise Refused("no_node", "every node on which an agent was to be placed has died")
 
     def _nodes(self) -> dict[str, str]:
         """The nodes that are alive and have CPUs: their names by their ids."""
-        return {
-            one["NodeID"]: one["NodeManagerHostname"]
-            for one in self._ray.nodes()
-            if one["Alive"] and one["Resources"].get("CPU", 0) > 0
-        }
+        return nodes_of(self._ray)
 
     def _opened(self, twin: str) -> dict[int, Order]:
         """Have every agent connect to a twin that it is not connected to, as one is that was placed anew."""
@@ -248,7 +229,7 @@ class Coordinator:
                 try:
                     found[number] = self._ray.get(ref) or {"ok": {}}
                 except Exception as fault:  # Ray's, of its actor or its node
-                    found[number] = {"lost": _words(fault)}
+                    found[number] = {"lost": words(fault)}
                 if "lost" in found[number]:
                     self._lose(number)
                     give_up = min(give_up, time.monotonic() + _STOP_SECONDS)
@@ -296,7 +277,7 @@ class Coordinator:
                     heard_ns = time.monotonic_ns()
                     seen.append(((heard_ns - asked_ns) // 2, clock_ns - (asked_ns + heard_ns) // 2))
             except Exception as fault:  # Ray's, of its actor or its node
-                lost[number] = {"lost": _words(fault)}
+                lost[number] = {"lost": words(fault)}
                 self._lose(number)
                 continue
             agent.error_ns, agent.offset_ns = min(seen)
@@ -318,7 +299,45 @@ class Coordinator:
         return [{"name": str(number), **agent.said} for number, agent in sorted(self._agents.items())]
 
 
-def _end_all() -> None:
+def joined(address: str | None, folder: str, cpus: int) -> Any:
+    """Ray, joined to a cluster; without an address to one of this machine's, made in a folder.
+
+    Raises:
+        Refused: Ray is not installed, or does not come up.
+    """
+    try:
+        ray: Any = importlib.import_module("ray")
+        importlib.import_module("ray.util.scheduling_strategies")
+    except ImportError as fault:
+        raise Refused("ray_missing", str(fault)) from fault
+    local = {
+        "num_cpus": cpus,
+        "include_dashboard": False,
+        "object_store_memory": _STORE_BYTES,
+        "_temp_dir": folder,
+    }
+    try:
+        ray.init(
+            address=address or "local",
+            log_to_driver=False,
+            logging_level="ERROR",
+            **({} if address else local),
+        )
+    except Exception as fault:  # of many kinds, none of them documented
+        raise Refused("ray", words(fault)) from fault
+    return ray
+
+
+def nodes_of(ray: Any) -> dict[str, str]:
+    """The nodes that are alive and have CPUs: their names by their ids."""
+    return {
+        one["NodeID"]: one["NodeManagerHostname"]
+        for one in ray.nodes()
+        if one["Alive"] and one["Resources"].get("CPU", 0) > 0
+    }
+
+
+def end_all() -> None:
     """Kill whatever was started below this process, which adopts orphans, and wait until it is gone."""
     give_up = time.monotonic() + _STOP_SECONDS
     while time.monotonic() < give_up:
@@ -333,14 +352,21 @@ def _end_all() -> None:
         time.sleep(_REAP_SECONDS)
 
 
-def _words(fault: Exception) -> str:
+def words(fault: Exception) -> str:
     """What Ray says, its last line that says anything; its tracebacks are of many lines."""
     lines = [line.strip() for line in str(fault).splitlines() if line.strip()]
     return lines[-1] if lines else type(fault).__name__
 
 
-def main() -> None:
-    """Serve orders until the input ends."""
+class SpeaksToRay(Host, Protocol):
+    """A host of orders that waits for Ray, and is to stop waiting when the input ends."""
+
+    def leave(self) -> None:
+        """Wait for nothing any more; called from another thread."""
+
+
+def serve(host: SpeaksToRay) -> None:
+    """Serve orders until the input ends, and leave nothing behind then."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(UMASK)
     raise_open_files()
@@ -348,21 +374,20 @@ def main() -> None:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
-    coordinator = Coordinator()
 
     def hear() -> None:
-        listen(sys.stdin, orders, coordinator)
-        coordinator._is_over.set()
+        listen(sys.stdin, orders, host)
+        host.leave()
 
     threading.Thread(target=hear, daemon=True).start()
     try:
         while (order := orders.get()) is not None:
             with contextlib.suppress(BrokenPipeError):
-                answers.write(json.dumps(coordinator.answer(order)) + "\n")
+                answers.write(json.dumps(host.answer(order)) + "\n")
                 answers.flush()
     finally:
-        coordinator.end()
+        host.end()
 
 
 if __name__ == "__main__":
-    main()
+    serve(Coordinator())

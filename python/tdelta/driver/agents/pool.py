@@ -49,7 +49,42 @@ class Placed:
     version: str
 
 
-class AgentPool(Worker):
+class RayWorker(Worker):
+    """A process of tdelta's that speaks to Ray. Use as a context manager, or call `end`.
+
+    Args:
+        program: the module that it runs.
+        address: of the cluster; None: a Ray of this machine's is made, and ended with the process.
+    """
+
+    def __init__(self, program: str, address: str | None) -> None:
+        _sweep()
+        self.folder = None if address else Path(tempfile.mkdtemp(prefix=f"{_FOLDERS}{os.getpid()}-", dir="/tmp"))
+        # Whoever is on this machine could join a Ray that asks for no token.
+        token = {} if address else {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        super().__init__({**_ADDED, **token}, program, ray_refused)
+        self.is_patient = True
+        self._asking, self._writing = threading.Lock(), threading.Lock()
+
+    def request(self, do: str, seconds: float, **order: object) -> dict[str, Any]:
+        """One order and its answer; twins are warmed up side by side, and wait for each other here."""
+        with self._asking:
+            return self.ask(do, seconds=seconds, **order)
+
+    def leave(self, seconds: float) -> None:
+        """Close the process's input, and end what is there after so many seconds; a Ray made for it goes with it."""
+        self.close(seconds)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)  # what a process left that was killed: it led a group of its own
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _write(self, line: bytes) -> None:
+        with self._writing:
+            super()._write(line)
+
+
+class AgentPool(RayWorker):
     """The agents of one run, in whose place the coordinator is spoken to. Use as a context manager, or call `end`.
 
     Args:
@@ -62,13 +97,7 @@ class AgentPool(Worker):
     called = "the coordinator of the load agents"
 
     def __init__(self, asked: AgentsAsked) -> None:
-        _sweep()
-        self._folder = None if asked.address else Path(tempfile.mkdtemp(prefix=f"{_FOLDERS}{os.getpid()}-", dir="/tmp"))
-        # Whoever is on this machine could join a Ray that asks for no token.
-        token = {} if asked.address else {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-        super().__init__({**_ADDED, **token}, _COORDINATOR, _failed)
-        self.is_patient = True
-        self._asking, self._writing = threading.Lock(), threading.Lock()
+        super().__init__(_COORDINATOR, asked.address)
         self._twins = itertools.count(1)
         self.count = asked.count
         self.ray_version = ""
@@ -79,7 +108,7 @@ class AgentPool(Worker):
                 _START_SECONDS,
                 agents=asked.count,
                 address=asked.address,
-                folder="" if self._folder is None else str(self._folder),
+                folder="" if self.folder is None else str(self.folder),
             )
             self.ray_version = started["ray"]
             fields = ("name", "node", "machine", "network", "version")
@@ -88,11 +117,6 @@ class AgentPool(Worker):
         except BaseException:
             self.end()
             raise
-
-    def request(self, do: str, seconds: float, **order: object) -> dict[str, Any]:
-        """One order and its answer; twins are warmed up side by side, and wait for each other here."""
-        with self._asking:
-            return self.ask(do, seconds=seconds, **order)
 
     def twin(self, failed: Callable[[str, str], TdeltaError] = failure, program: str = PROGRAM) -> AgentLoad:
         """What runs the trials of one more twin; ``failed`` and ``program`` as those of its worker."""
@@ -117,15 +141,7 @@ class AgentPool(Worker):
 
     def end(self) -> None:
         """End the agents, and Ray where it was made for the run; nothing of it stays."""
-        self.close(_END_SECONDS)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)  # what a coordinator left that was killed: it led a group of its own
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _write(self, line: bytes) -> None:
-        with self._writing:
-            super()._write(line)
+        self.leave(_END_SECONDS)
 
     def _require_same_version(self) -> None:
         own = tdelta_version()
@@ -211,8 +227,8 @@ class Trialled:
     histograms: Mapping[str, bytes]
 
 
-def _failed(kind: str, said: str) -> TdeltaError:
-    """What the coordinator refused."""
+def ray_refused(kind: str, said: str) -> TdeltaError:
+    """What a process that speaks to Ray refused."""
     if kind == "ray_missing":
         return UsageError(Refusal.of("ray-missing"))
     if kind == "no_node":

@@ -66,8 +66,8 @@ REQUESTS = {
     "not-with-load": "{options}: cannot be combined with --load; leave it out",
     "ray-alone": "--ray: expected --agents N with it, the number of load agents on that cluster",
     "ray-missing": (
-        "--agents: expected Ray, which places load agents, found it missing: pip install 'tdelta[ray]' (80 MB, 250 MB"
-        " on the disk)"
+        "expected Ray, which places load agents and runs of fleets, found it missing: pip install 'tdelta[ray]'"
+        " (80 MB, 250 MB on the disk)"
     ),
     "not-with-agents": (
         "{options}: not with --agents, which run tdelta's own loop on warm caches; leave one of the two out"
@@ -283,5 +283,8 @@ REQUESTS = {
     "project-several-runs": "{option} is of one run: expected a project of one, found {found}; name STUDY and --engine",
     "init-there": "{path} is there already: edit it, or give --force to replace it",
     "init-not-writable": "{path}: cannot be written: {fault}",
+    "inventory-missing": "is missing: it says which targets a fleet has.{hint}",
+    "inventory-empty": "target: expected at least one table [target.NAME], found none",
+    "fleet-at-work": "the fleet of {path} is at work: expected one at a time; wait for its end",
     "project-or-none": "--project and --no-project contradict one another: leave one out",
 }

@@ -223,7 +223,7 @@ def test_closing_a_twin_closes_it_on_every_agent_that_has_it() -> None:
 
 
 def test_a_twin_is_closed_and_all_ends_while_an_agent_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_end_all", lambda: None)  # it kills what is below this process
+    monkeypatch.setattr(module, "end_all", lambda: None)  # it kills what is below this process
     ray = FakeRay({"a": 1.0, "b": 1.0}, lost_in_trial={"b"})
     made = started(ray, 2)
     opened(made, 2)
@@ -240,4 +240,4 @@ def test_a_twin_is_closed_and_all_ends_while_an_agent_is_lost(monkeypatch: pytes
 
 @pytest.mark.parametrize("text", ["", "\n  \n"])
 def test_a_fault_of_ray_that_says_nothing_is_called_by_its_name(text: str) -> None:
-    assert module._words(Died(text)) == "Died"
+    assert module.words(Died(text)) == "Died"

@@ -1,0 +1,60 @@
+"""``tdelta fleet``: the runs of an inventory on the nodes of a Ray cluster, and one table of their answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tdelta.cli.help import Command, store_option
+from tdelta.cli.output import Mistyped, color, width, write
+from tdelta.messages import Refusal
+
+if TYPE_CHECKING:
+    from tdelta.report.fleet import Answered
+
+
+@click.command(cls=Command)
+@click.argument("inventory", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--ray", "address", metavar="ADDRESS", help="Address of the Ray cluster.  [one made on this machine]")
+@click.option("--anew", is_flag=True, help="Make all runs, also those that have an answer in the store.")
+@click.option(
+    "--format", "file_format", type=click.Choice(["csv"]), help="A row per target and condition, on standard output."
+)
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON (docs/json.md).")
+def fleet(
+    inventory: Path, address: str | None, anew: bool, file_format: str | None, store: Path | None, as_json: bool
+) -> int:
+    """Measure the targets of INVENTORY, one on a node at a time and never two on one server.
+
+    Started again after it ended, by whatever: runs that have an answer are kept, the others are made.
+
+    Example: tdelta fleet inventory.toml
+
+    Example: tdelta fleet inventory.toml --ray head:6379 --format csv
+    """
+    if as_json and file_format is not None:
+        raise Mistyped(Refusal.of("two-formats", found=file_format))
+    from tdelta.cli.project_runs import worst
+    from tdelta.session.fleet import conduct_fleet
+    from tdelta.session.inventory import read_inventory
+    from tdelta.store import Store
+
+    read = read_inventory(inventory)
+    with Store.open(store) as opened:
+        ended = conduct_fleet(read, opened, lambda line: click.echo(line, err=True), address=address, anew=anew)
+        runs = [(run, opened.result(run.run_id) if run.run_id else None) for run in ended]
+    code = worst(run.exit_code for run in ended)
+    write(_shown(runs, str(inventory), code, file_format, as_json=as_json))
+    return code
+
+
+def _shown(runs: list[Answered], inventory: str, code: int, file_format: str | None, *, as_json: bool) -> str:
+    from tdelta.report.document import to_json
+    from tdelta.report.fleet import fleet_csv, fleet_document, fleet_text
+
+    if file_format is not None:
+        return fleet_csv(runs)
+    return to_json(fleet_document(runs, inventory, code)) if as_json else fleet_text(runs, width(), color=color())

@@ -1,0 +1,122 @@
+"""One ``tdelta run`` on a node of a fleet: a process that runs it in a folder of its own and hands over its pack.
+
+The order is a line of JSON on standard input, ``{"words": […]}``; the answer is one on standard output. When its input
+ends before, whoever asked is gone: then the run is asked to end, which tidies up after itself, and the folder is
+removed. Where this process is killed, the kernel asks the run to end.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import ctypes
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+FOLDERS = "tdelta-site-"
+"""How folders of runs begin, in the node's folder for temporary files."""
+
+GRACE_SECONDS = 60.0
+"""How long a run that was asked to end may tidy up."""
+
+_PR_SET_PDEATHSIG = 1
+_MOST_SAID = 4000
+
+
+def site_run(words: list[str], folder: Path, stopped: threading.Event) -> dict[str, Any]:
+    """Run ``tdelta run`` with these words, its store in a folder, and return its code, its document and its pack."""
+    store = ["--store", str(folder / "runs.sqlite")]
+    code, document, said = _tdelta(["run", *words, "--no-project", "--json", *store], folder, stopped)
+    found: dict[str, Any] = {"code": code, "run_id": "", "pack": "", "said": said[-_MOST_SAID:]}
+    with contextlib.suppress(ValueError, AttributeError):
+        found["run_id"] = json.loads(document).get("run_id") or ""
+    if found["run_id"] and not stopped.is_set():
+        pack = folder / "run.tdelta"
+        code, _, said = _tdelta(["pack", found["run_id"], "--output", str(pack), *store], folder, stopped)
+        if code:
+            return {**found, "code": code, "said": said[-_MOST_SAID:]}
+        found["pack"] = base64.b64encode(pack.read_bytes()).decode()
+    return found
+
+
+def sweep() -> None:
+    """Remove folders of runs whose process was killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDERS}*"):
+        owner = folder.name.removeprefix(FOLDERS).partition("-")[0]
+        with contextlib.suppress(OSError):
+            if owner.isdigit() and not Path(f"/proc/{owner}").exists() and folder.stat().st_uid == os.getuid():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _tdelta(words: list[str], folder: Path, stopped: threading.Event) -> tuple[int, str, str]:
+    out, err = folder / "stdout", folder / "stderr"
+    with out.open("wb") as to, err.open("wb") as said:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "tdelta", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=to,
+            stderr=said,
+            start_new_session=True,
+            preexec_fn=_ended_with(os.getpid()),
+        )
+        ended = threading.Event()
+        threading.Thread(target=_end_when, args=(child, stopped, ended), daemon=True).start()
+        code = child.wait()
+        ended.set()
+    return code, out.read_text(errors="replace"), err.read_text(errors="replace").strip()
+
+
+def _end_when(child: subprocess.Popen[bytes], stopped: threading.Event, ended: threading.Event) -> None:
+    """Ask the run to end when it is to stop, and kill it where it does not."""
+    stopped.wait()
+    child.terminate()
+    if not ended.wait(GRACE_SECONDS):
+        child.kill()
+
+
+def _ended_with(parent: int) -> Callable[[], None]:
+    """As `tdelta.measure.children.dying_with`, by a signal that the run tidies up after."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def prepare() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(0)
+
+    return prepare
+
+
+def main() -> None:
+    """Carry out one order."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    order = json.loads(sys.stdin.readline())
+    stopped = threading.Event()
+
+    def hear() -> None:
+        sys.stdin.read()
+        stopped.set()
+
+    threading.Thread(target=hear, daemon=True).start()
+    sweep()
+    folder = Path(tempfile.mkdtemp(prefix=f"{FOLDERS}{os.getpid()}-"))
+    try:
+        found = site_run(order["words"], folder, stopped)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.write(json.dumps(found) + "\n")
+        sys.stdout.flush()
+    os._exit(0)  # the thread that hears waits for more
+
+
+if __name__ == "__main__":
+    main()

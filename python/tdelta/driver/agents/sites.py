@@ -1,0 +1,86 @@
+"""The session's side of a fleet: runs are placed on nodes, and looked for when they have ended."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+from tdelta.driver.agents.host import tdelta_version
+from tdelta.driver.agents.pool import RayWorker
+from tdelta.driver.agents.site_run import GRACE_SECONDS
+from tdelta.errors import EnvironmentFault
+from tdelta.messages import Refusal
+
+_DISPATCHER = "tdelta.driver.agents.dispatcher"
+_START_SECONDS = 180.0
+_END_SECONDS = GRACE_SECONDS + 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run that has ended.
+
+    ``lost`` says why there is no answer of it (its node died); else ``code`` is its exit code, ``pack`` its pack where
+    it has a result, and ``said`` what it wrote on standard error.
+    """
+
+    name: str
+    node: str
+    code: int = 0
+    run_id: str = ""
+    pack: bytes = b""
+    said: str = ""
+    lost: str = ""
+
+
+class Sites(RayWorker):
+    """The nodes of a fleet, in whose place the dispatcher is spoken to. Use as a context manager, or call `end`.
+
+    Args:
+        address: of the Ray cluster; None: one of this machine's is made.
+
+    Raises:
+        EnvironmentFault: Ray cannot be had.
+    """
+
+    called = "the dispatcher of the fleet"
+
+    def __init__(self, address: str | None) -> None:
+        super().__init__(_DISPATCHER, address)
+        try:
+            folder = "" if self.folder is None else str(self.folder)
+            self.request("start", _START_SECONDS, address=address, folder=folder)
+        except BaseException:
+            self.end()
+            raise
+
+    def place(self, name: str, words: list[str]) -> str | None:
+        """Begin a run with the words of a command line; returns its node, None where every node has a run.
+
+        Raises:
+            EnvironmentFault: no node is left, or one has another tdelta.
+        """
+        placed: dict[str, Any] = self.request("place", _START_SECONDS, name=name, words=words)
+        if placed["node"] is None:
+            return None
+        own = tdelta_version()
+        if placed["version"] != own:
+            found = f"{placed['version'] or 'unknown'} on {placed['node']}"
+            raise EnvironmentFault(Refusal.of("agents-of-other-version", own=own, found=found))
+        return str(placed["node"])
+
+    def next(self, seconds: float) -> Ended | None:
+        """A run that has ended, within so many seconds."""
+        found: dict[str, Any] = self.request("next", seconds + _START_SECONDS, patience_seconds=seconds)
+        if not found:
+            return None
+        if "lost" in found:
+            return Ended(found["name"], found["node"], lost=found["lost"])
+        ok = found["ok"]
+        pack = base64.b64decode(ok["pack"])
+        return Ended(found["name"], found["node"], ok["code"], ok["run_id"], pack, ok["said"])
+
+    def end(self) -> None:
+        """End the runs, and Ray where it was made for the fleet; nothing of it stays."""
+        self.leave(_END_SECONDS)

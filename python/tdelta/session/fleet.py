@@ -1,0 +1,197 @@
+"""A fleet: the runs of an inventory, one on a node at a time, and never two that use the same server.
+
+Each run is an ordinary `tdelta run` on its node, whose pack comes into the store here. A journal beside the store says
+which have ended; it is written after the store, each line durably, so that whoever is killed in between goes on with
+what is not in it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Protocol
+
+from tdelta.driver.agents.asked import require_ray
+from tdelta.driver.agents.sites import Ended, Sites
+from tdelta.errors import UsageError
+from tdelta.messages import Refusal
+from tdelta.session.inventory import Inventory, Target
+from tdelta.store import Store
+from tdelta.store.pack import SUFFIX, unpacked
+from tdelta.store.whole import adopt
+
+_LOOK_SECONDS = 5.0
+_MOST_TRIES = 3
+_ANSWERED = (0, 3, 4, 5)
+"""Exit codes of runs that came to an answer."""
+
+_INTERNAL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRun:
+    """How a target's run ended: ``fault`` says why there is no answer. ``digest`` is of the words it was asked in."""
+
+    target: str
+    digest: str
+    run_id: str
+    node: str
+    exit_code: int
+    fault: str
+    ended_unix_seconds: float
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the store has an answer of it."""
+        return bool(self.run_id) and self.exit_code in _ANSWERED
+
+
+class Nodes(Protocol):
+    """Where runs are made; see `tdelta.driver.agents.sites.Sites`."""
+
+    def place(self, name: str, words: list[str]) -> str | None:
+        """Begin a run; returns its node, None where every node has one."""
+
+    def next(self, seconds: float) -> Ended | None:
+        """A run that has ended."""
+
+    def end(self) -> None:
+        """End all."""
+
+
+def conduct_fleet(
+    inventory: Inventory,
+    store: Store,
+    say: Callable[[str], object],
+    *,
+    address: str | None = None,
+    anew: bool = False,
+    nodes: Callable[[str | None], Nodes] = Sites,
+) -> tuple[TargetRun, ...]:
+    """Make the runs of a fleet that have no answer yet; returns how each target's ended, in the inventory's order.
+
+    Args:
+        inventory: what it measures.
+        store: where the runs go.
+        say: told in a line what begins and ends.
+        address: of the Ray cluster; None: one of this machine's is made.
+        anew: make all runs, also those that have an answer.
+        nodes: where runs are made; tests put others there.
+
+    Raises:
+        UsageError: Ray is not installed, or the same fleet is at work.
+        EnvironmentFault: Ray, or a node of it, cannot be had.
+    """
+    with _journal(inventory, store) as journal:
+        kept = {} if anew else _kept(journal, inventory, store)
+        waiting = [target for target in inventory.targets if target.name not in kept]
+        if kept:
+            say(f"{len(kept)} of {len(inventory.targets)} runs are in the store already")
+        if waiting:
+            if nodes is Sites:
+                require_ray()
+            made = nodes(address)
+            try:
+                for ended in _made(made, waiting, inventory.at_once, store, say):
+                    _write(journal, ended)
+                    kept[ended.target] = ended
+            finally:
+                made.end()
+    return tuple(kept[target.name] for target in inventory.targets)
+
+
+def _made(
+    nodes: Nodes, waiting: list[Target], at_once: int | None, store: Store, say: Callable[[str], object]
+) -> Iterator[TargetRun]:
+    """The runs as they end. One whose node dies is begun again."""
+    running: dict[str, Target] = {}
+    tries = Counter[str]()
+    while waiting or running:
+        for target in list(waiting):
+            if at_once is not None and len(running) >= at_once:
+                break
+            if any(target.servers & other.servers for other in running.values()):
+                continue
+            node = nodes.place(target.name, list(target.words))
+            if node is None:
+                break
+            say(f"{target.name}: begun on {node}")
+            waiting.remove(target)
+            running[target.name] = target
+        ended = nodes.next(_LOOK_SECONDS)
+        if ended is None:
+            continue
+        target = running.pop(ended.name)
+        tries[target.name] += 1
+        if ended.lost and tries[target.name] < _MOST_TRIES:
+            say(f"{target.name}: lost on {ended.node}, begun again: {ended.lost}")
+            waiting.append(target)
+            continue
+        found = _taken(target, ended, store)
+        said = f"run {found.run_id}" if found.is_answered else found.fault
+        say(f"{target.name}: ended on {ended.node} with exit code {found.exit_code}: {said}")
+        yield found
+
+
+def _taken(target: Target, ended: Ended, store: Store) -> TargetRun:
+    """A run that ended, its pack in the store."""
+    code, run_id, fault = ended.code, "", ended.lost or ended.said
+    if ended.lost:
+        code = _INTERNAL
+    elif ended.pack:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"run{SUFFIX}"
+            path.write_bytes(ended.pack)
+            with unpacked(path) as (opened, run_id):
+                adopt(store, opened, run_id)
+        fault = ""
+    return TargetRun(target.name, target.digest, run_id, ended.node, code, fault, time.time())
+
+
+@contextmanager
+def _journal(inventory: Inventory, store: Store) -> Iterator[IO[str]]:
+    """The journal of this inventory beside the store, for this process alone."""
+    digest = hashlib.sha256(os.fsencode(inventory.path.resolve())).hexdigest()[:16]
+    path = store.path.with_name(f"fleet-{digest}.jsonl")
+    path.touch(0o600)
+    with path.open("r+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(Refusal.of("fleet-at-work", path=str(inventory.path))) from None
+        yield file
+
+
+def _kept(journal: IO[str], inventory: Inventory, store: Store) -> dict[str, TargetRun]:
+    """The runs with an answer that were asked for in the same words, and are still in the store."""
+    journal.seek(0)
+    ended: dict[str, TargetRun] = {}
+    for line in journal:
+        try:
+            found = TargetRun(**json.loads(line))
+        except (ValueError, TypeError):  # a line that was cut off, or another version's
+            continue
+        ended[found.target] = found
+    there = set(store.run_ids())
+    words: Mapping[str, str] = {target.name: target.digest for target in inventory.targets}
+    return {
+        name: found
+        for name, found in ended.items()
+        if found.is_answered and words.get(name) == found.digest and found.run_id in there
+    }
+
+
+def _write(journal: IO[str], ended: TargetRun) -> None:
+    journal.seek(0, os.SEEK_END)
+    journal.write(f"\n{json.dumps(asdict(ended))}\n")  # after what may be half a line
+    journal.flush()
+    os.fsync(journal.fileno())

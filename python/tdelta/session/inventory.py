@@ -1,0 +1,160 @@
+"""The inventory of a fleet: which databases and studies it measures. Read with all faults at once, each with its line.
+
+Its keys are those of the project file, once for all targets, and in ``[target.NAME]`` for one, which go before; with
+``study``, and ``server``, the machines that no two runs may use at a time. Those of DSNs are among them anyway.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdelta.engines.shared.external.dsn import parse_dsn
+from tdelta.errors import EngineUnavailable, InventoryError, UsageError
+from tdelta.messages import Refusal
+from tdelta.records.kept import label_fault
+from tdelta.session.planning import check
+from tdelta.session.project import KEYS, ProjectReader
+from tdelta.session.request import OPTIONS, RunRequest
+from tdelta.workloads.faults import shown
+
+TARGET = "target"
+_AT_ONCE = "at-once"
+_OPTIONS = {key: option for key, option in KEYS.items() if key not in ("store", "agents", "ray")}
+"""A run's store is on its node, and the fleet's Ray is not for agents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One run of a fleet.
+
+    ``words`` are what `tdelta run` is called with, ``servers`` what no other run may use meanwhile.
+    """
+
+    name: str
+    request: RunRequest
+    words: tuple[str, ...]
+    servers: frozenset[str]
+
+    @property
+    def digest(self) -> str:
+        """What is the same as long as the run is asked for in the same words."""
+        return hashlib.sha256(json.dumps(self.words).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What an inventory says; ``at_once`` is the most runs at a time, None: as many as there are nodes."""
+
+    path: Path
+    targets: tuple[Target, ...]
+    at_once: int | None
+
+
+def read_inventory(path: Path) -> Inventory:
+    """The inventory of a file.
+
+    Raises:
+        InventoryError: all faults of the file, each with its line.
+    """
+    reader = _Reader(path)
+    found = reader.inventory()
+    if found is None or reader.faults:
+        raise InventoryError(str(path), reader.faults.refusals())
+    return found
+
+
+class _Reader(ProjectReader):
+    """One reading of one inventory."""
+
+    missing = Refusal.of("inventory-missing", hint="")
+
+    def inventory(self) -> Inventory | None:
+        """What the file says; None where it is invalid TOML."""
+        document = self.document()
+        if document is None:
+            return None
+        self.unknown_keys(document, (*_OPTIONS, "study", "labels", _AT_ONCE, TARGET))
+        shared = self._values(document)
+        tables = document.get(TARGET)
+        if not isinstance(tables, dict) or not tables:
+            self.fault(Refusal.of("inventory-empty"), TARGET)
+            tables = {}
+        targets = [self._target(name, table, shared) for name, table in self.entries(tables, TARGET).items()]
+        return Inventory(self.path, tuple(one for one in targets if one is not None), self._at_once(document))
+
+    def _at_once(self, document: Mapping[str, object]) -> int | None:
+        found = document.get(_AT_ONCE)
+        if found is not None and (isinstance(found, bool) or not isinstance(found, int) or found < 1):
+            expected = "a whole number of at least 1"
+            self.fault(Refusal.of("project-value", key=_AT_ONCE, expected=expected, found=shown(found)), _AT_ONCE)
+            return None
+        return found
+
+    def _values(self, table: Mapping[str, object], *path: str) -> dict[str, Any]:
+        """The values of options, study and labels among them, by the names that a request has them under."""
+        given = {key: value for key, value in table.items() if key in _OPTIONS}
+        if "labels" in table:
+            if "label" in table:
+                self.fault(Refusal.of("project-both", one="label", other="labels"), *path, "labels")
+            given["label"] = table["labels"]
+        if "engine" in given and not self.is_known(given["engine"], "engine", *path, "engine"):
+            del given["engine"]
+        found = self.options(given, *path)
+        if "study" in table and self.is_known(table["study"], "study", *path, "study"):
+            found["study"] = table["study"]
+        return found
+
+    def _target(self, name: str, table: object, shared: Mapping[str, Any]) -> Target | None:
+        at = (TARGET, name)
+        if (fault := label_fault(name)) is not None:
+            self.fault(fault, *at)
+            return None
+        if not isinstance(table, dict):
+            self.fault(Refusal.of("not-a-table", key=TARGET, name=name, found=shown(table)), *at)
+            return None
+        self.unknown_keys(table, (*_OPTIONS, "study", "labels", "server"), *at)
+        before = len(self.faults.refusals())
+        values = {**shared, **self._values(table, *at)}
+        servers = self._servers(table, values, *at)
+        if len(self.faults.refusals()) > before:
+            return None
+        values["labels"] = tuple(dict.fromkeys((name, *values.get("labels", ()))))
+        try:
+            request = RunRequest(**values)
+            request.to_json()  # as the run would be stored
+            check(request)
+        except EngineUnavailable:
+            pass  # it may be there on the node
+        except UsageError as error:
+            for refusal in error.refusals:
+                self.fault(refusal, *at)
+            return None
+        return Target(name, request, _words(values, request), servers)
+
+    def _servers(self, table: Mapping[str, object], values: Mapping[str, Any], *path: str) -> frozenset[str]:
+        """What the entry names, and where its DSNs lead."""
+        named = table.get("server", [])
+        listed = named if isinstance(named, list) else [named]
+        if not all(isinstance(one, str) and one and one.isprintable() for one in listed):
+            expected = "a name, or a list of names"
+            self.fault(
+                Refusal.of("project-value", key="server", expected=expected, found=shown(named)), *path, "server"
+            )
+            return frozenset()
+        dsns = [parse_dsn(values[key]) for key in ("baseline", "encrypted") if values.get(key)]
+        return frozenset((*listed, *(str(dsn.host) for dsn in dsns)))
+
+
+def _words(values: Mapping[str, Any], request: RunRequest) -> tuple[str, ...]:
+    """The words of `tdelta run` that give the options these values."""
+    words: list[str] = []
+    for name, option in OPTIONS.items():
+        if name in values and option.flag:
+            value = request.values[name]
+            words += option.words((value, request.values[option.also]) if option.also else value)
+    return tuple(words)
