@@ -22,10 +22,21 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "file_format", type=click.Choice(["csv"]), help="A row per target and condition, on standard output."
 )
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the HTML page to this file as well."
+)
+@click.option("--force", is_flag=True, help="Overwrite a FILE that is no report of tdelta's.")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON (docs/json.md).")
 def fleet(
-    inventory: Path, address: str | None, anew: bool, file_format: str | None, store: Path | None, as_json: bool
+    inventory: Path,
+    address: str | None,
+    anew: bool,
+    file_format: str | None,
+    output: Path | None,
+    force: bool,
+    store: Path | None,
+    as_json: bool,
 ) -> int:
     """Measure the targets of INVENTORY, one on a node at a time and never two on one server.
 
@@ -33,8 +44,10 @@ def fleet(
 
     Example: tdelta fleet inventory.toml
 
-    Example: tdelta fleet inventory.toml --ray head:6379 --format csv
+    Example: tdelta fleet inventory.toml --ray head:6379 --output fleet.html
     """
+    if force and output is None:
+        raise Mistyped(Refusal.of("force-without-output"))
     if as_json and file_format is not None:
         raise Mistyped(Refusal.of("two-formats", found=file_format))
     from tdelta.cli.project_runs import worst
@@ -46,6 +59,12 @@ def fleet(
     with Store.open(store) as opened:
         ended = conduct_fleet(read, opened, lambda line: click.echo(line, err=True), address=address, anew=anew)
         runs = [(run, opened.result(run.run_id) if run.run_id else None) for run in ended]
+    if output is not None:
+        from tdelta.report.page.fleet import compose_fleet
+        from tdelta.report.page.render import render
+        from tdelta.report.page.writing import write_page
+
+        write_page(render(compose_fleet(runs, str(inventory))), output, force=force)
     code = worst(run.exit_code for run in ended)
     write(_shown(runs, str(inventory), code, file_format, as_json=as_json))
     return code

@@ -28,9 +28,9 @@ def agents_of(pid: int) -> list[int]:
     return [one for one in living(pid) if Path(f"/proc/{one}/cmdline").read_bytes().startswith(b"ray::Agent")]
 
 
-def are_gone(pids: tuple[int, ...]) -> bool:
+def are_gone(pids: tuple[int, ...], seconds: float = 20.0) -> bool:
     """Whether all of them go, given time."""
-    give_up = time.monotonic() + 20.0
+    give_up = time.monotonic() + seconds
     while (left := [pid for pid in pids if Path(f"/proc/{pid}").exists()]) and time.monotonic() < give_up:
         time.sleep(0.05)
     return not left

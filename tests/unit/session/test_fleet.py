@@ -175,10 +175,15 @@ def test_the_table_of_a_fleet_that_is_complete_needs_no_ray(tmp_path: Path) -> N
     inventory, store = str(tmp_path / "inventory.toml"), str(tmp_path / "own" / "runs.sqlite")
     (tmp_path / "inventory.toml").write_text(THREE.replace("[target.c]\n", ""), encoding="utf-8")
     out = io.StringIO()
+    page = tmp_path / "fleet.html"
+    words = ["fleet", inventory, "--store", store, "--format", "csv", "--output", str(page)]
     with redirect_stdout(out):
-        code = cli.main(["fleet", inventory, "--store", store, "--format", "csv"], "tdelta", standalone_mode=False)
+        code = cli.main(words, "tdelta", standalone_mode=False)
     rows = list(csv.DictReader(io.StringIO(out.getvalue())))
     verdicts = s.costly().primary
     assert code == 0
     assert [row["target"] for row in rows] == ["a"] * len(verdicts) + ["b"] * len(verdicts)
     assert [float(row["ratio"]) for row in rows] == [verdict.ratio.median for verdict in verdicts] * 2
+    drawn = page.read_text(encoding="utf-8")
+    assert "data-sortable" in drawn
+    assert all(row["run_id"] in drawn for row in rows)

@@ -66,13 +66,15 @@ class Cell:
 class Table:
     """A table; the first cell of a row is its heading.
 
-    ``folded`` puts it behind its caption, to be opened; so are the numbers of every figure.
+    ``folded`` puts it behind its caption, to be opened; so are the numbers of every figure. ``sortable`` lets readers
+    sort its rows by a column, and show those that contain a text.
     """
 
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[str | Cell]]
     folded: bool = False
+    sortable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
