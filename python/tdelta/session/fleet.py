@@ -10,13 +10,15 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import math
 import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -24,6 +26,7 @@ from tdelta.driver.agents.asked import require_ray
 from tdelta.driver.agents.sites import Ended, Sites
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
+from tdelta.records import Decision, RunResult
 from tdelta.session.inventory import Inventory, Target
 from tdelta.store import Store
 from tdelta.store.pack import SUFFIX, unpacked
@@ -35,6 +38,8 @@ _ANSWERED = (0, 3, 4, 5)
 """Exit codes of runs that came to an answer."""
 
 _INTERNAL = 1
+PILOT_SHARE = 0.2
+"""The share of a fleet's time that is dealt out evenly, to see how wide intervals are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,22 +96,68 @@ def conduct_fleet(
         UsageError: Ray is not installed, or the same fleet is at work.
         EnvironmentFault: Ray, or a node of it, cannot be had.
     """
-    with _journal(inventory, store) as journal:
-        kept = {} if anew else _kept(journal, inventory, store)
-        waiting = [target for target in inventory.targets if target.name not in kept]
-        if kept:
-            say(f"{len(kept)} of {len(inventory.targets)} runs are in the store already")
-        if waiting:
+    with _journal(inventory, store) as journal, ExitStack() as stack:
+
+        @cache
+        def places() -> Nodes:
+            """Made once a run needs them."""
             if nodes is Sites:
                 require_ray()
             made = nodes(address)
-            try:
-                for ended in _made(made, waiting, inventory.at_once, store, say):
+            stack.callback(made.end)
+            return made
+
+        def finished(targets: Sequence[Target]) -> dict[str, TargetRun]:
+            kept = {} if anew else _kept(journal, targets, store)
+            waiting = [target for target in targets if target.name not in kept]
+            if kept:
+                say(f"{len(kept)} of {len(targets)} runs are in the store already")
+            if waiting:
+                for ended in _made(places(), waiting, inventory.at_once, store, say):
                     _write(journal, ended)
                     kept[ended.target] = ended
-            finally:
-                made.end()
-    return tuple(kept[target.name] for target in inventory.targets)
+            return kept
+
+        if inventory.seconds is None:
+            found = finished(inventory.targets)
+        else:
+            pilot_seconds = PILOT_SHARE * inventory.seconds / len(inventory.targets)
+            found = finished([target.lasting(pilot_seconds) for target in inventory.targets])
+            widths = {name: _width(store.result(run.run_id)) for name, run in found.items() if run.is_answered}
+            longer = shares(widths, pilot_seconds, (1.0 - PILOT_SHARE) * inventory.seconds)
+            again = finished([one.lasting(longer[one.name]) for one in inventory.targets if one.name in longer])
+            found |= {name: run for name, run in again.items() if run.is_answered}
+    return tuple(found[target.name] for target in inventory.targets)
+
+
+def shares(widths: Mapping[str, float], pilot_seconds: float, rest_seconds: float) -> dict[str, float]:
+    """How the time that pilots left is shared among runs that begin anew, so that their intervals become equally wide.
+
+    An interval narrows with the square root of the time, so time goes by the square of the width. Who would get no more
+    than the pilot had is left with its answer, for the others' good.
+
+    Args:
+        widths: of the pilots' intervals, over that of the ROPE; 0 where nothing is undecided.
+        pilot_seconds: what each pilot had.
+        rest_seconds: what is shared.
+    """
+    left = {name: width for name, width in widths.items() if width > 0.0}
+    while left:
+        total = sum(width**2 for width in left.values())
+        found = {name: rest_seconds * width**2 / total for name, width in left.items()}
+        least = min(found, key=lambda name: found[name])
+        if found[least] > pilot_seconds:
+            return found
+        del left[least]
+    return {}
+
+
+def _width(result: RunResult | None) -> float:
+    """The widest primary interval over the ROPE's width; 0 where the run is decided, or can have no answer."""
+    if result is None or result.decision is not Decision.UNDECIDED:
+        return 0.0
+    found = [high - low for low, high in (verdict.ratio.hdi95 for verdict in result.primary)]
+    return max((width / (2.0 * result.settings.rope) for width in found if math.isfinite(width)), default=0.0)
 
 
 def _made(
@@ -171,7 +222,7 @@ def _journal(inventory: Inventory, store: Store) -> Iterator[IO[str]]:
         yield file
 
 
-def _kept(journal: IO[str], inventory: Inventory, store: Store) -> dict[str, TargetRun]:
+def _kept(journal: IO[str], targets: Sequence[Target], store: Store) -> dict[str, TargetRun]:
     """The runs with an answer that were asked for in the same words, and are still in the store."""
     journal.seek(0)
     ended: dict[str, TargetRun] = {}
@@ -180,14 +231,10 @@ def _kept(journal: IO[str], inventory: Inventory, store: Store) -> dict[str, Tar
             found = TargetRun(**json.loads(line))
         except (ValueError, TypeError):  # a line that was cut off, or another version's
             continue
-        ended[found.target] = found
+        ended[found.digest] = found
     there = set(store.run_ids())
-    words: Mapping[str, str] = {target.name: target.digest for target in inventory.targets}
-    return {
-        name: found
-        for name, found in ended.items()
-        if found.is_answered and words.get(name) == found.digest and found.run_id in there
-    }
+    asked = {target.name: ended.get(target.digest) for target in targets}
+    return {name: run for name, run in asked.items() if run is not None and run.is_answered and run.run_id in there}
 
 
 def _write(journal: IO[str], ended: TargetRun) -> None:

@@ -18,12 +18,13 @@ from tdelta.errors import EngineUnavailable, InventoryError, UsageError
 from tdelta.messages import Refusal
 from tdelta.records.kept import label_fault
 from tdelta.session.planning import check
-from tdelta.session.project import KEYS, ProjectReader
+from tdelta.session.project import KEYS, ProjectReader, read_value
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.workloads.faults import shown
 
 TARGET = "target"
 _AT_ONCE = "at-once"
+_TIME, _MAX_TIME = "time", "max-time"
 _OPTIONS = {key: option for key, option in KEYS.items() if key not in ("store", "agents", "ray")}
 """A run's store is on its node, and the fleet's Ray is not for agents."""
 
@@ -45,14 +46,26 @@ class Target:
         """What is the same as long as the run is asked for in the same words."""
         return hashlib.sha256(json.dumps(self.words).encode()).hexdigest()
 
+    def lasting(self, seconds: float) -> Target:
+        """The same run with so much time, in whole seconds."""
+        option = KEYS[_MAX_TIME]
+        whole = float(max(1, int(seconds)))
+        words = (*self.words, *option.words(whole))
+        return Target(self.name, self.request.replace(**{option.name: whole}), words, self.servers)
+
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What an inventory says; ``at_once`` is the most runs at a time, None: as many as there are nodes."""
+    """What an inventory says.
+
+    ``at_once`` is the most runs at a time, None: as many as there are nodes. ``seconds`` are for all runs together, to
+    be shared among them; None: each has its own.
+    """
 
     path: Path
     targets: tuple[Target, ...]
     at_once: int | None
+    seconds: float | None = None
 
 
 def read_inventory(path: Path) -> Inventory:
@@ -78,14 +91,30 @@ class _Reader(ProjectReader):
         document = self.document()
         if document is None:
             return None
-        self.unknown_keys(document, (*_OPTIONS, "study", "labels", _AT_ONCE, TARGET))
+        self.unknown_keys(document, (*_OPTIONS, "study", "labels", _AT_ONCE, _TIME, TARGET))
         shared = self._values(document)
         tables = document.get(TARGET)
         if not isinstance(tables, dict) or not tables:
             self.fault(Refusal.of("inventory-empty"), TARGET)
             tables = {}
         targets = [self._target(name, table, shared) for name, table in self.entries(tables, TARGET).items()]
-        return Inventory(self.path, tuple(one for one in targets if one is not None), self._at_once(document))
+        seconds = self._seconds(document, tables)
+        return Inventory(self.path, tuple(one for one in targets if one is not None), self._at_once(document), seconds)
+
+    def _seconds(self, document: Mapping[str, object], tables: Mapping[str, object]) -> float | None:
+        """The time of all runs; where it is given, none has its own."""
+        if _TIME not in document:
+            return None
+        own = [(TARGET, name) for name, one in tables.items() if isinstance(one, dict) and _MAX_TIME in one]
+        for path in [*own, *([()] if _MAX_TIME in document else [])]:
+            self.fault(Refusal.of("project-both", one=_MAX_TIME, other=_TIME), *path, _MAX_TIME)
+        try:
+            return float(read_value(KEYS[_MAX_TIME].value, document[_TIME]))
+        except ValueError as fault:
+            said = fault.args[0]
+            parameters = {**said.parameters, "key": _TIME} if said.code == "project-value" else said.parameters
+            self.fault(Refusal(said.code, parameters), _TIME)
+            return None
 
     def _at_once(self, document: Mapping[str, object]) -> int | None:
         found = document.get(_AT_ONCE)

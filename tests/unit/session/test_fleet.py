@@ -16,6 +16,7 @@ from tdelta.cli.main import cli
 from tdelta.driver.agents.sites import Ended
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.messages import Refusal
+from tdelta.records import RunResult
 from tdelta.session.fleet import TargetRun, conduct_fleet
 from tdelta.session.inventory import Inventory, read_inventory
 from tdelta.session.keeping import remove
@@ -25,9 +26,9 @@ from tdelta.store.pack import write_pack
 THREE = "threads = 2\n[target.a]\n[target.b]\n[target.c]\n"
 
 
-def pack_of(folder: Path, name: str) -> tuple[str, bytes]:
+def pack_of(folder: Path, name: str, result: Callable[[], RunResult] = s.costly) -> tuple[str, bytes]:
     """The pack of a run, as a node hands it over."""
-    run, run_id = s.costly(), f"20261125-{name}"
+    run, run_id = result(), f"20261125-{name}"
     if (folder / f"{name}.tdelta").exists():
         return run_id, (folder / f"{name}.tdelta").read_bytes()
     named = s.changed(run, settings=replace(run.settings, run_id=run_id))
@@ -48,6 +49,8 @@ class FakeNodes:
         self.begun: list[str] = []
         self.together: set[frozenset[str]] = set()
         self.is_ended = False
+        self.words: list[list[str]] = []
+        self.result = s.costly
 
     def __call__(self, _address: str | None) -> FakeNodes:
         return self
@@ -58,6 +61,7 @@ class FakeNodes:
             return None
         self.running.append(name)
         self.begun.append(name)
+        self.words.append(words)
         self.together.add(frozenset(self.running))
         return "n1"
 
@@ -65,7 +69,7 @@ class FakeNodes:
         name = self.running.pop(0)
         if self.ends.get(name):
             return self.ends[name].pop(0)
-        run_id, pack = pack_of(self.folder, name)
+        run_id, pack = pack_of(self.folder, f"{name}{self.begun.count(name)}", self.result)
         return Ended(name, "n1", 0, run_id, pack)
 
     def end(self) -> None:
@@ -148,6 +152,23 @@ def test_a_run_is_made_again_where_it_is_asked_for_otherwise_or_gone_from_the_st
     nodes = FakeNodes(tmp_path)
     made(tmp_path, f"{THREE}threads = 4\n", nodes)
     assert nodes.begun == ["a", "c"]
+
+
+def test_time_of_the_fleet_goes_to_second_runs_of_what_is_undecided(tmp_path: Path) -> None:
+    text = 'time = "100m"\n[target.a]\n[target.b]\n'
+    decided = FakeNodes(tmp_path)
+    made(tmp_path, text, decided)
+    assert [words[-2:] for words in decided.words] == [["--max-time", "10m"]] * 2
+    nodes = FakeNodes(tmp_path / "more")
+    nodes.folder.mkdir()
+    nodes.result = s.undecided
+    found = made(tmp_path / "more", text, nodes)
+    times = [(name, words[-1]) for name, words in zip(nodes.begun, nodes.words, strict=True)]
+    assert times == [("a", "10m"), ("b", "10m"), ("a", "40m"), ("b", "40m")]
+    assert [run.run_id for run in found] == ["20261125-a2", "20261125-b2"]
+    again = FakeNodes(tmp_path / "more")
+    assert made(tmp_path / "more", text, again) == found
+    assert again.begun == []
 
 
 def test_one_fleet_is_at_work_at_a_time(tmp_path: Path) -> None:

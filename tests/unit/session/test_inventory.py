@@ -72,6 +72,16 @@ def test_an_inventory_without_targets_is_refused(tmp_path: Path, text: str) -> N
         read(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ['time = "1h"\nmax-time = "5m"\n[target.a]', 'time = "1h"\n[target.a]\nmax-time = "5m"', "time = 3\n[target.a]"],
+)
+def test_a_time_for_all_is_a_duration_and_leaves_no_target_its_own(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InventoryError) as caught:
+        read(tmp_path, text)
+    assert len(caught.value.refusals) == 1
+
+
 def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InventoryError):
         read_inventory(tmp_path / "none.toml")
