@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("inventory", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--ray", "address", metavar="ADDRESS", help="Address of the Ray cluster.  [one made on this machine]")
-@click.option("--anew", is_flag=True, help="Make all runs, also those that have an answer in the store.")
+@click.option("--rerun", is_flag=True, help="Make all runs, also those that have an answer in the store.")
 @click.option(
     "--format", "file_format", type=click.Choice(["csv"]), help="A row per target and condition, on standard output."
 )
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def fleet(
     inventory: Path,
     address: str | None,
-    anew: bool,
+    rerun: bool,
     file_format: str | None,
     output: Path | None,
     force: bool,
@@ -57,7 +57,7 @@ def fleet(
 
     read = read_inventory(inventory)
     with Store.open(store) as opened:
-        ended = conduct_fleet(read, opened, lambda line: click.echo(line, err=True), address=address, anew=anew)
+        ended = conduct_fleet(read, opened, lambda line: click.echo(line, err=True), address=address, rerun=rerun)
         runs = [(run, opened.result(run.run_id) if run.run_id else None) for run in ended]
     if output is not None:
         from tdelta.report.page.fleet import compose_fleet

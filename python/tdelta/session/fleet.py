@@ -79,7 +79,7 @@ def conduct_fleet(
     say: Callable[[str], object],
     *,
     address: str | None = None,
-    anew: bool = False,
+    rerun: bool = False,
     nodes: Callable[[str | None], Nodes] = Sites,
 ) -> tuple[TargetRun, ...]:
     """Make the runs of a fleet that have no answer yet; returns how each target's ended, in the inventory's order.
@@ -89,7 +89,7 @@ def conduct_fleet(
         store: where the runs go.
         say: told in a line what begins and ends.
         address: of the Ray cluster; None: one of this machine's is made.
-        anew: make all runs, also those that have an answer.
+        rerun: make all runs, also those that have an answer.
         nodes: where runs are made; tests put others there.
 
     Raises:
@@ -108,7 +108,7 @@ def conduct_fleet(
             return made
 
         def finished(targets: Sequence[Target]) -> dict[str, TargetRun]:
-            kept = {} if anew else _kept(journal, targets, store)
+            kept = {} if rerun else _kept(journal, targets, store)
             waiting = [target for target in targets if target.name not in kept]
             if kept:
                 say(f"{len(kept)} of {len(targets)} runs are in the store already")
@@ -131,7 +131,7 @@ def conduct_fleet(
 
 
 def shares(widths: Mapping[str, float], pilot_seconds: float, rest_seconds: float) -> dict[str, float]:
-    """How the time that pilots left is shared among runs that begin anew, so that their intervals become equally wide.
+    """How the time that pilots left is shared among runs that begin again, so that their intervals become equally wide.
 
     An interval narrows with the square root of the time, so time goes by the square of the width. Who would get no more
     than the pilot had is left with its answer, for the others' good.

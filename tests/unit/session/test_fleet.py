@@ -84,9 +84,9 @@ def inventory_of(folder: Path, text: str) -> Inventory:
     return read_inventory(folder / "inventory.toml")
 
 
-def made(folder: Path, text: str, nodes: FakeNodes, *, anew: bool = False) -> tuple[TargetRun, ...]:
+def made(folder: Path, text: str, nodes: FakeNodes, *, rerun: bool = False) -> tuple[TargetRun, ...]:
     with Store.open(folder / "own" / "runs.sqlite") as store:
-        return conduct_fleet(inventory_of(folder, text), store, lambda _line: None, anew=anew, nodes=nodes)
+        return conduct_fleet(inventory_of(folder, text), store, lambda _line: None, rerun=rerun, nodes=nodes)
 
 
 def test_every_target_has_its_run_in_the_store(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_as_many_are_at_work_as_there_are_nodes_but_no_more_than_are_wanted(tmp_
     made(tmp_path, THREE, nodes)
     assert max(map(len, nodes.together)) == 2
     fewer = FakeNodes(tmp_path, 3)
-    made(tmp_path, f"at-once = 1\n{THREE}", fewer, anew=True)
+    made(tmp_path, f"at-once = 1\n{THREE}", fewer, rerun=True)
     assert max(map(len, fewer.together)) == 1
 
 
