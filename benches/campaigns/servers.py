@@ -62,6 +62,7 @@ OPTIONS = {
     "bb_twin": False,
     "aa": False,
     "plant": (),
+    "vary": {},
     "assume_encrypted": True,
 }
 
