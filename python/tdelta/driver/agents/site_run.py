@@ -34,7 +34,7 @@ _MOST_SAID = 4000
 
 def site_run(words: list[str], folder: Path, stopped: threading.Event) -> dict[str, Any]:
     """Run ``tdelta run`` with these words, its store in a folder, and return its code, its document and its pack."""
-    store = ["--store", str(folder / "runs.sqlite")]
+    store = ["--store", str(folder / "runs")]
     code, document, said = _tdelta(["run", *words, "--no-project", "--json", *store], folder, stopped)
     found: dict[str, Any] = {"code": code, "run_id": "", "pack": "", "said": said[-_MOST_SAID:]}
     with contextlib.suppress(ValueError, AttributeError):
