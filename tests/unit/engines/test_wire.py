@@ -70,7 +70,14 @@ def test_a_service_that_the_listener_does_not_know_is_an_unknown_database() -> N
 @pytest.mark.parametrize("does", [lambda taken: taken.recv(10), lambda taken: taken.close()])
 def test_a_connection_that_is_cut_is_lost(does: Callable[[socket.socket], object]) -> None:
     with peer(does) as port:
-        assert oracle(port)[0] == "connection"
+        kind, words, _ = oracle(port)
+    assert kind == "connection", words
+
+
+def test_letters_that_are_drawn_for_a_connection_say_nothing_of_tls() -> None:
+    module = pytest.importorskip("oracledb")
+    words = "DPY-6005: cannot connect to database (CONNECTION_ID=SSLAf3zIoVzBQ8gs34rmA==).\nDPY-4011: network closed"
+    assert ORACLE.explained(module.OperationalError(words))[0] == "connection"
 
 
 def test_a_peer_that_knows_no_tls_is_told_as_that() -> None:

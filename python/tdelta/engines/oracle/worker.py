@@ -5,6 +5,7 @@ Started as ``python -m tdelta.engines.oracle.worker``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -61,6 +62,9 @@ _THIN = {
 }
 """Kinds by the driver's own codes, the particular ones first: DPY-6005 says that it could not connect, and then why."""
 
+_RANDOM = re.compile(r"\(CONNECTION_ID=[^)]*\)")
+"""What the driver's messages have of letters that are drawn: among them may be "SSL"."""
+
 _RETRIED = frozenset({"conflict", "locked"})
 _MILLISECONDS = 1000
 
@@ -88,8 +92,9 @@ def _said(module: ModuleType, error: BaseException) -> Said | None:
         return None
     words = str(error).strip()
     kind = _KINDS.get(getattr(error.args[0], "code", 0)) if error.args else None
-    kind = kind or ("tls" if "SSL" in words else None)
-    kind = kind or next((kind for code, kind in _THIN.items() if code in words), "sql")
+    known = _RANDOM.sub("", words)
+    kind = kind or ("tls" if "SSL" in known else None)
+    kind = kind or next((kind for code, kind in _THIN.items() if code in known), "sql")
     return kind, words, kind in _RETRIED
 
 
