@@ -87,7 +87,7 @@ def conduct_fleet(
     Args:
         inventory: what it measures.
         store: where the runs go.
-        say: told in a line what begins and ends.
+        say: called with a line for each run that begins or ends.
         address: of the Ray cluster; None: one of this machine's is made.
         rerun: make all runs, also those that have an answer.
         nodes: where runs are made; tests put others there.

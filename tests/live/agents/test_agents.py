@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import time
@@ -34,14 +33,6 @@ def are_gone(pids: tuple[int, ...], seconds: float = 20.0) -> bool:
     while (left := [pid for pid in pids if Path(f"/proc/{pid}").exists()]) and time.monotonic() < give_up:
         time.sleep(0.05)
     return not left
-
-
-@pytest.fixture(autouse=True)
-def ray_is_there() -> None:
-    """Without it they skip, but never where TDELTA_REQUIRE_ENGINES is set."""
-    if importlib.util.find_spec("ray") is None:
-        missing = pytest.fail if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1" else pytest.skip
-        missing("Ray is not installed: scripts/need-ray")
 
 
 @pytest.mark.alone

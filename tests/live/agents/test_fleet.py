@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import tempfile
@@ -16,14 +15,6 @@ from tdelta.driver.tree import living
 from .test_agents import are_gone
 
 PATIENCE_SECONDS = 600.0
-
-
-@pytest.fixture(autouse=True)
-def ray_is_there() -> None:
-    """Without it they skip, but never where TDELTA_REQUIRE_ENGINES is set."""
-    if importlib.util.find_spec("ray") is None:
-        missing = pytest.fail if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1" else pytest.skip
-        missing("Ray is not installed: scripts/need-ray")
 
 
 @pytest.mark.alone

@@ -75,7 +75,7 @@ class RayWorker(Worker):
         """Close the process's input, and end what is there after so many seconds; a Ray made for it goes with it."""
         self.close(seconds)
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)  # what a process left that was killed: it led a group of its own
+            os.killpg(self.pid, signal.SIGKILL)  # what a killed process left: it led its own process group
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""What runs on a node of a fleet: an actor of Ray's, which has one run made in a process of its own."""
+"""What runs on a node of a fleet: an actor of Ray's, which makes one run in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One ``tdelta run`` on a node of a fleet: a process that runs it in a folder of its own and hands over its pack.
+"""One ``tdelta run`` on a node of a fleet: a process that runs it in a private folder and returns its pack.
 
 The order is a line of JSON on standard input, ``{"words": […]}``; the answer is one on standard output. When its input
 ends before, whoever asked is gone: then the run is asked to end, which tidies up after itself, and the folder is

@@ -94,7 +94,7 @@ _PERCONA_SWITCHES: Switches = {
 }
 """What each part of a scope switches on; ``system`` is part of ``all`` only. Percona's are as its manual has them
 (docs.percona.com/percona-server/8.4, "data at rest encryption"): temporary tables, files of sorts and caches, and those
-of indexes that are being made. No server of theirs was at hand to try them."""
+of index builds. No Percona server was available to test them."""
 
 _CIPHERS: Mapping[str, ServerCipher] = {
     "none": ServerCipher("no encryption"),

@@ -46,7 +46,7 @@ BESIDE: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """What goes on with a tablespace of tdelta's while its load runs: ``ALTER TABLESPACE ... ENCRYPTION ONLINE``."""
 
 _CONVERTED = re.compile(rf"_({'|'.join(BESIDE)})\Z")
-"""How the schemas of these are called; a name that ends so by chance has no tablespace of its own."""
+"""How the schemas of these are called; a name that ends like this by chance has no tablespace made for it."""
 
 _NEEDED_TO_CONVERT = ("CREATE TABLESPACE", "ALTER TABLESPACE", "DROP TABLESPACE", "ALTER USER")
 _PRIMARY = "PRIMARY"
