@@ -163,12 +163,12 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
         },
     ),
     "tdelta.runs-removed/1": ({"schema": str, "removed": bool, "compacted": bool, "runs": [{}], "damaged": [{}]},),
-    "tdelta.studies/1": (
+    "tdelta.studies/2": (
         {"schema": str},
         {
             "studies": [
                 dict.fromkeys(("name", "title", "published"), str)
-                | {"runs": bool, "command": str, "note": str, "tables": _TEXTS, "own_servers": _TEXTS}
+                | {"runs": bool, "command": str, "note": str, "tables": _TEXTS, "external_servers": _TEXTS}
             ]
         },
     ),

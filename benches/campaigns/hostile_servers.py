@@ -22,12 +22,12 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "live"))
 
 from hostile_kit import ANSWERED, BRIEF, LONG, Case, Here, ended, many_signals
-from mariadb.test_own_runs import TestMariadbOwnRuns as OnMariadb
-from mysql.test_own_runs import TestMysqlOwnRuns as OnMysql
+from mariadb.test_own_runs import TestMariadbExternalRuns as OnMariadb
+from mysql.test_own_runs import TestMysqlExternalRuns as OnMysql
 from own_engines import PASSWORD
-from postgres.test_own_runs import TestPostgresOwnRuns as OnPostgres
+from postgres.test_own_runs import TestPostgresExternalRuns as OnPostgres
 from sqlite.running import Ran, read_until
-from tdelta_own_runs import VARIABLE
+from tdelta_external_runs import VARIABLE
 
 from tdelta.driver.database_answers import Refused
 

@@ -10,7 +10,7 @@
     │   ├── ProjectError             2   a project file with faults (all of them at once)
     │   ├── DatabaseFault            2   a database of the user's that cannot be used as it is
     │   ├── DsnFault                 2   a DSN with faults (all of them at once), or no password for it
-    │   ├── OwnServerFault           2   a server of the user's that cannot be used as it is
+    │   ├── ExternalServerFault      2   a server of the user's that cannot be used as it is
     │   ├── RestoreFault             2   a command of the user's that did not load a dump
     │   ├── StatementFault           2   a statement that the database does not take, or that fails under load
     │   ├── LoadCommandError         2   a command of ``--load`` with faults (all of them at once)
@@ -172,7 +172,7 @@ class DsnFault(UsageError):
         super().__init__(*placed, text=None if len(faults) == 1 else _listed(f"{option}: ", faults))
 
 
-class OwnServerFault(UsageError):
+class ExternalServerFault(UsageError):
     """A server of the user's that cannot be used as it is; the message says what was found and what to do.
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from own_engines import PASSWORD
 from sqlite.running import Place
-from tdelta_own_runs import RunsOnTwoServers
+from tdelta_external_runs import RunsOnTwoServers
 
 ABSENT = {"caches emptied", "encryption changed"}
 """What none of these adapters offers."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from sqlite.running import PROGRAM, Place, read_until, waited_for, workers_left
-from tdelta_own_runs import RunsOnTwoServers
+from tdelta_external_runs import RunsOnTwoServers
 
 from tdelta.driver.database_answers import Refused
 

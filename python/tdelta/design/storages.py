@@ -38,7 +38,7 @@ class Storage:
     @property
     def is_made(self) -> bool:
         """Whether tdelta makes it."""
-        return self is not OWN_FOLDER
+        return self is not USER_FOLDER
 
     @property
     def encrypts(self) -> bool:
@@ -46,7 +46,7 @@ class Storage:
         return self.name != PLAIN_STORAGE
 
 
-OWN_FOLDER = Storage(
+USER_FOLDER = Storage(
     "DIR",
     f"{_WHILE_MOUNTED}; what lies below it is its owner's, and was not searched",
     _AT_REST,
@@ -91,10 +91,10 @@ STORAGES: Mapping[str, Storage] = MappingProxyType(
 
 def storage_of(level: str) -> Storage:
     """The kind that a level names: one of `STORAGES`, or a folder of the user's. Raises ``KeyError`` for others."""
-    return OWN_FOLDER if is_own_folder(level) else STORAGES[level]
+    return USER_FOLDER if is_user_folder(level) else STORAGES[level]
 
 
-def is_own_folder(level: str) -> bool:
+def is_user_folder(level: str) -> bool:
     """Whether a level is the path of a folder of the user's."""
     return level.startswith("/")
 

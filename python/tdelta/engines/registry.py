@@ -86,7 +86,7 @@ def study_settings(name: str) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def own_server_studies(name: str) -> Mapping[str, Mapping[str, Any]]:
+def external_server_studies(name: str) -> Mapping[str, Mapping[str, Any]]:
     """What an engine sets otherwise in studies on servers of the user's, by the study's name: ``ON_OWN_SERVERS``."""
     if name not in ENGINES or find_spec(f"{ENGINES[name]}.studies") is None:
         return {}

@@ -61,10 +61,10 @@ def metric_cautions(found: Sequence[Panel], fits: Mapping[Metric, CostFit]) -> I
         expected = INSTANCE_SD_SCALE if fit.instance_effect is None else fit.instance_effect.median
         if fit.instance_sd > _SURPRISING_RATIO * expected:
             if fit.instance_effect is None:
-                yield Caution.of("surprising-luck", metric=metric.value, found=fit.instance_sd, expected=expected)
+                yield Caution.of("large-instance-effect", metric=metric.value, found=fit.instance_sd, expected=expected)
             else:
                 yield Caution.of(
-                    "surprising-luck-calibrated", metric=metric.value, found=fit.instance_sd, expected=expected
+                    "large-instance-effect-calibrated", metric=metric.value, found=fit.instance_sd, expected=expected
                 )
 
 

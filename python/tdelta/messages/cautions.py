@@ -29,11 +29,11 @@ CAUTIONS = {
     "calibration-unsound": "calibration {calibration} found this instrument unsound here: {fault}",
     # figures
     "no-ratio": "{metric}: no ratio for {conditions}, since a trial there or at the baseline cost nothing",
-    "surprising-luck": (
+    "large-instance-effect": (
         "{metric}: instances differ by {found:.1f%}, far more than was expected ({expected:.2g%}); the intervals may be"
         " too narrow"
     ),
-    "surprising-luck-calibrated": (
+    "large-instance-effect-calibrated": (
         "{metric}: instances differ by {found:.1f%}, far more than was expected ({expected:.2g%}); the intervals may be"
         " too narrow; calibrate this machine again"
     ),
@@ -279,8 +279,8 @@ AGAINST_TRUST = {
     "one-round": "one round of fresh databases: at least 3 are needed to see how much they differ by chance",
     "few-rounds": "{rounds} rounds of fresh databases: at least 3 are needed to see how much they differ by chance",
     "few-blocks": "{blocks} complete {blocks:block|blocks} of trials: at least {fewest} are advised",
-    "surprising-luck": "fresh databases differ by {found:.1f%}: intervals may be too narrow",
-    "surprising-luck-calibrated": "fresh databases differ by {found:.1f%}: intervals may be too narrow",
+    "large-instance-effect": "fresh databases differ by {found:.1f%}: intervals may be too narrow",
+    "large-instance-effect-calibrated": "fresh databases differ by {found:.1f%}: intervals may be too narrow",
     "cache-unsettled": "caches had not settled when trials began",
     "server-lost": "a server was lost and started anew",
     "late-arrivals": "{share:.0f%} of the operations waited for a free connection: the rate is near the limit",
@@ -298,3 +298,9 @@ AGAINST_TRUST = {
     "proposed-workload": "the workload is a proposal from the schema alone, not your application's own mix",
 }
 """Of cautions that speak against trusting an answer, in so few words that they can stand beside it; worst first."""
+
+EARLIER_CAUTIONS = {
+    "surprising-luck": "large-instance-effect",
+    "surprising-luck-calibrated": "large-instance-effect-calibrated",
+}
+"""The codes that earlier versions stored, with those of today."""

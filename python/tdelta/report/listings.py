@@ -13,12 +13,12 @@ from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.labels import database_text
 from tdelta.report.quantities import amounts, counted, duration, printable
 from tdelta.report.values import record_values
+from tdelta.session.external_servers import engines_of
 from tdelta.session.outlook import DryRun
-from tdelta.session.own_servers import engines_of
 from tdelta.session.studies import Study
 
 ENGINES_SCHEMA = "tdelta.engines/1"
-STUDIES_SCHEMA = "tdelta.studies/1"
+STUDIES_SCHEMA = "tdelta.studies/2"
 _INDENT = "    "
 _DEEP = " " * 9
 _MOST_TABLES = 10
@@ -86,7 +86,7 @@ def studies_document(studies: Sequence[Study]) -> dict[str, object]:
                 "command": study.command,
                 "note": study.note,
                 "tables": list(study.tables),
-                "own_servers": list(engines_of(study)),
+                "external_servers": list(engines_of(study)),
             }
             for study in studies
         ],

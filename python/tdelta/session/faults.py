@@ -15,7 +15,7 @@ from tdelta.engines.takes import Takes
 from tdelta.errors import UnknownName, UsageError, raise_together
 from tdelta.messages import Refusal
 from tdelta.records import Level
-from tdelta.session.own_servers import check_study
+from tdelta.session.external_servers import check_study
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.studies import study
 from tdelta.session.work import (

@@ -10,7 +10,7 @@ from typing import Any
 
 from tdelta import _native
 from tdelta.design.layout import PLAIN
-from tdelta.design.storages import STORAGES, is_own_folder, storage_of
+from tdelta.design.storages import STORAGES, is_user_folder, storage_of
 from tdelta.driver import Twin, TwinFolder
 from tdelta.driver.protocol import NOTHING, CallsTimed
 from tdelta.driver.storage.available import needs_images
@@ -125,9 +125,9 @@ def needs_of(plan: Plan) -> ResourceEstimate:
     )
 
 
-def own_folders(layout: RunLayout) -> tuple[Path, ...]:
+def user_folders(layout: RunLayout) -> tuple[Path, ...]:
     """The folders of the user's that twins lie in."""
-    return tuple(Path(level) for level in layout.storages if is_own_folder(level))
+    return tuple(Path(level) for level in layout.storages if is_user_folder(level))
 
 
 def _image_bytes(plan: Plan) -> int:
@@ -144,11 +144,11 @@ def storage_cautions(plan: Plan) -> Iterator[Caution]:
         return
     yield Caution.of("storage-mounted")
     yield Caution.of("storage-cached")
-    if needs_images(layout.storages) or any(is_own_folder(level) for level in levels):
+    if needs_images(layout.storages) or any(is_user_folder(level) for level in levels):
         yield Caution.of("storage-kernel-threads")
     if "gocryptfs" in levels:
         yield Caution.of("storage-fuse")
-    for level in filter(is_own_folder, levels):
+    for level in filter(is_user_folder, levels):
         yield Caution.of("storage-own-folder", folder=level)
     if any(level in STORAGES for level in levels) and not needs_images(layout.storages):
         yield Caution.of("storage-folders")

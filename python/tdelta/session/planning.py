@@ -30,9 +30,9 @@ from tdelta.errors import UsageError
 from tdelta.evidence import Markers
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Level, Role, RunSettings
+from tdelta.session.external_servers import study_cautions
 from tdelta.session.faults import check_rebuild, check_request
 from tdelta.session.instructions import available
-from tdelta.session.own_servers import study_cautions
 from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
 from tdelta.session.studies import study

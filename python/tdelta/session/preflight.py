@@ -23,13 +23,13 @@ from tdelta.messages import Caution, Refusal
 from tdelta.records import Event
 from tdelta.session.clock import Clock
 from tdelta.session.ground import Ground, grounded
-from tdelta.session.housing import needs_of, own_folders
+from tdelta.session.housing import needs_of, user_folders
 from tdelta.session.outlook import DryRun, TableLine, TransactionLine
 from tdelta.session.pace import Pace, about
 from tdelta.session.planning import Plan, plan
 from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
-from tdelta.workloads.own_folder import require_free_folder, write_own_folder
+from tdelta.workloads.user_workload import require_free_folder, write_user_workload
 
 
 def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
@@ -80,7 +80,7 @@ def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...
         partial(require_threads, max(int(condition.level("threads")) for condition in plan.conditions)),
         space,
         memory,
-        *(partial(require_space, folder, of_instance) for folder in own_folders(plan.layout)),
+        *(partial(require_space, folder, of_instance) for folder in user_folders(plan.layout)),
     )
 
 
@@ -148,7 +148,7 @@ def dry_run(
         source = ground.source
         outlook = _outlook(request, ground)
         if source is not None and write_workload is not None:
-            write_own_folder(source.workload, write_workload, source.notes)
+            write_user_workload(source.workload, write_workload, source.notes)
             outlook = replace(outlook, written=str(write_workload))
     return outlook
 

@@ -10,8 +10,8 @@ from tdelta.engines.registry import defaults, servers
 from tdelta.engines.shared.external.dsn import engines
 from tdelta.errors import UnknownName
 from tdelta.session.declared import DecisionOptions, Design, Tested, TwinOptions, Where, Work
+from tdelta.session.external_servers import on_external_servers
 from tdelta.session.options import Option, options_of
-from tdelta.session.own_servers import on_own_servers
 from tdelta.session.studies import study
 
 
@@ -108,7 +108,7 @@ def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
     settings = study(name).settings_for(given.get("engine"), given.get("scale", "")) if name else {}
     if name and engine:
         takes = {option.name: option.takes for option in OPTIONS.values()}
-        settings = on_own_servers(name, settings, given["engine"], takes)
+        settings = on_external_servers(name, settings, given["engine"], takes)
     of_engine = defaults(given.get("engine", settings.get("engine", OPTIONS["engine"].default)))
     settings = {**of_engine, **settings}
     if "trial_seconds" in given and "discard_seconds" in of_engine and "discard_seconds" not in given:

@@ -39,8 +39,8 @@ from tdelta.store import default_path
 from tdelta.workloads import Workload
 from tdelta.workloads.database import Database
 from tdelta.workloads.keys import key_sql, key_variables
-from tdelta.workloads.own_folder import read_own_folder
 from tdelta.workloads.proposal import Proposal, propose
+from tdelta.workloads.user_workload import read_user_workload
 
 
 @contextmanager
@@ -132,7 +132,7 @@ class _Staging:
 
     def _wanted(self, database: Database) -> Workload | Proposal:
         if self._request.work.workload is not None:
-            return read_own_folder(Path(self._request.work.workload), database, self._dialect)
+            return read_user_workload(Path(self._request.work.workload), database, self._dialect)
         if not database.rows:
             raise DatabaseFault(self._data.named, Refusal.of("no-rows"))
         return propose(database, self._dialect)

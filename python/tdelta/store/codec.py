@@ -113,7 +113,8 @@ def _decode(kind: Any, data: object, where: str) -> object:
     if isinstance(kind, type) and issubclass(kind, Message) and isinstance(data, str):
         return kind.verbatim(data)  # earlier versions stored the text alone
     if dataclasses.is_dataclass(kind):
-        return _decode_record(typing.cast(type, kind), data, where)
+        record = _decode_record(typing.cast(type, kind), data, where)
+        return record.current() if isinstance(record, Message) else record
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is tuple:
         return _decode_tuple(arguments, _expect(data, list, where), where)

@@ -217,7 +217,7 @@ def test_missing_the_wanted_precision_is_a_caution() -> None:
 
 def test_instances_unlike_each_other_beyond_the_prior_are_a_caution() -> None:
     judgement = judge(run(noisy(0.0, sd=1e-3, instance_effect=0.2), rounds=8), settings())
-    assert has(judgement.cautions, "surprising-luck", metric="response_time")
+    assert has(judgement.cautions, "large-instance-effect", metric="response_time")
 
 
 def test_a_planted_twin_shows_its_realised_cost() -> None:

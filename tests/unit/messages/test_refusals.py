@@ -7,7 +7,7 @@ import pytest
 from tdelta.errors import (
     Defect,
     DsnFault,
-    OwnServerFault,
+    ExternalServerFault,
     ServerFault,
     ServerLost,
     TdeltaError,
@@ -37,7 +37,7 @@ def test_faults_of_a_folder_are_its_refusals_and_listed_under_it() -> None:
 def test_faults_of_a_dsn_and_of_a_server_say_where_they_are() -> None:
     assert [one.parameters["where"] for one in DsnFault("--baseline", [ONE, OTHER]).refusals] == ["--baseline"] * 2
     assert str(DsnFault("--baseline", [ONE])) == f"--baseline: {ONE}"
-    assert str(OwnServerFault("db1", ONE, OTHER)) == f"db1: {ONE}; {OTHER}"
+    assert str(ExternalServerFault("db1", ONE, OTHER)) == f"db1: {ONE}; {OTHER}"
 
 
 @pytest.mark.parametrize("kind", [ServerFault, ServerLost])

@@ -142,8 +142,8 @@ def test_few_blocks_go_without_saying_where_rounds_are_few() -> None:
 
 
 def test_a_caution_of_a_metric_that_does_not_decide_is_left_out() -> None:
-    own = Caution.of("surprising-luck", metric="response_time", found=0.03, expected=0.01)
-    other = Caution.of("surprising-luck", metric="cpu_per_operation", found=0.03, expected=0.01)
+    own = Caution.of("large-instance-effect", metric="response_time", found=0.03, expected=0.01)
+    other = Caution.of("large-instance-effect", metric="cpu_per_operation", found=0.03, expected=0.01)
     assert len(against_trust(replace(s.costly(), cautions=(own, other)))) == 1
 
 

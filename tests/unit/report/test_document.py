@@ -90,7 +90,7 @@ def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -
     refused = replace(PLAN, faults=(Refusal.of("encrypted-folder-not-writable", folder="/x"),))
     assert produced(dry_run_document(refused), dry_run_document(OWN_PLAN)) == documented("tdelta.dry-run/1")
     assert produced(engines_document(ENGINES)) == documented("tdelta.engines/1")
-    assert produced(studies_document(STUDIES)) == documented("tdelta.studies/1")
+    assert produced(studies_document(STUDIES)) == documented("tdelta.studies/2")
     asked = Refusal.of("none-given", kind="mode").at("--modes")
     assert produced(error_document([asked], asked.text, 2)) == documented("tdelta.error/1")
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 
 from tdelta.errors import StoreError, TdeltaError
-from tdelta.messages import Reason
+from tdelta.messages import Caution, Reason
 from tdelta.records import (
     Bottleneck,
     CacheUse,
@@ -213,3 +213,12 @@ def test_tails_come_back_as_they_were() -> None:
     assert first.exceedance is not None
     assert first.exceedance.ratio is not None
     assert type(first.exceedance.ratio.unit) is TailUnit
+
+
+@pytest.mark.parametrize("was", Caution.EARLIER_CODES)
+def test_a_code_of_an_earlier_version_is_read_as_the_one_of_today(was: str) -> None:
+    stored = {"code": was, "parameters": {"metric": "response_time", "found": 0.03, "expected": 0.01}}
+    caution = decode(Caution, stored)
+    assert caution == Caution(Caution.EARLIER_CODES[was], stored["parameters"])
+    assert caution.code in Caution.TEMPLATES
+    assert was not in Caution.TEMPLATES

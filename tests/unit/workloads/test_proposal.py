@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tdelta import _native
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads.database import Database, quoted
-from tdelta.workloads.own_folder import read_own_folder, write_own_folder
 from tdelta.workloads.proposal import WEIGHTS, Choice, Kind, Proposal, biggest, propose, settle
+from tdelta.workloads.user_workload import read_user_workload, write_user_workload
 from tdelta_thorough import draws
 
 from .own import OwnRunner, built, described, prepared
@@ -502,5 +502,5 @@ def test_whatever_the_schema_each_proposed_script_runs_and_the_folder_comes_back
         folder = tmp_path_factory.mktemp("own") / "mine"
         workload = settle(proposal, works, "app.db")
         if works:
-            write_own_folder(workload, folder, proposal.notes)
-            assert read_own_folder(Path(folder), database) == workload
+            write_user_workload(workload, folder, proposal.notes)
+            assert read_user_workload(Path(folder), database) == workload

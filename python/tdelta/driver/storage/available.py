@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tdelta.design.storages import OWN_FOLDER, STORAGES, storage_of
+from tdelta.design.storages import STORAGES, USER_FOLDER, storage_of
 from tdelta.driver.storage.images import LOOP_CONTROL, MAKER
 from tdelta.errors import UsageError
 from tdelta.measure.encrypted_folders import encryption_of
@@ -31,7 +31,7 @@ def require_storage(level: str, root: Path = Path("/")) -> None:
     Raises:
         UsageError: it cannot; the message says what is missing.
     """
-    if storage_of(level) is OWN_FOLDER:
+    if storage_of(level) is USER_FOLDER:
         _require_folder(Path(level))
         return
     missing = list(_missing(level, root))

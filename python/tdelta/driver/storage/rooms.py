@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tdelta.design.storages import is_own_folder, storage_of
+from tdelta.design.storages import is_user_folder, storage_of
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.storage import images
 from tdelta.driver.storage.available import kernel_driver, needs_images
@@ -99,7 +99,7 @@ class Rooms:
             StorageFault: the disk is full, or a program that makes storage fails.
         """
         with contextlib.ExitStack() as stack:
-            room = self._own(level, name, stack) if is_own_folder(level) else self._made(level, name, stack)
+            room = self._own(level, name, stack) if is_user_folder(level) else self._made(level, name, stack)
             _require_in_force(level, room)
             if room.process is not None:
                 stack.enter_context(relying_on("the encrypted file system under a twin", room.process.pid))

@@ -24,7 +24,7 @@ from tdelta.engines.shared.external.kind import (
     lock_name,
 )
 from tdelta.engines.shared.external.servers import FoundServer
-from tdelta.errors import OwnServerFault
+from tdelta.errors import ExternalServerFault
 from tdelta.messages import Refusal
 from tdelta.records import Measurement, SpanTotals, StatementCost
 from tdelta.session.contracts.bench import Bench
@@ -269,7 +269,9 @@ class FakeBench(Bench):
 
     def reach(self) -> int:
         if "reach" in self.kinds[1].broken:
-            raise OwnServerFault("--encrypted (bench@db2:3306)", Refusal.of("right-missing", grant="GRANT PROCESS"))
+            raise ExternalServerFault(
+                "--encrypted (bench@db2:3306)", Refusal.of("right-missing", grant="GRANT PROCESS")
+            )
         return 0
 
     def make(self) -> None:

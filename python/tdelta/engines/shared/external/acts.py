@@ -16,7 +16,7 @@ from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import Worker
 from tdelta.engines.shared.external.kind import ActsBySql, SqlRestore
 from tdelta.engines.shared.external.schemas import RunSchema
-from tdelta.errors import Defect, OwnServerFault, ServerLost, WorkerFault
+from tdelta.errors import Defect, ExternalServerFault, ServerLost, WorkerFault
 from tdelta.messages import Refusal
 from tdelta.records import Measurement
 from tdelta.records.actions import BACKUP
@@ -41,7 +41,7 @@ def acted(place: Place, level: str, ready: Callable[[], None] | None) -> Measure
         ready: called when it begins.
 
     Raises:
-        OwnServerFault: the server refuses, or what was restored has other rows.
+        ExternalServerFault: the server refuses, or what was restored has other rows.
     """
     schema, asked = place.schema, parse_action(level)
     kind = schema.server.kind
@@ -86,12 +86,12 @@ def _room(place: Place, restore: SqlRestore) -> Iterator[None]:
     """Within the block a schema may be restored, whose name is free before; after it, that and the backup are gone.
 
     Raises:
-        OwnServerFault: there is a schema of that name, whoever made it: it is not touched.
+        ExternalServerFault: there is a schema of that name, whoever made it: it is not touched.
     """
     server, name = place.schema.server, restore.name(place.schema.name)
     with server.told():
         if server.kind.has_schema(server.ask, name):
-            raise OwnServerFault(server.name, Refusal.of("schema-taken", schema=name))
+            raise ExternalServerFault(server.name, Refusal.of("schema-taken", schema=name))
     try:
         yield
     except BaseException:
@@ -114,4 +114,4 @@ def _require_rows(place: Place, restore: SqlRestore) -> None:
     original = checksums(place.worker, place.tables)
     if differing := sorted(table for table, sums in original.items() if found.get(table) != sums):
         given = {"tables": ", ".join(differing)}
-        raise OwnServerFault(place.schema.server.name, Refusal.of("restored-differs", **given))
+        raise ExternalServerFault(place.schema.server.name, Refusal.of("restored-differs", **given))

@@ -20,7 +20,7 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.shared.external.kind import Conversion, ConvertsBeside, ConvertsInStatement
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.sessions import Connection, first
-from tdelta.errors import Defect, OwnServerFault
+from tdelta.errors import Defect, ExternalServerFault
 from tdelta.messages import Refusal
 from tdelta.records import Measurement
 
@@ -58,7 +58,7 @@ class Change:
         with self._schema.server.told():
             if self._asked.knobs.get(PAUSE) and not self._kind.suspend_sql(self._schema.name):
                 version = self._schema.server.identity.described
-                raise OwnServerFault(self._schema.server.name, Refusal.of("not-suspended", found=version))
+                raise ExternalServerFault(self._schema.server.name, Refusal.of("not-suspended", found=version))
             if key := self._kind.key_sql(self._schema.name):
                 self._run(key)
             if self._asked.name != ENCRYPT:
@@ -148,7 +148,7 @@ def trial_beside(
         ready: called when the load begins.
 
     Raises:
-        OwnServerFault: the server refuses the change.
+        ExternalServerFault: the server refuses the change.
         EnvironmentFault: the change does not end.
     """
     server = schema.server

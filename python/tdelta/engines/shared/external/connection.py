@@ -6,7 +6,7 @@ from tdelta.driver.database_answers import Refused
 from tdelta.engines.shared.external.dsn import Dsn
 from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.engines.shared.sessions import Connection, Open
-from tdelta.errors import OwnServerFault
+from tdelta.errors import ExternalServerFault
 from tdelta.messages import Refusal
 
 _WRONG_PASSWORD = ("auth",)
@@ -30,7 +30,7 @@ def connect(option: str, dsn: Dsn, passwords: Passwords, open_session: Open) -> 
         open_session: opens a session.
 
     Raises:
-        OwnServerFault: it does not answer, or does not let the user in.
+        ExternalServerFault: it does not answer, or does not let the user in.
     """
     try:
         return open_session(dsn.options(passwords.of(dsn)))
@@ -44,8 +44,8 @@ def connect(option: str, dsn: Dsn, passwords: Passwords, open_session: Open) -> 
         raise _fault(option, dsn, refusal) from refusal
 
 
-def _fault(option: str, dsn: Dsn, refused: Refused) -> OwnServerFault:
-    return OwnServerFault(server_name(option, dsn), _said(refused))
+def _fault(option: str, dsn: Dsn, refused: Refused) -> ExternalServerFault:
+    return ExternalServerFault(server_name(option, dsn), _said(refused))
 
 
 def _said(refused: Refused) -> Refusal:

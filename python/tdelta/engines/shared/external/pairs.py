@@ -18,7 +18,7 @@ from tdelta.engines.shared.external.kind import (
 from tdelta.engines.shared.external.schemas import RunSchema, is_held, left_by_name
 from tdelta.engines.shared.external.servers import FoundServer, checked_name, refusals_of
 from tdelta.engines.shared.sessions import first
-from tdelta.errors import OwnServerFault, UnsoundTwins
+from tdelta.errors import ExternalServerFault, UnsoundTwins
 from tdelta.messages import Caution, Refusal
 
 
@@ -80,7 +80,7 @@ def pair(
         assumed: the user says that the disk under the encrypted one is encrypted, where the server cannot tell.
 
     Raises:
-        OwnServerFault: all that stands against it: one server twice, missing rights, a name that is taken, a replica.
+        ExternalServerFault: what stands against it: one server twice, missing rights, a name that is taken, a replica.
         UnsoundTwins: what is encrypted on them is not what a measurement needs.
     """
     is_one = _are_places_of_one(baseline, encrypted)
@@ -88,7 +88,7 @@ def pair(
     wanted = ((baseline, (schema, *more)), (encrypted, (_encrypted_name(schema, is_one=is_one), *more_encrypted)))
     faults = [fault.at(server.name) for server, names in wanted for fault in _faults(server, names)]
     if faults:
-        raise OwnServerFault("the servers cannot be used as they are", *faults)
+        raise ExternalServerFault("the servers cannot be used as they are", *faults)
     is_encrypted = _encrypts(baseline, encrypted, assumed=assumed)
     cautions = [found for server in both for found in server.kind.cautions(server.ask, server.option)]
     return Pair(
@@ -141,7 +141,7 @@ def own_schemas(
         begins: called before each is made.
 
     Raises:
-        OwnServerFault: one cannot be made, or not be dropped.
+        ExternalServerFault: one cannot be made, or not be dropped.
     """
     made: list[RunSchema] = []
     try:
@@ -162,7 +162,7 @@ def own_schemas(
             error.add_note(str(kept))
         raise
     if left := _dropped(made):
-        raise OwnServerFault("not everything could be removed", *left)
+        raise ExternalServerFault("not everything could be removed", *left)
 
 
 def _encrypted_name(schema: str, *, is_one: bool) -> str:
@@ -178,10 +178,10 @@ def _are_places_of_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
     """Whether both are one server, in two places of which tables can lie.
 
     Raises:
-        OwnServerFault: they are of two products, or one and the same.
+        ExternalServerFault: they are of two products, or one and the same.
     """
     if baseline.identity.product != encrypted.identity.product:
-        raise OwnServerFault(
+        raise ExternalServerFault(
             "the servers are no twins",
             Refusal.of(
                 "two-products",
@@ -198,10 +198,10 @@ def _are_places_of_one(baseline: FoundServer, encrypted: FoundServer) -> bool:
     names = f"{baseline.name} and {encrypted.name}"
     plain, other = baseline.kind, encrypted.kind
     if not (isinstance(plain, HasPlaces) and isinstance(other, HasPlaces)):
-        raise OwnServerFault(names, Refusal.of("one-server-twice"))
+        raise ExternalServerFault(names, Refusal.of("one-server-twice"))
     if plain.place == other.place:
         parameter = address_of(baseline.dsn.engine).place
-        raise OwnServerFault(names, Refusal.of("one-place-twice", parameter=parameter, place=plain.place))
+        raise ExternalServerFault(names, Refusal.of("one-place-twice", parameter=parameter, place=plain.place))
     return True
 
 
@@ -297,6 +297,6 @@ def _dropped(made: Sequence[RunSchema]) -> list[Refusal]:
         for schema in reversed(made):
             try:
                 schema.drop()
-            except OwnServerFault as fault:
+            except ExternalServerFault as fault:
                 left += fault.refusals
     return left

@@ -32,7 +32,7 @@ from tdelta.engines.shared.external.servers import (
 )
 from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access
 from tdelta.engines.shared.sessions import Connection, LastingSession, WorkerSession
-from tdelta.errors import DsnFault, OwnServerFault, UsageError, raise_together
+from tdelta.errors import DsnFault, ExternalServerFault, UsageError, raise_together
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
 
@@ -136,7 +136,7 @@ class ReachedServers:
         """The schemas of the run, while the block lasts.
 
         Raises:
-            OwnServerFault: one cannot be made, or not be dropped.
+            ExternalServerFault: one cannot be made, or not be dropped.
         """
         there = {**self.encrypted_places, **self.changed_places}
         more, encrypted, plain = tuple(self.places.values()), tuple(there.values()), self.changed_places.values()
@@ -233,7 +233,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
 
     Raises:
         DsnFault: a password cannot be read.
-        OwnServerFault: all that stands against them as twins.
+        ExternalServerFault: all that stands against them as twins.
         UnsoundTwins: what is encrypted on them is not what a measurement needs.
         UsageError: the schema's name, or a metric that cannot be had.
     """
@@ -269,12 +269,12 @@ def _examined(dsns: tuple[Dsn, Dsn], passwords: Passwords, stack: ExitStack) -> 
             connection = connect(option, dsn, passwords, partial(_lasting, dsn.program))
             stack.callback(connection.close)
             found.append(examine(option, dsn, connection))
-        except OwnServerFault as fault:
+        except ExternalServerFault as fault:
             faults.append(fault)
     if len(faults) == 1:
         raise faults[0]
     if faults:
-        raise OwnServerFault("neither server can be used", *(one for fault in faults for one in fault.refusals))
+        raise ExternalServerFault("neither server can be used", *(one for fault in faults for one in fault.refusals))
     return found[0], found[1]
 
 

@@ -17,7 +17,7 @@ from tdelta.driver.signals import held
 from tdelta.engines.shared.external.kind import MARK, Found, NewSchema, lock_name
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.engines.shared.sessions import first, is_true, kept
-from tdelta.errors import OwnServerFault, ServerLost, UnsoundTwins, WorkerFault
+from tdelta.errors import ExternalServerFault, ServerLost, UnsoundTwins, WorkerFault
 from tdelta.messages import Caution, Refusal
 
 _TOKEN_BYTES = 4
@@ -61,13 +61,13 @@ class RunSchema:
             begins: called when its name was found free, and nothing was made yet.
 
         Raises:
-            OwnServerFault: there is one of that name, or the server refuses; nothing of this run is left then.
+            ExternalServerFault: there is one of that name, or the server refuses; nothing of this run is left then.
         """
         server = self.server
         with server.told():
             is_taken = server.kind.has_schema(server.ask, self.name)
         if is_taken:
-            raise OwnServerFault(server.name, Refusal.of("schema-taken", schema=self.name))
+            raise ExternalServerFault(server.name, Refusal.of("schema-taken", schema=self.name))
         with server.told():
             kept(server.connection, server.kind.probe(lock_name(self.name)).take)
         begins(self)
@@ -103,7 +103,7 @@ class RunSchema:
         """Remove it with all that is in it, if the mark of this run is there.
 
         Raises:
-            OwnServerFault: it is not, or the server refuses; the message says what is left and how it is removed.
+            ExternalServerFault: it is not, or the server refuses; the message says what is left and how it is removed.
         """
         server = self.server
         drop = server.kind.drop_sql(self.name)
@@ -112,13 +112,13 @@ class RunSchema:
             if not marked and not server.kind.has_schema(server.ask, self.name):
                 return
             if not marked:
-                raise OwnServerFault(
+                raise ExternalServerFault(
                     server.name, Refusal.of("schema-unmarked", run=self.run_id, schema=self.name, drop=drop)
                 )
             server.connection.run(drop)
             first(server.ask(server.kind.probe(lock_name(self.name)).release))
         except (Refused, ServerLost, WorkerFault) as refusal:
-            raise OwnServerFault(
+            raise ExternalServerFault(
                 server.name, Refusal.of("schema-not-dropped", said=refusal, schema=self.name, drop=drop)
             ) from refusal
 
@@ -129,8 +129,8 @@ class RunSchema:
             if has_schema:  # made a moment ago by this very call, and empty
                 with contextlib.suppress(Refused):
                     self.server.connection.run(self.server.kind.drop_sql(self.name))
-                raise OwnServerFault(self.server.name, Refusal.of("server-refuses", said=refusal)) from refusal
-            raise OwnServerFault(
+                raise ExternalServerFault(self.server.name, Refusal.of("server-refuses", said=refusal)) from refusal
+            raise ExternalServerFault(
                 self.server.name, Refusal.of("schema-not-made", schema=self.name, said=refusal)
             ) from refusal
 

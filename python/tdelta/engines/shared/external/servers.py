@@ -20,7 +20,7 @@ from tdelta.engines.shared.external.kind import (
     Identity,
 )
 from tdelta.engines.shared.sessions import Ask, Connection, Row, asking, kept
-from tdelta.errors import OwnServerFault, ServerLost, TdeltaError, UsageError
+from tdelta.errors import ExternalServerFault, ServerLost, TdeltaError, UsageError
 from tdelta.messages import Refusal
 
 BASELINE, ENCRYPTED = "--baseline", "--encrypted"
@@ -66,7 +66,7 @@ class FoundServer:
         if kind in _LOST:
             return ServerLost(Refusal.of("connection-lost", said=message).at(self.name))
         if (fault := _fault(kind, message)) is not None:
-            return OwnServerFault(self.name, fault)
+            return ExternalServerFault(self.name, fault)
         return failure(kind, message)
 
 
@@ -98,7 +98,7 @@ def examine(option: str, dsn: Dsn, connection: Connection) -> FoundServer:
     With MySQL's protocol the server says whether it is MySQL or MariaDB; the DSN need not know.
 
     Raises:
-        OwnServerFault: it does not answer what every server of its engine answers.
+        ExternalServerFault: it does not answer what every server of its engine answers.
     """
     ask = asking(connection, _told)
     with refusals_of(server_name(option, dsn)):
@@ -157,4 +157,4 @@ def refusals_of(name: str) -> Iterator[None]:
     try:
         yield
     except Refused as refusal:
-        raise OwnServerFault(name, refusal.refusal) from refusal
+        raise ExternalServerFault(name, refusal.refusal) from refusal

@@ -45,7 +45,7 @@ from tdelta.engines.shared.external.kind import (
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.engines.shared.sessions import WorkerSession
-from tdelta.errors import Defect, OwnServerFault, StatementFault
+from tdelta.errors import Defect, ExternalServerFault, StatementFault
 from tdelta.evidence.plans import Sampled, plans_of, sampled
 from tdelta.records import Measurement
 
@@ -436,7 +436,7 @@ def connect(
     ``fetch_size`` is how many rows they fetch at once; 0: as many as the driver does.
 
     Raises:
-        OwnServerFault: the server does not let them in.
+        ExternalServerFault: the server does not let them in.
         ServerLost: it does not answer.
     """
     seconds = _CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
@@ -453,7 +453,7 @@ def _run(worker: Worker, schema: RunSchema, statements: Sequence[str]) -> None:
     try:
         worker.ask("run", seconds=LOAD_SECONDS, statements=list(statements))
     except StatementFault as fault:
-        raise OwnServerFault(schema.server.name, *fault.refusals) from fault
+        raise ExternalServerFault(schema.server.name, *fault.refusals) from fault
 
 
 def _observed(schema: RunSchema, access: Access) -> dict[str, object]:

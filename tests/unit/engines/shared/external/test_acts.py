@@ -11,7 +11,7 @@ import pytest
 from tdelta.engines.shared.external import acts
 from tdelta.engines.shared.external.acts import Place, acted
 from tdelta.engines.shared.external.kind import SqlAction, SqlRestore
-from tdelta.errors import OwnServerFault
+from tdelta.errors import ExternalServerFault
 
 TABLES = (("orders", ("order_id",)),)
 
@@ -61,7 +61,7 @@ def place(there: Worker, *, is_taken: bool = False) -> tuple[Place, Worker, list
 
 def test_a_schema_that_has_the_name_already_is_not_touched() -> None:
     where, here, removed = place(Worker(), is_taken=True)
-    with pytest.raises(OwnServerFault) as fault:
+    with pytest.raises(ExternalServerFault) as fault:
         acted(where, "restore", None)
     assert [(one.code, one.parameters["schema"]) for one in fault.value.refusals] == [("schema-taken", "x_restored")]
     assert (here.asked, removed) == ([], [])
@@ -72,7 +72,7 @@ def test_restored_rows_that_differ_are_a_fault_and_what_was_restored_is_removed(
 ) -> None:
     monkeypatch.setattr(acts, "checksums", lambda worker, _tables: {"orders": worker.checksum})
     where, here, removed = place(Worker("b"))
-    with pytest.raises(OwnServerFault) as fault:
+    with pytest.raises(ExternalServerFault) as fault:
         acted(where, "restore", None)
     assert [(one.code, one.parameters["tables"]) for one in fault.value.refusals] == [("restored-differs", "orders")]
     assert here.asked == [["backup x"], "begin_outside", ["restore x", "count x_restored.orders"], "end_outside"]

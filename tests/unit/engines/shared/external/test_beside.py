@@ -13,7 +13,7 @@ from tdelta.driver.acting import Halt
 from tdelta.driver.database_answers import Refused
 from tdelta.engines.shared.external.beside import Change
 from tdelta.engines.shared.external.kind import Conversion
-from tdelta.errors import EnvironmentFault, OwnServerFault
+from tdelta.errors import EnvironmentFault, ExternalServerFault
 
 
 class Server:
@@ -59,7 +59,7 @@ def change(
 
 def test_a_pause_is_refused_where_conversions_cannot_be_suspended_and_nothing_is_done() -> None:
     server = Server()
-    with pytest.raises(OwnServerFault) as fault:
+    with pytest.raises(ExternalServerFault) as fault:
         change(server, "encrypt:pause=1", Halt(), suspend="").prepare()
     assert [(one.code, one.parameters["found"]) for one in fault.value.refusals] == [("not-suspended", "product 14.0")]
     assert server.ran == []

@@ -14,7 +14,7 @@ from tdelta.engines.shared.external.pairs import _dropped
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer, examine
 from tdelta.engines.shared.sessions import LastingSession, asking, one
-from tdelta.errors import OwnServerFault, ServerLost, StatementFault, TdeltaError, WorkerFault
+from tdelta.errors import ExternalServerFault, ServerLost, StatementFault, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
 from tdelta_refused import Coded, Part, coded, has, refused
 
@@ -146,9 +146,9 @@ def test_every_schema_that_cannot_be_dropped_is_named_with_what_drops_it(becomes
     [
         ("connection", ServerLost, coded("connection-lost", said="x", where="--baseline (app@db1:3306)")),
         ("interrupted", ServerLost, coded("connection-lost", said="x", where="--baseline (app@db1:3306)")),
-        ("read_only", OwnServerFault, coded("server-takes-no-writes", said="x")),
-        ("full", OwnServerFault, coded("server-full", said="x")),
-        ("denied", OwnServerFault, coded("server-right-gone", said="x")),
+        ("read_only", ExternalServerFault, coded("server-takes-no-writes", said="x")),
+        ("full", ExternalServerFault, coded("server-full", said="x")),
+        ("denied", ExternalServerFault, coded("server-right-gone", said="x")),
         ("sql", StatementFault, coded("statement-fails", said="x")),
     ],
 )
@@ -186,5 +186,5 @@ def test_a_server_that_is_none_of_those_that_speak_its_protocol_is_refused() -> 
             self.asked.append(sql)
             return ["version", "comment", "user"], [["8.4.1" if len(self.asked) == 1 else "11.4.2-MariaDB", "", "a@%"]]
 
-    with refused(OwnServerFault, "server-changes", products=Part("MariaDB or MySQL")):
+    with refused(ExternalServerFault, "server-changes", products=Part("MariaDB or MySQL")):
         examine("--baseline", parse_dsn("mariadb://app@db1/", "--baseline"), Fickle([], {}))

@@ -20,13 +20,13 @@ from tdelta.engines.shared.external.schemas import RunSchema, leftovers
 from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.engines.shared.external.servers import FoundServer, examine
 from tdelta.engines.shared.sessions import Connection, WorkerSession
-from tdelta.errors import OwnServerFault
+from tdelta.errors import ExternalServerFault
 from tdelta_texts import texts
 
 LookedAt = tuple[FoundServer, FoundServer]
 
 
-class OwnServers(OnTwoServers):
+class ExternalServers(OnTwoServers):
     """The tests."""
 
     engine: ClassVar[str]
@@ -122,23 +122,23 @@ class OwnServers(OnTwoServers):
         with (
             contextlib.closing(self.session("--baseline", dsn)) as one,
             contextlib.closing(self.session("--encrypted", other_way, self.own.ROOT_PASSWORD)) as other,
-            pytest.raises(OwnServerFault, match="both are one and the same server"),
+            pytest.raises(ExternalServerFault, match="both are one and the same server"),
         ):
             pair(examine("--baseline", dsn, one), examine("--encrypted", other_way, other), "tdelta_r1")
 
     def test_a_wrong_password_is_told_with_the_ways_to_give_it_and_without_it(self, servers: tuple[Any, Any]) -> None:
         told = rf"--baseline \(bench@127.*{self.refusal}.*password-env=NAME"
-        with pytest.raises(OwnServerFault, match=told) as caught:
+        with pytest.raises(ExternalServerFault, match=told) as caught:
             self.session("--baseline", self.dsn_of(servers[0]), "wr0ng")
         assert "wr0ng" not in str(caught.value)
 
     def test_a_closed_port_is_told_with_what_to_look_at(self) -> None:
         dsn = parse_dsn(self.own.address(free_port()))
-        with pytest.raises(OwnServerFault, match="is it running, does it listen there"):
+        with pytest.raises(ExternalServerFault, match="is it running, does it listen there"):
             self.session("--encrypted", dsn)
 
     def test_rights_that_are_missing_are_named_as_the_statements_that_give_them(self, servers: tuple[Any, Any]) -> None:
-        with self.examined(servers, "nobody", "x") as both, pytest.raises(OwnServerFault) as caught:
+        with self.examined(servers, "nobody", "x") as both, pytest.raises(ExternalServerFault) as caught:
             self.paired(both, "tdelta_r1")
         assert {refusal.code for refusal in caught.value.refusals} == {"right-missing"}
         assert len(caught.value.refusals) == len(OPTIONS) * len(self.grants)
@@ -151,10 +151,10 @@ class OwnServers(OnTwoServers):
             asked.run("CREATE SCHEMA tdelta_taken")
             asked.run("CREATE TABLE tdelta_taken.precious (id INT)")
             try:
-                with pytest.raises(OwnServerFault, match="expected no schema tdelta_taken, found one") as caught:
+                with pytest.raises(ExternalServerFault, match="expected no schema tdelta_taken, found one") as caught:
                     self.paired(looked_at, "tdelta_taken")
                 assert len(caught.value.refusals) == 1
-                with pytest.raises(OwnServerFault, match="--schema"):
+                with pytest.raises(ExternalServerFault, match="--schema"):
                     RunSchema(looked_at[1], "tdelta_taken", "r1", is_encrypted=self.encryption[1]).make()
                 assert asked.text("SELECT COUNT(*) FROM tdelta_taken.precious") == "0"
             finally:
@@ -168,7 +168,7 @@ class OwnServers(OnTwoServers):
         with contextlib.closing(self.own.root(servers[0])) as asked:
             for statement in self.unmarking:
                 asked.run(statement)
-            with pytest.raises(OwnServerFault, match="mark of run r4 is gone, so it is not touched"):
+            with pytest.raises(ExternalServerFault, match="mark of run r4 is gone, so it is not touched"):
                 schema.drop()
             query, answer = self.precious
             assert asked.text(query) == answer
@@ -216,9 +216,9 @@ class OwnServers(OnTwoServers):
 
     def test_tdeltas_own_client_is_refused_in_the_same_words(self, servers: tuple[Any, Any]) -> None:
         wrong = Passwords({}, lambda _prompt: "wr0ng")
-        with pytest.raises(OwnServerFault, match=rf"{self.refusal}.*password-env=NAME") as caught:
+        with pytest.raises(ExternalServerFault, match=rf"{self.refusal}.*password-env=NAME") as caught:
             connect("--baseline", self.dsn_of(servers[0]), wrong, WorkerSession)
         assert "wr0ng" not in str(caught.value)
         nowhere = parse_dsn(self.own.address(free_port(), scheme=self.own.SCHEMES[-1]))
-        with pytest.raises(OwnServerFault, match="is it running, does it listen there"):
+        with pytest.raises(ExternalServerFault, match="is it running, does it listen there"):
             connect("--baseline", nowhere, wrong, WorkerSession)

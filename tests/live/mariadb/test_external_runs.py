@@ -12,12 +12,12 @@ import pytest
 from sqlite.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
 from tdelta_contracts import HoldsContract
 from tdelta_disturbed_runs import DisturbedRuns, SilencedRuns
-from tdelta_own_runs import OwnRuns
+from tdelta_external_runs import ExternalRuns
 
 from . import own
 
 
-class TestMariadbOwnRuns(OwnRuns, DisturbedRuns, SilencedRuns, HoldsContract):
+class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, HoldsContract):
     driver = "PyMySQL"
     own = own
     sessions_sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'bench'"

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 from own_engines import PASSWORD
-from tdelta_own_servers import LookedAt, OwnServers
+from tdelta_external_servers import ExternalServers, LookedAt
 
 from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import parse_dsn
 from tdelta.engines.shared.external.pairs import pair
 from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.engines.shared.sessions import WorkerSession
-from tdelta.errors import OwnServerFault, UnsoundTwins
+from tdelta.errors import ExternalServerFault, UnsoundTwins
 
 from . import own
 
 
-class TestPostgresOwnServers(OwnServers):
+class TestPostgresExternalServers(ExternalServers):
     own = own
     engine = "postgres"
     assumed = True
@@ -45,8 +45,8 @@ class TestPostgresOwnServers(OwnServers):
         missing = f"postgres://bench@127.0.0.1:{servers[0].port}/missing"
         dsn, passwords = parse_dsn(f"{missing}?password-env=P"), Passwords({"P": PASSWORD})
         passwords.read([("--baseline", dsn)])
-        with pytest.raises(OwnServerFault, match="name a database that exists in the DSN"):
+        with pytest.raises(ExternalServerFault, match="name a database that exists in the DSN"):
             connect("--baseline", dsn, passwords, own.Session)
         asked = Passwords({}, lambda _prompt: PASSWORD)
-        with pytest.raises(OwnServerFault, match="name a database that exists in the DSN"):
+        with pytest.raises(ExternalServerFault, match="name a database that exists in the DSN"):
             connect("--baseline", parse_dsn(missing), asked, WorkerSession)

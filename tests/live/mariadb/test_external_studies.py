@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta_own_studies import OwnStudies
+from tdelta_external_studies import ExternalStudies
 
 from . import own
 
 
-class TestMariadbOwnStudies(OwnStudies):
+class TestMariadbExternalStudies(ExternalStudies):
     own = own
     scheme = "mariadb"
     spill_counter = "sort_merge_passes"

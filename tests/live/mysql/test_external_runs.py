@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from tdelta_contracts import HoldsContract
 from tdelta_disturbed_runs import DisturbedRuns
-from tdelta_own_runs import KilledRuns
-from tdelta_own_studies import TracedStudy
+from tdelta_external_runs import KilledRuns
+from tdelta_external_studies import TracedStudy
 
 from . import own
 
 
-class TestMysqlOwnRuns(DisturbedRuns, KilledRuns, HoldsContract, TracedStudy):
+class TestMysqlExternalRuns(DisturbedRuns, KilledRuns, HoldsContract, TracedStudy):
     driver = "PyMySQL"
     own = own  # type: ignore[assignment]
     engine = "mysql"

@@ -29,7 +29,7 @@ _TOP = ("name", "version", "title", "description", "spills", "keys", "transactio
 _OF_GENERATED_ROWS = ("tables", "size")
 
 
-def read_own_folder(folder: Path, database: Database, dialect: Dialect = GENERIC) -> Workload:
+def read_user_workload(folder: Path, database: Database, dialect: Dialect = GENERIC) -> Workload:
     """Reads and checks a folder of transactions on a database of the user's, in SQL of that dialect.
 
     Whether the database takes the statements is for the database to say, later, on a copy.
@@ -105,7 +105,7 @@ class _OwnReader(FolderReader):
         return False
 
 
-def write_own_folder(workload: Workload, folder: Path, notes: Sequence[str]) -> tuple[Path, ...]:
+def write_user_workload(workload: Workload, folder: Path, notes: Sequence[str]) -> tuple[Path, ...]:
     """Writes a workload on a user's database as a folder to be edited. Returns the files.
 
     Raises:

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 from own_engines import PASSWORD
-from tdelta_own_servers import LookedAt, OwnServers
+from tdelta_external_servers import ExternalServers, LookedAt
 
 from tdelta.engines.shared.external.pairs import own_schemas, pair
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer, examine, schema_name
-from tdelta.errors import OwnServerFault, UnsoundTwins
+from tdelta.errors import ExternalServerFault, UnsoundTwins
 
 from . import own
 
 
-class TestMariadbOwnServers(OwnServers):
+class TestMariadbExternalServers(ExternalServers):
     own = own
     engine = "mariadb"
     encryption = (False, True)
@@ -96,7 +96,7 @@ class TestMariadbOwnServers(OwnServers):
 
     def test_a_schema_of_the_users_naming_needs_no_prefix(self, looked_at: LookedAt) -> None:
         assert schema_name("r7", "bench_here") == "bench_here"
-        with pytest.raises(OwnServerFault, match=r"ON `bench\\_here`\.\* TO"):
+        with pytest.raises(ExternalServerFault, match=r"ON `bench\\_here`\.\* TO"):
             pair(*looked_at, "bench_here")
 
 

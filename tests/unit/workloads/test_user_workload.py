@@ -12,8 +12,8 @@ from tdelta.errors import StorageFault, UsageError, WorkloadError
 from tdelta.messages import Refusal
 from tdelta.workloads import load
 from tdelta.workloads.model import KeyTable, Workload
-from tdelta.workloads.own_folder import read_own_folder, require_free_folder, write_own_folder
 from tdelta.workloads.proposal import propose, settle
+from tdelta.workloads.user_workload import read_user_workload, require_free_folder, write_user_workload
 from tdelta_refused import Coded, Part, check_messages, coded, has, refused
 
 from .own import built, described
@@ -58,12 +58,12 @@ def folder(tmp_path: Path) -> Path:
 
 def faults(folder: Path) -> tuple[Refusal, ...]:
     with pytest.raises(WorkloadError) as raised:
-        read_own_folder(folder, DATABASE)
+        read_user_workload(folder, DATABASE)
     return raised.value.refusals
 
 
 def test_a_folder_has_transactions_and_keys_and_neither_tables_nor_a_size(folder: Path) -> None:
-    workload = read_own_folder(folder, DATABASE)
+    workload = read_user_workload(folder, DATABASE)
     assert (workload.tables, workload.keys) == ((), (KeyTable("details", "Order Details"),))
     assert workload.scripts() == {"look": {"weight": 2.5, "text": LOOK, "writes": False}}
     assert workload.rows(1.0) == {}
@@ -158,9 +158,9 @@ def proposed() -> Workload:
 
 def test_what_is_written_is_read_again_as_it_was_and_says_what_was_left_out(tmp_path: Path) -> None:
     workload = proposed()
-    files = write_own_folder(workload, tmp_path / "new" / "mine", ("no insert into 't'",))
+    files = write_user_workload(workload, tmp_path / "new" / "mine", ("no insert into 't'",))
     assert {file.name for file in files} == {"workload.toml", *(f"{t.name}.sql" for t in workload.transactions)}
-    assert read_own_folder(tmp_path / "new" / "mine", DATABASE) == workload
+    assert read_user_workload(tmp_path / "new" / "mine", DATABASE) == workload
     text = (tmp_path / "new" / "mine" / "workload.toml").read_text(encoding="utf-8")
     assert "# Not proposed:\n# - no insert into 't'\n" in text
     assert "70.0 %" not in text
@@ -169,10 +169,10 @@ def test_what_is_written_is_read_again_as_it_was_and_says_what_was_left_out(tmp_
 
 def test_an_empty_folder_is_written_to_and_one_with_files_is_not(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    write_own_folder(proposed(), tmp_path / "empty", ())
+    write_user_workload(proposed(), tmp_path / "empty", ())
     before = {path: path.read_bytes() for path in (tmp_path / "empty").iterdir()}
     with refused(UsageError, "workload-folder-not-empty", folder="empty"):
-        write_own_folder(proposed(), tmp_path / "empty", ())
+        write_user_workload(proposed(), tmp_path / "empty", ())
     assert {path: path.read_bytes() for path in (tmp_path / "empty").iterdir()} == before
 
 
@@ -185,5 +185,5 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_a_fault_and_nothing_of_it_is_left(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with refused(StorageFault, "workload-folder-not-writable", folder="mine"):
-        write_own_folder(proposed(), tmp_path / "file" / "mine", ())
+        write_user_workload(proposed(), tmp_path / "file" / "mine", ())
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

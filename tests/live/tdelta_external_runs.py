@@ -105,7 +105,7 @@ class KilledRuns(RunsOnTwoServers):
             return "sbtest" in str(asked.rows(self.own.OBJECTS[0]))
 
 
-class OwnRuns(KilledRuns):
+class ExternalRuns(KilledRuns):
     """The tests."""
 
     product: ClassVar[str]

@@ -7,13 +7,13 @@ from typing import Any
 from sqlite.running import Answered, Place
 from tdelta_contracts import HoldsContract
 from tdelta_disturbed_runs import DisturbedRuns
-from tdelta_own_runs import OwnRuns
-from tdelta_own_studies import TracedStudy
+from tdelta_external_runs import ExternalRuns
+from tdelta_external_studies import TracedStudy
 
 from . import own
 
 
-class TestPostgresOwnRuns(OwnRuns, DisturbedRuns, HoldsContract, TracedStudy):
+class TestPostgresExternalRuns(ExternalRuns, DisturbedRuns, HoldsContract, TracedStudy):
     driver = "psycopg"
     own = own
     sessions_sql = "SELECT pid FROM pg_stat_activity WHERE usename = 'bench'"

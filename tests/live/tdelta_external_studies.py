@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 from sqlite.running import Place
-from tdelta_own_runs import RunsOnTwoServers
+from tdelta_external_runs import RunsOnTwoServers
 from tdelta_runs import failed_checks
 
 from tdelta.messages.checks import AA_CHECK, SPILLED
@@ -51,7 +51,7 @@ class TracedStudy(RunsOnTwoServers):
         """What else is seen of them on this engine."""
 
 
-class OwnStudies(TracedStudy):
+class ExternalStudies(TracedStudy):
     """The tests."""
 
     spill_counter: ClassVar[str]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tdelta.engines.registry import own_server_studies, profiles
+from tdelta.engines.registry import external_server_studies, profiles
 from tdelta.errors import UsageError
-from tdelta.session.own_servers import check_study, engines_of, needs_own_instances, study_cautions
+from tdelta.session.external_servers import check_study, engines_of, needs_private_instances, study_cautions
 from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import studies, study
@@ -17,7 +17,7 @@ POSTGRES = {"baseline": "postgres://u@db1/a", "encrypted": "postgres://u@db2/a"}
 
 
 def test_the_studies_that_run_are_those_that_start_no_server() -> None:
-    assert {one.name for one in studies() if one.runs and not needs_own_instances(one)} == RUNS
+    assert {one.name for one in studies() if one.runs and not needs_private_instances(one)} == RUNS
 
 
 @pytest.mark.parametrize("name", sorted(RUNS))
@@ -27,7 +27,7 @@ def test_they_run_on_the_servers_of_every_engine_that_are_reached_by_an_address(
 
 def test_others_run_where_the_engine_says_how_and_analyses_nowhere() -> None:
     (engine,) = engines_of(study("backup"))
-    assert "backup" in own_server_studies(engine)
+    assert "backup" in external_server_studies(engine)
     assert not engines_of(study("restart"))
     assert not any(engines_of(one) for one in studies() if not one.runs)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tdelta.design.actions import is_action
 from tdelta.driver.jobs import STEPS, TRANSACTIONS
-from tdelta.engines.registry import own_server_studies, profile, profiles
+from tdelta.engines.registry import external_server_studies, profile, profiles
 from tdelta.engines.takes import OWN_SERVERS_TAKE, Takes
 from tdelta.errors import UsageError
 from tdelta.messages import Caution, Refusal
@@ -24,7 +24,7 @@ _VARIED = ("threads", "at", "work", "fetch_size", "load_by")
 _COLD = "cold"
 
 
-def needs_own_instances(found: Study) -> tuple[str, ...]:
+def needs_private_instances(found: Study) -> tuple[str, ...]:
     """What of a study takes servers that tdelta starts, stops or copies; empty where it runs on servers of users."""
     vary = found.settings.get("vary", {})
     acts = [f"--vary {factor}={level}" for factor in ("work", "during") for level in _acts(factor, vary)]
@@ -38,7 +38,7 @@ def engines_of(found: Study) -> tuple[str, ...]:
 
 
 def _needs_nothing_else(found: Study, engine: str) -> bool:
-    return found.name in own_server_studies(engine) or not needs_own_instances(found)
+    return found.name in external_server_studies(engine) or not needs_private_instances(found)
 
 
 def _acts(factor: str, vary: Mapping[str, Sequence[Any]]) -> Iterator[str]:
@@ -59,11 +59,11 @@ def check_study(name: str, engine: str) -> None:
     found = study(name)
     if not _needs_nothing_else(found, engine):
         known = ", ".join(one.name for one in studies() if engine in engines_of(one))
-        given = {"study": name, "needs": ", ".join(needs_own_instances(found)), "known": known}
+        given = {"study": name, "needs": ", ".join(needs_private_instances(found)), "known": known}
         raise UsageError(Refusal.of("study-on-own-servers", **given))
 
 
-def on_own_servers(
+def on_external_servers(
     name: str, settings: Mapping[str, Any], engine: str, takes: Mapping[str, Takes | None]
 ) -> dict[str, Any]:
     """The settings of a study on servers of the user's.
@@ -79,7 +79,7 @@ def on_own_servers(
     vary = {factor: levels for factor, levels in settings.get("vary", {}).items() if factor in _VARIED}
     if "work" in vary:
         vary["work"] = tuple(level for level in vary["work"] if level in _works(engine))
-    own = own_server_studies(engine).get(name, {})
+    own = external_server_studies(engine).get(name, {})
     return {**kept, "vary": {factor: levels for factor, levels in vary.items() if levels}, **own}
 
 
