@@ -28,7 +28,7 @@ FOR_MANY = ("tdelta.records", "tdelta.evidence", "tdelta.inference", "tdelta.wor
 def test_every_name_of_a_package_is_found(package: object) -> None:
     assert package.__all__
     assert all(getattr(package, name) is not None for name in package.__all__)
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+    with pytest.raises(AttributeError):
         package.nothing  # noqa: B018
 
 

@@ -10,7 +10,15 @@ from typing import Any
 
 from tdelta import _native
 from tdelta.driver.orders import Order
+from tdelta.messages import Refusal
 from tdelta.panics import panic_words
+
+
+class NoTwin(ValueError):
+    """An order out of turn: it needs an open twin."""
+
+    def __init__(self) -> None:
+        super().__init__(Refusal.of("no-twin-open"))
 
 
 class TwinHost:
@@ -41,6 +49,8 @@ class TwinHost:
         match error:
             case _native.NativeError():
                 return list(error.args)
+            case NoTwin():
+                return ["no_twin", str(error)]
             case ValueError():
                 return ["value", str(error)]
         return None
@@ -95,10 +105,10 @@ class TwinHost:
         """The twin.
 
         Raises:
-            ValueError: none is open.
+            NoTwin: none is open.
         """
         if self.twin is None:
-            raise ValueError("no twin is open")
+            raise NoTwin
         return self.twin
 
 

@@ -237,4 +237,6 @@ def failure(kind: str, said: str) -> TdeltaError:
         return EngineUnavailable(Refusal.of("library-fails", said=said))
     if kind in ("sql", "constraint", "no_row", "script", "busy", "locked", "conflict", "endless"):
         return StatementFault(Refusal.of("statement-fails", said=said))
+    if kind == "no_twin":
+        return TdeltaError(Refusal.of("no-twin-open"))
     return Defect(said)

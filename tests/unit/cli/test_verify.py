@@ -12,6 +12,8 @@ import tdelta_samples as s
 
 from tdelta.cli import verify as command
 from tdelta.design import stream
+from tdelta.evidence.reading import ReadState
+from tdelta.messages.checks import CHECKS, NO_MARKER
 from tdelta.records import Phase
 from tdelta.report.progress import PlainProgress
 from tdelta.store import Store
@@ -45,29 +47,33 @@ def store(tmp_path: Path) -> Path:
 def test_files_that_look_random_are_answered_with_what_bytes_cannot_tell(folder: Path) -> None:
     done = call("verify", str(folder))
     assert (done.code, done.err) == (0, "")
-    assert "1 file: 1 looking random (encrypted or compressed)." in done.out
-    assert "No marker was given" in done.out
+    document = json.loads(call("verify", str(folder), "--json").out)
+    assert [one["state"] for one in document["files"]] == [ReadState.LOOKS_RANDOM]
+    assert document["markers"] == []
 
 
 def test_a_marker_that_is_found_ends_in_4_and_names_the_file(folder: Path) -> None:
     (folder / "app.db-journal").write_bytes(noise(5000) + "account 4711".encode("utf-16le"))
     done = call("verify", str(folder), "--marker", "account 4711")
     assert done.code == 4
-    assert "marker 'account 4711' (utf-16le) once, first at byte 5,000" in " ".join(done.out.split())
+    assert "app.db-journal" in done.out
+    document = json.loads(call("verify", str(folder), "--marker", "account 4711", "--json").out)
+    (found,) = (hit for one in document["files"] for hit in one["markers"])
+    assert (found["encoding"], found["count"], found["first_offset"]) == ("utf-16le", 1, 5000)
 
 
 def test_a_marker_that_is_in_no_file_ends_in_0_and_says_what_that_rests_on(folder: Path) -> None:
-    done = call("verify", str(folder), "--marker", "hex:00112233445566")
+    words = ("verify", str(folder), "--marker", "hex:00112233445566")
+    done = call(*words)
     assert done.code == 0
-    assert "If it is known to be in the rows" in done.out
+    document = json.loads(call(*words, "--json").out)
+    assert [one["markers"] for one in document["files"]] == [[]]
+    assert [one["text"] for one in document["markers"]] == ["hex:00112233445566"]
 
 
 def test_an_empty_folder_says_nothing(tmp_path: Path) -> None:
-    done = call("verify", str(tmp_path))
-    assert (done.code, done.out.strip().splitlines()[0]) == (
-        3,
-        "There is no regular file to read, so nothing is said.",
-    )
+    done = call("verify", str(tmp_path), "--json")
+    assert (done.code, json.loads(done.out)["files"]) == (3, [])
 
 
 def test_the_document_has_every_file_and_the_exit_code(folder: Path) -> None:
@@ -75,7 +81,7 @@ def test_the_document_has_every_file_and_the_exit_code(folder: Path) -> None:
     document = json.loads(done.out)
     assert (document["schema"], document["exit_code"], done.code) == ("tdelta.verify/1", 0, 0)
     (one,) = document["files"]
-    assert (one["path"], one["state"], one["markers"]) == (str(folder / "app.db"), "looks random", [])
+    assert (one["path"], one["state"], one["markers"]) == (str(folder / "app.db"), ReadState.LOOKS_RANDOM, [])
     assert one["statistics"]["by_block"][0]["random"] == 25
     assert [found["encoding"] for found in document["markers"][0]["searched"]] == ["utf-8", "utf-16le"]
 
@@ -84,7 +90,7 @@ def test_a_run_shows_its_evidence_again_and_ends_in_what_it_says(store: Path) ->
     done = call("verify", s.RUN_ID[:8], "--store", str(store))
     assert done.code == 4
     assert "LEAK 2,016" in done.out
-    assert "FAILED     no marker in any file of an encrypted twin" in done.out
+    assert f"FAILED     {CHECKS[NO_MARKER]}" in done.out
     document = json.loads(call("verify", "last", "--store", str(store), "--json").out)
     assert (document["run_id"], document["path"], document["exit_code"]) == (s.RUN_ID, None, 4)
     assert [one["state"] for one in document["evidence"]].count("leak") == 1

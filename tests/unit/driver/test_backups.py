@@ -74,7 +74,7 @@ class Toy:
         return self.found
 
     def let_go(self) -> None:
-        self.done.append("let go")
+        self.done.append("release")
 
 
 def order(folder: Path, tool: str = "copy", compress: str = "none") -> BackupOrder:
@@ -96,7 +96,7 @@ def test_a_backup_is_weighed_searched_and_removed(tmp_path: Path) -> None:
     }
     act.undo()
     assert list(tmp_path.iterdir()) == []
-    assert toy.done == ["start", "make", "let go"]
+    assert toy.done == ["start", "make", "release"]
 
 
 def test_a_compressed_backup_is_weighed_and_searched_as_it_was_before(tmp_path: Path) -> None:

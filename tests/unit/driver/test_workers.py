@@ -79,7 +79,7 @@ def test_the_users_own_word_for_openssl_does_not_reach_a_worker(monkeypatch: pyt
 
 def test_an_order_out_of_turn_is_an_error_and_not_the_end_of_the_worker() -> None:
     with Worker() as worker:
-        with pytest.raises(TdeltaError, match="no twin is open"):
+        with refused(TdeltaError, "no-twin-open"):
             worker.ask("facts", queries={"page_size": "PRAGMA page_size"})
         assert worker.ask("hello") == {"pid": worker.pid}
 
@@ -268,8 +268,8 @@ def test_a_statement_that_fails_is_the_workloads_fault() -> None:
 
 
 def test_a_library_that_cannot_be_used_is_told_as_such() -> None:
-    fault = failure("library", "--library ./x.so: expected a SQLite shared library")
-    assert (type(fault), str(fault)) == (EngineUnavailable, "--library ./x.so: expected a SQLite shared library")
+    fault = failure("library", "--library ./x.so: not-one")
+    assert (type(fault), str(fault)) == (EngineUnavailable, "--library ./x.so: not-one")
 
 
 def test_what_is_about_neither_disk_nor_statement_is_told_as_it_is() -> None:

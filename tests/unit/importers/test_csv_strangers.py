@@ -44,12 +44,12 @@ def figures(found: list[Observation]) -> dict[tuple[object, ...], float]:
 
 
 def test_a_column_a_condition_is_read_with_the_users_unit(tmp_path: Path) -> None:
-    table = "Threads;encrypted storage;no encryption\n1;423,47;450,1\n8;1389,11;1500,5\n"
+    table = "Threads;encrypted shelf;plain shelf\n1;423,47;450,1\n8;1389,11;1500,5\n"
     assert figures(found_in(tmp_path, table, "blog.csv", unit="tps")) == {
-        ("encrypted storage", "throughput", 1): 423.47,
-        ("no encryption", "throughput", 1): 450.1,
-        ("encrypted storage", "throughput", 8): 1389.11,
-        ("no encryption", "throughput", 8): 1500.5,
+        ("encrypted shelf", "throughput", 1): 423.47,
+        ("plain shelf", "throughput", 1): 450.1,
+        ("encrypted shelf", "throughput", 8): 1389.11,
+        ("plain shelf", "throughput", 8): 1500.5,
     }
 
 

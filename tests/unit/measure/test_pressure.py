@@ -105,11 +105,11 @@ def test_an_interval_shorter_than_a_tick_tells_no_steal(tmp_path, clock):
 
 def test_an_interval_that_was_not_begun_cannot_end(tmp_path):
     meter = PressureMeter(tmp_path)
-    with pytest.raises(TdeltaError, match=r"expected start\(\) before"):
+    with pytest.raises(TdeltaError, match=r"start\(\)"):
         meter.stop()
     meter.start()
     meter.stop()
-    with pytest.raises(TdeltaError, match=r"expected start\(\) before"):
+    with pytest.raises(TdeltaError, match=r"start\(\)"):
         meter.stop()
 
 

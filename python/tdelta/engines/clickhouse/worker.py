@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
-from tdelta.driver.hosting import TwinHost
+from tdelta.driver.hosting import NoTwin, TwinHost
 from tdelta.driver.orders import Order, serve
 from tdelta.engines.clickhouse.block_prices import block_prices
 from tdelta.engines.clickhouse.database import STYLE, Database, definition, reading_sql
@@ -114,7 +114,7 @@ class ClickhouseHost(TwinHost):
 
     def _open(self) -> Database:
         if self._database is None:
-            raise ValueError("no twin is open")
+            raise NoTwin
         return self._database
 
 

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
-from tdelta.driver.hosting import TwinHost
+from tdelta.driver.hosting import NoTwin, TwinHost
 from tdelta.driver.orders import Order, serve
 from tdelta.engines.duckdb.block_prices import block_prices
 from tdelta.engines.duckdb.client import STYLE, load_twin
@@ -237,7 +237,7 @@ class Host(TwinHost):
 
     def _open(self) -> Database:
         if self._database is None:
-            raise ValueError("no twin is open")
+            raise NoTwin
         return self._database
 
 

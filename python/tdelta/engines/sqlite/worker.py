@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tdelta import _native
+from tdelta.driver.hosting import NoTwin
 from tdelta.driver.orders import Order, serve
 from tdelta.driver.worker import Host
 from tdelta.engines.sqlite.backup_orders import BackupOrders
@@ -101,7 +102,7 @@ class SqliteHost(BackupOrders, ChangeOrders, DatabaseOrders, Host):
 
     def _open(self) -> _native.SqliteTwin:
         if not isinstance(self.twin, _native.SqliteTwin):
-            raise ValueError("no twin is open")
+            raise NoTwin
         return self.twin
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
+from tdelta.driver.hosting import NoTwin
 from tdelta.driver.orders import Order, serve
 from tdelta.driver.worker import Host
 from tdelta.engines.turso.database import STYLE, Database
@@ -102,7 +103,7 @@ class TursoHost(Host):
 
     def _open(self) -> Database:
         if self._database is None:
-            raise ValueError("no twin is open")
+            raise NoTwin
         return self._database
 
 

@@ -7,6 +7,7 @@ _PERMIT = "allow it: sysctl kernel.perf_event_paranoid=1, or run as root"
 MACHINE = {
     # defects of tdelta
     "defect": "{said}",
+    "no-twin-open": "no twin is open",
     # the process
     "interrupted": "interrupted",
     "command-line": "{said}",

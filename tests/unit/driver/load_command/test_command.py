@@ -87,11 +87,11 @@ def test_braces_that_are_doubled_or_a_shells_stay() -> None:
 
 
 def test_values_are_quoted_within_a_shells_script_and_nowhere_else() -> None:
-    odd = Connection("mysql", "a b", "x; rm -rf y", socket=Path("/s"))
+    odd = Connection("mysql", "x y", "x; rm -rf y", socket=Path("/s"))
     assert words_of("sh -c 'mytool {user} {database}' {user}", odd)[1:] == (
         "-c",
-        "mytool 'a b' 'x; rm -rf y'",
-        "a b",
+        "mytool 'x y' 'x; rm -rf y'",
+        "x y",
     )
 
 
@@ -196,7 +196,7 @@ def test_all_faults_of_a_command_are_told_at_once_with_their_remedies() -> None:
         ("pgbench --sampling-rate=0.1", "postgres", coded("load-option", option="sampling-rate")),
         ("pgbench --nonsense", "postgres", coded("load-options", fault=Part("--nonsense"))),
         ("pgbench postgres://me@there/db", "postgres", coded("load-connection-string")),
-        ("pgbench a b", "postgres", coded("load-databases", listed="a b")),
+        ("pgbench x y", "postgres", coded("load-databases", listed="x y")),
         ("mytool {thread}", "mysql", coded("load-unknown-placeholder", name="thread")),
         ("mytool | mytool", "mysql", coded("load-shell-sign", sign="|")),
     ],

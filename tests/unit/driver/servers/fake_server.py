@@ -41,7 +41,7 @@ def main() -> None:
     path, folder, mode = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
     folder.mkdir(exist_ok=True)
     if mode == "fails":
-        sys.stdout.write("[ERROR] no such table space\n" + "a word\n" * 30)
+        sys.stdout.write("[ERROR] no such table space\n" + "word\n" * 30)
         sys.exit(7)
     if mode == "full":
         sys.exit("[ERROR] write: No space left on device")

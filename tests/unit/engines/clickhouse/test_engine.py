@@ -90,7 +90,7 @@ def test_the_configuration_has_the_same_disk_on_every_twin_encrypted_or_not() ->
 def test_a_key_and_an_algorithm_are_given_together_or_not_at_all() -> None:
     options = ClickhouseEngine().options(HOME, settings("aes-256-ctr"), KEY)
     for wrong in ({"key": None}, {"algorithm": None}):
-        with pytest.raises(ValueError, match="expected both or neither"):
+        with pytest.raises(ValueError, match="key"):
             configuration({**options, **wrong})
 
 
@@ -102,7 +102,7 @@ def test_the_header_is_that_of_every_file(tmp_path: Path) -> None:
     written(tmp_path, "c.bin", 0)
     assert header(tmp_path) == "cipher 0 and cipher 2"
     written(tmp_path, "d.bin", None, b"rows")
-    assert header(tmp_path) == "cipher 0 and cipher 2 and plain"
+    assert header(tmp_path).split(" and ") == ["cipher 0", "cipher 2", "plain"]
 
 
 def test_a_file_too_short_for_a_header_is_plain(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_key_and_a_mode_are_given_together_or_not_at_all(engine: DuckdbEngine)
         f"ATTACH '/t/a.db' AS twin (STORAGE_VERSION 'v1.5.0', ENCRYPTION_KEY '{KEY}', ENCRYPTION_CIPHER 'GCM')"
     )
     for cipher, key in (("aes-256-ctr", None), ("none", KEY)):
-        with pytest.raises(ValueError, match="expected both or neither"):
+        with pytest.raises(ValueError, match="key"):
             attach_sql(engine.options(Path("/t/a.db"), settings(cipher), key))
 
 

@@ -6,6 +6,7 @@ import csv
 import errno
 import io
 import json
+import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -129,7 +130,7 @@ def test_the_number_of_threads_changes_no_byte(tmp_path: Path, threads: int) -> 
 
 
 def test_a_full_disk_is_the_systems_error_with_the_files_name() -> None:
-    with pytest.raises(OSError, match="No space left") as raised:
+    with pytest.raises(OSError, match="/dev/full") as raised:
         _native.write_csv(json.dumps(PLAN), "every law", SEED, 2, "/dev/full")
     assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, "/dev/full")
 
@@ -141,13 +142,13 @@ def test_a_folder_that_is_not_there_is_the_systems_error(tmp_path: Path) -> None
 
 
 def test_a_table_that_the_plan_does_not_have_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match='no table "other"'):
+    with pytest.raises(ValueError, match='"other"'):
         _native.write_csv(json.dumps(PLAN), "other", SEED, 2, tmp_path / "0.csv")
 
 
 def test_a_worker_tells_a_full_disk_as_one() -> None:
     answer = Host().answer({"do": "write_rows", "plan": PLAN, "seed": SEED, "files": {"every law": "/dev/full"}})
-    assert answer["error"] == ["io", "/dev/full: No space left on device"]
+    assert answer["error"] == ["io", f"/dev/full: {os.strerror(errno.ENOSPC)}"]
 
 
 def test_a_runs_rows_are_written_by_a_worker_and_removed(tmp_path: Path) -> None:
@@ -174,5 +175,5 @@ def test_rows_that_duckdb_does_not_find_in_the_files_are_told(tmp_path: Path) ->
         rows = GeneratedRows(folder, job_of(PLAN), "DuckDB")
         found = {"few": (2, ""), "every law": (ROWS, ""), "none": (0, "")}
         rows.check(found)
-        with pytest.raises(TdeltaError, match="every law: expected 5,000 generated rows, found 4,999"):
+        with pytest.raises(TdeltaError, match=r"every law: .*5,000.*4,999"):
             rows.check({**found, "every law": (ROWS - 1, "")})

@@ -100,4 +100,4 @@ def test_statements_of_every_workload_are_told_apart_by_their_bare_text() -> Non
 
 def test_a_limit_is_a_fetch() -> None:
     assert as_written("ORDER BY a LIMIT 10") == "ORDER BY a OFFSET 0 ROWS FETCH NEXT 10 ROWS ONLY"
-    assert bare("SELECT A  FROM t -- x\nWHERE b = :b;") == "select a from t where b = ?"
+    assert bare("SELECT Z  FROM t -- x\nWHERE b = :b;") == "select z from t where b = ?"

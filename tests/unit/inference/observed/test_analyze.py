@@ -87,7 +87,7 @@ def test_what_runs_differ_by_is_the_users_to_state_and_then_decides() -> None:
     (found,) = analyze(two(10.0, 15.0), STATED).comparisons
     assert found.decision is Decision.COSTLY
     assert found.scatter.run_sd == 0.03
-    assert "runs differ by 3 %" in found.priors
+    assert any("3 %" in name for name in found.priors)
     assert only(analyze(two(10.0, 10.6, count=400_000), STATED))[0] is Decision.UNDECIDED
 
 
@@ -482,5 +482,5 @@ def test_what_cannot_be_compared_is_an_error_with_a_remedy(
 def test_formats_count_files() -> None:
     first, second = two(10.0, 11.0, count=100)
     assert not isinstance(first, Binned)
-    result = analyze([dataclasses.replace(first, origin=Origin("a.log", "pgbench log")), second], PLAIN)
-    assert result.formats == {"CSV": 1, "pgbench log": 1}
+    result = analyze([dataclasses.replace(first, origin=Origin("a.log", "a-log")), second], PLAIN)
+    assert result.formats == {"CSV": 1, "a-log": 1}

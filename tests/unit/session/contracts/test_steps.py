@@ -189,12 +189,12 @@ def test_a_step_that_the_end_of_the_time_cuts_has_failed_and_a_ctrl_c_ends_the_c
 
 def test_names_addresses_paths_and_passwords_are_taken_out() -> None:
     said = "Access denied for user 'bench'@'db9' to db1 from 10.1.2.3:3306 and fe80::1:2:3 with s3cret in /etc/my/x.cnf"
-    step = ContractStep("a", Outcome.FAILED, found={"data": "keys of s3cret", "n": 2})
+    step = ContractStep("a", Outcome.FAILED, found={"data": "keys=s3cret", "n": 2})
     step = replace(step, refusals=(Refusal.of("database-says", said=said),))
     hidden = redacted(step, {"s3cret": "PASSWORD", "db1": "HOST", "bench": "USER", "": "NOTHING"})
     told = str(hidden.refusals[0])
     assert told == "Access denied for user <USER> to <HOST> from <ADDRESS> and <ADDRESS> with <PASSWORD> in <PATH>"
-    assert hidden.found == {"data": "keys of <PASSWORD>", "n": 2}
+    assert hidden.found == {"data": "keys=<PASSWORD>", "n": 2}
 
 
 def test_what_is_hidden_is_all_that_the_dsns_say_and_what_the_servers_are_called() -> None:

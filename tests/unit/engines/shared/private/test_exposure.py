@@ -1,4 +1,4 @@
-"""A plan is carried out in its order, what is held is waited for and let go, whatever happens meanwhile."""
+"""A plan is carried out in its order, what is held is waited for and release, whatever happens meanwhile."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from tdelta_refused import refused
 
 NEEDLE = bytes(range(200, 216))
 PLAN = ExposurePlan(
-    steps=(Step("a", "change"), Step("b", "wait", is_held=True), Step("a", "leave open")),
+    steps=(Step("a", "change"), Step("b", "wait", is_held=True), Step("a", "hold")),
     held="how many",
     settling=Settling(("flush",), "dirty"),
     settled=("flushed",),
-    release=(Step("control", "let go"),),
+    release=(Step("control", "release"),),
     after=(Step("a", "roll back"),),
 )
 
 
 @dataclass
 class Fake:
-    """A server whose ``wait`` lasts until ``let go``."""
+    """A server whose ``wait`` lasts until ``release``."""
 
     said: list[str] = field(default_factory=list)
     closed: int = 0
@@ -61,7 +61,7 @@ class FakeConnection:
             self.server.waiting += 1
             assert self.server.released.wait(30)
             self.server.waiting -= 1
-        if sql == "let go":
+        if sql == "release":
             self.server.released.set()
 
     def rows(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[str | None]]]:
@@ -91,9 +91,9 @@ def test_within_the_block_a_statement_is_held_and_pages_are_written_and_behind_i
     fake = Fake()
     with exposure(fake, place).under_way():
         assert fake.waiting == 1
-        assert [said for said in fake.said if said != "wait"] == ["change", "leave open", "flush", "flushed"]
+        assert [said for said in fake.said if said != "wait"] == ["change", "hold", "flush", "flushed"]
     assert fake.waiting == 0
-    assert fake.said[-2:] == ["let go", "roll back"]
+    assert fake.said[-2:] == ["release", "roll back"]
     assert fake.closed == fake.opened == 3
 
 
@@ -123,7 +123,7 @@ def test_a_failure_in_the_block_lets_go_of_what_is_held_and_is_what_is_told(plac
 
 
 def test_a_statement_that_is_refused_ends_it_with_the_servers_words(place: Place) -> None:
-    for failing in ("change", "wait", "leave open", "flush"):
+    for failing in ("change", "wait", "hold", "flush"):
         fake = Fake(refused=failing)
         with pytest.raises(StatementFault, match=f"no {failing}"), exposure(fake, place).under_way():
             pass
