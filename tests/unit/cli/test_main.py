@@ -33,7 +33,7 @@ def test_the_version_is_told() -> None:
 def test_without_a_command_the_help_is_shown_as_a_usage_error() -> None:
     done = call()
     assert done.code == 2
-    assert {"run", "analyze", "plan"} <= set(done.err.split())
+    assert {"run", "analyze"} <= set(done.err.split())
 
 
 def test_an_unknown_command_is_a_usage_error() -> None:
