@@ -506,6 +506,12 @@ def over_budget() -> RunResult:
     return result(Decision.OVER, (head, *secondary(scale=120.0)), given)
 
 
+def within_budget() -> RunResult:
+    head = verdict(estimate(1.012, 0.004), Decision.WITHIN, primary=True)
+    given = settings(budget=0.05, options={"budget": 0.05, "vary": {"cipher": ["aes-256"]}})
+    return result(Decision.WITHIN, (head, *secondary()), given)
+
+
 def planted() -> RunResult:
     identical, slowed = condition("none", Role.IDENTICAL), condition("none", Role.PLANTED, planted=0.05)
     cpu = Metric.CPU_PER_OPERATION

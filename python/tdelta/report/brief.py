@@ -54,7 +54,7 @@ _ENOUGH_SECONDS = 600
 _FEW_BLOCKS, _FEW_ROUNDS = "few-blocks", frozenset({"one-round", "few-rounds"})
 """Few blocks go without saying where rounds are few."""
 
-_LEADS = {Decision.COSTLY: "Yes", Decision.NEGLIGIBLE: "No", Decision.OVER: "Yes", Decision.WITHIN: "No"}
+_NO_COST = {Decision.NEGLIGIBLE: "No", Decision.WITHIN: "Within budget"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Line:
 
 
 def sentence(result: RunResult) -> str:
-    """Yes or no, and how much: all that ``--quiet`` prints."""
+    """Yes or no, or within or over the budget, and how much: all that ``--quiet`` prints."""
     text = " ".join(_sentences(result)) or NO_ROUND
     return f"Interrupted before the end. {text}" if result.interrupted else text
 
@@ -126,11 +126,12 @@ def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
             odd = "though encryption adds work, so look for another difference between the twins"
             text = f"No: {who} makes {load} {makes(verdict.metric, effect)}, {odd}"
         case Decision.OVER:
-            over = f"over the budget of {share(settings.budget or 0.0)}"
-            text = f"Yes, {over}: {who} makes {load} {makes(verdict.metric, effect)}"
+            text = (
+                f"{budget_lead(verdict.decision, settings.budget)}: {who} makes {load} {makes(verdict.metric, effect)}"
+            )
         case Decision.WITHIN:
-            within = f"within the budget of {share(settings.budget or 0.0)}"
-            text = f"No: {who} stays {within} on {load}: {what} {effect.signed()}"
+            changes = f"changes {what} of {load} by {effect.signed()}"
+            text = f"{budget_lead(verdict.decision, settings.budget)}: {who} {changes}"
         case Decision.UNDECIDED:
             text = f"Undecided: {place}{_undecided(verdict, effect, name, load, what)}"
         case _:
@@ -195,13 +196,20 @@ def _knobs(verdict: Verdict) -> str:
     return f" {bracket}{knobs}" if bracket else ""
 
 
+def budget_lead(decision: Decision, budget: float | None) -> str:
+    """``Over the 5 % budget``: a yes or a no could be read as the answer to another question."""
+    return f"{'Over' if decision is Decision.OVER else 'Within'} the {share(budget or 0.0)} budget"
+
+
 def lead(counts: Counter[Decision]) -> str:
-    """Yes or no over many decisions: ``Yes, in 3 of 4 conditions``."""
-    yes = counts[Decision.COSTLY] + counts[Decision.OVER]
-    if yes:
-        return "Yes" if yes == counts.total() else f"Yes, in {yes} of {counts.total()} conditions"
-    decided = {_LEADS.get(decision) for decision in counts}
-    return "No" if decided == {"No"} else "Undecided"
+    """The answer over many decisions: ``Yes, in 3 of 4 conditions``, ``Over budget in 3 of 4 conditions``."""
+    total = counts.total()
+    if over := counts[Decision.OVER]:
+        return "Over budget" if over == total else f"Over budget in {over} of {total} conditions"
+    if yes := counts[Decision.COSTLY]:
+        return "Yes" if yes == total else f"Yes, in {yes} of {total} conditions"
+    decided = {_NO_COST.get(decision) for decision in counts}
+    return (decided.pop() if len(decided) == 1 else None) or "Undecided"
 
 
 def _place(verdict: Verdict, settings: RunSettings) -> str:
@@ -304,7 +312,7 @@ def _certainty(result: RunResult) -> Iterator[Line]:
 
 
 def _undecided_words(why: str) -> str:
-    return f"not enough for yes or no: {why.replace(' % HDI', ' % interval')}"
+    return f"not enough to decide: {why.replace(' % HDI', ' % interval')}"
 
 
 def _limit(settings: RunSettings) -> str:

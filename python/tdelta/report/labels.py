@@ -58,12 +58,10 @@ def is_served(settings: RunSettings) -> bool:
 _OF_TIME = {Decision.COSTLY: "slower", Decision.OVER: "over budget", Decision.WITHIN: "within budget"}
 _OF_CPU = _OF_TIME | {Decision.COSTLY: "more CPU", Decision.FASTER: "less CPU"}
 _OF_OTHER = _OF_TIME | {Decision.COSTLY: "more", Decision.FASTER: "less"}
-_OF_BYTES = {
+_OF_BYTES = _OF_TIME | {
     Decision.COSTLY: "more bytes",
-    Decision.OVER: "more bytes",
     Decision.FASTER: "fewer bytes",
     Decision.NEGLIGIBLE: "as many bytes",
-    Decision.WITHIN: "as many bytes",
 }
 _BY_KIND = {"bytes": _OF_BYTES, "cpu": _OF_CPU, "time": _OF_TIME, "throughput": _OF_TIME}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from tdelta.messages import Caution, Reason
 from tdelta.messages.cautions import AGAINST_TRUST
 from tdelta.messages.message import fields_of
 from tdelta.records import Decision, Metric, RunResult
-from tdelta.report.brief import against_trust, caution_lines, lines, sentence
+from tdelta.report.brief import against_trust, caution_lines, lead, lines, sentence
 from tdelta.report.effect import Effect
 from tdelta.report.findings.registry import SHOWN
 from tdelta.report.labels import decision_word
@@ -20,6 +21,7 @@ from tdelta.report.table import throughputs
 from tdelta.report.terminal import render
 
 MOST_LINES = 24
+OVER, WITHIN, UNDECIDED = Decision.OVER, Decision.WITHIN, Decision.UNDECIDED
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)
@@ -40,7 +42,7 @@ def test_what_a_study_asks_for_stands_in_its_answer() -> None:
         ("costly", "Yes: "),
         ("negligible", "No: "),
         ("undecided", "Undecided: "),
-        ("over_budget", "Yes, over the budget of "),
+        ("over_budget", "Over the "),
         ("unsound", "No answer: "),
         ("other_cipher", "No answer: "),
         ("factorial", "Yes: "),
@@ -50,6 +52,12 @@ def test_what_a_study_asks_for_stands_in_its_answer() -> None:
 )
 def test_yes_or_no_comes_first(name: str, begins: str) -> None:
     assert sentence(s.SAMPLES[name]()).startswith(begins)
+
+
+def test_the_answer_to_a_budget_is_no_yes_or_no_which_could_be_of_another_question() -> None:
+    assert sentence(s.within_budget()).startswith("Within the 5 % budget: ")
+    leads = {lead(Counter(decisions)) for decisions in ([OVER, OVER], [OVER, WITHIN], [WITHIN], [WITHIN, UNDECIDED])}
+    assert leads == {"Over budget", "Over budget in 1 of 2 conditions", "Within budget", "Undecided"}
 
 
 def test_a_run_without_a_verdict_has_no_answer() -> None:

@@ -26,7 +26,7 @@ from tdelta.report.analysis.words import (
     side_titles,
     throughput_change,
 )
-from tdelta.report.brief import Line, caution_lines, lead
+from tdelta.report.brief import Line, budget_lead, caution_lines, lead
 from tdelta.report.drawing import measured, paragraph, plain_table
 from tdelta.report.effect import Effect, effect_of
 from tdelta.report.quantities import MISSING, counted, decimals, interval, printable, share
@@ -52,7 +52,7 @@ _NOTES = {
 
 
 def sentence(result: AnalysisResult) -> str:
-    """Yes or no, and how much: all that ``--quiet`` prints."""
+    """Yes or no, or within or over the budget, and how much: all that ``--quiet`` prints."""
     judged = result.primary
     if not judged or any(c.ratio is None or is_lone(c) for c in judged):
         text = answer(result)
@@ -90,10 +90,10 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
         case Decision.COSTLY:
             text = f"Yes: {where}{is_apart}{rate}"
         case Decision.OVER:
-            text = f"Yes, over the budget of {share(result.budget or 0.0)}: {where}{is_apart}{rate}"
+            text = f"{budget_lead(comparison.decision, result.budget)}: {where}{is_apart}{rate}"
         case Decision.WITHIN:
-            within = f"within the budget of {share(result.budget or 0.0)}"
-            text = f"No: {where}{names[0]} stays {within} over {names[1]}: {what} {effect.signed()}{rate}"
+            changes = f"{names[0]} changes {what} over {names[1]} by {effect.signed()}{rate}"
+            text = f"{budget_lead(comparison.decision, result.budget)}: {where}{changes}"
         case Decision.NEGLIGIBLE:
             limit = f"within the limit of ±{share(result.rope)}"
             figures = f"{what} {effect.signed()}, {limit}"
@@ -178,7 +178,7 @@ def _certainty(result: AnalysisResult) -> Iterator[Line]:
     (only,) = judged
     if only.decision is Decision.UNDECIDED:
         why = why_undecided(only, result).replace(" % HDI", " % interval")
-        yield Line("How sure", f"not enough for yes or no: {why}")
+        yield Line("How sure", f"not enough to decide: {why}")
         return
     where = {
         Decision.COSTLY: "all of it above",

@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET  # writes only; what is read elsewhere g
 
 from tdelta.records import CheckState, Decision, Verdict
 from tdelta.report.formats.answered import Answered
+from tdelta.report.labels import decision_word
 from tdelta.report.quantities import estimate_text
 from tdelta.report.sentence import answer, limits
 
@@ -78,7 +79,8 @@ def _outcome(decision: Decision, answered: Answered) -> str | None:
 
 def _said(verdict: Verdict, answered: Answered) -> str:
     figures = estimate_text(verdict.ratio, limits(answered.result.settings))
-    return "; ".join((f"{verdict.decision.value}: {figures}", *(reason.text for reason in verdict.reasons)))
+    word = decision_word(verdict.decision, verdict.metric)
+    return "; ".join((f"{word}: {figures}", *(reason.text for reason in verdict.reasons)))
 
 
 def _checks(answered: Answered) -> Iterator[ET.Element]:

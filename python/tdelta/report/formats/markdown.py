@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tdelta.records import CheckState, Decision, RunResult, Verdict
+from tdelta.report.brief import sentence
 from tdelta.report.changes import against_sentences
 from tdelta.report.estimand import estimand
 from tdelta.report.formats.answered import Answered
@@ -47,8 +48,9 @@ def escaped(text: str) -> str:
 
 def _blocks(answered: Answered) -> Iterator[str]:
     result = answered.result
-    yield f"### {_MARKS[result.decision]} tdelta: {escaped(answered.name)}: {result.decision.value}\n"
-    yield f"{escaped(answer(result))}\n"
+    word = decision_word(result.decision, result.settings.metric)
+    yield f"### {_MARKS[result.decision]} tdelta: {escaped(answered.name)}: {word}\n"
+    yield from (f"{escaped(text)}\n" for text in dict.fromkeys((sentence(result), answer(result))))
     if result.primary:
         yield from _table(answered, result.primary)
     if noise := floor(result):

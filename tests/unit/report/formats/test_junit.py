@@ -11,6 +11,7 @@ import tdelta_samples as s
 from tdelta.records import Decision, RunResult
 from tdelta.report.formats.answered import Answered
 from tdelta.report.formats.junit import junit
+from tdelta.report.labels import decision_word
 
 from .conftest import NASTY, answered
 
@@ -42,7 +43,7 @@ def test_a_verdict_is_a_test_case_that_fails_where_the_exit_code_does(
 ) -> None:
     (case,) = of_verdicts(answered(result, undecided_passes=passes))
     assert (case.get("name"), [one.tag for one in case]) == ("aes-256", [child])
-    assert result.decision.value in (case[0].text or "")
+    assert decision_word(result.decision, result.settings.metric) in (case[0].text or "")
 
 
 def test_without_a_verdict_the_one_test_case_is_undecided() -> None:

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from tdelta.report.formats.answered import Answered
 from tdelta.report.formats.markdown import escaped, markdown
+from tdelta.report.labels import decision_word
 from tdelta.report.sentence import answer
 
 from .conftest import NASTY, answered
@@ -64,7 +65,7 @@ def test_every_answer_is_shown_whole_with_a_row_for_each_verdict(name: str) -> N
     seen = shown(answered(result))
     assert " ".join(answer(result).split()) in seen.text
     assert sum(len(row) == 6 and row[0] != "" for row in seen.rows) == len(result.verdicts)
-    assert result.decision.value in seen.text
+    assert decision_word(result.decision, result.settings.metric) in seen.text
 
 
 def test_what_a_label_holds_is_shown_and_does_nothing(strange: Answered) -> None:
