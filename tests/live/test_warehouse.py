@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -94,4 +95,5 @@ def test_a_load_writes_the_rows_and_costs_more_than_nothing(warehouse: Asked) ->
 def test_what_was_published_stands_beside_it(warehouse: Asked) -> None:
     page = warehouse.place.base / "report.html"
     assert warehouse.place.tdelta("report", "last", "--output", str(page)).code == 0
-    assert "SUM from disk" in page.read_text()
+    assert warehouse.document["published"]
+    assert all(html.escape(one["quote"]) in page.read_text() for one in warehouse.document["published"])

@@ -16,7 +16,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import DatabaseJob, RestoreJob, TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.workers import Worker
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Refusal
 from tdelta.records import DatabaseFacts, Event
 from tdelta.workloads.database import Database
 
@@ -86,7 +86,7 @@ class Completed:
 class Tries(Protocol):
     """Something to try transactions on, which may be spoilt."""
 
-    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
+    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> Refusal | None:
         """What is said against a transaction, if anything; without a trial it is only prepared."""
 
     def checksums(self, tables: Tables) -> Checksums:
@@ -153,7 +153,7 @@ class Trier:
         self._most_bytes = most_bytes
         self._constants = constants
 
-    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
+    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> Refusal | None:
         """What the database says against a transaction, if anything.
 
         Args:
@@ -167,16 +167,17 @@ class Trier:
             constants=self._constants,
             trial=None if trial is None else trial.as_json(),
         )
-        said: str | None = answer["said"]
+        if (said := answer["said"]) is None:
+            return None
         if self._most_bytes is not None and answer.get("is_full"):
-            return f"{said}: {too_much(self._most_bytes)}"
-        return said
+            return too_much(said, self._most_bytes)
+        return Refusal.of("transaction-fails", said=said)
 
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table, as the transactions have left them."""
         return checksums(self._worker, tables)
 
 
-def too_much(most_bytes: int) -> str:
-    """What is said against a transaction past the bound of what it is tried on."""
-    return f"it writes more than tdelta's copy may grow by (to {most_bytes / 1e6:,.0f} MB)"
+def too_much(said: object, most_bytes: int) -> Refusal:
+    """What is said against a transaction past the bound of what it is tried on, after what the database says or it."""
+    return Refusal.of("transaction-grows", said=said, most=most_bytes / 1e6)

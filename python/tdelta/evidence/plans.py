@@ -40,7 +40,7 @@ _ESTIMATES = re.compile(
     r"|^r_|^data_read|_per_scan$|_per_join$|^query$|^schema_name$",
     re.IGNORECASE,
 )
-_NOT_EXPLAINED = "not explained"
+NOT_EXPLAINED = "not explained"
 _SPACE = re.compile(r"\s+")
 
 
@@ -132,7 +132,7 @@ def _plan(dialect: Dialect, rows: Rows, statement: Sampled) -> Plan:
             refused = refused or str(error)
         else:
             return without_estimates(json.loads("\n".join(str(row[0]) for row in answer)))
-    return {_NOT_EXPLAINED: refused}
+    return {NOT_EXPLAINED: refused}
 
 
 def without_estimates(plan: Plan) -> Plan:
@@ -196,7 +196,7 @@ _TELLERS: Mapping[str, Callable[[Mapping[str, Any]], str]] = MappingProxyType(
         "operation": lambda node: str(node["operation"]),  # MySQL's second format has whole phrases
         "Node Type": _node,
         "table_name": _table,
-        _NOT_EXPLAINED: lambda node: f"{_NOT_EXPLAINED}: {node[_NOT_EXPLAINED]}",
+        NOT_EXPLAINED: lambda node: f"{NOT_EXPLAINED}: {node[NOT_EXPLAINED]}",
     }
 )
 _OPERATIONS = MappingProxyType(

@@ -5,9 +5,10 @@ meaning: programs match codes, people read texts, and a text may be worded bette
 for each kind; ``docs/messages.md`` is generated from them.
 
 Limits: parameters are text and numbers. A text of another program (a server's error, an engine's description) is a
-parameter, as it stands. What earlier versions stored as a text has the code ``text``.
+parameter, as it stands. A parameter may be another message, or an error with its refusals: then its text stands there,
+and its code beside it, as ``NAME_code``. What earlier versions stored as a text has the code ``text``.
 """
 
-from tdelta.messages.catalogue import Caution, Detail, Message, Parameter, Reason, Refusal
+from tdelta.messages.catalogue import Caution, Detail, Message, Parameter, Reason, Refusal, RunPart
 
-__all__ = ["Caution", "Detail", "Message", "Parameter", "Reason", "Refusal"]
+__all__ = ["Caution", "Detail", "Message", "Parameter", "Reason", "Refusal", "RunPart"]

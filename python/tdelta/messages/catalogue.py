@@ -8,10 +8,11 @@ from tdelta.messages.checks import DETAILS
 from tdelta.messages.imported import IMPORTED_AGAINST_TRUST, IMPORTED_CAUTIONS
 from tdelta.messages.instrument import INSTRUMENT_CAUTIONS, INSTRUMENT_REASONS
 from tdelta.messages.message import Message, Parameter
+from tdelta.messages.parts import PARTS
 from tdelta.messages.reasons import REASONS
 from tdelta.messages.refusals import REFUSALS
 
-__all__ = ["Caution", "Detail", "Message", "Parameter", "Reason", "Refusal"]
+__all__ = ["Caution", "Detail", "Message", "Parameter", "Reason", "Refusal", "RunPart"]
 
 
 class Caution(Message):
@@ -43,3 +44,10 @@ class Refusal(Message):
 
     __slots__ = ()
     TEMPLATES = REFUSALS
+
+
+class RunPart(Message):
+    """A part of a run, of which something is said."""
+
+    __slots__ = ()
+    TEMPLATES = PARTS

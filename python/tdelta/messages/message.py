@@ -66,8 +66,12 @@ class Message:
 
     @classmethod
     def of(cls, code: str, /, **parameters: object) -> Self:
-        """A message with these parameters; numbers of other libraries become Python's own, all else its text."""
-        return cls(code, {name: _plain(value) for name, value in parameters.items()})
+        """A message with these parameters; numbers of other libraries become Python's own, all else its text.
+
+        Of one that is a message itself, or an error with refusals, the code is kept beside the text.
+        """
+        codes = {f"{name}_code": said for name, value in parameters.items() if (said := _code_of(value))}
+        return cls(code, {name: _plain(value) for name, value in parameters.items()} | codes)
 
     @classmethod
     def verbatim(cls, text: str) -> Self:
@@ -113,6 +117,13 @@ class Message:
 
     def __hash__(self) -> int:
         return hash((self.code, *sorted(self.parameters.items())))
+
+
+def _code_of(value: object) -> str:
+    """The code of a message, or those of an error's refusals; empty of all else."""
+    if isinstance(value, Message):
+        return value.code
+    return ", ".join(one.code for one in getattr(value, "refusals", ()))
 
 
 def _plain(value: object) -> Parameter:

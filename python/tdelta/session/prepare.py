@@ -10,6 +10,7 @@ from tdelta.driver import Twins
 from tdelta.driver.protocol import Observable
 from tdelta.errors import ServerLost
 from tdelta.measure.aes import CryptoKind
+from tdelta.messages import RunPart
 from tdelta.records import Level, Phase
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.collectors.floors import measure_floors
@@ -90,7 +91,7 @@ def _size(context: RunContext, twins: Twins[Any], data_bytes: int, checks: Check
         try:
             found = found or calibrate(context.plan, twins, data_bytes, housing)
         except ServerLost as loss:
-            checks.lost(0, "calibration", str(loss.said))
+            checks.lost(0, RunPart.of("calibration"), loss.said)
             found = calibrate(context.plan, twins, data_bytes, housing)
     context.pace.filled(found.trial_seconds)
     context.state.trial_size = found

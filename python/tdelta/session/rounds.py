@@ -15,7 +15,7 @@ from tdelta.driver.jobs import TRACE
 from tdelta.driver.protocol import Provable, Replicating, joined_to
 from tdelta.errors import ServerLost
 from tdelta.measure.standstill import watching
-from tdelta.messages import Refusal
+from tdelta.messages import Refusal, RunPart
 from tdelta.records import BlockDone, Condition, Measurement, Phase, RoundStarted, Trial, TrialDone
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import TRACES, WARM_UPS, Jobs, Ready, Round, RunContext
@@ -53,7 +53,7 @@ class RoundRunner:
         self._longest_start = 0.0
         """Of what comes before a round's first block."""
 
-        self._at = ""
+        self._at = RunPart.of("before-trials")
         self._next_block = 0
         self.extra_seconds = 0.0
         """What profiles and the search of the last round took: no later round needs the time for them."""
@@ -82,7 +82,7 @@ class RoundRunner:
 
     def _whole(self, number: int, stack: ExitStack) -> None:
         """All stages of a round. ``_at`` says which one is void if a server dies."""
-        self._at = "what came before the first trial"
+        self._at = RunPart.of("before-trials")
         began = self._clock.elapsed()
         first_block, twins = self._next_block, self._start(number, stack)
         self._longest_start = max(self._longest_start, self._clock.elapsed() - began)
@@ -97,13 +97,13 @@ class RoundRunner:
             is_first = self._next_block == first_block
             if self._interruption.requested or not (is_first or self._has_time_for_block(place, has_steps=has_steps)):
                 break
-            self._at = f"block {self._next_block + 1}"
+            self._at = RunPart.of("block", block=self._next_block + 1)
             with self._pace.timed(Stage.STEPS if has_steps else Stage.BLOCK):
                 self._block(number, place, {c: twins[c] for c in taking_part})
             self._next_block += 1
         self._collect(Round(number, twins, self._jobs))
         if not self._interruption.requested:
-            self._at = "the comparison of the rows after the last trial"
+            self._at = RunPart.of("rows-compared")
             with self._pace.timed(Stage.ROWS):
                 self._compare_rows(twins)
 
@@ -123,7 +123,7 @@ class RoundRunner:
     def _lose(self, number: int, loss: ServerLost) -> None:
         """A server died: its block is void and the round over. The next one has fresh twins; but not without end."""
         self.loss = loss
-        self._checks.lost(number, self._at, str(loss.said))
+        self._checks.lost(number, self._at, loss.said)
         self._context.observe(Phase("lost", f"{self._at}, since {loss.said}"))
         if self._checks.losses > _MOST_LOSSES:
             raise ServerLost(Refusal.of("losses-too-many", losses=self._checks.losses, loss=loss))
@@ -297,7 +297,7 @@ class RoundRunner:
             most = _MOST_VOIDS_OF_AGENTS if self._plan.agents is not None else _MOST_VOIDS
             if tries == most or any(m.stopped_by != "count" or m.errors for m in measured):
                 raise ServerLost(Refusal.of("stood-still", said=standstill))
-            self._checks.paused(number, block, standstill)
+            self._checks.paused(number, block, Refusal.of("stood-still", said=standstill))
             self._context.observe(Phase("again", f"block {block + 1}, since {standstill}"))
 
     def _measure(

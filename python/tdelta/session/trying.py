@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tdelta.driver import TrialJob
 from tdelta.driver.protocol import Checksums, Tables
@@ -158,7 +158,7 @@ def _refused(name: str, text: str, on: Tries) -> list[Refusal]:
     lines: set[int] = set()
     while len(found) < _MOST_REFUSED and (said := on.said({"name": name, "weight": 1.0, "text": text}, None)):
         found.append(_placed(said))
-        place = _PLACE.match(said)
+        place = _PLACE.match(said.text)
         line = 0 if place is None else int(place[2])
         pieces = cut(text)[0]
         at = next((n for n, it in reversed(list(enumerate(pieces))) if it.line <= line and not it.is_command), None)
@@ -184,12 +184,14 @@ def _line_begin(text: str, line: int) -> int:
     return sum(len(it) + 1 for it in text.split("\n")[: line - 1])
 
 
-def _placed(said: str) -> Refusal:
+def _placed(said: Refusal) -> Refusal:
     """What the database says against a transaction, with file and line where it says them."""
-    place = _PLACE.match(said)
+    words = str(said.parameters["said"])
+    place = _PLACE.match(words)
     if place is None:
-        return Refusal.of("transaction-fails", said=said)
-    return Refusal.of("transaction-fails", said=said[place.end() :]).at(place.expand(r"\1.sql:\2"))
+        return said
+    rest = replace(said, parameters={**said.parameters, "said": words[place.end() :]})
+    return rest.at(place.expand(r"\1.sql:\2"))
 
 
 def _proposed(proposal: Proposal, named: Names, on: Tries, tell: Observer, limit: _Limit) -> Chosen:
@@ -213,12 +215,12 @@ def _proposed(proposal: Proposal, named: Names, on: Tries, tell: Observer, limit
     return Chosen(settle(proposal, works, named.title), (*proposal.notes, *map(str, cautions)), tuple(cautions))
 
 
-def _first_that_works(choice: Choice, on: Tries, limit: _Limit) -> tuple[str | None, str | None]:
+def _first_that_works(choice: Choice, on: Tries, limit: _Limit) -> tuple[str | None, Refusal | None]:
     """The first script of a choice that works; else None and what was said against the first."""
-    said: list[str] = []
+    said: list[Refusal] = []
     for text in choice.scripts:
         if not (seconds := limit.left()):
-            said.append(f"no time is left to try it: all that is proposed gets {limit.all_seconds:.0f} s")
+            said.append(Refusal.of("transaction-without-time", seconds=limit.all_seconds))
             break
         found = on.said({"name": choice.name, "weight": 1.0, "text": text}, _trial(TRIES[choice.kind], seconds))
         if found is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from typing import Any
 
@@ -11,11 +12,12 @@ from sqlite.running import SMALL, Answered, Place, end, read_until, workers_left
 from sqlite.test_answers import checks
 
 from tdelta.engines.duckdb.engine import DuckdbEngine
-from tdelta.messages.checks import FINDS, NO_MARKER
+from tdelta.messages.checks import FINDS, IN_FORCE, NO_MARKER, ROWS_AFTER
+from tdelta_codes import cautions, details
+from tdelta_refused import check_messages
 
 from .conftest import ENGINE
 
-IN_FORCE = "cipher-in-force"
 ENCRYPTED = {"database": "encrypted", "wal": "encrypted", "temp": "encrypted"}
 SCAN = (*ENGINE, "--workload", "scan", "--no-aa-twin")
 
@@ -29,6 +31,13 @@ def states(document: Any, cipher: str) -> dict[str, str]:
     return found
 
 
+def in_force(document: Any) -> dict[str, tuple[str, str]]:
+    """The mode and the library that were seen at work, by cipher."""
+    (seen,) = details(document, IN_FORCE, "cipher-seen")
+    found = re.findall(r"([\w-]+): (GCM|CTR)\W.*?(openssl|mbedtls)", str(seen.parameters["seen"]))
+    return {cipher: (mode, library) for cipher, mode, library in found}
+
+
 def mean(trials: list[dict[str, Any]], name: str, **levels: object) -> float:
     chosen = [t[name] for t in trials if all(t[factor] == level for factor, level in levels.items())]
     assert chosen
@@ -39,12 +48,14 @@ def test_a_default_run_is_sound_and_says_what_the_loop_costs(default_run: Answer
     document = default_run.document
     found = checks(document)
     assert found["rows-before"][0] == "ok"
-    assert found["rows-after"] == ("ok", "by checksum, at the end of 2 rounds")
+    assert found[ROWS_AFTER][0] == "ok"
+    check_messages(details(document, ROWS_AFTER), "rows-after-rounds", rounds=2)
     assert found["settings"][0] == "ok"
-    assert found[IN_FORCE] == ("ok", "none: a plain file, aes-256-gcm: GCM by openssl")
+    assert found[IN_FORCE][0] == "ok"
+    assert in_force(document) == {"aes-256-gcm": ("GCM", "openssl")}
     assert 100 < document["loop_cost_ns"] < 100_000
     assert 0 < document["client_overhead_share"] < 0.1
-    assert any("one limit of memory" in caution for caution in document["cautions"])
+    assert cautions(document, "one-memory-limit")
 
 
 def test_every_class_of_file_is_plain_on_plain_twins_and_encrypted_on_the_others(default_run: Answered) -> None:
@@ -52,7 +63,8 @@ def test_every_class_of_file_is_plain_on_plain_twins_and_encrypted_on_the_others
     assert states(document, "none") == {"database": "plain", "wal": "plain", "temp": "plain"}
     assert states(document, "aes-256-gcm") == ENCRYPTED
     assert checks(document)[NO_MARKER][0] == "ok"
-    assert checks(document)[FINDS] == ("ok", "markers in database, wal, temp of 2 twins")
+    assert checks(document)[FINDS][0] == "ok"
+    check_messages(details(document, FINDS), "markers-present", classes="database, wal, temp", twins=2)
     # Temporary files are encrypted on every twin: only the control shows what a search would find in them.
     for one in document["evidence"]:
         if one["file_class"] == "temp" and one["condition"]["cipher"] == "none":
@@ -109,12 +121,14 @@ def cold(tmp_path_factory: pytest.TempPathFactory) -> Answered:
 def test_every_cipher_hides_the_markers_in_every_class_and_is_in_force(every_cipher: Answered) -> None:
     ciphers, document = [cipher for cipher in DuckdbEngine().ciphers if cipher != "none"], every_cipher.document
     assert {cipher: states(document, cipher) for cipher in ciphers} == dict.fromkeys(ciphers, ENCRYPTED)
-    assert checks(document)[IN_FORCE] == (
-        "ok",
-        "none: a plain file, aes-256-gcm: GCM by openssl, aes-256-ctr: CTR by openssl,"
-        " aes-256-gcm-mbedtls: GCM by mbedtls, aes-256-ctr-mbedtls: CTR by mbedtls",
-    )
-    assert any("not to use" in caution for caution in document["cautions"])
+    assert checks(document)[IN_FORCE][0] == "ok"
+    assert in_force(document) == {
+        "aes-256-gcm": ("GCM", "openssl"),
+        "aes-256-ctr": ("CTR", "openssl"),
+        "aes-256-gcm-mbedtls": ("GCM", "mbedtls"),
+        "aes-256-ctr-mbedtls": ("CTR", "mbedtls"),
+    }
+    check_messages(cautions(document, "software-aes"), "software-aes", library="mbedtls")
 
 
 def test_a_cold_trial_reads_the_file_and_a_warm_one_does_not(cold: Answered, every_cipher: Answered) -> None:

@@ -136,8 +136,10 @@ def test_openssl_itself_says_which_bits_it_does_not_see(document: Any) -> None:
 def test_the_tables_are_drawn_and_progress_goes_to_standard_error() -> None:
     code, out, err = floor("--sizes", "4k", "--modes", "cbc", "--max-time", "1s")
     assert code == 0, err
-    assert "aes-256-cbc, decrypt, a page of 4 KiB: " in out.splitlines()[0]
-    assert err.startswith("prepare: OpenSSL is loaded, and every cipher checked")
+    first = out.splitlines()[0]
+    assert "aes-256-cbc" in first
+    assert "4 KiB" in first
+    assert err.startswith("prepare: ")
     assert len(err.splitlines()) == 2
 
 

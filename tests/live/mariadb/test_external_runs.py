@@ -14,6 +14,8 @@ from tdelta_contracts import HoldsContract
 from tdelta_disturbed_runs import DisturbedRuns, SilencedRuns
 from tdelta_external_runs import ExternalRuns
 
+from tdelta_codes import cautions, check_refused
+
 from . import own
 
 
@@ -55,18 +57,16 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, HoldsCo
             try:
                 asked.run("CREATE TABLE tdelta_taken.precious (id INT)")
                 before = self.objects(servers)
-                ran = place.tdelta("run", *self.on(servers), "--schema", "tdelta_taken")
-                assert ran.code == 2
-                assert "expected no schema tdelta_taken, found one, which is left as it is" in ran.err
+                ran = place.tdelta("run", "--json", *self.on(servers), "--schema", "tdelta_taken")
+                check_refused(ran, "schema-taken", schema="tdelta_taken")
                 assert self.objects(servers) == before
             finally:
                 asked.run("DROP SCHEMA tdelta_taken")
 
     def test_servers_that_are_the_wrong_way_round_are_unsound(self, servers: tuple[Any, Any], place: Place) -> None:
         plain, encrypted = servers
-        ran = place.tdelta("run", *self.on((encrypted, plain)))
-        assert ran.code == 4
-        assert "expected plain tables, found them encrypted" in ran.err
+        ran = place.tdelta("run", "--json", *self.on((encrypted, plain)))
+        check_refused(ran, "baseline-encrypted", exit_code=4)
 
     def check_interrupted(self, place: Place) -> None:
         resumed = place.tdelta("run", "--resume", "last", "--json")
@@ -94,18 +94,17 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, HoldsCo
         assert workers_left(process.pid) == []
         left = self.told_left(place, servers)
         assert len(left) == 2
-        assert all("is left of run" in said for said in left)
         for server in servers:
             with contextlib.closing(own.root(server)) as asked:
-                asked.run(left[0].split("remove it: ")[1])
+                asked.run(left[0])
         assert self.objects(servers) == left_as_they_were
 
     def told_left(self, place: Place, servers: tuple[Any, Any]) -> list[str]:
-        """What a dry run says is left, once both servers have seen that the killed run's sessions are gone."""
+        """What removes each schema that a dry run finds left, once both servers have seen the run's sessions go."""
         give_up = time.monotonic() + 30.0
         left: list[str] = []
         while len(left) < len(servers) and time.monotonic() < give_up:
             ran = place.tdelta("run", "--dry-run", "--json", *self.on(servers))
             assert ran.code == 0, ran.err
-            left = [caution for caution in ran.document["cautions"] if "is left of" in caution]
+            left = [str(one.parameters["drop"]) for one in cautions(ran.document, "schema-left")]
         return left

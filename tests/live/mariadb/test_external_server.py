@@ -13,6 +13,7 @@ from tdelta.engines.shared.external.pairs import own_schemas, pair
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer, examine, schema_name
 from tdelta.errors import ExternalServerFault, UnsoundTwins
+from tdelta_refused import Part, has, refused
 
 from . import own
 
@@ -43,13 +44,11 @@ class TestMariadbExternalServers(ExternalServers):
         assert data.said == "innodb_encrypt_tables=ON, keys: file_key_management"
         assert (encrypted.identity.product, encrypted.identity.engine) == ("MariaDB", "mariadb")
         cautions = pair(baseline, encrypted, "tdelta_r1").cautions
-        assert any(
-            "not encrypted on the encrypted server: log (innodb_encrypt_log=OFF)" in said for said in map(str, cautions)
-        )
+        assert has(cautions, "scope-not-encrypted", scope="log", said="innodb_encrypt_log=OFF")
 
     def test_a_baseline_that_is_encrypted_and_a_plain_encrypted_one_are_unsound(self, looked_at: LookedAt) -> None:
         baseline, encrypted = looked_at
-        with pytest.raises(UnsoundTwins, match="expected plain tables, found them encrypted: innodb_encrypt_tables=ON"):
+        with refused(UnsoundTwins, "baseline-encrypted", said=Part("innodb_encrypt_tables=ON")):
             pair(encrypted, baseline, "tdelta_r1")
 
     def test_twins_without_any_encryption_are_unsound(self, servers: tuple[Any, Any]) -> None:
@@ -59,7 +58,7 @@ class TestMariadbExternalServers(ExternalServers):
             try:
                 with (
                     self.examined(servers) as found,
-                    pytest.raises(UnsoundTwins, match="found none: innodb_encrypt_tables=OFF"),
+                    refused(UnsoundTwins, "nothing-encrypted", said=Part("innodb_encrypt_tables=OFF")),
                 ):
                     pair(*found, "tdelta_r1")
             finally:
@@ -70,7 +69,7 @@ class TestMariadbExternalServers(ExternalServers):
         with own_schemas(found, "tdelta_r2", "r2") as (_, encrypted):
             with contextlib.closing(own.Session(encrypted.options(PASSWORD))) as load:
                 load.run("CREATE TABLE plain (id INT PRIMARY KEY) ENCRYPTED=NO")
-            with pytest.raises(UnsoundTwins, match="to be encrypted, found otherwise by the server's catalog: plain;"):
+            with refused(UnsoundTwins, "tables-otherwise", tables="plain"):
                 encrypted.require_tables()
 
     def test_the_statements_that_are_named_give_all_rights_that_are_needed(self, servers: tuple[Any, Any]) -> None:

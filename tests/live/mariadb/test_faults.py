@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite.running import ANSWERED, read_until
+from sqlite.running import ANSWERED, Ran, read_until, waited_for
 from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
 
+from tdelta_codes import cautions, check_refused
 from tdelta_texts import has_no_answer
 
 SMALL = ("--workload", "point-select", "--size", "2MB", "--scope", "data", *ALONE)
@@ -47,11 +48,11 @@ def test_a_server_that_is_killed_in_warm_up_in_a_block_or_under_a_search_is_made
     _, err = process.communicate(timeout=3 * PATIENCE_SECONDS)
     assert process.returncode in ANSWERED, err
     document = place.tdelta("show", "--json").document
-    lost = [caution for caution in document["cautions"] if "died while it was at work" in caution]
-    assert [caution.partition(" is void")[0] for caution in lost] == [
-        "round 1: what came before the first trial",
-        "round 2: block 1",
-        "round 3: the search of the files",
+    lost = [one.parameters for one in cautions(document, "server-lost")]
+    assert [(one["round"], one["void_code"], one["why_code"]) for one in lost] == [
+        (1, "before-trials", "server-died"),
+        (2, "block", "server-died"),
+        (3, "file-search", "server-died"),
     ]
     assert failed_checks(document) == []
     # The round whose files could not be searched keeps its blocks, and the next one has the search.
@@ -99,52 +100,48 @@ def test_a_disk_that_fills_up_is_told(place: ServerPlace, disk: Path, stage: str
     process = place.start("run", "--json", *place.options(*LONG_TRIALS, "--dir", str(disk)))
     read_until(process, stage)
     fill(disk)
-    out, err = process.communicate(timeout=PATIENCE_SECONDS)
-    assert (process.returncode, has_no_answer(out)) == (2, True), err
-    assert "free some space" in err
-    assert "--dir" in err
+    check_refused(waited_for(process, PATIENCE_SECONDS), "server-disk-full", folder=str(disk))
     assert place.left() == []
     assert [path.name for path in disk.iterdir()] == ["filler"]
 
 
-def refused(place: ServerPlace, *options: str, prefix: tuple[str, ...] = ()) -> str:
-    """What a run that is refused before anything is made says, on standard error."""
-    ran = place.tdelta("run", *options) if not prefix else place.limited(prefix, "run", *options)
+def refused(place: ServerPlace, *options: str, prefix: tuple[str, ...] = ()) -> Ran:
+    """A run that is refused before anything is made."""
+    command = ("run", "--json", *options)
+    ran = place.limited(prefix, *command) if prefix else place.tdelta(*command)
     assert (ran.code, has_no_answer(ran.out)) == (2, True), ran.err
-    assert "Traceback" not in ran.err
     assert not place.twins.exists()
-    return ran.err
+    return ran
 
 
 def test_a_disk_that_is_too_small_for_servers_is_refused_before_anything_is_made(
     place: ServerPlace, disk: Path
 ) -> None:
-    told = refused(place, *place.options("--size", "300MB", "--dir", str(disk)))
-    assert "of free disk space, found" in told
+    ran = refused(place, *place.options("--size", "300MB", "--dir", str(disk)))
+    check_refused(ran, "disk-too-small", folder=str(disk))
     assert list(disk.iterdir()) == []
 
 
 def test_more_connections_than_open_files_are_refused_with_the_number(place: ServerPlace) -> None:
     few = ("prlimit", f"--nofile={OPEN_FILES}:{OPEN_FILES}")
-    told = refused(place, *place.options(*SMALL, "--threads", "2048"), prefix=few)
-    assert f"open files, each connection of a server being one, found {OPEN_FILES:,}" in told
-    assert "--threads" in told
+    ran = refused(place, *place.options(*SMALL, "--threads", "2048"), prefix=few)
+    check_refused(ran, "open-files-too-few", found=OPEN_FILES)
 
 
 def test_more_threads_than_the_machine_holds_are_refused(place: ServerPlace) -> None:
-    told = refused(place, *place.options(*SMALL, "--threads", "99000"))
-    assert "free memory" in told or "open files" in told  # whichever this machine has less of
+    ran = refused(place, *place.options(*SMALL, "--threads", "99000"))
+    found = {refusal["code"] for refusal in ran.document["refusals"]}
+    assert found & {"memory-too-small", "open-files-too-few"}, "whichever this machine has less of"
 
 
 @pytest.mark.parametrize(
-    ("program", "told"),
+    ("program", "said"),
     [
-        ("/bin/true", "but --version says: true (GNU coreutils)"),
-        ("/etc", "expected a server's program, found no file there"),
-        ("/nowhere/mariadbd", "expected a server's program, found no file there"),
+        ("/bin/true", "not-a-server-program"),
+        ("/etc", "no-server-program"),
+        ("/nowhere/mariadbd", "no-server-program"),
     ],
 )
-def test_a_server_binary_that_is_none_is_refused(place: ServerPlace, program: str, told: str) -> None:
-    said = refused(place, "--engine", "mariadb", "--server-binary", program)
-    assert f"--server-binary {program}" in said
-    assert told in said
+def test_a_server_binary_that_is_none_is_refused(place: ServerPlace, program: str, said: str) -> None:
+    ran = refused(place, "--engine", "mariadb", "--server-binary", program)
+    check_refused(ran, said, where=f"--server-binary {program}")

@@ -8,6 +8,7 @@ from tdelta_beside import beside
 from tdelta_serving import found
 
 from tdelta.driver.acting import DELETED, SECONDS, THERE, WHILE_WORK
+from tdelta.evidence.classes import FileClass
 
 
 def test_tables_are_encrypted_beside_a_load_and_what_is_left_in_the_clear_is_named(tmp_path: Path) -> None:
@@ -19,5 +20,5 @@ def test_tables_are_encrypted_beside_a_load_and_what_is_left_in_the_clear_is_nam
     assert trial.counted["tables"] >= 2
     assert "tables" in trial.searched()
     assert "tables" not in trial.in_the_clear(THERE) | trial.in_the_clear(DELETED)
-    assert "redo log" in trial.in_the_clear(DELETED)
+    assert FileClass.REDO in trial.in_the_clear(DELETED)
     assert trial.after == trial.before, "the rows are as before, and plain again"

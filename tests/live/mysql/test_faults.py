@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite.running import read_until
+from sqlite.running import read_until, waited_for
 from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, occupied
 
-from tdelta_texts import has_no_answer
+from tdelta_codes import check_refused
+from tdelta_refused import Part
 
 
 @pytest.fixture
@@ -23,9 +24,5 @@ def test_a_keyring_that_goes_missing_ends_the_run_with_a_word_of_it(place: Serve
     read_until(process, "calibrate")
     (keyring,) = place.twins.glob("twins-*/load-1/keys/keyring")
     keyring.unlink()
-    out, err = process.communicate(timeout=PATIENCE_SECONDS)
-    assert (process.returncode, has_no_answer(out)) == (2, True), err
-    assert "keyring" in err
-    assert "its file of keys is gone" in err
-    assert "Traceback" not in err
+    check_refused(waited_for(process, PATIENCE_SECONDS), "keys-gone", said=Part("keyring"))
     assert place.left() == []

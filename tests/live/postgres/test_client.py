@@ -264,9 +264,7 @@ class TestTrials:
 class TestFaults:
     def test_a_statement_that_cannot_be_prepared_is_named_by_script_and_line(self, open_twin: Open) -> None:
         twin = open_twin()
-        with pytest.raises(
-            _native.NativeError, match=r'^\(.*bad, line 2: relation "nowhere" does not exist \(SQLSTATE 42P01\)'
-        ):
+        with pytest.raises(_native.NativeError, match=r'^\(.*bad, line 2: .*"nowhere".*\(SQLSTATE 42P01\)'):
             prepare(twin, good="SELECT 1;", bad="SELECT 1;\nSELECT * FROM nowhere;\nSELECT 2;")
         prepare(twin, good="SELECT 1;")
         assert trial(twin, 2)["outcome"]["operations"] == 2
@@ -373,7 +371,7 @@ class TestTls:
 
     def test_the_server_says_that_it_wants_tls(self, server: PrivateServer) -> None:
         kind, message = refusal(server.over_tls(tls="disable"))
-        assert (kind, "no encryption" in message) == ("auth", True)
+        assert (kind, "pg_hba.conf" in message) == ("auth", True)
 
 
 class TestObserved:

@@ -10,6 +10,9 @@ from tdelta_disturbed_runs import DisturbedRuns
 from tdelta_external_runs import ExternalRuns
 from tdelta_external_studies import TracedStudy
 
+from tdelta_codes import cautions, check_refused
+from tdelta_refused import Part
+
 from . import own
 
 
@@ -31,7 +34,7 @@ class TestPostgresExternalRuns(ExternalRuns, DisturbedRuns, HoldsContract, Trace
     lacking = "a right is missing: GRANT CREATE ON DATABASE app TO nobody"
 
     def test_what_rests_on_the_users_word_is_said_to(self, answered: Answered) -> None:
-        assert any("is what the user says" in caution for caution in answered.document["cautions"])
+        assert cautions(answered.document, "encryption-assumed")
         assert answered.document["settings"]["external_servers"]["assumed"]
         assert "--assume-encrypted" in answered.document["settings"]["repeat"]
 
@@ -42,6 +45,5 @@ class TestPostgresExternalRuns(ExternalRuns, DisturbedRuns, HoldsContract, Trace
         assert "work_mem" in important
 
     def test_a_disk_that_nobody_vouches_for_is_unsound(self, servers: tuple[Any, Any], place: Place) -> None:
-        ran = place.tdelta("run", *(word for word in self.on(servers) if word not in self.vouching))
-        assert ran.code == 4
-        assert "--assume-encrypted says that the disk under it is encrypted" in ran.err
+        ran = place.tdelta("run", "--json", *(word for word in self.on(servers) if word not in self.vouching))
+        check_refused(ran, "encryption-not-seen", exit_code=4, remedy=Part("--assume-encrypted"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from leaking import all_searched, condition, states
 
+from tdelta.engines.shared.server_files import ENCRYPTED_FILE
 from tdelta.evidence import validity
 from tdelta.records import EvidenceState, FileEvidence
 
@@ -34,7 +35,7 @@ def test_on_gocryptfs_none_is_found_in_the_files_that_are_really_on_the_disk(
     assert {hidden[kind].state for kind in KINDS} == {EvidenceState.ENCRYPTED}
     names = [name for kind in KINDS for name in hidden[kind].files if "files)" not in name]
     assert names
-    assert all(name.endswith("(encrypted file)") for name in names)
+    assert all(name.endswith(ENCRYPTED_FILE) for name in names)
     assert all(check.ok for check in validity(evidence))
 
 

@@ -20,7 +20,7 @@ from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import Kind, propose
-from tdelta_texts import texts
+from tdelta_refused import Part, check_messages, refused
 
 from .own import ROOT_PASSWORD, Server, Session, install, programs, running
 
@@ -86,7 +86,7 @@ def test_a_dump_is_restored_and_described(described: Described) -> None:
     codes, customers, items, loose, parts = described.database.tables
     assert [table.name for table in described.database.tables] == ["codes", "customers", "line items", "loose", "parts"]
     assert {"seen", "customers", "by_name"} <= described.database.names
-    assert texts(described.left_out) == ("1 tables of schema other: only those of public are described",)
+    check_messages(described.left_out, "tables-of-other-schema", tables=1, other="other", schema="public")
     assert described.types["customers"]["mail"] == "character varying(80)"
 
     assert (customers.rows, customers.lowest, customers.highest, customers.is_dense) == (4000, 1, 4000, True)
@@ -161,5 +161,5 @@ def drawn(script: str, constants: Mapping[str, int]) -> str:
 
 def test_a_dump_that_fails_is_told_with_the_last_lines(target: RestoreTarget) -> None:
     command = "PGPASSFILE={folder}/passwords psql -X -v ON_ERROR_STOP=1 -c 'SELECT * FROM missing'"
-    with pytest.raises(RestoreFault, match=r"(?s)found 1: .*relation \"missing\" does not exist"):
+    with refused(RestoreFault, "restore-failed", found=1, tail=Part('relation "missing" does not exist')):
         restore(command, target, 60.0)

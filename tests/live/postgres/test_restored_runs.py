@@ -12,6 +12,9 @@ from shutil import which
 import pytest
 from sqlite.running import ANSWERED, Answered, Place, require
 
+from tdelta_codes import details
+from tdelta_refused import check_messages
+
 from .own import ROOT_PASSWORD, install, programs, root, running
 
 SHORT = (
@@ -60,10 +63,11 @@ def test_a_dump_is_measured_on_both_kinds_of_twin(answered: Answered) -> None:
     checks = {check["code"]: check for check in answered.document["validity"]}
     before = checks["rows-before"]
     assert before["ok"]
-    assert "as in the original (1 of them tdelta's own, of keys)" in before["detail"]
+    check_messages(details(answered.document, "rows-before"), "rows-as-original-and-keys", own=1)
     assert checks["rows-after"]["ok"]
     assert checks["files-encrypted"]["ok"]
-    assert "not found in tables" in checks["no-marker"]["detail"]
+    (absent,) = details(answered.document, "no-marker", "markers-absent")
+    assert "tables" in str(absent.parameters["classes"]).split(", ")
     types = {verdict["transaction"] for verdict in answered.document["verdicts"]}
     assert {"read_customers", "read_line_items", "update_customers"} <= types
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlite.running import Answered, Place
+from sqlite.running import PATIENCE_SECONDS, Answered, Place, waited_for
 from sqlite.test_answers import checks
 
 import tdelta.workloads
@@ -13,6 +13,8 @@ from tdelta.driver import TrialJob, Worker
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine
 from tdelta.engines.sqlite.libraries import SQLCIPHER
 from tdelta.errors import TdeltaError
+from tdelta_codes import check_refused
+from tdelta_refused import Part
 
 from .opening import KEY, made, settings
 
@@ -96,17 +98,14 @@ def test_a_script_may_connect_between_its_transactions_whatever_the_threads(plac
 
 
 def test_a_file_that_goes_away_between_connections_ends_the_run_with_what_the_database_says(place: Place) -> None:
-    process = place.start("run", *CONNECT, "--blocks", "200", "--rounds", "1..1", "--max-time", "300s")
+    process = place.start("run", "--json", *CONNECT, "--blocks", "200", "--rounds", "1..1", "--max-time", "300s")
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("round 1:"):
             break
     for file in place.twins.rglob("*.db"):
         file.unlink()
-    _, err = process.communicate(timeout=60.0)
-    assert process.returncode == 2
-    assert "a statement failed during a trial: connect, line 3: " in err
-    assert "Traceback" not in err
+    check_refused(waited_for(process, PATIENCE_SECONDS), "statement-fails", said=Part("connect, line 3: "))
     assert list(place.twins.iterdir()) == []
 
 

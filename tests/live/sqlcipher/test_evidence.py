@@ -10,8 +10,11 @@ from typing import Any
 from sqlite.running import Place
 from sqlite.test_answers import checks
 
+from tdelta.messages.checks import IN_FORCE, ROWS_AFTER
+from tdelta_codes import details
+from tdelta_refused import check_messages
+
 SMALL = ("--library", "sqlcipher", "--no-aa-twin", "--workload", "order-entry")
-IN_FORCE = "cipher-in-force"
 
 
 def states(document: Any, cipher: str) -> dict[str, str]:
@@ -24,7 +27,8 @@ def test_no_file_of_an_encrypted_twin_shows_plaintext_and_writes_leave_the_same_
     document = place.answer(*SMALL, "--vary", "cipher=aes-256,aes-256-no-hmac,aes-256-hmac-sha1")
     found = checks(document)
     assert found[IN_FORCE][0] == "ok"
-    assert found["rows-after"] == ("ok", "by checksum, at the end of 2 rounds")
+    assert found[ROWS_AFTER][0] == "ok"
+    check_messages(details(document, ROWS_AFTER), "rows-after-rounds", rounds=2)
     assert "secure_delete" in found["settings"][1]
     assert states(document, "none")["database"] == states(document, "none")["wal"] == "plain"
     for cipher in ("aes-256", "aes-256-no-hmac", "aes-256-hmac-sha1"):

@@ -12,7 +12,8 @@ from sqlite.running import SMALL, Place, end, read_until, require
 from sqlite.test_answers import checks
 
 from tdelta.engines.sqlite.finding import find_library
-from tdelta_texts import has_no_answer
+from tdelta_codes import check_refused
+from tdelta_refused import Part
 
 
 @pytest.fixture(scope="session")
@@ -52,9 +53,7 @@ def test_identical_twins_of_the_systems_sqlite_can_be_compared(place: Place, sys
 def test_the_systems_sqlite_cannot_be_compared_with_a_cipher_and_the_message_says_so(
     place: Place, system_sqlite: str
 ) -> None:
-    ran = place.run("--library", system_sqlite)
-    assert (ran.code, has_no_answer(ran.out)) == (2, True)
-    assert f"{system_sqlite} is plain SQLite, which encrypts nothing; compare identical twins with --aa" in ran.err
+    check_refused(place.run("--library", system_sqlite), "plain-library", library=system_sqlite)
     assert not place.twins.exists()
 
 
@@ -77,19 +76,11 @@ def test_a_run_is_not_resumed_with_a_file_that_has_changed(place: Place, sqlciph
     assert end(process, signal.SIGINT).code == 130
     with mine.open("ab") as file:
         file.write(b"another build")
-    ran = place.tdelta("run", "--resume", "last")
-    assert (ran.code, has_no_answer(ran.out)) == (2, True)
-    assert f"the library under test was {mine} SQLCipher 4." in ran.err
-    assert "start a new run" in ran.err
+    ran = place.tdelta("run", "--resume", "last", "--json")
+    check_refused(ran, "library-changed", before=Part(f"{mine} SQLCipher 4."))
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [(b"", "expected a SQLite shared library"), (b"#!/bin/sh\n", "expected a SQLite shared library")],
-)
-def test_a_file_that_is_no_library_ends_in_a_message(place: Place, content: bytes, told: str) -> None:
+@pytest.mark.parametrize("content", [b"", b"#!/bin/sh\n"])
+def test_a_file_that_is_no_library_ends_in_a_message(place: Place, content: bytes) -> None:
     (place.base / "other.so").write_bytes(content)
-    ran = place.run("--library", "./other.so")
-    assert (ran.code, has_no_answer(ran.out)) == (2, True)
-    assert told in ran.err
-    assert "Traceback" not in ran.err
+    check_refused(place.run("--library", "./other.so"), "library-fails", said=Part("other.so"))

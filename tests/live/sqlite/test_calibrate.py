@@ -41,4 +41,3 @@ def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place
     if document["is_sound"]:
         assert used["calibration_id"] == kept
         assert used["instance_effect"][0] == {"metric": "response_time", **noise["prior"]}
-        assert "Calibrated on " in place.tdelta("show", "last", "--details").out

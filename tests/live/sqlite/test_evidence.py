@@ -16,14 +16,16 @@ from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.engines.sqlite.twins import SqliteTwin
 from tdelta.evidence import Found
 from tdelta.evidence.reading import ReadState, parse_markers, read_files, regular_files
-from tdelta.messages.checks import FINDS, NO_MARKER
-from tdelta.records import Decision, EvidenceState, FileEvidence, RunResult
+from tdelta.messages.checks import FINDS, IN_FORCE, NO_MARKER, ROWS_AFTER
+from tdelta.records import Decision, EvidenceState, FileEvidence, RunResult, Validity
 from tdelta.session import RunRequest, conduct
+from tdelta_codes import details
+from tdelta_refused import Part, check_messages, has
 
 from .running import ANSWERED, SMALL, Answered, Place, end, read_until
 from .test_answers import CIPHERS, checks
 
-IN_FORCE = "cipher-in-force"
+PLAIN, ENCRYPTED, NOT_TESTED = EvidenceState.PLAIN, EvidenceState.ENCRYPTED, EvidenceState.NOT_TESTED
 
 
 def states(document: Any, cipher: str) -> dict[str, str]:
@@ -52,23 +54,24 @@ def run_here(folder: Path, **options: Any) -> RunResult:
     return conduct(small(folder, **options), lambda _event: None)
 
 
-def detail(result: RunResult, name: str) -> tuple[bool, str]:
+def check_of(result: RunResult, name: str) -> Validity:
     (found,) = [check for check in result.validity if check.code == name]
-    return found.ok, found.detail
+    return found
 
 
 def test_a_default_run_shows_database_and_log_encrypted_and_keeps_temporary_data_in_memory(
     default_run: Answered,
 ) -> None:
     document = default_run.document
-    assert states(document, "none") == {"database": "plain", "wal": "plain", "temp": "not tested"}
-    assert states(document, "aes-256") == {"database": "encrypted", "wal": "encrypted", "temp": "not tested"}
+    assert states(document, "none") == {"database": PLAIN, "wal": PLAIN, "temp": NOT_TESTED}
+    assert states(document, "aes-256") == {"database": ENCRYPTED, "wal": ENCRYPTED, "temp": NOT_TESTED}
     assert not any(one["files"] for one in document["evidence"] if one["file_class"] == "temp")
     found = checks(document)
     assert found[NO_MARKER][0] == "ok"
-    assert found[FINDS] == ("ok", "markers in database, wal of 2 twins")
-    assert found[IN_FORCE] == ("ok", "none: a plain file, aes-256: cipher aes256cbc")
-    assert found["rows-after"] == ("ok", "by checksum, at the end of 2 rounds")
+    assert (found[FINDS][0], found[IN_FORCE][0], found[ROWS_AFTER][0]) == ("ok", "ok", "ok")
+    check_messages(details(document, FINDS), "markers-present", classes="database, wal", twins=2)
+    check_messages(details(document, IN_FORCE), "cipher-seen", seen=Part("aes256cbc"))
+    check_messages(details(document, ROWS_AFTER), "rows-after-rounds", rounds=2)
 
 
 def test_temporary_files_are_seen_though_they_have_no_name(place: Place) -> None:
@@ -97,11 +100,11 @@ def test_each_journal_mode_is_had_and_searched_in_its_own_stratum(place: Place) 
         for mode in modes
         for cipher in ("none", "aes-256")
     }
-    assert (by_mode["wal", "aes-256"]["wal"], by_mode["memory", "aes-256"]["wal"]) == ("encrypted", "not tested")
+    assert (by_mode["wal", "aes-256"]["wal"], by_mode["memory", "aes-256"]["wal"]) == (ENCRYPTED, NOT_TESTED)
     assert {by_mode[mode, "aes-256"]["database"] for mode in modes} == {"encrypted"}
     for mode in ROLLBACK_MODES:
         plain = {name: by_mode[mode, "none"][name] for name in ("database", "journal", "temp")}
-        assert plain == {"database": "plain", "journal": "plain", "temp": "not tested"}
+        assert plain == {"database": PLAIN, "journal": PLAIN, "temp": NOT_TESTED}
         assert by_mode[mode, "aes-256"]["journal"] == "encrypted"
     assert {checks(document)[name][0] for name in ("rows-after", "settings")} == {"ok"}
     has_log = {trial["journal_mode"]: trial["files_bytes"]["wal"] > 0 for trial in place.trials()}
@@ -119,7 +122,7 @@ def test_the_trial_under_search_is_no_trial_of_the_run_and_temporary_data_in_mem
     place: Place,
 ) -> None:
     document = place.answer("--threads", "2", "--temp-store", "memory")
-    assert states(document, "aes-256")["temp"] == "not tested"
+    assert states(document, "aes-256")["temp"] == NOT_TESTED
     assert document["counts"]["trials"] == len(place.trials()) == 2 * 2 * 3
     assert states(document, "aes-256")["database"] == "encrypted"
 
@@ -132,11 +135,13 @@ def test_a_twin_that_is_really_plain_makes_the_run_unsound_and_names_its_file(
     assert result.decision is Decision.UNSOUND
     leaks = [one for one in result.of(FileEvidence) if one.state is EvidenceState.LEAK]
     assert {one.file_class for one in leaks} == {"database", "wal"}
-    ok, told = detail(result, NO_MARKER)
-    assert (ok, f"plaintext in {leaks[0].leaking[0]} (database) of cipher=aes-256" in told) == (False, True)
+    check = check_of(result, NO_MARKER)
+    assert check.failed
+    first = {"files": leaks[0].leaking[0], "file_class": "database", "condition": leaks[0].condition.key}
+    assert has(check.details, "plaintext-found", **first)
     assert leaks[0].leaking[0].endswith(".db")
     assert any(leaks[0].leaking[0] in reason.text for verdict in result.primary for reason in verdict.reasons)
-    assert not detail(result, IN_FORCE)[0]
+    assert not check_of(result, IN_FORCE).ok
 
 
 def test_a_temporary_file_in_the_clear_makes_the_run_unsound_and_names_it(
@@ -155,17 +160,18 @@ def test_a_temporary_file_in_the_clear_makes_the_run_unsound_and_names_it(
 
     monkeypatch.setattr(exposure.Exposure, "look", spilling)
     result = run_here(tmp_path, aa_twin=False)
-    ok, told = detail(result, NO_MARKER)
-    assert (ok, result.decision) == (False, Decision.UNSOUND)
-    assert f"{held[0]} (other) of cipher=aes-256,threads=1: 1 marker found" in told
+    check = check_of(result, NO_MARKER)
+    assert (check.ok, result.decision) == (False, Decision.UNSOUND)
+    spilled = {"files": held[0], "file_class": "other", "condition": "cipher=aes-256,threads=1", "markers": 1}
+    assert has(check.details, "plaintext-found", **spilled)
 
 
 def test_a_search_that_is_blind_makes_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     search = looking.search
     monkeypatch.setattr(looking, "search", lambda files, needles: search(files, [needle[::-1] for needle in needles]))
     result = run_here(tmp_path, aa_twin=False)
-    assert (detail(result, FINDS)[0], result.decision) == (False, Decision.UNSOUND)
-    assert detail(result, NO_MARKER)[1].startswith("NOT tested")
+    assert (check_of(result, FINDS).ok, result.decision) == (False, Decision.UNSOUND)
+    assert has(check_of(result, NO_MARKER).details, "markers-not-tested")
 
 
 def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
@@ -216,7 +222,7 @@ def test_a_run_that_is_interrupted_and_resumed_has_been_searched(place: Place) -
     ran = place.tdelta("run", "--resume", "last", "--json")
     assert ran.code in ANSWERED, ran.err
     assert states(ran.document, "aes-256")["database"] == "encrypted"
-    assert "NOT searched" not in checks(ran.document)[FINDS][1]
+    assert not {"search-interrupted", "twins-not-searched"} & {one.code for one in details(ran.document, FINDS)}
 
 
 def test_verify_shows_a_run_again_and_finds_the_markers_in_its_plain_file_only(

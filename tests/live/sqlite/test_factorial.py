@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from tdelta.measure.aes import CryptoKind, cannot_hide
+from tdelta_codes import cautions, details
+from tdelta_refused import Part, check_messages
 
 from .running import Place
 
@@ -57,9 +60,8 @@ def test_the_study_compares_five_conditions_with_one_baseline(place: Place) -> N
 @pytest.mark.skipif(CANNOT is not None, reason=f"the level off cannot be had: {CANNOT}")
 def test_a_worker_without_the_instructions_shows_it(place: Place) -> None:
     document = place.answer(*LEVELS, "--workload", "point-select", "--no-aa-twin")
-    told = check(document, "aes-instructions")
-    assert told["state"] == "ok"
-    assert "µs a page" in told["detail"]
+    assert check(document, "aes-instructions")["state"] == "ok"
+    check_messages(details(document, "aes-instructions"), "instructions-shown", on=Part("µs"), off=Part("µs"))
 
 
 def test_where_the_instructions_cannot_be_hidden_the_level_is_left_out_and_told(place: Place) -> None:
@@ -75,7 +77,9 @@ def test_where_the_instructions_cannot_be_hidden_the_level_is_left_out_and_told(
     process = place.start("run", "--json", "--dry-run", *LEVELS, program=program)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert "aes_instructions=off is left out" in out
+    check_messages(
+        cautions(json.loads(out), "instructions-left-out"), "instructions-left-out", factor="aes_instructions"
+    )
 
 
 def test_a_share_of_the_baselines_capacity_becomes_a_rate(place: Place) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tdelta_codes import check_refused
 from tdelta_thorough import draws
 
 from .running import ANSWERED, BRIEFLY, PATIENCE_SECONDS, Place, read_until, workers_left
@@ -164,8 +165,7 @@ def test_a_run_cannot_be_resumed_while_another_process_is_at_it(place: Place) ->
     process = place.start("run", *options, program=WITNESSED)
     assert process.stderr is not None
     process.stderr.readline()
-    ran = place.tdelta("run", "--resume", "last")
-    assert (ran.code, "in use by another tdelta" in ran.err) == (2, True)
+    check_refused(place.tdelta("run", "--resume", "last", "--json"), "folder-in-use")
     assert place.query("SELECT status FROM runs") == [("running",)]
     assert process.poll() is None
     process.kill()

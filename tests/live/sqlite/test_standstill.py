@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -10,6 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
+
+from tdelta_codes import cautions
+from tdelta_refused import Part, check_messages
 
 from .running import ANSWERED, PATIENCE_SECONDS, Place, end, read_until, waited_for, workers_left, workers_of
 
@@ -51,11 +55,9 @@ def test_a_worker_that_is_stopped_for_ever_is_ended_and_made_up_for(process: sub
     tell(workers_of(process.pid)[-1:], signal.SIGSTOP)
     ran = waited_for(process, 3 * PATIENCE_SECONDS)
     assert ran.code in ANSWERED, ran.err
-    (said,) = [caution for caution in ran.document["cautions"] if "void" in caution]
-    assert said == (
-        "round 1: block 1 is void and the twins were made anew, since a worker process was stopped by a signal and had"
-        " not gone on 10 s later"
-    )
+    assert not cautions(ran.document, "block-void")
+    lost = {"round": 1, "void_code": "block", "why_code": "stopped-by-signal", "why": Part(" 10 s")}
+    check_messages(cautions(ran.document, "server-lost"), "server-lost", **lost)
     assert trials(ran.document) == (2, 4)
     assert workers_left(process.pid) == []
 
@@ -78,7 +80,8 @@ def test_a_pause_voids_the_block_which_is_run_again(process: subprocess.Popen[st
     tell(stopped, signal.SIGCONT)
     ran = waited_for(process, 3 * PATIENCE_SECONDS)
     assert ran.code in ANSWERED, ran.err
-    (said,) = [caution for caution in ran.document["cautions"] if "void" in caution]
-    assert said.startswith("round 1: block 1 was void and was run again, since ")
-    assert said.removesuffix(" s")[-1] in "23"
+    assert not cautions(ran.document, "server-lost")
+    (said,) = cautions(ran.document, "block-void")
+    assert (said.parameters["round"], said.parameters["block"], said.parameters["why_code"]) == (1, 1, "stood-still")
+    assert re.search(r"\b[23] s$", str(said.parameters["why"]))
     assert trials(ran.document) == (2, 4)

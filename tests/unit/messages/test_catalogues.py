@@ -15,7 +15,7 @@ import pytest
 
 import tdelta
 from tdelta.engines.registry import profile
-from tdelta.messages import Caution, Detail, Message, Reason, Refusal
+from tdelta.messages import Caution, Detail, Message, Reason, Refusal, RunPart
 from tdelta.messages import checks as names_of_checks
 from tdelta.messages.analysis import ANALYSIS_REASONS
 from tdelta.messages.cautions import CAUTIONS
@@ -37,7 +37,7 @@ BY_ENGINE: dict[str, type[Message]] = {
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Message) and kind.__module__ == module.__name__
 }
-COMMON: tuple[type[Message], ...] = (Detail, Caution, Reason, Refusal)
+COMMON: tuple[type[Message], ...] = (Detail, Caution, Reason, Refusal, RunPart)
 KINDS: dict[str, type[Message]] = {kind.__name__: kind for kind in (*COMMON, *BY_ENGINE.values())}
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -135,6 +135,7 @@ def reference() -> str:
             " in Python `TdeltaError.refusals[].code`.",
             Refusal.TEMPLATES,
         ),
+        "Parts of a run": ("`void_code` of the caution `server-lost`: what was void.", RunPart.TEMPLATES),
     }
     parts |= {
         f"Refusals of {product}": ("As above, of this engine alone.", kind.TEMPLATES)
@@ -155,7 +156,8 @@ they keep their meaning, while a wording may be improved at any time. In JSON a 
 In a template `{name}` is a parameter, and what follows a colon says how it is written: `{rows:,}` with thousands set
 off, `{blocks:block|blocks}` the first word for 1 and else the second, `{limit:g%}` a share in percent, `{place:*: }`
 the value and then a colon, if it is not empty; `{found!r}` is in quotes. Any message may have a parameter `where`
-beside those of its template: the option, the file and line or the server that it is about, set before the text. The
+beside those of its template: the option, the file and line or the server that it is about, set before the text. Where
+a parameter `NAME` is a message itself, or an error, `NAME_code` has its code (its codes, with commas between them). The
 code `text` is a text without a code, its only parameter: what a version before these codes stored.
 
 This page is generated: `TDELTA_UPDATE_GOLDEN=1 pytest tests/unit/messages` writes it anew.

@@ -8,6 +8,7 @@ import pytest
 from tdelta.driver import TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.errors import WorkloadError
+from tdelta.messages import Refusal
 from tdelta.session.trying import Names, choose
 from tdelta.workloads import load
 from tdelta.workloads.proposal import Choice, Kind, Proposal
@@ -26,13 +27,14 @@ class Endless:
     def now(self) -> float:
         return self.clock
 
-    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
+    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> Refusal | None:
         if trial is None:
             return None
         self.seconds.append(trial.deadline_seconds + trial.patience_seconds)
         ends = str(transaction["text"]).startswith("SELECT v ")
         self.clock += 0.5 if ends else self.seconds[-1]
-        return None if ends else f"{transaction['name']}, line 1: expected it to end within 30 s, and broke it off"
+        said = f"{transaction['name']}, line 1: expected it to end within 30 s, and broke it off"
+        return None if ends else Refusal.of("transaction-fails", said=said)
 
     def checksums(self, tables: Tables) -> Checksums:
         raise NotImplementedError
@@ -57,9 +59,7 @@ def test_all_that_is_proposed_takes_a_quarter_of_the_runs_time_however_much_of_i
     assert on.clock == 1000.0 + 25.0
     assert on.seconds == [10.0, 10.0, 10.0, 10.0, 10.0, 3.5]
     assert len(chosen.cautions) == len(updates)
-    assert has(
-        [chosen.cautions[-1]], "transaction-left-out", fault="no time is left to try it: all that is proposed gets 25 s"
-    )
+    assert has([chosen.cautions[-1]], "transaction-left-out", fault_code="transaction-without-time")
 
 
 def test_a_transaction_of_the_users_that_does_not_end_is_refused_with_its_file_and_line() -> None:
@@ -73,11 +73,12 @@ def test_a_transaction_of_the_users_that_does_not_end_is_refused_with_its_file_a
 class Preparing:
     """A database that takes no statement with ``bad`` in it, and names the first of a script as engines do."""
 
-    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
+    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> Refusal | None:
         assert trial is None
         for number, line in enumerate(str(transaction["text"]).split("\n"), 1):
             if "bad" in line and not line.startswith("--"):
-                return f"{transaction['name']}, line {number}: near {line.strip()!r}: syntax error"
+                said = f"{transaction['name']}, line {number}: near {line.strip()!r}: syntax error"
+                return Refusal.of("transaction-fails", said=said)
         return None
 
     def checksums(self, tables: Tables) -> Checksums:

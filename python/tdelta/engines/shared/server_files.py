@@ -21,6 +21,9 @@ from tdelta.evidence.classes import FileClass
 from tdelta.evidence.search import Found, OpenFile, TwinFile, in_order, open_files
 from tdelta.messages import Refusal
 
+ENCRYPTED_FILE = "(encrypted file)"
+"""What follows the name of a file that is shown as an encrypted file system keeps it."""
+
 _FEW = 3
 """So many clean files of a class and folder are named one by one; more are told as their folder."""
 
@@ -98,7 +101,7 @@ class ServerFiles:
         for path, by, identity in kept:
             known = shown.get(identity[1])
             name, of = (known.name, known.file_class) if known else (path.name, FileClass.OTHER)
-            yield TwinFile(f"{name} (encrypted file)", by, of, identity)
+            yield TwinFile(f"{name} {ENCRYPTED_FILE}", by, of, identity)
         yield from (file for file in named if file.identity[0] != view)  # what the encrypted ones are, was said above
 
 

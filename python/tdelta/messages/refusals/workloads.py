@@ -64,6 +64,8 @@ WORKLOADS: dict[str, str] = {
     ),
     "sql-refused": "{said}",
     "transaction-fails": "{said}",
+    "transaction-grows": "{said}: it writes more than tdelta's copy may grow by (to {most:,.0f} MB)",
+    "transaction-without-time": "no time is left to try it: all that is proposed gets {seconds:.0f} s",
     "reads-the-clock": "{what} differs from twin to twin: compute a time from :op, e.g. 1704067200 + :op",
     "draws-by-itself": ("{function}() differs from twin to twin: draw with \\set name random(lo, hi) and use :name"),
     "size-missing": f"the table [size] with bytes_per_scale is missing: {_MEASURE}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from tdelta.messages import RunPart
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.collectors.idling import IdleServers
 from tdelta.session.collectors.profile import CpuProfiles
@@ -21,7 +22,7 @@ from tdelta.session.context import Ready, Round, RunContext
 class Collector(Protocol):
     """One of rounds. ``stage`` names what is void where a server dies meanwhile."""
 
-    stage: str
+    stage: RunPart
 
     def is_due(self) -> bool:
         """Whether there is something left to collect."""

@@ -14,7 +14,7 @@ from tdelta.engines.capabilities import Configured
 from tdelta.errors import UnsoundTwins
 from tdelta.evidence.plans import compare
 from tdelta.inference.temporary import shown_by, spilled
-from tdelta.messages import Caution, Detail, Parameter, Refusal
+from tdelta.messages import Caution, Detail, Parameter, Refusal, RunPart
 from tdelta.messages.checks import FILES, IN_FORCE, REPLICAS, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SETTINGS, SPILLED
 from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
 from tdelta.records.replication import CONFIRMED, UNCONFIRMED
@@ -122,11 +122,11 @@ class Checks:
                 Caution.of("cache-unsettled", round=number + 1, condition=condition.key, trials=len(found), misses=last)
             )
 
-    def lost(self, number: int, void: str, said: str) -> None:
+    def lost(self, number: int, void: RunPart, said: Refusal) -> None:
         """A twin's server died at work; what it was at is void, and its round went no further."""
         self._notes.lost.append(Caution.of("server-lost", round=number + 1, void=void, why=said))
 
-    def paused(self, number: int, block: int, said: str) -> None:
+    def paused(self, number: int, block: int, said: Refusal) -> None:
         """Something stood still during a block, which is void and is run again."""
         self._notes.paused.append(Caution.of("block-void", round=number + 1, block=block + 1, why=said))
 

@@ -32,7 +32,7 @@ def measure_floors(plan: Plan, twins: Twins[Any]) -> Floors:
         for page_size, conditions in _by_page_size(plan, plan.engine).items():
             floors |= dict(_of_page_size(plan, plan.engine, twins, page_size, conditions))
     except EnvironmentFault as fault:
-        return Floors(cautions=(Caution.of("no-floor", fault=str(fault)),))
+        return Floors(cautions=(Caution.of("no-floor", fault=fault),))
     return Floors(floors)
 
 

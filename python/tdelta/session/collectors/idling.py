@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tdelta.driver.protocol import Idling
 from tdelta.inference.idling import IdleUse
+from tdelta.messages import RunPart
 from tdelta.records import Phase
 from tdelta.session.context import Round, RunContext
 from tdelta.session.pace import IDLE_HEAD_SECONDS
@@ -16,7 +17,7 @@ from tdelta.session.pace import IDLE_HEAD_SECONDS
 class IdleServers:
     """What instances used, by the condition's key, one look in each round that had the time."""
 
-    stage = "the look at idle servers"
+    stage = RunPart.of("idle-servers")
 
     def __init__(self, context: RunContext) -> None:
         self._context = context

@@ -22,7 +22,7 @@ from tdelta.errors import EnvironmentFault
 from tdelta.inference.cost_breakdown import Explained, cost_breakdowns, may_have_large_residual
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.profiles import Profiled, cpu_profiles
-from tdelta.messages import Caution, Refusal
+from tdelta.messages import Caution, Refusal, RunPart
 from tdelta.profiling.functions import Functions
 from tdelta.profiling.perf import Perf, find_perf
 from tdelta.profiling.recording import Recording, added
@@ -58,7 +58,7 @@ _CLOSING_SECONDS = 5.0
 class CpuProfiles:
     """The profiles of a run, whichever sitting made them."""
 
-    stage = "the CPU profile"
+    stage = RunPart.of("cpu-profile")
 
     def __init__(self, context: RunContext, folder: Path) -> None:
         self._context = context
@@ -224,12 +224,11 @@ class CpuProfiles:
 
     def _give_up(self, fault: Exception) -> None:
         self._notes.is_given_up = True
-        if self.records():
-            told = Caution.of("profile-cut-short", fault=str(fault))
-        else:
-            told = Caution.of("no-profile", why=str(fault))
-        self._notes.cautions.append(told)
-        self._context.observe(Phase("profile", told.text))
+        caution = (
+            Caution.of("profile-cut-short", fault=fault) if self.records() else Caution.of("no-profile", why=fault)
+        )
+        self._notes.cautions.append(caution)
+        self._context.observe(Phase("profile", caution.text))
 
     def _passes_wanted(self, passes: _Passes) -> int:
         """As many a round as give every condition enough samples, over the rounds that a run has at least."""

@@ -12,7 +12,7 @@ from tdelta.driver import TrialJob
 from tdelta.driver.protocol import Searchable
 from tdelta.engines.capabilities import Scoped
 from tdelta.evidence import FileClass, Searched, validity, weigh
-from tdelta.messages import Detail
+from tdelta.messages import Detail, RunPart
 from tdelta.records import Condition, FileEvidence, Phase, Validity
 from tdelta.session.context import SEARCHES, Ready, Round, RunContext, lasting
 from tdelta.session.pace import Stage
@@ -25,7 +25,7 @@ _TRIAL_SECONDS = 0.1
 class FileSearch:
     """What a search of all twins found, whichever sitting made it."""
 
-    stage = "the search of the files"
+    stage = RunPart.of("file-search")
 
     def __init__(self, context: RunContext, ready: Ready) -> None:
         self._context = context

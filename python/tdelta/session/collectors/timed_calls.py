@@ -16,6 +16,7 @@ from tdelta.errors import ServerFault, ServerLost, StorageFault, TdeltaError
 from tdelta.inference.page_counts import crossed_of
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.timed import Timed, TimedTrial
+from tdelta.messages import RunPart
 from tdelta.records import Condition, Measurement, Phase
 from tdelta.session.context import Ready, Round, RunContext
 from tdelta.session.pace import SHARE_OF_TIME, TRIALS, Stage, laps_of, timed_conditions
@@ -28,7 +29,7 @@ _NOT_SEEN = "no call of a cipher in OpenSSL's shared library was seen"
 class TimedCalls:
     """Timed calls by the condition's key, whichever sitting timed them."""
 
-    stage = "the timed calls"
+    stage = RunPart.of("timed-calls")
 
     def __init__(self, context: RunContext, ready: Ready) -> None:
         self._context = context

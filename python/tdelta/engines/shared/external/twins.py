@@ -46,7 +46,7 @@ from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.engines.shared.sessions import WorkerSession
 from tdelta.errors import Defect, ExternalServerFault, StatementFault
-from tdelta.evidence.plans import Sampled, plans_of, sampled
+from tdelta.evidence.plans import NOT_EXPLAINED, Sampled, plans_of, sampled
 from tdelta.records import Measurement
 
 _CONNECT_SECONDS = 60.0
@@ -288,7 +288,7 @@ class ExternalTwin:
                 return kind.plan(self._worker.ask("rows", sql=kind.explained_sql)["rows"])
             except StatementFault as fault:
                 refused = refused or str(fault)
-        return {"not explained": refused}
+        return {NOT_EXPLAINED: refused}
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.

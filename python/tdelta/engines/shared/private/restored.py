@@ -218,7 +218,7 @@ class Scratch:
         self._most_bytes = 0
         self._trier: Trier | None = None
 
-    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> str | None:
+    def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> Refusal | None:
         """What is said against a transaction, if anything."""
         trier = self._made()
         try:
@@ -231,7 +231,7 @@ class Scratch:
             return said
         self._stack.close()
         self._trier = None
-        return f"{transaction['name']}: {too_much(self._most_bytes)}"
+        return too_much(transaction["name"], self._most_bytes)
 
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table, as the transactions have left them."""

@@ -1,0 +1,54 @@
+"""What a ``--json`` document says, as messages: tests look at their codes and parameters, not at their English."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from tdelta.messages import Message
+from tdelta_refused import Coded, Expected, check_messages
+
+
+class Ended(Protocol):
+    """A command that has ended."""
+
+    @property
+    def code(self) -> int: ...
+    @property
+    def out(self) -> str: ...
+    @property
+    def err(self) -> str: ...
+    @property
+    def document(self) -> Any: ...
+
+
+def messages(listed: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """What a list of messages in a document holds."""
+    return [Message(one["code"], one["parameters"]) for one in listed]
+
+
+def cautions(document: Any, code: str | None = None) -> list[Message]:
+    """The cautions of an answer, or those with one code."""
+    return [one for one in messages(document["caution_codes"]) if code in (None, one.code)]
+
+
+def details(document: Any, check: str, code: str | None = None) -> list[Message]:
+    """What a check of a run found, or those of it with one code."""
+    (listed,) = [one["details"] for one in document["validity"] if one["code"] == check]
+    return [one for one in messages(listed) if code in (None, one.code)]
+
+
+def check_refused(
+    ran: Ended, *said: str | Coded, exit_code: int = 2, **parameters: Expected | tuple[Expected | None, ...]
+) -> None:
+    """A command with ``--json`` ended with this exit code, exactly these refusals, and no traceback.
+
+    Args:
+        ran: the command.
+        said: all its refusals, or their codes.
+        exit_code: what it ended with.
+        parameters: as those of `tdelta_refused.refused`.
+    """
+    assert ran.code == exit_code, ran.err
+    assert "Traceback" not in ran.err
+    check_messages(messages(ran.document["refusals"]), *said, **parameters)
