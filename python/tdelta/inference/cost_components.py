@@ -34,6 +34,9 @@ _ALL_PAGES = ("read", "written")
 """For a server that does not count encrypted pages separately."""
 
 _LOGGED = {"log_writes": "writes to the log", "log_bytes": "bytes of log"}
+NO_PRICES = "pages: the unit cost in this engine's code is unknown"
+NOT_COUNTED = "pages: not counted in these trials"
+LOG_AS_BLOCKS = "log: its bytes are costed as blocks; what a short record takes beyond that is in the residual"
 _TIMED = "timed in the server's own calls"
 
 
@@ -100,14 +103,14 @@ def _item(calls: TimedCalls) -> CostItem:
 
 def _counted_components(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[list[Part], list[str]]:
     if prices is None:
-        return [], ["pages: the unit cost in this engine's code is unknown"]
+        return [], [NO_PRICES]
     work = dict(cpu.condition.levels).get("work")
     if prices.counted in SERVED and work == "rebuild":
         return [], ["pages: those of a rebuild are compressed, and smaller than the pages of the unit costs"]
     own, plain = trials_of(cpu.panel, cpu.condition), trials_of(cpu.panel, cpu.panel.baseline)
     read, written = (counts_of(own, counter) for counter in crossed(prices))
     if read is None or written is None:
-        return [], ["pages: not counted in these trials"]
+        return [], [NOT_COUNTED]
     if prices.counted == BLOCKS and work == "load":
         read = np.zeros_like(read)  # what such a load reads are the rows, out of files of their own
     parts = list(_page_parts(prices, (draws.count(read), draws.count(written)), draws))
@@ -131,7 +134,7 @@ def _absent(prices: PagePrices) -> Iterator[str]:
     if prices.counted == "pages":
         yield "pages that the scope leaves plain: this server does not count them separately; the cipher's include them"
     if prices.counted == BLOCKS:
-        yield "log: its bytes are costed as blocks; what a short record takes beyond that is in the residual"
+        yield LOG_AS_BLOCKS
     elif prices.counted not in SERVED:
         yield "log: its pages are among the cipher's, since it holds whole pages"
     elif prices.log is None:

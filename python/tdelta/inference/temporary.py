@@ -20,6 +20,9 @@ TEMPORARY = ("temporary_tables", "temporary_files", "sort_merge_passes", "tempor
 CLASSES = ("temp", "on-disk temp tables", "temp tables")
 """The classes of files that hold temporary data, as `tdelta.evidence.FileClass` has them."""
 
+WRITTEN = "bytes written by its process"
+"""What shows temporary data where nothing counts temporary files, for people."""
+
 _LEAST_BYTES = 65_536
 """Written for an operation: less may be a log's or a journal's header."""
 
@@ -42,7 +45,7 @@ def shown_by(trials: Iterable[Trial]) -> str:
     """What shows that these trials spilled: the names of counters that grew, or the bytes that were written."""
     grew = {name for trial in trials for name, count in trial.measurement.engine_counters.items() if count > 0}
     names = [name.replace("_", " ") for name in TEMPORARY if name in grew]
-    return ", ".join(names) or "bytes written by its process"
+    return ", ".join(names) or WRITTEN
 
 
 def temporary_data(

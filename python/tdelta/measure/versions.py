@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import platform
 
+NOT_INSTALLED = "not installed"
 DISTRIBUTIONS = ("apsw-sqlite3mc", "click", "jinja2", "markupsafe", "numpy", "rich", "sqlglot")
 """What tdelta needs at run time, as ``pyproject.toml`` lists it (a test holds them together)."""
 
@@ -30,5 +31,5 @@ def library_versions() -> dict[str, str]:
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
-            versions[name] = "not installed"
+            versions[name] = NOT_INSTALLED
     return versions

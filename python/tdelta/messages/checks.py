@@ -100,6 +100,15 @@ DETAILS = {
     ),
     "replicas-not-compared": "NOT compared: no round came to its end",
     "commits-unconfirmed": "{condition}: {commits:,} commits did not wait for the replica, as they were to",
+    # what a proposal leaves out
+    "table-without-key-left-out": "table {table!r} is left out: it has no key to find a row by",
+    "table-name-left-out": "table {table!r} is left out: its name has a character that scripts lack",
+    "transaction-left-out": "{transaction} is left out: {fault}",
+    "no-update": "no update of table {table!r}: every column is part of a key, computed or empty",
+    "no-insert-key": "no insert into table {table!r}: its primary key is not one integer",
+    "no-insert-unique": "no insert into table {table!r}: the unique index {index} would refuse a copy of a row",
+    "no-insert-room": "no insert into table {table!r}: there is no room for keys above the highest one",
+    "no-insert-name": "no insert into table {table!r}: a column's name has a character that scripts lack",
     # identical twins
     "twins-outside": _TWINS + "lies wholly outside ±{limit:g%}, {called}",
     "twins-outside-by-little": _TWINS + "lies outside ±{limit:g%}, {called}, but by few rounds or single trials alone",

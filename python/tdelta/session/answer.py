@@ -134,7 +134,7 @@ def assemble(
         versions={**versions, "library under test": ready.twins.library, **_kernel_crypto(state.storages)},
         stopped_by=ending.stopped_by,
         interrupted=ending.interrupted,
-        overridden=overridden(plan.request),
+        overridden=tuple(map(str, overridden(plan.request))),
         ciphers_in_force=checks.ciphers_in_force,
         barely_encrypted=idle,
         findings=(

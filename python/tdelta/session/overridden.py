@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tdelta.session.request import OPTIONS, RunRequest
 
 
-def overridden(request: RunRequest) -> tuple[str, ...]:
-    """Which of the study's settings the request has changed, in words: ``threads 1 instead of 4``."""
+class Change(NamedTuple):
+    """A setting, as it is and as the study has it; its text is for people: ``threads 1 instead of 4``."""
+
+    name: str
+    now: str
+    then: str
+
+    def __str__(self) -> str:
+        return f"{_words(self.name)} {self.now} instead of {self.then}"
+
+
+def overridden(request: RunRequest) -> tuple[Change, ...]:
+    """Which of the study's settings the request has changed."""
     if request.tested.study is None:
         return ()
     tested = request.tested
@@ -18,18 +30,18 @@ def overridden(request: RunRequest) -> tuple[str, ...]:
     return tuple(_changes(request, RunRequest(**original)))
 
 
-def _changes(request: RunRequest, original: RunRequest) -> Iterator[str]:
+def _changes(request: RunRequest, original: RunRequest) -> Iterator[Change]:
     now, then = request.values, original.values
     for factor in dict.fromkeys((*then["vary"], *now["vary"])):
         levels = [_levels(values["vary"].get(factor), values.get(factor)) for values in (now, then)]
         if levels[0] != levels[1]:
-            yield f"{_words(factor)} {levels[0]} instead of {levels[1]}"
+            yield Change(factor, *levels)
     for name, option in OPTIONS.items():
         is_left_to_the_run = then[name] is None and isinstance(
             now[name], bool
         )  # a B/B twin, where there is room for one
         if option.of_study and now[name] != then[name] and name not in now["vary"] and not is_left_to_the_run:
-            yield f"{_words(name)} {now[name]} instead of {then[name]}"
+            yield Change(name, str(now[name]), str(then[name]))
 
 
 def _levels(varied: tuple[object, ...] | None, fixed: object) -> str:

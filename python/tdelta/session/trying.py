@@ -209,10 +209,10 @@ def _proposed(proposal: Proposal, named: Names, on: Tries, tell: Observer, limit
             named.database,
             Refusal.of(
                 "nothing-proposed",
-                why="; ".join((*map(str, cautions), *proposal.notes) or ("no table has rows and a key",)),
+                why="; ".join(map(str, (*cautions, *proposal.notes)) or ("no table has rows and a key",)),
             ),
         )
-    return Chosen(settle(proposal, works, named.title), (*proposal.notes, *map(str, cautions)), tuple(cautions))
+    return Chosen(settle(proposal, works, named.title), tuple(map(str, (*proposal.notes, *cautions))), tuple(cautions))
 
 
 def _first_that_works(choice: Choice, on: Tries, limit: _Limit) -> tuple[str | None, Refusal | None]:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from tdelta.messages import Detail
 from tdelta.workloads.database import (
     ColumnSample,
     Database,
@@ -77,7 +78,7 @@ class Proposal:
 
     choices: tuple[Choice, ...]
     keys: tuple[KeyTable, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Detail, ...]
 
 
 def biggest(database: Database) -> tuple[DatabaseTable, ...]:
@@ -121,7 +122,7 @@ def propose(database: Database, dialect: Dialect) -> Proposal:
     Every script has passed the checks of a user's own; one that does not (a name that looks like a call of the clock)
     is left out with a note.
     """
-    notes: list[str] = []
+    notes: list[Detail] = []
     choices: list[Choice] = []
     keys: list[KeyTable] = []
     for table in biggest(database):
@@ -129,8 +130,11 @@ def propose(database: Database, dialect: Dialect) -> Proposal:
         keys += writer.key_tables()
         choices += writer.choices(notes)
     for left in (table for table in database.tables if table.rows and (table.key is None or not _is_writable(table))):
-        why = "it has no key to find a row by" if left.key is None else "its name has a character that scripts lack"
-        notes.append(f"table {left.name!r} is left out: {why}")
+        notes.append(
+            Detail.of("table-without-key-left-out", table=left.name)
+            if left.key is None
+            else Detail.of("table-name-left-out", table=left.name)
+        )
     given = given_variables(()) | database.variables().keys() | key_variables(keys, database).keys()
     kept = tuple(checked for choice in choices if (checked := _checked(choice, given, notes, dialect)))
     return Proposal(kept, tuple(keys), tuple(notes))
@@ -179,12 +183,12 @@ def _is_writable(table: DatabaseTable) -> bool:
     return is_writable_name(table.name) and key is not None and all(is_writable_name(name) for name in key.names)
 
 
-def _checked(choice: Choice, given: frozenset[str], notes: list[str], dialect: Dialect) -> Choice | None:
+def _checked(choice: Choice, given: frozenset[str], notes: list[Detail], dialect: Dialect) -> Choice | None:
     """The choice with those of its scripts that pass the checks."""
     faults = {text: [fault for _, fault in check_script(text, given, dialect).faults] for text in choice.scripts}
     sound = tuple(text for text in choice.scripts if not faults[text])
     if not sound:
-        notes.append(f"{choice.name} is left out: {faults[choice.scripts[0]][0]}")
+        notes.append(Detail.of("transaction-left-out", transaction=choice.name, fault=faults[choice.scripts[0]][0]))
     return replace(choice, scripts=sound) if sound else None
 
 
@@ -206,7 +210,7 @@ class _Writer:
         """The table of sampled keys, where numbers cannot be drawn directly."""
         return [] if self.is_drawn_directly else [KeyTable(self.key_name, self.table.name)]
 
-    def choices(self, notes: list[str]) -> Iterator[Choice]:
+    def choices(self, notes: list[Detail]) -> Iterator[Choice]:
         """Every transaction type of this table; what cannot be had goes to the notes."""
         name = self.table.name
         yield self._choice(Kind.READ, "read", f"Read {name} by key", (self._read(),))
@@ -218,9 +222,9 @@ class _Writer:
         if updates := tuple(self._update(*column) for column in _columns_to_update(self.table)):
             yield self._choice(Kind.UPDATE, "update", f"Update {name}", updates)
         else:
-            notes.append(f"no update of table {name!r}: every column is part of a key, computed or empty")
+            notes.append(Detail.of("no-update", table=name))
         if why := self._no_insert():
-            notes.append(f"no insert into table {name!r}: {why}")
+            notes.append(why)
         else:
             yield self._choice(Kind.INSERT, "insert", f"Insert into {name}", (self._insert(),))
 
@@ -317,17 +321,17 @@ class _Writer:
             f"UPDATE {self._name} SET {column} = {turned} WHERE {self._where()};",
         )
 
-    def _no_insert(self) -> str | None:
+    def _no_insert(self) -> Detail | None:
         """Why no copy of a row can be inserted, if so."""
         table = self.table
         if not self.key.is_integer:
-            return "its primary key is not one integer"
+            return Detail.of("no-insert-key", table=table.name)
         if unique := next((index.name for index in table.indexes if index.is_unique), None):
-            return f"the unique index {unique} would refuse a copy of a row"
+            return Detail.of("no-insert-unique", table=table.name, index=unique)
         if (table.highest or 0) > _LARGEST_KEY:
-            return "there is no room for keys above the highest one"
+            return Detail.of("no-insert-room", table=table.name)
         if not all(is_writable_name(column) for column in self._copied()):
-            return "a column's name has a character that scripts lack"
+            return Detail.of("no-insert-name", table=table.name)
         return None
 
     def _insert(self) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from tdelta.engines.registry import profile
 from tdelta.errors import StatementFault
-from tdelta.evidence.plans import SAMPLES, Sampled, compare, plans_of, sampled, without_estimates
+from tdelta.evidence.plans import NOT_EXPLAINED, SAMPLES, Sampled, compare, plans_of, sampled, without_estimates
 
 EXPLAINED = Path(__file__).parent / "explained"
 ENGINES = ("mariadb", "mysql", "postgres")
@@ -112,10 +112,10 @@ def test_a_statement_that_cannot_be_explained_is_said_and_differs_from_one_that_
     dialect = profile("mysql").dialect
     one = sampled(dialect, {"t": "SELECT * FROM t;"})
     none = plans_of(dialect, refuse, one)
-    assert none == {"t/1": {"not explained": "no such table: t"}}
+    assert none == {"t/1": {NOT_EXPLAINED: "no such table: t"}}
     some = plans_of(dialect, lambda _: [['{"table_name": "t", "access_type": "ALL"}']], one)
-    assert "not explained" not in some["t/1"]
-    assert [str(found) for found in compare(some, none)] == ["t/1: t ALL | not explained: no such table: t"]
+    assert NOT_EXPLAINED not in some["t/1"]
+    assert [str(found) for found in compare(some, none)] == [f"t/1: t ALL | {NOT_EXPLAINED}: no such table: t"]
 
 
 def test_where_the_words_are_alike_the_first_detail_that_differs_is_told() -> None:

@@ -136,7 +136,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     [
         (b"PK\x03\x04rest", "zip"),
         (b"\xff\xfea\0b\0", "UTF-16"),
-        (b"\x1f\x8b\x08", "gzip within gzip"),
+        (b"\x1f\x8b\x08", "gzip"),
         (b"\x7fELF\0\0", "binary"),
         (b"(\xb5/\xfd", "zstd"),
     ],

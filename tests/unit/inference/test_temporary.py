@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdelta.evidence import FileClass
-from tdelta.inference.temporary import CLASSES, shown_by, spilled, temporary_data
+from tdelta.inference.temporary import CLASSES, WRITTEN, shown_by, spilled, temporary_data
 from tdelta.records import (
     Condition,
     EvidenceState,
@@ -69,12 +69,15 @@ def test_counts_are_of_one_operation_and_files_those_of_the_same_twin() -> None:
     assert (plain.condition, plain.files, plain.trials, plain.spilled) == (PLAIN, {}, 1, 1)
     assert (aes.trials, aes.spilled, aes.written_bytes_per_operation) == (2, 1, 5.5)
     assert aes.counters == {"temporary_tables": 1.5}
-    assert aes.files == {"temp": EvidenceState.UNCOVERED, "on-disk temp tables": EvidenceState.ENCRYPTED}
+    assert aes.files == {
+        FileClass.TEMP.value: EvidenceState.UNCOVERED,
+        FileClass.DISK_TABLES.value: EvidenceState.ENCRYPTED,
+    }
 
 
 def test_what_shows_it_is_named() -> None:
-    assert shown_by([trial(AES, measured(temporary_files=1, sort_merge_passes=0))]) == "temporary files"
-    assert shown_by([trial(AES, measured(10**6))]) == "bytes written by its process"
+    assert shown_by([trial(AES, measured(temporary_files=1, sort_merge_passes=0))]).split() == ["temporary", "files"]
+    assert shown_by([trial(AES, measured(10**6))]) == WRITTEN
 
 
 def test_the_classes_of_temporary_files_are_those_of_the_evidence() -> None:

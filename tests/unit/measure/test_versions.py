@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tdelta import __version__
 from tdelta.measure import library_versions
-from tdelta.measure.versions import DISTRIBUTIONS
+from tdelta.measure.versions import DISTRIBUTIONS, NOT_INSTALLED
 
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
@@ -31,4 +31,4 @@ def test_a_library_that_is_missing_is_told_as_missing(monkeypatch):
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr("importlib.metadata.version", missing)
-    assert {library_versions()[name] for name in DISTRIBUTIONS} == {"not installed"}
+    assert {library_versions()[name] for name in DISTRIBUTIONS} == {NOT_INSTALLED}

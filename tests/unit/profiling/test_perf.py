@@ -18,7 +18,7 @@ from tdelta.profiling.recording import Recording, added, parse_report
 from tdelta.profiling.rights import may_look_at_cpus
 from tdelta.profiling.sampling import Gone, Samples, why
 from tdelta.records import Sampled
-from tdelta_refused import Part, refused
+from tdelta_refused import Coded, Part, check_messages, coded, refused
 
 # What perf 6.1 printed of a SQLite twin, tabulators and blanks as they were.
 PRINTED = """\
@@ -246,29 +246,29 @@ def test_a_perf_of_another_kernel_is_told_as_it_says(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "said"),
     [
         (
             "Error:\nAccess to performance monitoring and observability operations is limited.\nConsider adjusting"
             " /proc/sys/kernel/perf_event_paranoid setting",
-            r"may not sample here \(kernel.perf_event_paranoid is 4\); allow it: sysctl",
+            coded("perf-may-not-at-level", level=4),
         ),
-        ("failed to open perf.data: Permission denied", "may not sample here"),
-        ("  Error: unknown option `control'\n\n Usage: perf record [<options>]", "too old"),
+        ("failed to open perf.data: Permission denied", "perf-may-not-at-level"),
+        ("  Error: unknown option `control'\n\n Usage: perf record [<options>]", "perf-too-old"),
         (
             "[ perf record: perf size limit reached (262150 KB), stopping session ]",
-            "reached 256 MiB; trials are too long",
+            coded("perf-file-full", most_mib=256),
         ),
-        ("Segmentation fault", "perf gave up: Segmentation fault"),
-        ("", "perf gave up: no message"),
+        ("Segmentation fault", coded("perf-gave-up", fault="Segmentation fault")),
+        ("", coded("perf-gave-up", fault=Part("code"))),
     ],
 )
 def test_why_perf_gave_up_is_told_with_the_remedy(
-    words: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: str, said: str | Coded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert isinstance(why(words, "4"), EnvironmentFault)
-    with pytest.raises(EnvironmentFault, match=told):
-        raise why(words, "4")
+    fault = why(words, "4")
+    assert isinstance(fault, EnvironmentFault)
+    check_messages(fault.refusals, said)
 
 
 @pytest.mark.parametrize(("words", "code"), [("", 255), ("WARNING: Ignored open failure for pid 5007\n", 255)])

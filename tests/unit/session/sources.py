@@ -39,7 +39,7 @@ def source(folder: Path, **changes: object) -> Source:
         tables=(("work", ("id", "x")), ("tdelta_key_work", ("n", "k1"))),
         checksums={"work": (1000, "5eed" * 8), "tdelta_key_work": (1000, "5eed" * 8)},
         is_proposed=True,
-        notes=("no insert into 'work'",),
+        notes=("not-inserted",),
         cautions=(Caution.verbatim(CAUTION),),
     )
     return dataclasses.replace(made, **changes)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from tdelta.records import FileEvidence, Role
 from tdelta.session import RunRequest, plan
 from tdelta.session.preflight import dry_run, with_bb_twin
 from tdelta_fake_twins import cost_by_cipher
-from tdelta_refused import has
+from tdelta_refused import Part, has
 
 from .conducting import Sitting
 from .served import OPTIONS, installed, served
@@ -135,9 +135,7 @@ def test_without_the_time_for_it_there_is_none_and_a_caution_says_so(sitting: Si
     made = with_bb_twin(plan(sitting.request(bb_twin=None, trial_seconds=1.0, max_seconds=18.0, min_rounds=2), "run"))
     assert Role.BB not in {c.role for c in made.conditions}
     assert made.settings.options["bb_twin"] is False
-    assert [
-        caution for caution in map(str, made.cautions) if "no B/B twin" in caution and "--max-time is 18 s" in caution
-    ]
+    assert has(made.cautions, "no-bb-twin", lacking=Part("--max-time is 18 s"))
 
 
 def test_without_memory_for_it_there_is_none(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from tdelta.messages import Refusal
 from tdelta.records import CheckState, Decision, Look, PageCost, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
 from tdelta_fake_twins import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, plain_facts
-from tdelta_refused import Part, has, refused
+from tdelta_refused import Part, check_messages, coded, has, refused
 
 from . import served
 from .conducting import Sitting, check
@@ -222,16 +222,14 @@ def test_page_sizes_may_never_differ_within_a_stratum(sitting: Sitting) -> None:
     assert not check(sitting.scripted(facts=facts).conduct(reserve="natural"), "settings").ok
 
 
-@pytest.mark.parametrize(
-    ("hides", "detail"),
-    [(True, "the file loaded with cipher none is encrypted"), (False, "the file loaded with cipher aes-256 is plain")],
-)
+@pytest.mark.parametrize(("hides", "cipher", "state"), [(True, "none", "encrypted"), (False, "aes-256", "plain")])
 def test_a_file_that_is_not_encrypted_as_asked_makes_the_run_unsound(
-    sitting: Sitting, hides: bool, detail: str
+    sitting: Sitting, hides: bool, cipher: str, state: str
 ) -> None:
     result = sitting.scripted(hides_header=lambda _settings: hides).conduct()
     found = check(result, "files-encrypted")
-    assert (found.ok, found.detail, result.decision) == (False, detail, Decision.UNSOUND)
+    check_messages(found.details, coded("file-unlike-cipher", cipher=cipher, found=state))
+    assert (found.ok, result.decision) == (False, Decision.UNSOUND)
 
 
 def test_a_trial_cut_off_at_its_deadline_makes_the_run_unsound(sitting: Sitting) -> None:

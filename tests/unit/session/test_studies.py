@@ -136,7 +136,7 @@ def test_restarts_are_clean_ones_and_those_after_a_crash_with_more_and_less_log(
 def test_an_option_that_is_typed_goes_before_the_study_and_is_told() -> None:
     request = RunRequest(study="order-entry", threads=1, seed=5)
     assert request.work.threads == 1
-    assert overridden(request) == ("threads 1 instead of 4",)
+    assert overridden(request) == (("threads", "1", "4"),)
 
 
 def test_a_threshold_asks_more_of_the_same_trials_and_changes_no_study() -> None:
@@ -146,14 +146,14 @@ def test_a_threshold_asks_more_of_the_same_trials_and_changes_no_study() -> None
 def test_a_factor_that_is_typed_replaces_the_studys_levels_of_that_factor_only() -> None:
     request = RunRequest(study="order-entry", vary={"cipher": ("chacha20",)})
     assert request.design.vary == {"aes_instructions": ("on", "off"), "cipher": ("chacha20",)}
-    assert overridden(request) == ("cipher chacha20 instead of aes-128, aes-256",)
+    assert overridden(request) == (("cipher", "chacha20", "aes-128, aes-256"),)
 
 
 def test_a_setting_of_the_study_can_be_varied_instead() -> None:
     request = RunRequest(study="order-entry", vary={"threads": (1, 4)})
     assert request.work.threads == RunRequest().work.threads
     assert request.design.vary["threads"] == (1, 4)
-    assert overridden(request) == ("threads 1, 4 instead of 4",)
+    assert overridden(request) == (("threads", "1, 4", "4"),)
 
 
 def test_unknown_and_planned_studies_are_refused() -> None:

@@ -17,6 +17,7 @@ from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads.database import Database, quoted
 from tdelta.workloads.proposal import WEIGHTS, Choice, Kind, Proposal, biggest, propose, settle
 from tdelta.workloads.user_workload import read_user_workload, write_user_workload
+from tdelta_refused import Part, check_messages, coded, has
 from tdelta_thorough import draws
 
 from .own import OwnRunner, built, described, prepared
@@ -90,7 +91,7 @@ def test_a_composite_key_is_read_ranged_and_updated_by_all_its_columns() -> None
     runner.once(choice(proposal, "update_t").scripts[0])
     assert connection.total_changes == before + 1
     assert "insert_t" not in names(proposal)
-    assert "no insert into table 't': its primary key is not one integer" in proposal.notes
+    assert has(proposal.notes, "no-insert-key", table="t")
 
 
 def test_rows_without_a_whole_key_are_never_drawn() -> None:
@@ -119,7 +120,7 @@ def test_a_table_without_a_declared_key_is_drawn_by_the_rowid_under_a_free_name(
 def test_a_table_whose_columns_take_every_name_of_the_rowid_has_no_key_and_is_left_out_aloud() -> None:
     _, _, proposal = proposed("CREATE TABLE t (rowid, _rowid_, oid);", filled("t", "i, i, i"))
     assert proposal.choices == ()
-    assert proposal.notes == ("table 't' is left out: it has no key to find a row by",)
+    check_messages(proposal.notes, coded("table-without-key-left-out", table="t"))
 
 
 def test_row_numbers_that_a_rebuild_keeps_are_the_same_in_the_key_table_after_it() -> None:
@@ -199,7 +200,7 @@ def test_a_key_that_is_null_in_most_rows_gives_way_to_the_rowid() -> None:
 def test_a_column_of_equal_letters_is_no_text_to_turn() -> None:
     _, _, proposal = proposed("CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT);", filled("t", "i, 'aaaa'"))
     assert "update_t" not in names(proposal)
-    assert any(note.startswith("no update of table 't'") for note in proposal.notes)
+    assert has(proposal.notes, "no-update", table="t")
 
 
 def test_an_insert_copies_a_row_under_a_new_key_and_leaves_out_what_is_computed() -> None:
@@ -220,7 +221,7 @@ def test_nothing_is_inserted_where_a_unique_index_would_refuse_it(unique: str) -
         "CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT);", filled("t", "i, 'row ' || i"), f"{unique};"
     )
     assert "insert_t" not in names(proposal)
-    assert "no insert into table 't': the unique index u would refuse a copy of a row" in proposal.notes
+    assert has(proposal.notes, "no-insert-unique", table="t", index="u")
 
 
 def test_nothing_is_inserted_above_the_largest_key() -> None:
@@ -228,7 +229,7 @@ def test_nothing_is_inserted_above_the_largest_key() -> None:
         "CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT);", filled("t", "i + 9223372036854775000, 'row ' || i")
     )
     assert "insert_t" not in names(proposal)
-    assert "no insert into table 't': there is no room for keys above the highest one" in proposal.notes
+    assert has(proposal.notes, "no-insert-room", table="t")
 
 
 def test_a_range_follows_the_whole_index_with_the_most_different_values() -> None:
@@ -306,13 +307,14 @@ def test_a_name_that_reads_like_the_clock_is_left_out_aloud() -> None:
         "CREATE TABLE \"datetime('now')\" (id INTEGER PRIMARY KEY, x);", filled("\"datetime('now')\"", "i, i")
     )
     assert proposal.choices == ()
-    assert any("is left out: datetime() of the present" in note for note in proposal.notes)
+    assert has(proposal.notes, "transaction-left-out", fault=Part("datetime()"))
 
 
 def test_a_name_with_a_line_break_is_left_out_aloud() -> None:
     _, _, proposal = proposed('CREATE TABLE "a\r\nb" (id INTEGER PRIMARY KEY, x);', filled('"a\r\nb"', "i, i"))
     assert proposal.choices == ()
-    assert proposal.notes == ("table 'a\\r\\nb' is left out: its name has a character that scripts lack",)
+    check_messages(proposal.notes, coded("table-name-left-out", table="a\r\nb"))
+    assert proposal.notes[0].text.isprintable()
 
 
 # Any schema at all
@@ -502,5 +504,5 @@ def test_whatever_the_schema_each_proposed_script_runs_and_the_folder_comes_back
         folder = tmp_path_factory.mktemp("own") / "mine"
         workload = settle(proposal, works, "app.db")
         if works:
-            write_user_workload(workload, folder, proposal.notes)
+            write_user_workload(workload, folder, [*map(str, proposal.notes)])
             assert read_user_workload(Path(folder), database) == workload

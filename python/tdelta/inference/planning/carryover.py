@@ -23,6 +23,8 @@ from tdelta.records.carryover import CarryOver, ShareEffect
 _MOST_POSITIONS = 8
 _WORST_CONDITION = 1e8
 _LEAST_INFORMATION = 1e-6
+ONLY_PLAIN = "what an encrypted trial leaves to the next one: only plain twins ran"
+TOO_FEW = "anything: too few trials, or places that cannot be told apart"
 _SELF = "what a twin leaves to its own next trial: in a block none follows itself"
 _COURSE = "how fast it fades within a trial: a trial is one figure"
 
@@ -46,10 +48,10 @@ def carry_over(strata: Sequence[Seen]) -> CarryOver:
         unknown.append(f"what the place in a block does: {places} places are too many to tell apart")
     follows = _after_encrypted(one)
     if not _has_encrypted(one):
-        unknown.insert(0, "what an encrypted trial leaves to the next one: only plain twins ran")
+        unknown.insert(0, ONLY_PLAIN)
     estimates = _least_squares(one, [*columns, *([follows] if _has_encrypted(one) else [])])
     if estimates is None:
-        return CarryOver((), None, None, ("anything: too few trials, or places that cannot be told apart", *unknown))
+        return CarryOver((), None, None, (TOO_FEW, *unknown))
     after = estimates.pop() if _has_encrypted(one) else None
     return CarryOver(tuple(estimates), after, _bias(after, places), tuple(unknown))
 

@@ -22,8 +22,8 @@ from tdelta.session.context import Ready, Round, RunContext
 from tdelta.session.pace import SHARE_OF_TIME, TRIALS, Stage, laps_of, timed_conditions
 
 _NO_TIME = f"they would take more than {SHARE_OF_TIME:.0%} of the run's time; give it more with --max-time"
-_LATE = "the run's time was nearly up; give it more with --max-time"
-_NOT_SEEN = "no call of a cipher in OpenSSL's shared library was seen"
+LATE = "the run's time was nearly up; give it more with --max-time"
+NOT_SEEN = "no call of a cipher in OpenSSL's shared library was seen"
 
 
 class TimedCalls:
@@ -62,7 +62,7 @@ class TimedCalls:
                 continue
             left, needed = context.seconds_left(), context.pace.of(Stage.TIMING)
             if left < needed or began - left + needed > share:
-                self._found[condition.key] = Timed(fault=_LATE if left < needed else _NO_TIME)
+                self._found[condition.key] = Timed(fault=LATE if left < needed else _NO_TIME)
                 continue
             context.observe(Phase("timing", "the engine's own calls of its cipher are timed", done, len(due)))
             counts = self._ready.folder / f"calls-{done}.counts"
@@ -89,7 +89,7 @@ class TimedCalls:
             laps, trials = laps_of(self._plan, condition), []
             for number in range(laps + TRIALS):
                 if context.seconds_left() <= 0.0:  # its cache was colder than the round's
-                    return Timed(fault=_LATE)
+                    return Timed(fault=LATE)
                 before: list[Counts] = []
                 with context.interruption.watching(twin):
                     job = of.jobs.of_fresh_instance(condition, number)
@@ -99,7 +99,7 @@ class TimedCalls:
                 if number >= laps and measured.counted_operations:
                     trials.append(self._trial(condition, measured, read(counts), before[0]))
         if not any(one.calls for one in trials):
-            return Timed(fault=_NOT_SEEN)
+            return Timed(fault=NOT_SEEN)
         return Timed(tuple(trials))
 
     def _trial(self, condition: Condition, measured: Measurement, after: Counts, before: Counts) -> TimedTrial:

