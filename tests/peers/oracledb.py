@@ -7,7 +7,7 @@ from typing import Any
 
 from replaying import Connection, Peer
 
-_CODES = {"table": 942, "constraint": 1, "gone": 28}
+_CODES = {"table": 942, "constraint": 1, "gone": 28, "offline": 376}
 
 
 class Error(Exception):

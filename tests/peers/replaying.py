@@ -5,7 +5,8 @@ what it answers. An entry has a pattern ``sql``; its ``rows`` may hold ``{ran}``
 statements of committed transactions on tables, and ``{group}`` of that pattern or of ``needs``: a statement that must
 have been run there before (and nothing that matches ``until`` since). ``sessions_with`` answers with the open sessions
 that ran such a statement, ``kills`` ends one; ``schema`` is the one whose tables are worked with from then on,
-``copies`` has the tables of one schema in another, ``works`` is a statement that SQLite runs.
+``copies`` has the tables of one schema in another, ``works`` is a statement that SQLite runs. ``shuts`` names a schema
+whose tables fail from then on, until an entry that ``opens`` it; ``takes`` is how many seconds an answer takes.
 
 The conversations here are SYNTHETIC: written by hand from the vendors' documentation, and recorded from no server.
 """
@@ -18,6 +19,7 @@ import os
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -34,7 +36,7 @@ class Peer:
     Args:
         conversation: the name of the conversation's file, without its suffix.
         dialect: whose SQL tables are spoken to in, as sqlglot calls it.
-        errors: makes the driver's exception of a kind: ``table``, ``constraint``, ``gone``.
+        errors: makes the driver's exception of a kind: ``table``, ``constraint``, ``gone``, ``offline``.
     """
 
     def __init__(self, conversation: str, dialect: str, errors: Any) -> None:
@@ -51,6 +53,7 @@ class Connection:
 
     def __init__(self, peer: Peer, host: str, schema: str) -> None:
         self.peer, self.host = peer, host
+        self.schema = schema
         self.notes = self._opened("notes")
         self.tables = self._opened(f"tables-{schema}")
         self.notes.execute("CREATE TABLE IF NOT EXISTS ran (id INTEGER PRIMARY KEY, session INTEGER, sql TEXT)")
@@ -74,8 +77,13 @@ class Connection:
             source.backup(target)
 
     def use(self, schema: str) -> None:
+        self.schema = schema
         self.tables.close()
         self.tables = self._opened(f"tables-{schema}")
+
+    def shut(self, schema: str) -> Path:
+        """The file that is there while tables of a schema cannot be used."""
+        return Path(os.environ["TDELTA_PEER"]) / f"{self.host}-shut-{schema.lower()}"
 
     @property
     def autocommit(self) -> bool:
@@ -171,6 +179,11 @@ class Cursor:
             here.copy(*(name.format(**groups) for name in entry["copies"]))
         if "works" in entry:
             here.tables.execute(entry["works"].format(**groups))
+        if "shuts" in entry:
+            here.shut(entry["shuts"].format(**groups)).touch()
+        if "opens" in entry:
+            here.shut(entry["opens"].format(**groups)).unlink(missing_ok=True)
+        time.sleep(entry.get("takes", 0))
         if "kills" in entry:
             here.notes.execute("UPDATE sessions SET state = 'ended' WHERE id = ?", (groups["id"],))
         if "needs" not in entry:
@@ -194,6 +207,8 @@ class Cursor:
             for table in text.removeprefix("DROP TABLE IF EXISTS").split(","):
                 self._work(f"DROP TABLE IF EXISTS {table}", parameters)
             return
+        if self.connection.shut(self.connection.schema).exists():
+            raise self.connection.peer.errors("offline", "file 7 cannot be read at this time")
         self.connection.worked += 1
         try:
             found = self.connection.tables.execute(self._written(text), parameters)

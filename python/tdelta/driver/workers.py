@@ -235,7 +235,7 @@ def failure(kind: str, said: str) -> TdeltaError:
         return EnvironmentFault(Refusal.of("threads-refused", said=said))
     if kind == "library":
         return EngineUnavailable(Refusal.of("library-fails", said=said))
-    if kind in ("sql", "constraint", "no_row", "script", "busy", "locked", "conflict", "endless"):
+    if kind in ("sql", "constraint", "no_row", "script", "busy", "locked", "conflict", "offline", "endless"):
         return StatementFault(Refusal.of("statement-fails", said=said))
     if kind == "no_twin":
         return TdeltaError(Refusal.of("no-twin-open"))

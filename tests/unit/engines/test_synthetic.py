@@ -256,6 +256,10 @@ def test_two_tablespaces_of_one_oracle_database_are_twins(tmp_path: Path, capsys
     assert len(dropped) == 2
 
 
+OFFLINE_SECONDS = 0.3
+"""How long the peer's conversion takes."""
+
+
 def test_tablespaces_of_tdeltas_are_encrypted_rekeyed_and_decrypted_while_their_load_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -277,11 +281,44 @@ def test_tablespaces_of_tdeltas_are_encrypted_rekeyed_and_decrypted_while_their_
     }
     with contextlib.closing(sqlite3.connect(tmp_path / "peer" / "db3-notes")) as notes:
         sessions = notes.execute("SELECT session FROM ran WHERE sql LIKE 'ALTER TABLESPACE%'").fetchall()
-    assert len(set(sessions)) == len(altered)  # each on a session of its own, which waits without a limit
+    assert len(set(sessions)) == 6  # one for each trial, which waits without a limit
     made = [re.search(r"CREATE TABLESPACE (\w+)", one) for one in said]
     dropped = [re.search(r"DROP TABLESPACE (\w+)", one) for one in said]
     assert sorted(one[1] for one in made if one) == sorted(one[1] for one in dropped if one)
     assert len([one for one in made if one]) == 3
+
+
+def test_a_tablespace_is_converted_offline_and_its_load_waits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on = (
+        *PLACES,
+        "--store",
+        str(tmp_path / "runs.sqlite"),
+        "--vary",
+        "during=encrypt:mode=offline,decrypt:mode=offline",
+    )
+    code, result = ran(capsys, "run", "convert", *on, *BRIEF, "--discard", "0s", "--trial-seconds", "0.5")
+    assert code in (0, 3), json.dumps(result)
+    changed = {one["action"]: one for one in result["actions"]}
+    assert tuple(changed) == ("encrypt:mode=offline", "decrypt:mode=offline")
+    assert all(one["trials"] == 2 and one["seconds"]["median"] > OFFLINE_SECONDS for one in changed.values())
+    assert result["errors"] == {}
+    assert result["retries"]["offline"] > 0
+    checks = {check["code"]: check["state"] for check in result["validity"]}
+    assert checks["rows-before"] == checks["rows-after"] == checks["files-encrypted"] == "ok"
+    altered = [
+        one.split() for one in statements_of(tmp_path / "peer" / "db3-notes") if one.startswith("ALTER TABLESPACE")
+    ]
+    offline = [" ".join(words[3:]) for words in altered if words[2].endswith("_decrypt_mode_offline")]
+    measured = ["OFFLINE NORMAL", "ENCRYPTION OFFLINE DECRYPT", "ONLINE"]
+    assert offline == ["ENCRYPTION ONLINE USING 'AES256' ENCRYPT", *measured] * 2
+
+
+def test_another_key_is_for_tablespaces_that_are_online(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    on = (*PLACES, "--store", str(tmp_path / "runs.sqlite"), "--vary", "during=rekey:mode=offline")
+    code, refused = ran(capsys, "run", "convert", *on, *BRIEF)
+    assert (code, [refusal["code"] for refusal in refused["refusals"]]) == (2, ["unknown-knob"])
 
 
 def test_the_contract_is_held_by_two_tablespaces_of_one_database(capsys: pytest.CaptureFixture[str]) -> None:

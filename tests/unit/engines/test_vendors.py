@@ -26,6 +26,8 @@ NOT_PARSED = {
         "mark_session": "PL/SQL",
         "make_tablespace": "PL/SQL",
         "convert": "ALTER TABLESPACE",
+        "offline": "ALTER TABLESPACE",
+        "online": "ALTER TABLESPACE",
         "drop_converted": "PL/SQL",
         "use_schema": "ALTER SESSION",
         "memory_manual": "ALTER SESSION",

@@ -16,6 +16,7 @@ from tdelta.driver.database_answers import Refused
 from tdelta.engines.oracle.profile import PROFILE
 from tdelta.engines.oracle.writing import written
 from tdelta.engines.servers import Tracing
+from tdelta.engines.shared.external.beside import DECRYPT, ENCRYPT, MODE, OFFLINE, ONLINE, REKEY
 from tdelta.engines.shared.external.kind import (
     DATA,
     LOCK_SECONDS,
@@ -41,11 +42,18 @@ _NEEDED = (
     *("CREATE ANY INDEX", "ANALYZE ANY", "ALTER SYSTEM"),
 )
 BESIDE: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    dict.fromkeys(("encrypt", "rekey", "decrypt"), MappingProxyType({}))
+    {
+        ENCRYPT: MappingProxyType({MODE: (ONLINE, OFFLINE)}),
+        REKEY: MappingProxyType({}),
+        DECRYPT: MappingProxyType({MODE: (ONLINE, OFFLINE)}),
+    }
 )
-"""What goes on with a tablespace of tdelta's while its load runs: ``ALTER TABLESPACE ... ENCRYPTION ONLINE``."""
+"""What goes on with a tablespace of tdelta's while its load runs: ``ALTER TABLESPACE ... ENCRYPTION``.
 
-_CONVERTED = re.compile(rf"_({'|'.join(BESIDE)})\Z")
+Offline is in place, without room for a second copy; there is no other key for an offline tablespace.
+"""
+
+_CONVERTED = re.compile(rf"_({'|'.join(BESIDE)})(_{MODE}_({ONLINE}|{OFFLINE}))?\Z")
 """How the schemas of these are called; a name that ends like this by chance has no tablespace made for it."""
 
 _NEEDED_TO_CONVERT = ("CREATE TABLESPACE", "ALTER TABLESPACE", "DROP TABLESPACE", "ALTER USER")
@@ -226,12 +234,26 @@ class OracleServers:
 
     def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
         """What encrypts the schema's own tablespace, by the algorithm of the encrypted twin's, or decrypts it."""
-        how = f"USING '{self._algorithm}' ENCRYPT" if is_encrypted else "DECRYPT"
-        return SQL["convert"].format(schema=schema, how=how)
+        return SQL["convert"].format(schema=schema, mode="ONLINE", how=self._how(is_encrypted=is_encrypted))
+
+    def offline_sql(self, schema: str) -> str:
+        """What takes the schema's own tablespace offline."""
+        return SQL["offline"].format(schema=schema)
+
+    def convert_offline_sql(self, schema: str, *, is_encrypted: bool) -> str:
+        """The same as `convert_sql`, block by block in the tablespace's files."""
+        return SQL["convert"].format(schema=schema, mode="OFFLINE", how=self._how(is_encrypted=is_encrypted))
+
+    def online_sql(self, schema: str) -> str:
+        """What brings it back."""
+        return SQL["online"].format(schema=schema)
+
+    def _how(self, *, is_encrypted: bool) -> str:
+        return f"USING '{self._algorithm}' ENCRYPT" if is_encrypted else "DECRYPT"
 
     def rekey_sql(self, schema: str) -> str:
         """Another key of the tablespace's own, of the same algorithm; all blocks are encrypted with it."""
-        return SQL["convert"].format(schema=schema, how=f"USING '{self._algorithm}' REKEY")
+        return SQL["convert"].format(schema=schema, mode="ONLINE", how=f"USING '{self._algorithm}' REKEY")
 
     def suspend_sql(self, _schema: str) -> str:
         """An online conversion cannot be suspended."""

@@ -76,7 +76,13 @@ EXECUTE IMMEDIATE 'CREATE TABLESPACE {schema} DATAFILE SIZE 64M AUTOEXTEND ON NE
 EXECUTE IMMEDIATE 'ALTER USER {schema} DEFAULT TABLESPACE {schema} QUOTA UNLIMITED ON {schema}'; END;;
 
 -- name: convert
-ALTER TABLESPACE {schema} ENCRYPTION ONLINE {how};
+ALTER TABLESPACE {schema} ENCRYPTION {mode} {how};
+
+-- name: offline
+ALTER TABLESPACE {schema} OFFLINE NORMAL;
+
+-- name: online
+ALTER TABLESPACE {schema} ONLINE;
 
 -- name: own_tablespace
 SELECT COUNT(*) AS found FROM dba_users WHERE username = UPPER({schema}) AND default_tablespace = username;
@@ -104,6 +110,7 @@ DROP USER {schema} CASCADE;
 -- name: drop_converted
 DECLARE own NUMBER; BEGIN
 SELECT COUNT(*) INTO own FROM dba_users WHERE username = UPPER('{schema}') AND default_tablespace = username;
+IF own > 0 THEN BEGIN EXECUTE IMMEDIATE 'ALTER TABLESPACE {schema} ONLINE'; EXCEPTION WHEN OTHERS THEN NULL; END; END IF;
 EXECUTE IMMEDIATE 'DROP USER {schema} CASCADE';
 IF own > 0 THEN EXECUTE IMMEDIATE 'DROP TABLESPACE {schema}'; END IF; END;;
 

@@ -6,6 +6,7 @@ Started as ``python -m tdelta.engines.oracle.worker``.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -22,6 +23,8 @@ _KINDS = {
     28: "connection",
     54: "locked",
     60: "conflict",
+    372: "offline",
+    376: "offline",
     1012: "connection",
     1013: "endless",
     1017: "auth",
@@ -29,6 +32,7 @@ _KINDS = {
     1045: "denied",
     1400: "constraint",
     1536: "full",
+    1542: "offline",
     1652: "full",
     1653: "full",
     1654: "full",
@@ -65,7 +69,10 @@ _THIN = {
 _RANDOM = re.compile(r"\(CONNECTION_ID=[^)]*\)")
 """What the driver's messages have of letters that are drawn: among them may be "SSL"."""
 
-_RETRIED = frozenset({"conflict", "locked"})
+_RETRIED = frozenset({"conflict", "locked", "offline"})
+_OFFLINE_SECONDS = 0.02
+"""How long a client waits before it tries again where a tablespace is offline: it would ask thousands of times else."""
+
 _MILLISECONDS = 1000
 
 
@@ -95,6 +102,8 @@ def _said(module: ModuleType, error: BaseException) -> Said | None:
     known = _RANDOM.sub("", words)
     kind = kind or ("tls" if "SSL" in known else None)
     kind = kind or next((kind for code, kind in _THIN.items() if code in known), "sql")
+    if kind == "offline":
+        time.sleep(_OFFLINE_SECONDS)
     return kind, words, kind in _RETRIED
 
 

@@ -17,7 +17,7 @@ from tdelta.driver.jobs import TrialJob
 from tdelta.driver.load_command.trial import with_server
 from tdelta.driver.steps import STEP_SECONDS
 from tdelta.driver.workers import Worker
-from tdelta.engines.shared.external.kind import Conversion, ConvertsBeside, ConvertsInStatement
+from tdelta.engines.shared.external.kind import Conversion, ConvertsBeside, ConvertsInStatement, ConvertsOffline
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.sessions import Connection, first
 from tdelta.errors import Defect, ExternalServerFault
@@ -28,6 +28,10 @@ ENCRYPT, REKEY, DECRYPT = "encrypt", "rekey", "decrypt"
 PAUSE = "pause"
 """A knob of ``encrypt``: for how many seconds the conversion is suspended, once it has begun."""
 
+MODE, ONLINE, OFFLINE = "mode", "online", "offline"
+"""A choice of ``encrypt`` and ``decrypt``: whether rows can be used meanwhile."""
+
+_TRIES_UNTIL_DEADLINE = (1 << 32) - 1
 _LOOK_AGAIN_SECONDS = 0.1
 _GRACE_SECONDS = 60.0
 _WORDS = {True: "encrypted", False: "plain"}
@@ -52,10 +56,16 @@ class Change:
         self._asked = asked
         self._halt = halt
         self._opens = opens
+        self._session: Connection | None = None
 
     def prepare(self) -> None:
-        """Give the schema its key; encrypt it where that is not what is measured."""
+        """Give the schema its key; encrypt it where that is not what is measured.
+
+        The session of a statement that ends with the conversion is opened here: that it takes seconds is in no figure.
+        """
         with self._schema.server.told():
+            if isinstance(self._kind, ConvertsInStatement) and self._kind.converts_in_statement:
+                self._session = self._opens()
             if self._asked.knobs.get(PAUSE) and not self._kind.suspend_sql(self._schema.name):
                 version = self._schema.server.identity.described
                 raise ExternalServerFault(self._schema.server.name, Refusal.of("not-suspended", found=version))
@@ -68,7 +78,9 @@ class Change:
         """Do it, and wait until it is over: the size of the schema, and how the pause went where there is one."""
         with self._schema.server.told():
             counted = {"file_bytes": self._bytes()}
-            if self._asked.name == REKEY:
+            if is_offline(self._asked):
+                self._convert_offline(is_encrypted=self._asked.name == ENCRYPT)
+            elif self._asked.name == REKEY:
                 self._change(self._kind.rekey_sql(self._schema.name))
                 self._await(is_encrypted=True)
             else:
@@ -78,7 +90,9 @@ class Change:
 
     def undo(self) -> None:
         """Have the schema plain and without a key."""
-        with self._schema.server.told():
+        with self._schema.server.told(), contextlib.ExitStack() as opened:
+            if self._session is not None:
+                opened.callback(self._session.close)
             if self._stands().is_encrypted is not False:
                 self._convert(is_encrypted=False)
             for statement in self._kind.unkey_sql(self._schema.name):
@@ -89,6 +103,18 @@ class Change:
         counted = self._paused(pause_seconds) if pause_seconds else {}
         self._await(is_encrypted=is_encrypted)
         return counted
+
+    def _convert_offline(self, *, is_encrypted: bool) -> None:
+        """Convert the schema while its rows cannot be used; whatever comes of it, they can be used again afterwards."""
+        kind, name = self._kind, self._schema.name
+        if not isinstance(kind, ConvertsOffline):
+            raise Defect(f"{self._asked.name} offline was asked of a server that converts online only")
+        self._change(kind.offline_sql(name))
+        try:
+            self._change(kind.convert_offline_sql(name, is_encrypted=is_encrypted))
+        finally:
+            self._change(kind.online_sql(name))
+        self._await(is_encrypted=is_encrypted)
 
     def _paused(self, seconds: int) -> Mapping[str, int]:
         """Suspend what has begun; what is over before it can be suspended was not."""
@@ -119,14 +145,15 @@ class Change:
         return int(float(first(self._schema.server.ask(self._kind.data_bytes_sql(self._schema.name))) or 0))
 
     def _change(self, statement: str) -> None:
-        if isinstance(self._kind, ConvertsInStatement) and self._kind.converts_in_statement:
-            with contextlib.closing(self._opens()) as session:
-                session.run(statement)
-        else:
-            self._run(statement)
+        (self._session or self._schema.server.connection).run(statement)
 
     def _run(self, statement: str) -> None:
         self._schema.server.connection.run(statement)
+
+
+def is_offline(asked: AskedAction) -> bool:
+    """Whether rows cannot be used while it goes on."""
+    return asked.choices.get(MODE) == OFFLINE
 
 
 def trial_beside(
@@ -155,7 +182,9 @@ def trial_beside(
     kind = server.kind
     if not isinstance(kind, ConvertsBeside):
         raise Defect(f"{job.during} was asked of a server beside whose load nothing is done")
-    act = IDLE if job.during == NOTHING else Change(schema, kind, parse_action(job.during), halt, opens)
+    asked = parse_action(job.during)
+    act = IDLE if job.during == NOTHING else Change(schema, kind, asked, halt, opens)
+    waits = {"max_tries": _TRIES_UNTIL_DEADLINE} if is_offline(asked) else {}
 
     def executed() -> int:
         with server.told():
@@ -167,7 +196,7 @@ def trial_beside(
         with going_on.going_on(halt):
             if ready is not None:
                 ready()
-            answer = worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json())
+            answer = worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json() | waits)
         used = worker.ask("end_outside", seconds=STEP_SECONDS)
         raise_failed(answer, server.failed)
         return of_recorded(going_on.added(with_server(measurement(answer), used)))

@@ -391,6 +391,20 @@ class ConvertsInStatement(Protocol):
 
 
 @runtime_checkable
+class ConvertsOffline(Protocol):
+    """A server that can also convert a schema in its place, while its rows cannot be used."""
+
+    def offline_sql(self, schema: str) -> str:
+        """What takes its rows away: statements that need them fail, and a load tries them again until they are back."""
+
+    def convert_offline_sql(self, schema: str, *, is_encrypted: bool) -> str:
+        """What encrypts or decrypts it meanwhile; the statement ends when that is done."""
+
+    def online_sql(self, schema: str) -> str:
+        """What brings its rows back."""
+
+
+@runtime_checkable
 class Presizes(Protocol):
     """A server whose files grow as rows come, each as it happens to, unless they are given their size."""
 

@@ -113,6 +113,20 @@ def test_a_conversion_that_is_its_statement_has_a_session_without_a_limit() -> N
     asked = change(server, "encrypt", Halt(), opens=lambda: session, converts_in_statement=True)
     asked.prepare()
     asked.perform()
-    assert session.said[-1] == "closed"
-    assert len(session.said) == 2
-    assert session.said[0] not in server.ran
+    server.stands = Conversion(is_encrypted=False, said="")
+    asked.undo()
+    assert session.said == ["encrypted True", "closed"]
+    assert server.ran == ["key", "unkey"]
+
+
+@pytest.mark.parametrize("refuses", ["", "offline True"])
+def test_an_offline_conversion_brings_the_rows_back_whatever_comes_of_it(refuses: str) -> None:
+    server = Server(refuses=refuses)
+    offline: Any = {
+        "offline_sql": lambda _schema: "take offline",
+        "convert_offline_sql": lambda _schema, *, is_encrypted: f"offline {is_encrypted}",
+        "online_sql": lambda _schema: "bring back",
+    }
+    with contextlib.nullcontext() if not refuses else pytest.raises(Refused):
+        change(server, "encrypt:mode=offline", Halt(), **offline).perform()
+    assert server.ran == ["take offline", "offline True", "bring back"]
