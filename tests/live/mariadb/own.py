@@ -30,10 +30,11 @@ OBJECTS = (
     " WHERE VARIABLE_NAME NOT LIKE '%gtid%' ORDER BY 1",
     "SELECT id, word FROM app.orders ORDER BY id",
 )
+LOCAL = "127.0.0.1"
 USERS = (
-    rf"GRANT ALL PRIVILEGES ON `tdelta\_%`.* TO bench@'127.0.0.1' IDENTIFIED BY {_LITERAL}",
-    "GRANT PROCESS ON *.* TO bench@'127.0.0.1'",
-    "CREATE USER nobody@'127.0.0.1' IDENTIFIED BY 'x'",
+    rf"GRANT ALL PRIVILEGES ON `tdelta\_%`.* TO bench@'{{hosts}}' IDENTIFIED BY {_LITERAL}",
+    "GRANT PROCESS ON *.* TO bench@'{hosts}'",
+    "CREATE USER nobody@'{hosts}' IDENTIFIED BY 'x'",
     "CREATE SCHEMA app",
     "CREATE TABLE app.orders (id INT PRIMARY KEY, word VARCHAR(20))",
     "INSERT INTO app.orders VALUES (1, 'theirs'), (2, 'theirs, too')",
@@ -75,8 +76,8 @@ def install(folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def running(installed: Path, folder: Path, *options: str) -> Iterator[Server]:
-    """A server on 127.0.0.1 and a socket, gone at the end; root has a password."""
+def running(installed: Path, folder: Path, *options: str, addresses: str = LOCAL) -> Iterator[Server]:
+    """A server on 127.0.0.1, or also on other addresses, and a socket, gone at the end; root has a password."""
     folder.mkdir()
     shutil.copytree(installed, folder / "data")
     (folder / "init.sql").write_text(
@@ -86,7 +87,7 @@ def running(installed: Path, folder: Path, *options: str) -> Iterator[Server]:
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             [
-                *("mariadbd", "--no-defaults", "--user=root", f"--port={port}", "--bind-address=127.0.0.1"),
+                *("mariadbd", "--no-defaults", "--user=root", f"--port={port}", f"--bind-address={addresses}"),
                 *(f"--datadir={folder / 'data'}", f"--socket={folder / 's'}", f"--pid-file={folder / 'pid'}"),
                 *(f"--init-file={folder / 'init.sql'}", "--innodb-flush-log-at-trx-commit=0", *options),
                 temporary_files_in(folder),
@@ -104,8 +105,11 @@ def running(installed: Path, folder: Path, *options: str) -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def two(base: Path) -> Iterator[tuple[Server, Server]]:
-    """A plain server and an encrypted one with a smaller cache; users ``bench`` and ``nobody``, a schema of theirs."""
+def two(base: Path, hosts: str = LOCAL, addresses: str = LOCAL) -> Iterator[tuple[Server, Server]]:
+    """A plain server and an encrypted one with a smaller cache; users ``bench`` and ``nobody``, a schema of theirs.
+
+    ``hosts`` are those from which the users may come, ``addresses`` those on which the servers listen.
+    """
     installed = install(base)
     keys = base / "keys"
     keys.write_text(f"1;{secrets.token_hex(32)}\n")
@@ -114,14 +118,15 @@ def two(base: Path) -> Iterator[tuple[Server, Server]]:
         f"--file-key-management-filename={keys}",
         "--innodb-encrypt-tables=ON",
     )
+    smaller = ("--innodb-buffer-pool-size=32M", "--sort-buffer-size=1M")
     with (
-        running(installed, base / "p", "--innodb-buffer-pool-size=64M") as plain,
-        running(installed, base / "e", "--innodb-buffer-pool-size=32M", "--sort-buffer-size=1M", *encryption) as other,
+        running(installed, base / "p", "--innodb-buffer-pool-size=64M", addresses=addresses) as plain,
+        running(installed, base / "e", *smaller, *encryption, addresses=addresses) as other,
     ):
         for server in (plain, other):
             with contextlib.closing(root(server)) as session:
                 for statement in USERS:
-                    session.run(statement)
+                    session.run(statement.replace("{hosts}", hosts))
         yield plain, other
 
 

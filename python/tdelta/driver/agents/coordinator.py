@@ -329,10 +329,18 @@ def joined(address: str | None, folder: str, cpus: int) -> Any:
 
 
 def nodes_of(ray: Any) -> dict[str, str]:
-    """The nodes that are alive and have CPUs: their names by their ids."""
+    """The nodes that are alive and have CPUs: their names by their ids.
+
+    Raises:
+        Refused: the head, which knows them, does not answer.
+    """
+    try:
+        known = ray.nodes()
+    except Exception as fault:  # of many kinds, none of them documented
+        raise Refused("head_lost", words(fault)) from fault
     return {
         one["NodeID"]: one["NodeManagerHostname"]
-        for one in ray.nodes()
+        for one in known
         if one["Alive"] and one["Resources"].get("CPU", 0) > 0
     }
 

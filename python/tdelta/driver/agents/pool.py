@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -32,6 +33,9 @@ _GRACE_SECONDS = 60.0
 _END_SECONDS = 30.0
 _FOLDERS = "tdelta-ray-"
 """How folders of a Ray of ours begin. They lie in /tmp, since paths of sockets below them may have 107 bytes."""
+
+_HEAD_SILENT = re.compile(r"Failed to connect to GCS[^.\n]*")
+"""What Ray says when it ends a process that cannot reach the head any more."""
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ADDED = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
@@ -82,6 +86,9 @@ class RayWorker(Worker):
     def _write(self, line: bytes) -> None:
         with self._writing:
             super()._write(line)
+
+    def _died(self) -> TdeltaError:
+        return of_lost_head(super()._died())
 
 
 class AgentPool(RayWorker):
@@ -233,9 +240,18 @@ def ray_refused(kind: str, said: str) -> TdeltaError:
         return UsageError(Refusal.of("ray-missing"))
     if kind == "no_node":
         return EnvironmentFault(Refusal.of("no-node-left", said=said))
+    if kind == "head_lost":
+        return EnvironmentFault(Refusal.of("ray-head-lost", said=said))
     if kind == "agent":
         return EnvironmentFault(Refusal.of("agent-not-placed", said=said))
     return EnvironmentFault(Refusal.of("ray-not-reached", said=said))
+
+
+def of_lost_head(fault: TdeltaError) -> TdeltaError:
+    """What the end of a process that spoke to Ray means: Ray ends it itself where its head, the GCS, stays silent."""
+    said = next((str(one.parameters["words"]) for one in fault.refusals if one.code == "process-died"), "")
+    found = _HEAD_SILENT.search(said)
+    return fault if found is None else EnvironmentFault(Refusal.of("ray-head-lost", said=found[0]))
 
 
 def _sweep() -> None:

@@ -129,6 +129,10 @@ MACHINE = {
         "no node is left to place a load agent on: {said}. What was measured is kept: start a node, then `tdelta run"
         " --resume last`"
     ),
+    "ray-head-lost": (
+        "the head of the Ray cluster does not answer any more ({said}). What was measured is kept: start a cluster,"
+        " then `tdelta run --resume last`"
+    ),
     "agent-not-placed": (
         "a load agent could not be placed: {said}; each node needs this tdelta, with its extra: pip install"
         " 'tdelta[ray]'"

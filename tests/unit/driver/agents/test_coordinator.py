@@ -213,6 +213,19 @@ def test_no_node_that_is_left_is_refused_as_such() -> None:
     assert kind == "no_node"
 
 
+def test_a_head_that_does_not_answer_is_refused_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay({"a": 1.0}, lost_in_trial={"a"})
+    made = started(ray, 1)
+    opened(made, 1)
+    trial(made)
+
+    def silent() -> None:
+        raise Died("the head is silent")
+
+    monkeypatch.setattr(ray, "nodes", silent)
+    assert opened(made, 1) == {"error": ["head_lost", "the head is silent"]}
+
+
 def test_closing_a_twin_closes_it_on_every_agent_that_has_it() -> None:
     ray = FakeRay({"a": 1.0, "b": 1.0})
     made = started(ray, 2)

@@ -1,0 +1,226 @@
+"""A Ray cluster on this machine whose nodes are network namespaces: machines of their own, as far as networks go.
+
+A bridge has two addresses, one for the head and one for databases, so that a node can be cut off from either. Each node
+has a host name, and a folder for temporary files that no other node sees. Takes root and ``ip``. `Cluster.end` ends
+what is in the namespaces and the head, which was started here, and removes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from tdelta.driver.tree import living
+
+PATIENCE_SECONDS = 180.0
+_LOOK_SECONDS = 0.05
+_PORT = 6379
+_STARTED = "Ray runtime started"
+_RAY = (sys.executable, "-m", "ray.scripts.scripts", "start")
+_COMMON = ("--object-store-memory=83886080", "--disable-usage-stats", "--block")
+_GIVE_UP_SECONDS = 5
+"""How long a node or a driver may be without its head before it ends; Ray's own figure is 60."""
+
+_ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_gcs_rpc_server_reconnect_timeout_s": str(_GIVE_UP_SECONDS)}
+
+
+def cannot() -> str:
+    """Why there can be no namespaces here; empty where there can."""
+    if shutil.which("ip") is None or shutil.which("unshare") is None:
+        return "ip (iproute2) and unshare are needed"
+    if os.geteuid() != 0:
+        return "network namespaces take root"
+    made = subprocess.run(["unshare", "--net", "--uts", "--mount", "true"], capture_output=True, text=True, check=False)
+    return made.stderr.strip()
+
+
+class Node:
+    """One node, in a namespace of that name."""
+
+    def __init__(self, number: int, name: str, address: str) -> None:
+        self.number = number
+        self.name = name
+        self.address = address
+        self.ray: subprocess.Popen[bytes] | None = None
+
+    def processes(self) -> list[int]:
+        """All that runs in its network."""
+        return [int(word) for word in _ip("netns", "pids", self.name).split()]
+
+    def named(self, *parts: str) -> list[int]:
+        """Those of them in whose command line one of these words is."""
+        return [pid for pid in self.processes() if any(part in command(pid) for part in parts)]
+
+    def kill(self) -> None:
+        """As a machine that loses its power: all at once, and nothing is said."""
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if self.ray is not None:
+            self.ray.wait()
+            self.ray = None
+        until(lambda: not self.processes())
+
+
+class Cluster:
+    """A head without CPUs, and nodes of one CPU each.
+
+    Args:
+        base: a folder for logs and for what the nodes take for ``/tmp``.
+        nodes: how many nodes there may be.
+    """
+
+    def __init__(self, base: Path, nodes: int) -> None:
+        own = os.getpid()
+        self._base = base
+        self._bridge = f"td{own}b"
+        self._subnet = f"10.{own >> 8 & 63 | 128}.{own & 255}"
+        self.head_address, self.database_address = f"{self._subnet}.1", f"{self._subnet}.2"
+        self.hosts = f"{self._subnet}.%"
+        """The nodes' addresses and the head's, as MariaDB writes them."""
+
+        self.address = f"{self.head_address}:{_PORT}"
+        self.nodes = [Node(n, f"td{own}n{n}", f"{self._subnet}.{10 + n}") for n in range(1, nodes + 1)]
+        self._head: subprocess.Popen[bytes] | None = None
+        self._folder = Path(tempfile.mkdtemp(prefix="td-ray-", dir="/tmp"))  # sockets' paths are short there
+        try:
+            self._link()
+        except BaseException:
+            self.end()
+            raise
+
+    def start(self) -> None:
+        """Start what is not up: the head, then the nodes side by side."""
+        if self._head is None:
+            options = ("--head", "--num-cpus=0", f"--node-ip-address={self.head_address}", f"--port={_PORT}")
+            more = (f"--temp-dir={self._folder}", "--include-dashboard=false")
+            self._head = self._begun("head", (*_RAY, *options, *more, *_COMMON))
+            self._await("head", self._head)
+        down = [node for node in self.nodes if node.ray is None]
+        for node in down:
+            node.ray = self._begun(node.name, self._within(node, self._words_of(node)))
+        for node in down:
+            assert node.ray is not None
+            self._await(node.name, node.ray)
+
+    def temporary(self, node: Node) -> Path:
+        """A node's folder for temporary files."""
+        return self._base / node.name
+
+    def kill_head(self) -> None:
+        """Kill the head with all that belongs to it."""
+        if self._head is not None:
+            for pid in (self._head.pid, *living(self._head.pid)):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self._head.wait()
+            self._head = None
+
+    @contextlib.contextmanager
+    def cut(self, node: Node, address: str = "") -> Iterator[None]:
+        """Within the block nothing goes from a node to that address; without one, nothing to it nor from it."""
+        if address:
+            on, off = (("-n", node.name, "route", do, "blackhole", f"{address}/32") for do in ("add", "del"))
+        else:
+            on, off = (("link", "set", _link_of(node), state) for state in ("down", "up"))
+        _ip(*on)
+        try:
+            yield
+        finally:
+            _ip(*off)
+
+    def end(self) -> None:
+        """End what runs here, and leave no namespace, no link and no folder."""
+        self.kill_head()
+        there = _ip("netns", "list")
+        for node in self.nodes:
+            if node.name in there:
+                node.kill()
+                _ip("netns", "del", node.name)  # its link goes with it
+        if Path(f"/sys/class/net/{self._bridge}").exists():
+            _ip("link", "del", self._bridge)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _link(self) -> None:
+        _ip("link", "add", self._bridge, "type", "bridge")
+        for address in (self.head_address, self.database_address):
+            _ip("addr", "add", f"{address}/24", "dev", self._bridge)
+        _ip("link", "set", self._bridge, "up")
+        for node in self.nodes:
+            _ip("netns", "add", node.name)
+            _ip("link", "add", _link_of(node), "type", "veth", "peer", "name", "eth9", "netns", node.name)
+            _ip("link", "set", _link_of(node), "master", self._bridge, "up")
+            _ip("-n", node.name, "addr", "add", f"{node.address}/24", "dev", "eth9")
+            for link in ("eth9", "lo"):
+                _ip("-n", node.name, "link", "set", link, "up")
+            _ip("-n", node.name, "route", "add", "default", "via", self.head_address)  # Ray asks which address is its
+
+    def _words_of(self, node: Node) -> tuple[str, ...]:
+        return (*_RAY, f"--address={self.address}", "--num-cpus=1", f"--node-ip-address={node.address}", *_COMMON)
+
+    def _within(self, node: Node, words: Sequence[str]) -> tuple[str, ...]:
+        """What runs a command as on that node."""
+        own = self.temporary(node)
+        own.mkdir(exist_ok=True)
+        script = 'hostname "$1"; mount --bind "$2" "$3"; export TMPDIR="$2"; shift 3; exec "$@"'
+        place = (node.name, str(own), str(self._folder))
+        return (
+            "ip",
+            "netns",
+            "exec",
+            node.name,
+            "unshare",
+            "--uts",
+            "--mount",
+            "sh",
+            "-ec",
+            script,
+            "sh",
+            *place,
+            *words,
+        )
+
+    def _begun(self, name: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, **_ENVIRONMENT}
+        with self._log(name).open("wb") as to:
+            return subprocess.Popen(words, stdout=to, stderr=to, start_new_session=True, env=environment)
+
+    def _await(self, name: str, process: subprocess.Popen[bytes]) -> None:
+        log = self._log(name)
+        until(lambda: process.poll() is not None or _STARTED in log.read_text())
+        assert process.poll() is None, log.read_text()[-2000:]
+
+    def _log(self, name: str) -> Path:
+        return self._base / f"{name}.log"
+
+
+def command(pid: int) -> str:
+    """A process's words, empty where it has gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def until(holds: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
+    """Wait for a state."""
+    give_up = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < give_up, f"not so within {seconds:.0f} s"
+        time.sleep(_LOOK_SECONDS)
+
+
+def _link_of(node: Node) -> str:
+    return f"{node.name}v"
+
+
+def _ip(*words: str) -> str:
+    return subprocess.run(["ip", *words], check=True, capture_output=True, text=True).stdout

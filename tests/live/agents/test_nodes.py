@@ -1,0 +1,226 @@
+"""Load agents on two nodes in network namespaces, with a user's pair of servers: what dies or is cut off meanwhile.
+
+Where the network is cut, and which processes are killed, is the test's doing; that nothing wrong is stored and nothing
+left is asked of every run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mariadb import own
+from own_engines import PASSWORD
+from sqlite.running import ANSWERED, Place, Ran, read_until, require, waited_for
+
+from tdelta.driver.agents.merging import LEAST_OVERLAP
+from tdelta.records import Trial
+from tdelta.records.trials import overlap
+from tdelta.store import Store
+
+from .namespaces import Cluster, cannot, until
+
+PATIENCE_SECONDS = 1000.0
+CUT_SECONDS = 5.0
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(1200)]
+AGENTS = 2
+VARIABLE = "OWN_SERVERS_PASSWORD"
+OURS = ("tdelta.", "ray::Agent")
+"""What is in the command lines of tdelta's processes on a node."""
+
+RUN = (
+    *("run", "--json", "--agents", str(AGENTS), "--threads", "2", "--rate", "50", "--arrivals", "constant"),
+    *("--workload", "point-select", "--size", "3MB", "--trial-seconds", "2", "--discard", "0s", "--blocks", "3"),
+    *("--rounds", "1..1", "--no-aa-twin", "--max-time", "900s"),
+)
+"""Paced, so that agents keep together whatever each of them does."""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A head, and two nodes that may be down; none of it may be left."""
+    if lacking := cannot():
+        require(None, lacking)
+    found = Cluster(tmp_path_factory.mktemp("cluster"), nodes=2)
+    try:
+        yield found
+    finally:
+        found.end()
+    names = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    assert not any(node.name in names for node in found.nodes)
+
+
+@pytest.fixture(scope="module")
+def servers(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Any]]:
+    require(own.programs(), own.INSTALL)
+    base = tmp_path_factory.mktemp("servers")
+    with own.two(base, hosts=cluster.hosts, addresses=f"{own.LOCAL},{cluster.database_address}") as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def untouched(servers: tuple[Any, Any]) -> list[object]:
+    """What is on the servers ahead of all runs."""
+    return [objects(server) for server in servers]
+
+
+@pytest.fixture
+def up(cluster: Cluster) -> Cluster:
+    """All of the cluster is up."""
+    cluster.start()
+    return cluster
+
+
+@pytest.fixture
+def asked(cluster: Cluster, servers: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """The words of a run."""
+    monkeypatch.setenv(VARIABLE, PASSWORD)
+    at = cluster.database_address
+    dsns = [f"mysql://bench@{at}:{server.port}/?password-env={VARIABLE}&tls=disable" for server in servers]
+    return (*RUN, "--ray", cluster.address, "--baseline", dsns[0], "--encrypted", dsns[1])
+
+
+@pytest.fixture
+def place(cluster: Cluster, servers: tuple[Any, Any], untouched: list[object], tmp_path: Path) -> Iterator[Place]:
+    """Where a run keeps its trials. After it: what it stored is right, and nothing is left anywhere."""
+    place = Place(tmp_path)
+    yield place
+    require_right(place)
+    for node in cluster.nodes:
+        until(lambda node=node: not node.named(*OURS), 30.0)
+        assert not list(cluster.temporary(node).glob("tdelta*"))
+    until(lambda: not of_run(place), 30.0)
+    assert [objects(server) for server in servers] == untouched
+
+
+def of_run(place: Place) -> list[int]:
+    """The processes on this machine that a run, or what it started, started: they have its folders' names."""
+    named = f"XDG_DATA_HOME={place.base}".encode()
+    return [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if named in contents(folder / "environ")]
+
+
+def contents(file: Path) -> bytes:
+    """Of a file of a process's, which may have gone."""
+    with contextlib.suppress(OSError):
+        return file.read_bytes()
+    return b""
+
+
+def objects(server: Any) -> list[object]:
+    """All that can be seen of a server and that a run must leave as it was."""
+    with contextlib.closing(own.root(server)) as session:
+        return [session.rows(query) for query in own.OBJECTS]
+
+
+def stored(place: Place) -> list[Trial]:
+    """The trials that the last run has kept by now."""
+    with Store.open(place.store, must_exist=True) as store:
+        return store.trials(store.resolve("last"))
+
+
+def require_right(place: Place) -> None:
+    """Each trial was done whole, by agents that worked together and did the same work as every other time."""
+    trials = stored(place)
+    for trial in trials:
+        done = trial.measurement
+        assert (done.stopped_by, dict(done.errors), done.standstill) == ("count", {}, "")
+        assert len(done.agents) == AGENTS
+        assert sum(one.operations for one in done.agents.values()) == done.operations
+        assert done.histograms.keys() >= {f"agent:{name}/tx:{tx}" for name in done.agents for tx in done.transactions}
+        assert overlap(done.agents) >= LEAST_OVERLAP
+        assert all(one.response_total_ns < CUT_SECONDS * 1e9 for one in done.agents.values())
+    blocks = Counter(trial.block for trial in trials)
+    assert set(blocks.values()) <= {2}
+    assert len({trial.measurement.operations for trial in trials}) <= 1
+
+
+def test_a_node_that_is_cut_off_from_the_database_for_seconds_voids_a_block_and_the_run_goes_on(
+    up: Cluster, place: Place, asked: tuple[str, ...]
+) -> None:
+    process = place.start(*asked)
+    read_until(process, "round 1:")
+    with up.cut(up.nodes[0], up.database_address):
+        time.sleep(CUT_SECONDS)
+    require_goes_on(waited_for(process, PATIENCE_SECONDS), "block-void", "server-lost")
+
+
+def test_a_node_that_is_cut_off_from_all_for_seconds_voids_a_block_and_the_run_goes_on(
+    up: Cluster, place: Place, asked: tuple[str, ...]
+) -> None:
+    process = place.start(*asked)
+    read_until(process, "round 1:")
+    with up.cut(up.nodes[0]):
+        time.sleep(CUT_SECONDS)
+    require_goes_on(waited_for(process, PATIENCE_SECONDS), "block-void", "server-lost")
+
+
+def test_an_agent_that_is_killed_on_its_node_is_placed_anew(up: Cluster, place: Place, asked: tuple[str, ...]) -> None:
+    process = place.start(*asked)
+    read_until(process, "round 1:")
+    (agent,) = up.nodes[0].named("ray::Agent")
+    os.kill(agent, signal.SIGKILL)
+    read_until(process, "lost:")
+    document = require_goes_on(waited_for(process, PATIENCE_SECONDS), "server-lost")
+    assert [set(one["nodes"]) for one in document["agents"]["agents"]] == [{node.name} for node in up.nodes]
+
+
+def test_an_agent_whose_node_dies_is_placed_on_another(up: Cluster, place: Place, asked: tuple[str, ...]) -> None:
+    dies, stays = up.nodes
+    process = place.start(*asked)
+    read_until(process, "round 1:")
+    dies.kill()
+    read_until(process, "lost:")
+    document = require_goes_on(waited_for(process, PATIENCE_SECONDS), "server-lost")
+    assert all(stays.name in one["nodes"] for one in document["agents"]["agents"])
+    assert {part.node for trial in stored(place) if trial.round == 1 for part in trial.measurement.agents.values()} == {
+        stays.name
+    }
+
+
+def test_a_run_without_a_node_ends_with_what_it_knows_and_goes_on_when_there_is_one(
+    up: Cluster, place: Place, asked: tuple[str, ...]
+) -> None:
+    process = place.start(*asked)
+    read_until(process, "round 1:")
+    until(lambda: len(stored(place)) >= 2)
+    for node in up.nodes:
+        node.kill()
+    ran = waited_for(process, PATIENCE_SECONDS)
+    known = stored(place)
+    assert [one["code"] for one in ran.document["refusals"]] == ["no-node-left"]
+    assert ran.code == ran.document["exit_code"] == 2
+    up.start()
+    resumed = place.tdelta("run", "--json", "--resume", "last")
+    assert resumed.code in ANSWERED, resumed.err
+    assert [trial.block for trial in stored(place)][: len(known)] == [trial.block for trial in known]
+    assert len(stored(place)) > len(known)
+
+
+def test_a_head_that_dies_early_ends_the_run_or_leaves_it_its_answer(
+    up: Cluster, place: Place, asked: tuple[str, ...]
+) -> None:
+    process = place.start(*asked)
+    read_until(process, "round 1:")
+    up.kill_head()
+    ran = waited_for(process, PATIENCE_SECONDS)
+    if ran.code not in ANSWERED:
+        assert [one["code"] for one in ran.document["refusals"]] == ["ray-head-lost"], ran.err
+        assert ran.code == 2
+    for node in up.nodes:
+        until(lambda node=node: not node.processes(), 60.0)
+
+
+def require_goes_on(ran: Ran, *expected: str) -> Any:
+    """The document of a run that came to its answer, with a caution of one of these codes."""
+    assert ran.code in ANSWERED, ran.err
+    assert {one["code"] for one in ran.document["caution_codes"]} & set(expected), ran.err
+    assert [one["agent"] for one in ran.document["agents"]["agents"]] == [str(n + 1) for n in range(AGENTS)]
+    return ran.document

@@ -1,0 +1,41 @@
+"""What the session makes of a coordinator that refuses, or ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdelta.driver.agents.pool import of_lost_head, ray_refused
+from tdelta.errors import EnvironmentFault, WorkerFault
+from tdelta.messages import Refusal
+
+ENDED_BY_RAY = "rpc_client.h:204: Failed to connect to GCS within 60 seconds. GCS may have been killed."
+
+
+def died(words: str) -> WorkerFault:
+    return WorkerFault(Refusal.of("process-died", process="the coordinator", ending="ended with status 1", words=words))
+
+
+def test_a_process_that_ray_ended_since_its_head_is_silent_has_lost_the_head() -> None:
+    found = of_lost_head(died(ENDED_BY_RAY))
+    assert isinstance(found, EnvironmentFault)
+    (refusal,) = found.refusals
+    assert (refusal.code, refusal.parameters["said"]) == ("ray-head-lost", "Failed to connect to GCS within 60 seconds")
+
+
+def test_a_process_that_ended_of_something_else_is_as_it_was() -> None:
+    fault = died("killed")
+    assert of_lost_head(fault) is fault
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("agent", "agent-not-placed"),
+        ("head_lost", "ray-head-lost"),
+        ("no_node", "no-node-left"),
+        ("ray", "ray-not-reached"),
+        ("ray_missing", "ray-missing"),
+    ],
+)
+def test_what_it_refuses_has_a_code(kind: str, code: str) -> None:
+    assert [one.code for one in ray_refused(kind, "words").refusals] == [code]
