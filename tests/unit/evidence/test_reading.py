@@ -12,6 +12,7 @@ import pytest
 
 from tdelta.design import stream
 from tdelta.errors import EnvironmentFault, UsageError
+from tdelta.evidence.headers import Meaning
 from tdelta.evidence.reading import FileReading, ReadState, parse_markers, read_files, regular_files
 from tdelta_refused import Part, check_messages, coded, refused
 
@@ -101,7 +102,8 @@ def test_shared_memory_of_sqlite_is_no_plaintext(tmp_path: Path) -> None:
     (reading,) = read_files([tmp_path / "a.db-shm"], ())
     db.close()
     assert reading.state is ReadState.MIXED
-    assert "which holds no rows" in reading.reasons[0]
+    assert reading.header is not None
+    assert reading.header.meaning is Meaning.NO_ROWS
 
 
 def test_reading_changes_neither_content_nor_times_and_leaves_nothing_behind(tmp_path: Path) -> None:

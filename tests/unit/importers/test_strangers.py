@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.errors import ImportFault
+from tdelta.importers.pgbench_log import PgbenchAggregates
 from tdelta.importers.reading import HEAD_BYTES
 from tdelta.importers.recognizing import read_files
 from tdelta.importers.unprefixed import without_prefix
@@ -154,7 +155,7 @@ def test_a_report_and_the_logs_of_its_threads_are_one_run(tmp_path: Path) -> Non
     assert {it.group.levels for it in found} == {(("clients", 10),)}
     assert {it.group.run for it in found} == {"1"}
     (summary,) = all_of(found, Summary)
-    assert (summary.origin.format, summary.count) == ("pgbench aggregate log", 36570)
+    assert (summary.origin.format, summary.count) == (PgbenchAggregates.name, 36570)
     (rate,) = all_of(found, Figure)
     assert (rate.value, rate.started_unix_seconds) == (38.109657, 1778839446.0)
     series = {it.group.metric: it for it in all_of(found, Series)}
@@ -168,7 +169,7 @@ def test_a_log_of_another_run_stays_a_run_of_its_own(tmp_path: Path) -> None:
         put(tmp_path, **{f"{folder}__run1_txt": REPORT})
         (tmp_path / folder / "run2.9026").write_text(LOGS[0])
     found = list(read_files([tmp_path]))
-    assert {(it.group.run, it.origin.format) for it in found} == {("1", "pgbench"), ("2", "pgbench aggregate log")}
+    assert {(it.group.run, it.origin.format) for it in found} == {("1", "pgbench"), ("2", PgbenchAggregates.name)}
 
 
 def test_half_a_surrogate_pair_in_json_is_no_defect(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tdelta.errors import ServerLost
+from tdelta.messages import Caution, RunPart
 from tdelta.records import Phase
 from tdelta.store import RunStatus
 from tdelta_fake_twins import FakeTwin
-from tdelta_refused import Part, refused
+from tdelta_refused import Part, check_messages, coded, refused
 
 from .served import OPTIONS, dies, installed, is_block, is_calibration, is_search, is_warm_up, served
 
@@ -21,26 +22,25 @@ def server(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch)
 
 
-def voids(result) -> list[str]:
-    lost = [caution.parameters for caution in result.cautions if caution.code == "server-lost"]
-    return [f"round {one['round']}: {one['void']}" for one in lost]
+def lost(result) -> list[Caution]:
+    return [caution for caution in result.cautions if caution.code == "server-lost"]
 
 
 @pytest.mark.parametrize(
     ("when", "void", "rounds", "blocks"),
     [
-        (is_warm_up, "round 1: what came before the first trial", {1: 2, 2: 2}, 4),
-        (is_block, "round 1: block 1", {1: 2, 2: 2}, 4),
-        (lambda job: job.stream == 1, "round 1: block 2", {0: 1, 1: 2, 2: 2}, 5),
-        (is_search, "round 1: the search of the files", {0: 2, 1: 2, 2: 2}, 6),
+        (is_warm_up, RunPart.of("before-trials"), {1: 2, 2: 2}, 4),
+        (is_block, RunPart.of("block", block=1), {1: 2, 2: 2}, 4),
+        (lambda job: job.stream == 1, RunPart.of("block", block=2), {0: 1, 1: 2, 2: 2}, 5),
+        (is_search, RunPart.of("file-search"), {0: 2, 1: 2, 2: 2}, 6),
     ],
 )
 def test_the_stage_in_which_a_server_dies_is_void_and_another_round_makes_up_for_it(
-    tmp_path: Path, when, void: str, rounds: dict[int, int], blocks: int
+    tmp_path: Path, when, void: RunPart, rounds: dict[int, int], blocks: int
 ) -> None:
     sitting = served(tmp_path, before_trial=dies(when))
     result = sitting.conduct(**OPTIONS)
-    assert voids(result) == [void]
+    check_messages(lost(result), coded("server-lost", round=1, void=void))
     assert "its last word" not in "".join(map(str, result.cautions))
     in_round = Counter(trial.round for trial in sitting.trials())
     assert {number: count // 3 for number, count in in_round.items()} == rounds
@@ -60,7 +60,7 @@ def test_no_trial_of_a_void_block_is_stored_and_its_number_is_given_again(tmp_pa
 def test_a_server_that_dies_in_calibration_is_calibrated_again(tmp_path: Path) -> None:
     sitting = served(tmp_path, before_trial=dies(is_calibration))
     result = sitting.conduct(**OPTIONS)
-    assert voids(result) == ["round 1: calibration"]
+    check_messages(lost(result), coded("server-lost", round=1, void=RunPart.of("calibration")))
     assert result.counts.rounds == 2
 
 
@@ -97,5 +97,5 @@ def test_losses_are_told_again_when_the_run_is_resumed(tmp_path: Path) -> None:
         sitting.conduct(**OPTIONS)
     sitting.twins = served(tmp_path).twins
     result = sitting.resume()
-    assert len(voids(result)) >= 3
+    assert len(lost(result)) >= 3
     assert result.counts.rounds == 2

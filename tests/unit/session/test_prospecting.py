@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 import pytest
@@ -71,7 +72,11 @@ def test_a_pilot_without_time_for_two_blocks_is_told_what_it_needs(sitting: Sitt
 def test_progress_tells_of_the_pilot_and_promises_no_rounds(sitting: Sitting) -> None:
     pilot(sitting)
     phases = [e.detail for e in sitting.events if isinstance(e, Phase) and e.name == "pilot"]
-    assert phases == [f"identical twins, trials of {s} s ({i} of 3)" for i, s in ((1, "0.25"), (2, "0.5"), (3, "1"))]
+    assert [re.findall(r"[\d.]+", detail) for detail in phases] == [
+        ["0.25", "1", "3"],
+        ["0.5", "2", "3"],
+        ["1", "3", "3"],
+    ]
     assert {e.rounds_min for e in sitting.events if isinstance(e, RunPlanned)} == {1}
 
 
