@@ -459,8 +459,8 @@ bytes_per_scale = {size}
 [tables.t]
 {rows}
 [tables.t.columns]
-id = {{ law = "serial" }}
-v = {law}
+id = {{ distribution = "serial" }}
+v = {distribution}
 [transactions.a]
 title = "a"
 weight = {weight}
@@ -469,7 +469,7 @@ weight = {weight}
 SCHEMA = "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, v VARCHAR(200) NOT NULL);\n"
 SCRIPT = "\\set id random(1, :rows_t)\nSELECT v FROM t WHERE id = :id;\n"
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;\n"
-ORDINARY = '{ law = "pattern", template = "##########" }'
+ORDINARY = '{ distribution = "pattern", template = "##########" }'
 
 
 def _folder(
@@ -478,14 +478,14 @@ def _folder(
     *,
     size: str = "1_000_000",
     rows: str = "rows_per_scale = 1000",
-    law: str = ORDINARY,
+    distribution: str = ORDINARY,
     weight: str = "1",
     more: str = "",
 ) -> Path:
     folder = here.base / "w"
     folder.mkdir()
     (folder / "workload.toml").write_text(
-        POINT.format(size=size, rows=rows, law=law, weight=weight, more=more), encoding="utf-8"
+        POINT.format(size=size, rows=rows, distribution=distribution, weight=weight, more=more), encoding="utf-8"
     )
     (folder / "schema.sql").write_text(SCHEMA, encoding="utf-8")
     (folder / "a.sql").write_text(script, encoding="utf-8")
@@ -537,7 +537,7 @@ def _folder_parts(deep: str) -> dict[str, dict[str, str]]:
         "rows = -1": {"rows": "rows_per_scale = -1"},
         "bytes_per_scale = 1": {"size": "1"},
         "bytes_per_scale = inf": {"size": "inf"},
-        "a text of 2,000,000,000": {"law": '{ law = "text", min = 1, max = 2000000000 }'},
+        "a text of 2,000,000,000": {"distribution": '{ distribution = "text", min = 1, max = 2000000000 }'},
         "a weight of 1e308": {"weight": "1e308"},
         "a weight of 0": {"weight": "0"},
         "a weight of nan": {"weight": "nan"},
@@ -555,8 +555,8 @@ def _folder_parts(deep: str) -> dict[str, dict[str, str]]:
         "PRAGMA": {"script": "PRAGMA writable_schema = 1;\n"},
         "DROP": {"script": "DROP TABLE t;\n"},
         "VACUUM": {"script": "VACUUM INTO 'x.db';\n"},
-        "a long unknown law": {"law": '{ law = "' + "x" * 5000 + '" }'},
-        "escapes of a terminal": {"law": '{ law = "\\u001b[2Jx" }'},
+        "a long unknown distribution": {"distribution": '{ distribution = "' + "x" * 5000 + '" }'},
+        "escapes of a terminal": {"distribution": '{ distribution = "\\u001b[2Jx" }'},
     }
 
 

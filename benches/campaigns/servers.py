@@ -51,7 +51,10 @@ PLAN = {
         {
             "name": "t",
             "rows": 50,
-            "columns": [{"name": "id", "law": "serial"}, {"name": "n", "law": "uniform", "lo": 1, "hi": 9}],
+            "columns": [
+                {"name": "id", "distribution": "serial"},
+                {"name": "n", "distribution": "uniform", "lo": 1, "hi": 9},
+            ],
         }
     ]
 }

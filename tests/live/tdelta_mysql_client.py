@@ -34,53 +34,53 @@ START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 SEED = 7
 RIGHT, WRONG = "correct-horse", "battery-staple"
-EVERY_LAW = {
+EVERY_DISTRIBUTION = {
     "tables": [
         {
             "name": "parents",
             "rows": 300,
             "columns": [
-                {"name": "id", "law": "serial"},
-                {"name": "least", "law": "const", "value": -9223372036854775808},
-                {"name": "most", "law": "const", "value": 9223372036854775807},
+                {"name": "id", "distribution": "serial"},
+                {"name": "least", "distribution": "const", "value": -9223372036854775808},
+                {"name": "most", "distribution": "const", "value": 9223372036854775807},
             ],
         },
         {
-            "name": "every law",
+            "name": "every distribution",
             "rows": 70_000,
             "columns": [
-                {"name": "id", "law": "serial"},
-                {"name": "parent", "law": "ref", "table": "parents", "pick": "zipf", "s": 1.2},
-                {"name": "flat", "law": "uniform", "lo": -300, "hi": 300},
-                {"name": "price", "law": "decimal", "lo": -5.5, "hi": 9.99, "places": 2},
-                {"name": "tiny", "law": "choice", "values": [1e-300, -0.1, 1e300, None]},
-                {"name": "noise", "law": "text", "min": 0, "max": 40, "null_share": 0.25},
+                {"name": "id", "distribution": "serial"},
+                {"name": "parent", "distribution": "ref", "table": "parents", "pick": "zipf", "s": 1.2},
+                {"name": "flat", "distribution": "uniform", "lo": -300, "hi": 300},
+                {"name": "price", "distribution": "decimal", "lo": -5.5, "hi": 9.99, "places": 2},
+                {"name": "tiny", "distribution": "choice", "values": [1e-300, -0.1, 1e300, None]},
+                {"name": "noise", "distribution": "text", "min": 0, "max": 40, "null_share": 0.25},
                 {
                     "name": "odd",
-                    "law": "choice",
+                    "distribution": "choice",
                     "values": ["", "\\", "a\tb\nc", "ünïcödé 🔑", "\\N", "'; --", "\x00x"],
                 },
-                {"name": "at", "law": "timestamp", "start": 1, "end": 2_000_000_000},
+                {"name": "at", "distribution": "timestamp", "start": 1, "end": 2_000_000_000},
             ],
         },
         {
             "name": "bytes",
             "rows": 3,
             "columns": [
-                {"name": "id", "law": "serial"},
-                {"name": "b", "law": "bytes", "hex": ["00ff5c0a09", "", "c3285c4e" * 100]},
+                {"name": "id", "distribution": "serial"},
+                {"name": "b", "distribution": "bytes", "hex": ["00ff5c0a09", "", "c3285c4e" * 100]},
             ],
         },
     ]
 }
 SCHEMA = [
     "CREATE TABLE parents (id INTEGER PRIMARY KEY, least BIGINT, most BIGINT)",
-    "CREATE TABLE `every law` (id BIGINT PRIMARY KEY, parent INTEGER, flat SMALLINT, price DOUBLE, tiny DOUBLE,"
-    " noise VARCHAR(60), odd TEXT, at BIGINT)",
+    "CREATE TABLE `every distribution` (id BIGINT PRIMARY KEY, parent INTEGER, flat SMALLINT, price DOUBLE,"
+    " tiny DOUBLE, noise VARCHAR(60), odd TEXT, at BIGINT)",
     "CREATE TABLE bytes (id INTEGER PRIMARY KEY, b BLOB)",
 ]
-INDEXES = ["CREATE INDEX by_parent ON `every law` (parent)"]
-COLUMNS = [(table["name"], [column["name"] for column in table["columns"]]) for table in EVERY_LAW["tables"]]  # type: ignore[index,attr-defined]
+INDEXES = ["CREATE INDEX by_parent ON `every distribution` (parent)"]
+COLUMNS = [(table["name"], [column["name"] for column in table["columns"]]) for table in EVERY_DISTRIBUTION["tables"]]  # type: ignore[index,attr-defined]
 
 
 @dataclass
@@ -299,26 +299,26 @@ class MysqlClient:
     def test_rows_load_with_the_checksums_that_generation_gives(self, server: Server, threads: int) -> None:
         with server.twin() as twin:
             renewed(twin)
-            twin.load(json.dumps(EVERY_LAW), SEED, threads, SCHEMA, INDEXES)
-            assert twin.checksums(COLUMNS) == _native.plan_checksums(json.dumps(EVERY_LAW), SEED, 2)
-            assert "by_parent" in twin.rows("SHOW CREATE TABLE `every law`")[1][0][1]  # type: ignore[operator]
+            twin.load(json.dumps(EVERY_DISTRIBUTION), SEED, threads, SCHEMA, INDEXES)
+            assert twin.checksums(COLUMNS) == _native.plan_checksums(json.dumps(EVERY_DISTRIBUTION), SEED, 2)
+            assert "by_parent" in twin.rows("SHOW CREATE TABLE `every distribution`")[1][0][1]  # type: ignore[operator]
 
     def test_a_server_that_takes_no_files_is_loaded_by_statements(self, server: Server) -> None:
         with server.twin() as twin:
             renewed(twin)
             twin.run("SET GLOBAL local_infile=0")
             try:
-                twin.load(json.dumps(EVERY_LAW), SEED, 2, SCHEMA, INDEXES)
+                twin.load(json.dumps(EVERY_DISTRIBUTION), SEED, 2, SCHEMA, INDEXES)
             finally:
                 twin.run("SET GLOBAL local_infile=1")
-            assert twin.checksums(COLUMNS) == _native.plan_checksums(json.dumps(EVERY_LAW), SEED, 2)
+            assert twin.checksums(COLUMNS) == _native.plan_checksums(json.dumps(EVERY_DISTRIBUTION), SEED, 2)
 
     def test_a_row_that_the_server_would_change_is_a_fault_of_the_load(self, server: Server) -> None:
         narrow = SCHEMA[1].replace("noise VARCHAR(60)", "noise VARCHAR(3)")
         with server.twin() as twin:
             renewed(twin)
             with pytest.raises(_native.NativeError, match="noise") as caught:
-                twin.load(json.dumps(EVERY_LAW), SEED, 1, [SCHEMA[0], narrow, SCHEMA[2]], [])
+                twin.load(json.dumps(EVERY_DISTRIBUTION), SEED, 1, [SCHEMA[0], narrow, SCHEMA[2]], [])
             assert caught.value.args[0] == "load"
 
     def test_answers_come_with_names_and_nulls(self, server: Server) -> None:

@@ -15,7 +15,7 @@ pub fn mix64(mut z: u64) -> u64 {
 
 /// A fixed bijection of `0..size` (`size` at least 1) that scatters neighbours; `index` is taken modulo `size`.
 ///
-/// It spreads a Zipf law's ranks over a key range, in data and scripts alike, so that hot keys do not share pages. Four
+/// It spreads a Zipf distribution's ranks over a key range, in data and scripts, so that hot keys do not share pages. Four
 /// Feistel rounds on the next even number of bits, walked until they land inside (Black and Rogaway, 2002).
 #[must_use]
 pub fn permute(index: u64, size: u64) -> u64 {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_within_their_range_whatever_their_law() {
+    fn integers_are_within_their_range_whatever_their_distribution() {
         for seed in 0..300 {
             let mut rng = Rng::new(seed, 0, 0);
             assert!((1..=50).contains(&rng.zipfian(1, 50, 1.001)), "an exponent near one does not overflow");

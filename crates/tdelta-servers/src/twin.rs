@@ -469,7 +469,7 @@ mod tests {
     use super::*;
 
     fn plan(tables: &[(&str, u64)]) -> Plan {
-        let column = serde_json::json!({"name": "id", "law": "serial"});
+        let column = serde_json::json!({"name": "id", "distribution": "serial"});
         let tables: Vec<_> = tables
             .iter()
             .map(|(name, rows)| serde_json::json!({"name": name, "rows": rows, "columns": [column]}))

@@ -54,5 +54,5 @@ class Markers:
 
     def table_plan(self) -> Mapping[str, object]:
         """The table as the data plan of a load takes it."""
-        marker = {"name": "marker", "law": "bytes", "hex": [row.hex() for row in self.rows]}
-        return {"name": TABLE, "rows": len(self.rows), "columns": [{"name": "id", "law": "serial"}, marker]}
+        marker = {"name": "marker", "distribution": "bytes", "hex": [row.hex() for row in self.rows]}
+        return {"name": TABLE, "rows": len(self.rows), "columns": [{"name": "id", "distribution": "serial"}, marker]}

@@ -21,6 +21,7 @@ from tdelta.session.planning import Plan
 from tdelta.session.request import OPTIONS
 from tdelta.store import Store
 from tdelta.store.calibrations import newest_calibration
+from tdelta.workloads.model import under_first_names
 
 MOST_DAYS = 30
 """How old a calibration may be."""
@@ -108,5 +109,10 @@ def _work(plan: Plan) -> str:
         return plan.source.fingerprint()
     work = plan.workload
     dialect = plan.engine.profile.dialect
-    parts = [work.plan(plan.scale), work.tables_sql(dialect), work.indexes_sql(dialect), work.scripts()]
+    parts = [
+        under_first_names(work.plan(plan.scale)),
+        work.tables_sql(dialect),
+        work.indexes_sql(dialect),
+        work.scripts(),
+    ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -38,6 +38,7 @@ from tdelta.session.source import Source
 from tdelta.session.studies import study
 from tdelta.session.work import load_command
 from tdelta.workloads import Workload, load
+from tdelta.workloads.model import under_first_names
 
 _DEFAULT_CIPHER = "aes-256"
 _DEFAULT_WORKLOAD = "order-entry"
@@ -243,7 +244,8 @@ class Plan:
         if self.source is not None:
             return self.source.fingerprint()
         job = self._generating_job()
-        text = json.dumps([job.plan, job.tables_sql, job.indexes_sql, self.workload.scripts()], sort_keys=True)
+        parts = [under_first_names(job.plan), job.tables_sql, job.indexes_sql, self.workload.scripts()]
+        text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property

@@ -1,8 +1,8 @@
 r"""Workloads as data: a folder says which tables there are, how rows are drawn, and what transactions do.
 
-A folder holds ``workload.toml`` (tables, laws, weights), ``schema.sql`` (generic SQL) and one script ``NAME.sql`` a
-transaction, in pgbench's language. :func:`load` reads a built-in folder by name or a user's by path, and reports every
-fault of it at once. Nothing here runs a workload or makes its rows: that is Rust's, from :meth:`Workload.plan` and
+A folder holds ``workload.toml`` (tables, distributions, weights), ``schema.sql`` (generic SQL) and, per transaction, a
+script ``NAME.sql`` in pgbench's language. :func:`load` reads a built-in folder by name or a user's by path, and reports
+every fault of it at once. Nothing here runs a workload or makes its rows: Rust does, from :meth:`Workload.plan` and
 :meth:`Workload.scripts`.
 """
 

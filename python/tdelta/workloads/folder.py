@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tdelta.errors import WorkloadError
 from tdelta.messages import Refusal
-from tdelta.workloads import BUILT_IN, laws, limits, sql
+from tdelta.workloads import BUILT_IN, distributions, limits, sql
 from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.faults import hint, shown
 from tdelta.workloads.files import FolderFiles
@@ -23,6 +23,8 @@ SCHEMA = "schema.sql"
 
 _TOP = ("name", "version", "title", "description", "spills", "size", "tables", "transactions")
 _ROWS = ("rows", "rows_per_scale", "rows_per")
+_DISTRIBUTION = ("distribution", "law")
+"""The key of a column's distribution, and what it was called before."""
 
 
 def read_folder(folder: Path, dialects: Mapping[str, Dialect]) -> Workload:
@@ -213,21 +215,27 @@ class FolderReader(FolderFiles):
         return tuple(column for column in found if column is not None)
 
     def column(self, table: Table, name: str, value: object, tables: set[str]) -> Column | None:
-        """A column with its law; None where it has faults that leave none."""
+        """A column with its distribution; None where it has faults that leave none."""
         path = ("tables", table.name, "columns", name)
-        if not isinstance(value, dict) or not isinstance(value.get("law"), str):
+        key = next((key for key in _DISTRIBUTION if isinstance(value, dict) and key in value), "")
+        if not isinstance(value, dict) or not isinstance(value.get(key), str):
             self.fault(Refusal.of("column-malformed", column=name, found=shown(value)), *path)
             return None
-        law = value["law"]
-        if law not in laws.LAWS:
-            self.fault(Refusal.of("unknown-law", column=name, law=shown(law), hint=hint(law, laws.LAWS)), *path)
+        distribution = value[key]
+        if distribution not in distributions.DISTRIBUTIONS:
+            known = hint(distribution, distributions.DISTRIBUTIONS)
+            said = Refusal.of("unknown-distribution", column=name, distribution=shown(distribution), hint=known)
+            self.fault(said, *path)
             return None
-        values = {key: laws.epoch_seconds(item) for key, item in value.items() if key not in ("law", "null_share")}
-        for said in laws.law_faults(law, values):
+        given = ((parameter, item) for parameter, item in value.items() if parameter not in (key, "null_share"))
+        values = {parameter: distributions.epoch_seconds(item) for parameter, item in given}
+        for said in distributions.parameter_faults(distribution, values):
             self.fault(said.at(f"column {name}"), *path)
-        if law in ("parent", "line") and table.rows_per is None:
-            self.fault(Refusal.of("law-needs-parent", column=name, law=law, table=table.name), *path)
-        if law == "ref" and isinstance(values.get("table"), str) and values["table"] not in tables:
+        if distribution in ("parent", "line") and table.rows_per is None:
+            self.fault(
+                Refusal.of("distribution-needs-parent", column=name, distribution=distribution, table=table.name), *path
+            )
+        if distribution == "ref" and isinstance(values.get("table"), str) and values["table"] not in tables:
             self.fault(
                 Refusal.of(
                     "unknown-table-of-column",
@@ -237,20 +245,20 @@ class FolderReader(FolderFiles):
                 ),
                 *path,
             )
-        return Column(name, law, values, self.null_share(value, law, *path))
+        return Column(name, distribution, values, self.null_share(value, distribution, *path))
 
-    def null_share(self, value: Mapping[str, object], law: str, *path: str) -> float:
+    def null_share(self, value: Mapping[str, object], distribution: str, *path: str) -> float:
         """The share of values that are NULL."""
         share = value.get("null_share", 0.0)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             self.fault(Refusal.of("null-share-out-of-range", column=path[-1], found=shown(share)), *path)
             return 0.0
-        if share and not laws.LAWS[law].nullable:
-            self.fault(Refusal.of("law-makes-keys", column=path[-1], law=law), *path)
+        if share and not distributions.DISTRIBUTIONS[distribution].nullable:
+            self.fault(Refusal.of("distribution-makes-keys", column=path[-1], distribution=distribution), *path)
         return float(share)
 
     def match_schema(self, name: str, columns: tuple[Column, ...], defined: SchemaTable) -> None:
-        """Faults where laws and schema do not fit each other."""
+        """Faults where distributions and schema do not fit each other."""
         path = ("tables", name, "columns")
         for column in columns:
             wanted = defined.columns.get(column.name)
@@ -263,32 +271,42 @@ class FolderReader(FolderFiles):
                     column.name,
                 )
                 continue
-            made = laws.made_types(column.law, column.parameters)
+            made = distributions.made_types(column.distribution, column.parameters)
             if wanted != "other" and not made <= {wanted}:
                 found = " and ".join(sorted(made))
                 self.fault(
-                    Refusal.of("law-makes-other", column=column.name, law=column.law, found=found, wanted=wanted),
+                    Refusal.of(
+                        "distribution-makes-other",
+                        column=column.name,
+                        distribution=column.distribution,
+                        found=found,
+                        wanted=wanted,
+                    ),
                     *path,
                     column.name,
                 )
         for missing in defined.columns.keys() - {column.name for column in columns}:
             self.faults.add(
-                SCHEMA, defined.column_lines[missing], Refusal.of("column-without-law", column=missing, table=name)
+                SCHEMA,
+                defined.column_lines[missing],
+                Refusal.of("column-without-distribution", column=missing, table=name),
             )
 
     def references(self, tables: list[Table]) -> None:
-        """A key drawn for another table must exist there: keys 1 to the number of rows, made by the law ``serial``."""
+        """A key drawn for another table must exist there: keys 1 to the number of rows, as ``serial`` makes them."""
         by_name = {table.name: table for table in tables}
         for table in tables:
             for column in table.columns:
                 target = (
-                    table.rows_per[0] if column.law == "parent" and table.rows_per else column.parameters.get("table")
+                    table.rows_per[0]
+                    if column.distribution == "parent" and table.rows_per
+                    else column.parameters.get("table")
                 )
                 other = by_name.get(str(target))
                 if other is None:
                     continue
                 path = ("tables", table.name, "columns", column.name)
-                keys = [key.name for key in other.columns if key.law == "serial"]
+                keys = [key.name for key in other.columns if key.distribution == "serial"]
                 if not set(other.primary_key) & set(keys):
                     self.fault(
                         Refusal.of("no-serial-key", column=column.name, table=other.name),
@@ -310,8 +328,10 @@ class FolderReader(FolderFiles):
             path = ("transactions", name)
             self.unknown_keys(entry, ("title", "weight"), *path)
             weight = entry.get("weight")
-            if not laws.is_weight(weight):
-                self.fault(Refusal.of("weight-out-of-range", wanted=laws.WEIGHT, found=shown(weight)), *path, "weight")
+            if not distributions.is_weight(weight):
+                self.fault(
+                    Refusal.of("weight-out-of-range", wanted=distributions.WEIGHT, found=shown(weight)), *path, "weight"
+                )
                 weight = 1.0
             title = self.title(document, *path, "title")
             text = self.text(f"{name}.sql", Refusal.of("script-missing", transaction=name, hint=""))

@@ -43,7 +43,7 @@ LONGEST_TEXT = 1 << 20
 """Characters that ``random_string`` of a script draws; ``script.rs`` holds what only a trial can know to the same."""
 
 LEAST_WEIGHT, MOST_WEIGHT = 1e-9, 1e9
-"""Of a transaction, and of a value that the law ``choice`` draws."""
+"""Of a transaction, and of a value that the distribution ``choice`` draws."""
 
 LONGEST_TITLE = 200
 """Characters of a workload's name and of titles."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tdelta.workloads.dialect import Dialect
 from tdelta.workloads.scan import without_last_comments
@@ -12,10 +13,10 @@ from tdelta.workloads.schema import Schema
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: the law of its values, the law's parameters, and the share of values that are NULL."""
+    """A column: the distribution of its values with its parameters, and the share of values that are NULL."""
 
     name: str
-    law: str
+    distribution: str
     parameters: Mapping[str, object] = field(default_factory=dict)
     null_share: float = 0.0
 
@@ -155,11 +156,21 @@ class Workload:
         return self.schemas.get(dialect.name) or self.schemas[""].into(dialect)
 
 
+def under_first_names(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A data plan as digests take it: with ``law`` for a distribution, or runs of earlier builds would not resume."""
+    first = {"distribution": "law"}
+    tables = [
+        {**table, "columns": [{first.get(key, key): it for key, it in column.items()} for column in table["columns"]]}
+        for table in plan["tables"]
+    ]
+    return {**plan, "tables": tables}
+
+
 def _column_plan(table: Table, column: Column) -> dict[str, object]:
-    plan: dict[str, object] = {"name": column.name, "law": column.law, **column.parameters}
-    if table.rows_per is not None and column.law in ("parent", "line"):
+    plan: dict[str, object] = {"name": column.name, "distribution": column.distribution, **column.parameters}
+    if table.rows_per is not None and column.distribution in ("parent", "line"):
         parent, each = table.rows_per
-        plan |= {"table": parent, "fanout": each} if column.law == "parent" else {"fanout": each}
+        plan |= {"table": parent, "fanout": each} if column.distribution == "parent" else {"fanout": each}
     if column.null_share:
         plan["null_share"] = column.null_share
     return plan

@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp
 
 from tdelta.messages import Refusal
-from tdelta.workloads import laws, sql
+from tdelta.workloads import distributions, sql
 from tdelta.workloads.dialect import GENERIC, Dialect
 from tdelta.workloads.faults import Faults
 from tdelta.workloads.scan import cut
@@ -155,7 +155,7 @@ def _type(column: exp.ColumnDef) -> str:
     kind = column.args.get("kind")
     if not isinstance(kind, exp.DataType):
         return "other"
-    for types, name in ((_INTEGERS, laws.INTEGER), (_REALS, laws.REAL), (_TEXTS, laws.TEXT)):
+    for types, name in ((_INTEGERS, distributions.INTEGER), (_REALS, distributions.REAL), (_TEXTS, distributions.TEXT)):
         if kind.this in types:
             return name
     return "other"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tdelta.messages import Refusal
-from tdelta.workloads import laws, limits
+from tdelta.workloads import distributions, limits
 from tdelta.workloads.faults import shown
 from tdelta.workloads.files import FolderFiles
 from tdelta.workloads.model import Table
@@ -89,6 +89,8 @@ def _counted(tables: Iterable[Table]) -> dict[str, _Rows]:
 def _row_bytes(table: Table, *, longest: bool = False) -> float:
     """The least that a row takes on average in a file of SQLite, or the most that its texts can."""
     return _ROW_BYTES + sum(
-        1 + (1.0 if longest else 1.0 - column.null_share) * laws.text_bytes(column.law, column.parameters, longest)
+        1
+        + (1.0 if longest else 1.0 - column.null_share)
+        * distributions.text_bytes(column.distribution, column.parameters, longest)
         for column in table.columns
     )

@@ -35,16 +35,20 @@ TYPES = {
 }
 TEXTS = ["a\nb", "a\r\nb", "a\rb", " padded ", "é", "", "\\N", "NULL", 'say "so"', "a,b", "#no comment", None]
 COLUMNS: list[dict[str, Any]] = [
-    {"name": "id", "law": "serial"},
-    {"name": "flat", "law": "uniform", "lo": -(2**62), "hi": 2**62},
-    {"name": "bell", "law": "gaussian", "lo": 100, "hi": 200, "width": 3.0, "null_share": 0.1},
-    {"name": "price", "law": "decimal", "lo": -5, "hi": 99.99, "places": 2},
-    {"name": "small", "law": "choice", "values": [1e-05, 5e-324, 1e22, 1.5e300, 0.1, 2, None]},
-    {"name": "noise", "law": "text", "min": 0, "max": 12, "null_share": 0.25},
-    {"name": "prose", "law": "words", "min": 1, "max": 4},
-    {"name": "shape", "law": "pattern", "template": '"#,?"'},
-    {"name": "lines", "law": "choice", "values": TEXTS},
-    {"name": "body", "law": "bytes", "hex": [f"{row % 251:02x}ff00" if row % 3 else "" for row in range(ROWS)]},
+    {"name": "id", "distribution": "serial"},
+    {"name": "flat", "distribution": "uniform", "lo": -(2**62), "hi": 2**62},
+    {"name": "bell", "distribution": "gaussian", "lo": 100, "hi": 200, "width": 3.0, "null_share": 0.1},
+    {"name": "price", "distribution": "decimal", "lo": -5, "hi": 99.99, "places": 2},
+    {"name": "small", "distribution": "choice", "values": [1e-05, 5e-324, 1e22, 1.5e300, 0.1, 2, None]},
+    {"name": "noise", "distribution": "text", "min": 0, "max": 12, "null_share": 0.25},
+    {"name": "prose", "distribution": "words", "min": 1, "max": 4},
+    {"name": "shape", "distribution": "pattern", "template": '"#,?"'},
+    {"name": "lines", "distribution": "choice", "values": TEXTS},
+    {
+        "name": "body",
+        "distribution": "bytes",
+        "hex": [f"{row % 251:02x}ff00" if row % 3 else "" for row in range(ROWS)],
+    },
 ]
 PLAN = {"tables": [{"name": "t", "rows": ROWS, "columns": COLUMNS}]}
 

@@ -25,32 +25,37 @@ TABLES = (
 )
 INDEXES = ("CREATE INDEX every_whole ON every (whole)",)
 HEX = [("00" if row % 2 else "ff") + f"5c0a09{row:04x}" for row in range(3000)]
+EXACT = [0.1, -1.5e300, 5e-324, 1e15, 12345678.912345679, -0.0]
+WORDS = ["", "\\N", "a\tb\nc\rd\\e", "ünï ćödé 😀", "';", None]
 PLAN = {
     "tables": [
         {
             "name": "PARENTS",
             "rows": 50,
-            "columns": [{"name": "ID", "law": "serial"}, {"name": "label", "law": "words", "min": 1, "max": 3}],
+            "columns": [
+                {"name": "ID", "distribution": "serial"},
+                {"name": "label", "distribution": "words", "min": 1, "max": 3},
+            ],
         },
         {
             "name": "every",
             "rows": 3000,
             "columns": [
-                {"name": "id", "law": "serial"},
-                {"name": "small", "law": "uniform", "lo": -32768, "hi": 32767, "null_share": 0.2},
-                {"name": "whole", "law": "uniform", "lo": -2147483648, "hi": 2147483647},
-                {"name": "large", "law": "uniform", "lo": -(2**52), "hi": 2**52, "null_share": 0.5},
-                {"name": "exact", "law": "choice", "values": [0.1, -1.5e300, 5e-324, 1e15, 12345678.912345679, -0.0]},
-                {"name": "price", "law": "choice", "values": [0.25, 1.5, -999999.75, None]},
-                {"name": "words", "law": "choice", "values": ["", "\\N", "a\tb\nc\rd\\e", "ünï ćödé 😀", "';", None]},
-                {"name": "padded", "law": "text", "min": 1, "max": 12},
-                {"name": "shape", "law": "pattern", "template": "A-##-??"},
-                {"name": "mixed", "law": "text", "min": 0, "max": 20, "null_share": 0.25},
-                {"name": "marker", "law": "bytes", "hex": HEX},
-                {"name": 'Odd "Name', "law": "ref", "table": "PARENTS"},
+                {"name": "id", "distribution": "serial"},
+                {"name": "small", "distribution": "uniform", "lo": -32768, "hi": 32767, "null_share": 0.2},
+                {"name": "whole", "distribution": "uniform", "lo": -2147483648, "hi": 2147483647},
+                {"name": "large", "distribution": "uniform", "lo": -(2**52), "hi": 2**52, "null_share": 0.5},
+                {"name": "exact", "distribution": "choice", "values": EXACT},
+                {"name": "price", "distribution": "choice", "values": [0.25, 1.5, -999999.75, None]},
+                {"name": "words", "distribution": "choice", "values": WORDS},
+                {"name": "padded", "distribution": "text", "min": 1, "max": 12},
+                {"name": "shape", "distribution": "pattern", "template": "A-##-??"},
+                {"name": "mixed", "distribution": "text", "min": 0, "max": 20, "null_share": 0.25},
+                {"name": "marker", "distribution": "bytes", "hex": HEX},
+                {"name": 'Odd "Name', "distribution": "ref", "table": "PARENTS"},
             ],
         },
-        {"name": "hollow", "rows": 0, "columns": [{"name": "id", "law": "serial"}]},
+        {"name": "hollow", "rows": 0, "columns": [{"name": "id", "distribution": "serial"}]},
     ]
 }  # fmt: skip
 SEED = 7
@@ -137,7 +142,7 @@ class TestRows:
     def test_a_row_that_the_table_refuses_names_the_sqlstate_and_leaves_nothing(self, open_twin: Open) -> None:
         twin = open_twin()
         tables = ["CREATE TABLE strict (id BIGINT CHECK (id < 40000))"]
-        plan = {"tables": [{"name": "strict", "rows": 50_000, "columns": [{"name": "id", "law": "serial"}]}]}
+        plan = {"tables": [{"name": "strict", "rows": 50_000, "columns": [{"name": "id", "distribution": "serial"}]}]}
         with pytest.raises(_native.NativeError, match="SQLSTATE 23514") as refused:
             twin.load(json.dumps(plan), SEED, 1, tables, [])
         assert refused.value.args[0] == "constraint"

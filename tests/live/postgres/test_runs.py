@@ -33,14 +33,14 @@ bytes_per_scale = 15_000_000
 rows_per_scale = 1
 
 [tables.pgbench_branches.columns]
-bid = { law = "serial" }
+bid = { distribution = "serial" }
 
 [tables.pgbench_accounts]
 rows_per_scale = 100_000
 
 [tables.pgbench_accounts.columns]
-aid = { law = "serial" }
-abalance = { law = "serial" }
+aid = { distribution = "serial" }
+abalance = { distribution = "serial" }
 
 [transactions.select]
 title = "Select"

@@ -264,7 +264,7 @@ def test_a_workload_leaves_the_same_rows(tmp_path: Path, name: str) -> None:
     both(path, {"transactions": scripts, "constants": {**rows, "scale": SCALE}}, job.tables)
 
 
-def test_what_every_law_of_drawing_makes_is_bound_the_same(tmp_path: Path) -> None:
+def test_what_every_distribution_of_drawing_makes_is_bound_the_same(tmp_path: Path) -> None:
     path = tmp_path / "drawn.db"
     columns = ("op", "a", "b", "c", "d", "t")
     with closing(sqlite3.connect(path)) as db:

@@ -1,6 +1,6 @@
 """Rows and transactions of a workload in plain Python: slow, and enough to see that its files fit each other.
 
-The rows obey the same laws as the generator's in Rust without being the same rows.
+The rows obey the same distributions as the generator's in Rust without being the same rows.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ def value(column: dict, index: int, rows: dict[str, int], draw: random.Random):
     if draw.random() < column.get("null_share", 0):
         return None
     match column:
-        case {"law": "serial"}:
+        case {"distribution": "serial"}:
             return index + 1
-        case {"law": "ref", "table": table, "pick": "sequence"}:
+        case {"distribution": "ref", "table": table, "pick": "sequence"}:
             return index % rows[table] + 1
-        case {"law": "ref", "table": table}:
+        case {"distribution": "ref", "table": table}:
             return draw.randint(1, rows[table])
-        case {"law": "parent", "fanout": fanout}:
+        case {"distribution": "parent", "fanout": fanout}:
             return index // fanout + 1
-        case {"law": "line", "fanout": fanout}:
+        case {"distribution": "line", "fanout": fanout}:
             return index % fanout + 1
-        case {"law": "decimal", "lo": lo, "hi": hi, "places": places}:
+        case {"distribution": "decimal", "lo": lo, "hi": hi, "places": places}:
             return round(draw.uniform(lo, hi), places)
-        case {"law": "words", "min": fewest, "max": most}:
+        case {"distribution": "words", "min": fewest, "max": most}:
             return " ".join(draw.choices(WORDS, k=draw.randint(fewest, most)))
-        case {"law": "text", "min": fewest, "max": most}:
+        case {"distribution": "text", "min": fewest, "max": most}:
             return "".join(draw.choices(LETTERS + "0123456789", k=draw.randint(fewest, most)))
-        case {"law": "pattern", "template": template}:
+        case {"distribution": "pattern", "template": template}:
             return "".join(draw.choice({"#": "0123456789", "?": LETTERS}.get(c, c)) for c in template)
-        case {"law": "choice", "values": values}:
+        case {"distribution": "choice", "values": values}:
             return draw.choices(values, column.get("weights"))[0]
-        case {"law": "timestamp", "start": lo, "end": hi} | {"lo": lo, "hi": hi}:
+        case {"distribution": "timestamp", "start": lo, "end": hi} | {"lo": lo, "hi": hi}:
             return draw.randint(lo, hi)
     raise AssertionError(f"no built-in workload uses {column}")
 

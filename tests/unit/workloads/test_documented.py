@@ -6,17 +6,17 @@ import pytest
 
 from tdelta.engines.registry import dialects
 from tdelta.workloads import BUILT_IN, load
+from tdelta.workloads.distributions import DISTRIBUTIONS
 from tdelta.workloads.expressions import FUNCTIONS
-from tdelta.workloads.laws import LAWS
 
 PAGE = (Path(__file__).parents[3] / "docs/workloads.md").read_text(encoding="utf-8")
 ROWS = [line for line in PAGE.splitlines() if line.startswith("|")]
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_every_law_is_documented_with_its_parameters(law):
-    (row,) = (row for row in ROWS if row.startswith(f"| `{law}` |"))
-    assert all(f"`{parameter}`" in row for parameter in LAWS[law].parameters)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_every_distribution_is_documented_with_its_parameters(distribution):
+    (row,) = (row for row in ROWS if row.startswith(f"| `{distribution}` |"))
+    assert all(f"`{parameter}`" in row for parameter in DISTRIBUTIONS[distribution].parameters)
 
 
 @pytest.mark.parametrize("function", sorted(set(FUNCTIONS) - {"least", "greatest"}))

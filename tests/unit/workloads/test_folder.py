@@ -1,5 +1,6 @@
 """A user's folder: what is let through, and every fault of the rest at once."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, WorkloadError
 from tdelta.messages import Refusal
 from tdelta.workloads import load
+from tdelta.workloads.model import under_first_names
 from tdelta_refused import Part, check_messages, coded, has, refused
 
 TOML = """\
@@ -27,16 +29,16 @@ bytes_per_scale = 1000
 rows_per_scale = 10
 
 [tables.parents.columns]
-id = { law = "serial" }
-name = { law = "text", min = 1, max = 9 }
+id = { distribution = "serial" }
+name = { distribution = "text", min = 1, max = 9 }
 
 [tables.children]
 rows_per = { table = "parents", count = 3 }
 
 [tables.children.columns]
-parent_id = { law = "parent" }
-line = { law = "line" }
-born = { law = "timestamp", start = 1970-01-02, end = 1970-01-03T00:00:00Z, null_share = 0.5 }
+parent_id = { distribution = "parent" }
+line = { distribution = "line" }
+born = { distribution = "timestamp", start = 1970-01-02, end = 1970-01-03T00:00:00Z, null_share = 0.5 }
 
 [transactions.look]
 title = "Look"
@@ -83,10 +85,24 @@ def test_a_sound_folder_is_read(folder):
     assert workload.scripts() == {"look": {"weight": 2.5, "text": LOOK, "writes": False}}
     assert workload.scale_for(5000) == 5
     assert workload.plan(1)["tables"][1]["columns"] == [
-        {"name": "parent_id", "law": "parent", "table": "parents", "fanout": 3},
-        {"name": "line", "law": "line", "fanout": 3},
-        {"name": "born", "law": "timestamp", "start": 86400, "end": 172800, "null_share": 0.5},
+        {"name": "parent_id", "distribution": "parent", "table": "parents", "fanout": 3},
+        {"name": "line", "distribution": "line", "fanout": 3},
+        {"name": "born", "distribution": "timestamp", "start": 86400, "end": 172800, "null_share": 0.5},
     ]
+
+
+def test_a_distribution_under_its_earlier_name_is_read(folder):
+    plan = load(folder, dialects()).plan(1)
+    (folder / "workload.toml").write_text(TOML.replace("distribution = ", "law = "), encoding="utf-8")
+    assert load(folder, dialects()).plan(1) == plan
+    change(folder, "workload.toml", '{ law = "serial" }', '{ law = "serial", distribution = "serial" }')
+    (fault,) = faults(folder)
+    assert has([fault], "unknown-parameter", parameter="'law'")
+
+
+def test_digests_are_those_of_earlier_builds(folder):
+    plan = load(folder, dialects()).plan(1)
+    assert under_first_names(plan) == json.loads(json.dumps(plan).replace('"distribution":', '"law":'))
 
 
 def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
@@ -183,13 +199,19 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
             "workload.toml",
             '"text"',
             '"txt"',
-            coded("unknown-law", column="name", law="'txt'", hint=Part("'text'"), where="workload.toml:16"),
+            coded(
+                "unknown-distribution",
+                column="name",
+                distribution="'txt'",
+                hint=Part("'text'"),
+                where="workload.toml:16",
+            ),
         ),
         (
             "workload.toml",
             "min = 1",
             "minimum = 1",
-            coded("parameter-missing", law="text", parameter="min", where="workload.toml:16: column name"),
+            coded("parameter-missing", distribution="text", parameter="min", where="workload.toml:16: column name"),
         ),
         (
             "workload.toml",
@@ -197,7 +219,7 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
             "minn = 1",
             coded(
                 "unknown-parameter",
-                law="text",
+                distribution="text",
                 parameter="'minn'",
                 hint=Part("'min'"),
                 where="workload.toml:16: column name",
@@ -232,9 +254,9 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
             '"text", min = 1, max = 9',
             '"uniform", lo = 1, hi = 2',
             coded(
-                "law-makes-other",
+                "distribution-makes-other",
                 column="name",
-                law="uniform",
+                distribution="uniform",
                 found="integer",
                 wanted="text",
                 where="workload.toml:16",
@@ -254,9 +276,9 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
         ),
         (
             "workload.toml",
-            '{ law = "serial" }',
-            '{ law = "serial", null_share = 0.1 }',
-            coded("law-makes-keys", column="id", law="serial", where="workload.toml:15"),
+            '{ distribution = "serial" }',
+            '{ distribution = "serial", null_share = 0.1 }',
+            coded("distribution-makes-keys", column="id", distribution="serial", where="workload.toml:15"),
         ),
         (
             "workload.toml",
@@ -266,22 +288,22 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
         ),
         (
             "workload.toml",
-            "name = { law",
-            "nmae = { law",
+            "name = { distribution",
+            "nmae = { distribution",
             coded(
                 "column-not-in-schema", column="nmae", table="parents", hint=Part("'name'"), where="workload.toml:16"
             ),
         ),
         (
             "workload.toml",
-            "line = { law",
-            "born2 = { law",
-            coded("column-without-law", column="line", table="children", where="schema.sql:4"),
+            "line = { distribution",
+            "born2 = { distribution",
+            coded("column-without-distribution", column="line", table="children", where="schema.sql:4"),
         ),
         (
             "workload.toml",
-            '{ law = "serial" }',
-            '{ law = "uniform", lo = 1, hi = 2 }',
+            '{ distribution = "serial" }',
+            '{ distribution = "uniform", lo = 1, hi = 2 }',
             coded("no-serial-key", column="parent_id", table="parents", where="workload.toml:22"),
         ),
         (

@@ -150,8 +150,8 @@ mod tests {
     fn a_table_is_written_in_order_whatever_the_threads() {
         let rows = 5 * CHUNK_ROWS + 7;
         let plan = Plan::from_json(&format!(
-            r#"{{"tables": [{{"name": "t", "rows": {rows}, "columns": [{{"name": "id", "law": "serial"}},
-                {{"name": "x", "law": "words", "min": 0, "max": 3, "null_share": 0.5}}]}}]}}"#
+            r#"{{"tables": [{{"name": "t", "rows": {rows}, "columns": [{{"name": "id", "distribution": "serial"}},
+                {{"name": "x", "distribution": "words", "min": 0, "max": 3, "null_share": 0.5}}]}}]}}"#
         ))
         .unwrap();
         let table = &plan.tables[0];
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_table_without_rows_is_an_empty_file() {
-        let json = r#"{"tables": [{"name": "t", "rows": 0, "columns": [{"name": "id", "law": "serial"}]}]}"#;
+        let json = r#"{"tables": [{"name": "t", "rows": 0, "columns": [{"name": "id", "distribution": "serial"}]}]}"#;
         let plan = Plan::from_json(json).unwrap();
         let mut file = Vec::new();
         assert_eq!((plan.tables[0].write_csv(1, 4, &mut file).unwrap(), file.len()), (0, 0));
@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn a_full_disk_ends_the_work() {
-        let json = r#"{"tables": [{"name": "t", "rows": 1000000000, "columns": [{"name": "id", "law": "serial"}]}]}"#;
+        let json =
+            r#"{"tables": [{"name": "t", "rows": 1000000000, "columns": [{"name": "id", "distribution": "serial"}]}]}"#;
         let plan = Plan::from_json(json).unwrap();
         for threads in [1, 3] {
             let mut full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();

@@ -1,8 +1,9 @@
-//! A data plan: which tables, how many rows, which law for each column. It arrives as JSON, written by the workload.
+//! A data plan: which tables, how many rows, which distribution for each column. It arrives as JSON, written by the
+//! workload.
 
 use serde::Deserialize;
 
-use super::law::{Column, Law, Spec};
+use super::distribution::{Column, Distribution, Spec};
 use crate::value::Value;
 
 /// The most rows a table may have.
@@ -27,7 +28,7 @@ pub struct Table {
     pub columns: Vec<String>,
     /// How many rows it has.
     pub rows: u64,
-    laws: Vec<Column>,
+    distributions: Vec<Column>,
 }
 
 #[derive(Deserialize)]
@@ -46,7 +47,7 @@ struct RawTable {
 
 impl Plan {
     /// Reads a plan such as
-    /// `{"tables": [{"name": "t", "rows": 9, "columns": [{"name": "id", "law": "serial"}]}]}`.
+    /// `{"tables": [{"name": "t", "rows": 9, "columns": [{"name": "id", "distribution": "serial"}]}]}`.
     ///
     /// # Errors
     ///
@@ -76,29 +77,29 @@ impl Table {
             return Err(format!("{table}: has no columns"));
         }
         let mut columns = Vec::with_capacity(raw.columns.len());
-        let mut laws = Vec::with_capacity(raw.columns.len());
+        let mut distributions = Vec::with_capacity(raw.columns.len());
         for (position, mut fields) in raw.columns.into_iter().enumerate() {
             let Some(serde_json::Value::String(name)) = fields.remove("name") else {
                 return Err(format!("{table}: column {} has no name", position + 1));
             };
             let stream = DATA_STREAMS | (number as u64) << 24 | position as u64;
-            let law = column(fields, stream, raw.rows, &rows_of);
-            laws.push(law.map_err(|fault| format!("{table}.{name}: {fault}"))?);
+            let distribution = column(fields, stream, raw.rows, &rows_of);
+            distributions.push(distribution.map_err(|fault| format!("{table}.{name}: {fault}"))?);
             columns.push(name);
         }
-        Ok(Self { name: table, columns, rows: raw.rows, laws })
+        Ok(Self { name: table, columns, rows: raw.rows, distributions })
     }
 
     /// Makes row `index` (from 0, below `rows`): `out` is emptied and then holds one value a column.
     pub fn row(&self, seed: u64, index: u64, out: &mut Vec<Value>) {
-        out.resize_with(self.laws.len(), Value::default);
+        out.resize_with(self.distributions.len(), Value::default);
         self.fill(seed, index, out);
     }
 
     /// Overwrites `row` with row `index`.
     #[inline]
     pub(super) fn fill(&self, seed: u64, index: u64, row: &mut [Value]) {
-        for (column, slot) in self.laws.iter().zip(row) {
+        for (column, slot) in self.distributions.iter().zip(row) {
             column.draw(seed, index, slot);
         }
     }
@@ -117,10 +118,13 @@ fn column(
             .filter(|share| (0.0..=1.0).contains(share))
             .ok_or_else(|| format!("null_share must be within 0 to 1, found {share}"))?,
     };
+    if let Some(distribution) = fields.remove("law") {
+        fields.insert("distribution".into(), distribution); // as builds of before called it
+    }
     let spec: Spec = serde_json::from_value(serde_json::Value::Object(fields)).map_err(|error| error.to_string())?;
-    let law = Law::resolve(spec, rows, rows_of)?;
-    if null_share > 0.0 && matches!(law, Law::Serial) {
+    let distribution = Distribution::resolve(spec, rows, rows_of)?;
+    if null_share > 0.0 && matches!(distribution, Distribution::Serial) {
         return Err("a serial column is a key and cannot be NULL".into());
     }
-    Ok(Column { law, null_share, stream })
+    Ok(Column { distribution, null_share, stream })
 }

@@ -8,27 +8,27 @@ use super::{Plan, TableChecksum, ValueRef, CHUNK_ROWS};
 use crate::draw::permute;
 use crate::value::Value;
 
-/// Every law once, in three tables.
+/// Every distribution once, in three tables.
 const EVERYTHING: &str = r#"{"tables": [
-    {"name": "parents", "rows": 700, "columns": [{"name": "id", "law": "serial"}]},
+    {"name": "parents", "rows": 700, "columns": [{"name": "id", "distribution": "serial"}]},
     {"name": "children", "rows": 3500, "columns": [
-        {"name": "parent", "law": "parent", "table": "parents", "fanout": 5},
-        {"name": "line", "law": "line", "fanout": 5},
-        {"name": "any", "law": "ref", "table": "parents"},
-        {"name": "hot", "law": "ref", "table": "parents", "pick": "zipf", "s": 1.2},
-        {"name": "turn", "law": "ref", "table": "parents", "pick": "sequence"},
-        {"name": "fixed", "law": "const", "value": "x"},
-        {"name": "flat", "law": "uniform", "lo": -3, "hi": 9},
-        {"name": "rank", "law": "zipf", "lo": 10, "hi": 20, "s": 1.5, "scatter": true},
-        {"name": "bell", "law": "gaussian", "lo": 100, "hi": 200, "width": 3.0},
-        {"name": "price", "law": "decimal", "lo": 0.5, "hi": 9.99, "places": 2},
-        {"name": "noise", "law": "text", "min": 0, "max": 12, "null_share": 0.25},
-        {"name": "prose", "law": "words", "min": 1, "max": 4},
-        {"name": "shape", "law": "pattern", "template": "A-##-??"},
-        {"name": "pick", "law": "choice", "values": ["a", 2, 0.5, null], "weights": [5, 3, 1, 1]},
-        {"name": "when", "law": "timestamp", "start": 1000, "end": 2000}
+        {"name": "parent", "distribution": "parent", "table": "parents", "fanout": 5},
+        {"name": "line", "distribution": "line", "fanout": 5},
+        {"name": "any", "distribution": "ref", "table": "parents"},
+        {"name": "hot", "distribution": "ref", "table": "parents", "pick": "zipf", "s": 1.2},
+        {"name": "turn", "distribution": "ref", "table": "parents", "pick": "sequence"},
+        {"name": "fixed", "distribution": "const", "value": "x"},
+        {"name": "flat", "distribution": "uniform", "lo": -3, "hi": 9},
+        {"name": "rank", "distribution": "zipf", "lo": 10, "hi": 20, "s": 1.5, "scatter": true},
+        {"name": "bell", "distribution": "gaussian", "lo": 100, "hi": 200, "width": 3.0},
+        {"name": "price", "distribution": "decimal", "lo": 0.5, "hi": 9.99, "places": 2},
+        {"name": "noise", "distribution": "text", "min": 0, "max": 12, "null_share": 0.25},
+        {"name": "prose", "distribution": "words", "min": 1, "max": 4},
+        {"name": "shape", "distribution": "pattern", "template": "A-##-??"},
+        {"name": "pick", "distribution": "choice", "values": ["a", 2, 0.5, null], "weights": [5, 3, 1, 1]},
+        {"name": "when", "distribution": "timestamp", "start": 1000, "end": 2000}
     ]},
-    {"name": "empty", "rows": 0, "columns": [{"name": "id", "law": "serial"}]}
+    {"name": "empty", "rows": 0, "columns": [{"name": "id", "distribution": "serial"}]}
 ]}"#;
 
 fn everything() -> Plan {
@@ -80,8 +80,8 @@ fn texts(name: &str) -> Vec<Option<String>> {
 
 fn fault(columns: &str) -> String {
     let json = format!(
-        r#"{{"tables": [{{"name": "p", "rows": 10, "columns": [{{"name": "id", "law": "serial"}}]}},
-            {{"name": "z", "rows": 0, "columns": [{{"name": "id", "law": "serial"}}]}},
+        r#"{{"tables": [{{"name": "p", "rows": 10, "columns": [{{"name": "id", "distribution": "serial"}}]}},
+            {{"name": "z", "rows": 0, "columns": [{{"name": "id", "distribution": "serial"}}]}},
             {{"name": "t", "rows": 30, "columns": [{columns}]}}]}}"#
     );
     Plan::from_json(&json).expect_err("the plan is at fault")
@@ -175,7 +175,7 @@ fn a_choice_follows_its_weights() {
 fn given_bytes_are_the_rows_in_their_order_and_digits_that_are_none_are_refused() {
     let plan = |hex: &str| {
         Plan::from_json(&format!(
-            r#"{{"tables": [{{"name": "t", "rows": 3, "columns": [{{"name": "a", "law": "bytes", "hex": [{hex}]}}]}}]}}"#
+            r#"{{"tables": [{{"name": "t", "rows": 3, "columns": [{{"name": "a", "distribution": "bytes", "hex": [{hex}]}}]}}]}}"#
         ))
     };
     let made = rows(&plan(r#""", "00fF", "80""#).expect("the plan is sound"), 0, 9, 2);
@@ -191,8 +191,8 @@ fn given_bytes_are_the_rows_in_their_order_and_digits_that_are_none_are_refused(
 fn columns_seeds_and_rows_draw_independently() {
     let plan = Plan::from_json(
         r#"{"tables": [{"name": "t", "rows": 2000, "columns": [
-            {"name": "a", "law": "uniform", "lo": 0, "hi": 1000000000},
-            {"name": "b", "law": "uniform", "lo": 0, "hi": 1000000000}]}]}"#,
+            {"name": "a", "distribution": "uniform", "lo": 0, "hi": 1000000000},
+            {"name": "b", "distribution": "uniform", "lo": 0, "hi": 1000000000}]}]}"#,
     )
     .expect("the plan is sound");
     let values: HashSet<String> =
@@ -226,25 +226,28 @@ fn a_table_without_rows_makes_none() {
 #[test]
 fn faults_name_their_table_and_column() {
     for (column, expected) in [
-        (r#"{"name": "a", "law": "unifrom"}"#, "t.a: unknown variant `unifrom`"),
-        (r#"{"name": "a", "law": "uniform", "lo": 2, "hi": 1}"#, "t.a: lower bound 2 is above upper bound 1"),
-        (r#"{"name": "a", "law": "serial", "step": 2}"#, "t.a: unknown field `step`"),
-        (r#"{"name": "a", "law": "serial", "null_share": 0.5}"#, "t.a: a serial column"),
-        (r#"{"name": "a", "law": "uniform", "lo": 0, "hi": 1, "null_share": 2}"#, "t.a: null_share"),
-        (r#"{"name": "a", "law": "ref", "table": "q"}"#, "t.a: refers to unknown table \"q\""),
-        (r#"{"name": "a", "law": "ref", "table": "z"}"#, "t.a: refers to table \"z\", which has no rows"),
-        (r#"{"name": "a", "law": "ref", "table": "p", "s": 1.1}"#, "t.a: s and scatter"),
-        (r#"{"name": "a", "law": "ref", "table": "p", "pick": "zipf"}"#, "t.a: a zipf reference needs s"),
-        (r#"{"name": "a", "law": "parent", "table": "p", "fanout": 2}"#, "t.a: 30 rows need more than the 10 parents"),
-        (r#"{"name": "a", "law": "line", "fanout": 0}"#, "t.a: fanout"),
-        (r#"{"name": "a", "law": "zipf", "lo": 1, "hi": 9, "s": 1.0}"#, "t.a: s must be"),
-        (r#"{"name": "a", "law": "gaussian", "lo": 1, "hi": 9, "width": 1}"#, "t.a: width"),
-        (r#"{"name": "a", "law": "decimal", "lo": 0, "hi": 1, "places": 12}"#, "t.a: places"),
-        (r#"{"name": "a", "law": "choice", "values": []}"#, "t.a: values"),
-        (r#"{"name": "a", "law": "choice", "values": [1], "weights": [0]}"#, "t.a: weights"),
-        (r#"{"name": "a", "law": "choice", "values": [[1]]}"#, "t.a: [1] is neither"),
-        (r#"{"name": "a", "law": "bytes", "hex": ["00", "ff"]}"#, "t.a: 2 values given for 30 rows"),
-        (r#"{"law": "serial"}"#, "t: column 1 has no name"),
+        (r#"{"name": "a", "distribution": "unifrom"}"#, "t.a: unknown variant `unifrom`"),
+        (r#"{"name": "a", "distribution": "uniform", "lo": 2, "hi": 1}"#, "t.a: lower bound 2 is above upper bound 1"),
+        (r#"{"name": "a", "distribution": "serial", "step": 2}"#, "t.a: unknown field `step`"),
+        (r#"{"name": "a", "distribution": "serial", "null_share": 0.5}"#, "t.a: a serial column"),
+        (r#"{"name": "a", "distribution": "uniform", "lo": 0, "hi": 1, "null_share": 2}"#, "t.a: null_share"),
+        (r#"{"name": "a", "distribution": "ref", "table": "q"}"#, "t.a: refers to unknown table \"q\""),
+        (r#"{"name": "a", "distribution": "ref", "table": "z"}"#, "t.a: refers to table \"z\", which has no rows"),
+        (r#"{"name": "a", "distribution": "ref", "table": "p", "s": 1.1}"#, "t.a: s and scatter"),
+        (r#"{"name": "a", "distribution": "ref", "table": "p", "pick": "zipf"}"#, "t.a: a zipf reference needs s"),
+        (
+            r#"{"name": "a", "distribution": "parent", "table": "p", "fanout": 2}"#,
+            "t.a: 30 rows need more than the 10 parents",
+        ),
+        (r#"{"name": "a", "distribution": "line", "fanout": 0}"#, "t.a: fanout"),
+        (r#"{"name": "a", "distribution": "zipf", "lo": 1, "hi": 9, "s": 1.0}"#, "t.a: s must be"),
+        (r#"{"name": "a", "distribution": "gaussian", "lo": 1, "hi": 9, "width": 1}"#, "t.a: width"),
+        (r#"{"name": "a", "distribution": "decimal", "lo": 0, "hi": 1, "places": 12}"#, "t.a: places"),
+        (r#"{"name": "a", "distribution": "choice", "values": []}"#, "t.a: values"),
+        (r#"{"name": "a", "distribution": "choice", "values": [1], "weights": [0]}"#, "t.a: weights"),
+        (r#"{"name": "a", "distribution": "choice", "values": [[1]]}"#, "t.a: [1] is neither"),
+        (r#"{"name": "a", "distribution": "bytes", "hex": ["00", "ff"]}"#, "t.a: 2 values given for 30 rows"),
+        (r#"{"distribution": "serial"}"#, "t: column 1 has no name"),
         ("", "t: has no columns"),
     ] {
         let found = fault(column);

@@ -1,4 +1,4 @@
-//! The words that the law `words` strings together: plain English, so that the text compresses as prose does.
+//! The words that the distribution `words` strings together: plain English, so that the text compresses as prose does.
 
 /// A word is drawn uniformly from these.
 #[rustfmt::skip]

@@ -64,7 +64,7 @@ pub struct FileBytes {
     pub zero_bytes: u64,
     /// Shannon entropy of the whole file's bytes, bits a byte; none for an empty file.
     pub entropy_bits: Option<f64>,
-    /// Chi-square of the whole file's bytes against a uniform law, 255 degrees of freedom.
+    /// Chi-square of the whole file's bytes against a uniform distribution, 255 degrees of freedom.
     pub chi_square: Option<f64>,
     /// Runs of at least 8 printable ASCII bytes.
     pub printable_strings: u64,
@@ -236,7 +236,7 @@ fn histogram(block: &[u8]) -> [u32; 256] {
     sum
 }
 
-/// Pearson's chi-square against a uniform law over 256 values.
+/// Pearson's chi-square against a uniform distribution over 256 values.
 fn chi_square(counts: impl Iterator<Item = u64>, length: f64) -> f64 {
     let squares: f64 = counts.map(|count| (count as f64) * (count as f64)).sum();
     squares * 256.0 / length - length

@@ -189,8 +189,8 @@ mod tests {
     #[test]
     fn statements_hold_every_row_once_and_stay_short() {
         let plan = tdelta_core::data::Plan::from_json(
-            r#"{"tables": [{"name": "t", "rows": 30000, "columns": [{"name": "id", "law": "serial"},
-                {"name": "x", "law": "text", "min": 40, "max": 40}]}]}"#,
+            r#"{"tables": [{"name": "t", "rows": 30000, "columns": [{"name": "id", "distribution": "serial"},
+                {"name": "x", "distribution": "text", "min": 40, "max": 40}]}]}"#,
         )
         .unwrap();
         let (mut rows, mut all) = (0, 0);

@@ -241,7 +241,7 @@ class ClickhouseTwins(WholeTrials):
             "files": self._rows.files(),
             "threads": threads,
             "hexadecimal": {
-                table["name"]: [column["name"] for column in table["columns"] if column["law"] == "bytes"]
+                table["name"]: [column["name"] for column in table["columns"] if column["distribution"] == "bytes"]
                 for table in tables
             },
         }

@@ -18,16 +18,18 @@ WORKLOADS: dict[str, str] = {
     "rows-per-malformed": 'rows_per must be {{ table = "…", count = … }}, found {found}',
     "count-out-of-range": "count must be 1 to {most}, found {found}",
     "table-without-columns": "table {table} has no columns: [tables.{table}.columns]",
-    "column-malformed": 'column {column} must be {{ law = "…", … }}, found {found}',
-    "unknown-law": "column {column}: unknown law {law}.{hint}",
-    "law-needs-parent": "column {column}: law {law!r} needs rows_per on table {table}",
+    "column-malformed": 'column {column} must be {{ distribution = "…", … }}, found {found}',
+    "unknown-distribution": "column {column}: unknown distribution {distribution}.{hint}",
+    "distribution-needs-parent": "column {column}: distribution {distribution!r} needs rows_per on table {table}",
     "unknown-table-of-column": "column {column}: unknown table {table}.{hint}",
     "not-true-or-false": "{path} must be true or false, found {found}",
     "null-share-out-of-range": "column {column}: null_share must be 0 to 1, found {found}",
-    "law-makes-keys": "column {column}: law {law!r} makes keys, which cannot be NULL",
+    "distribution-makes-keys": "column {column}: distribution {distribution!r} makes keys, which cannot be NULL",
     "column-not-in-schema": "column {column} is not in table {table} of schema.sql.{hint}",
-    "law-makes-other": "column {column}: law {law!r} makes {found}, but schema.sql says {wanted}",
-    "no-serial-key": "column {column}: table {table} has no primary key of law 'serial' to refer to",
+    "distribution-makes-other": (
+        "column {column}: distribution {distribution!r} makes {found}, but schema.sql says {wanted}"
+    ),
+    "no-serial-key": "column {column}: table {table} has no primary key of distribution 'serial' to refer to",
     "no-rows-to-refer-to": "column {column}: table {table} has no rows to refer to",
     "weight-out-of-range": "weight must be {wanted}, found {found}",
     "statements-too-many": "expected at most {most} statements and commands in all scripts, found more",
@@ -49,7 +51,7 @@ WORKLOADS: dict[str, str] = {
     "not-a-table": "{key}.{name} must be a table, found {found}",
     "no-table-named": "{key} must name at least one",
     "entries-too-many": "expected at most {most} in {key}, found {found}",
-    "toml-missing": "is missing: it says tables, laws and transactions.{hint}",
+    "toml-missing": "is missing: it says tables, distributions and transactions.{hint}",
     "schema-missing": (
         "is missing: it defines the tables in generic SQL (a workload on a database of your own has none:"
         " --database).{hint}"
@@ -57,7 +59,7 @@ WORKLOADS: dict[str, str] = {
     "file-missing": "is missing.{hint}",
     "script-missing": "is missing: transaction {transaction!r} has no script.{hint}",
     "no-parent-above": "rows_per: no table {table} is defined above this one.{hint}",
-    "column-without-law": "column {column} of table {table} has no law in workload.toml",
+    "column-without-distribution": "column {column} of table {table} has no distribution in workload.toml",
     "more-faults": "and {more} more",
     "size-too-small": (
         f"{{key}} must be at least {{least:.0f}}, which the rows of the tables alone take, found {{found}}: {_MEASURE}"
@@ -131,8 +133,8 @@ WORKLOADS: dict[str, str] = {
     "values-of-other-type": "values must be texts and numbers, found {found}",
     "weights-miscounted": "{weights} weights for {values} values",
     "weights-out-of-range": "each of the weights must be a number of 1e-09 to 1e+09",
-    "unknown-parameter": "law {law!r} has no parameter {parameter}.{hint}",
-    "parameter-missing": "law {law!r} needs {parameter!r}",
+    "unknown-parameter": "distribution {distribution!r} has no parameter {parameter}.{hint}",
+    "parameter-missing": "distribution {distribution!r} needs {parameter!r}",
     "parameter-of-other-type": "{parameter} must be {wanted}, found {found}",
     "expression-too-long": "expected at most {most} numbers, names and signs, found {found}",
     "expression-too-deep": "expected at most {most} levels within each other, found more",

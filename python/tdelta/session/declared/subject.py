@@ -251,7 +251,7 @@ class Work:
     arrivals: str = option(
         "--arrivals",
         Choice(names=("poisson", "constant")),
-        "Law of arrivals with --rate or --at.",
+        "Distribution of arrivals with --rate or --at.",
         "poisson",
         calibrates=True,
         group=Group.EXPERIMENT,

@@ -1,4 +1,4 @@
-"""The files that analytic engines are filled from: every value of every law, in order, and what a full disk says."""
+"""Files that analytic engines are filled from: every value of every distribution in order, and what full disks say."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from tdelta_refused import Part, refused
 SEED = 20_26
 ROWS = 5000
 COLUMNS: list[dict[str, Any]] = [
-    {"name": "id", "law": "serial"},
-    {"name": "parent", "law": "parent", "table": "few", "fanout": 2500},
-    {"name": "line", "law": "line", "fanout": 2500},
-    {"name": "hot", "law": "ref", "table": "few", "pick": "zipf", "s": 1.2},
-    {"name": "fixed", "law": "const", "value": 'a "b", c'},
-    {"name": "negative", "law": "const", "value": -0.5},
-    {"name": "flat", "law": "uniform", "lo": -(2**62), "hi": 2**62},
-    {"name": "rank", "law": "zipf", "lo": 10, "hi": 20, "s": 1.5},
-    {"name": "bell", "law": "gaussian", "lo": 100, "hi": 200, "width": 3.0, "null_share": 0.1},
-    {"name": "price", "law": "decimal", "lo": -5, "hi": 99.99, "places": 2},
-    {"name": "noise", "law": "text", "min": 0, "max": 12, "null_share": 0.25},
-    {"name": "prose", "law": "words", "min": 1, "max": 4},
-    {"name": "shape", "law": "pattern", "template": '"#,?"'},
-    {"name": "lines", "law": "choice", "values": ["a\nb", " padded ", "é", "", None, 'say "so"']},
-    {"name": "pick", "law": "choice", "values": ["a", 2, 0.5, None, 1.0], "weights": [5, 3, 1, 1, 1]},
-    {"name": "when", "law": "timestamp", "start": 1_600_000_000, "end": 1_700_000_000},
+    {"name": "id", "distribution": "serial"},
+    {"name": "parent", "distribution": "parent", "table": "few", "fanout": 2500},
+    {"name": "line", "distribution": "line", "fanout": 2500},
+    {"name": "hot", "distribution": "ref", "table": "few", "pick": "zipf", "s": 1.2},
+    {"name": "fixed", "distribution": "const", "value": 'a "b", c'},
+    {"name": "negative", "distribution": "const", "value": -0.5},
+    {"name": "flat", "distribution": "uniform", "lo": -(2**62), "hi": 2**62},
+    {"name": "rank", "distribution": "zipf", "lo": 10, "hi": 20, "s": 1.5},
+    {"name": "bell", "distribution": "gaussian", "lo": 100, "hi": 200, "width": 3.0, "null_share": 0.1},
+    {"name": "price", "distribution": "decimal", "lo": -5, "hi": 99.99, "places": 2},
+    {"name": "noise", "distribution": "text", "min": 0, "max": 12, "null_share": 0.25},
+    {"name": "prose", "distribution": "words", "min": 1, "max": 4},
+    {"name": "shape", "distribution": "pattern", "template": '"#,?"'},
+    {"name": "lines", "distribution": "choice", "values": ["a\nb", " padded ", "é", "", None, 'say "so"']},
+    {"name": "pick", "distribution": "choice", "values": ["a", 2, 0.5, None, 1.0], "weights": [5, 3, 1, 1, 1]},
+    {"name": "when", "distribution": "timestamp", "start": 1_600_000_000, "end": 1_700_000_000},
 ]
 PLAN: dict[str, Any] = {
     "tables": [
-        {"name": "few", "rows": 2, "columns": [{"name": "body", "law": "bytes", "hex": ["00ff", "5c4e"]}]},
-        {"name": "every law", "rows": ROWS, "columns": COLUMNS},
-        {"name": "none", "rows": 0, "columns": [{"name": "id", "law": "serial"}]},
+        {"name": "few", "rows": 2, "columns": [{"name": "body", "distribution": "bytes", "hex": ["00ff", "5c4e"]}]},
+        {"name": "every distribution", "rows": ROWS, "columns": COLUMNS},
+        {"name": "none", "rows": 0, "columns": [{"name": "id", "distribution": "serial"}]},
     ]
 }
 
@@ -85,7 +85,7 @@ def job_of(plan: Mapping[str, Any]) -> LoadJob:
     return LoadJob(plan, SEED, (), (), tables)
 
 
-def test_every_law_is_written_byte_for_byte_as_python_would_write_it(tmp_path: Path) -> None:
+def test_every_distribution_is_written_byte_for_byte_as_python_would_write_it(tmp_path: Path) -> None:
     files = files_in(tmp_path, PLAN)
     sizes = write_files(PLAN, SEED, files)
     for table, rows in generated(tmp_path, PLAN).items():
@@ -98,8 +98,8 @@ def test_every_law_is_written_byte_for_byte_as_python_would_write_it(tmp_path: P
 def test_doubles_of_any_size_read_back_as_they_were(tmp_path: Path) -> None:
     values = [1e-05, 1.5e-7, 1e16, 1e22, 1e300, 5e-324, 123456789.125, -2.5e-10, 0.1]
     columns = [
-        {"name": "pick", "law": "choice", "values": values},
-        {"name": "small", "law": "decimal", "lo": 0, "hi": 0.001, "places": 9},
+        {"name": "pick", "distribution": "choice", "values": values},
+        {"name": "small", "distribution": "decimal", "lo": 0, "hi": 0.001, "places": 9},
     ]
     plan = {"tables": [{"name": "t", "rows": 2000, "columns": columns}]}
     files = files_in(tmp_path, plan)
@@ -112,8 +112,12 @@ def test_doubles_of_any_size_read_back_as_they_were(tmp_path: Path) -> None:
 
 def test_the_text_that_stands_for_null_is_quoted_where_it_is_a_text(tmp_path: Path) -> None:
     values = ["\\N", None, "\\n", "a\rb"]
-    column = {"name": "x", "law": "choice", "values": values}
-    plan = {"tables": [{"name": "t", "rows": 200, "columns": [{"name": "one", "law": "const", "value": 1}, column]}]}
+    column = {"name": "x", "distribution": "choice", "values": values}
+    plan = {
+        "tables": [
+            {"name": "t", "rows": 200, "columns": [{"name": "one", "distribution": "const", "value": 1}, column]}
+        ]
+    }
     files = files_in(tmp_path, plan)
     write_files(plan, SEED, files)
     lines = Path(files["t"]).read_bytes().decode().removesuffix("\n").split("\n")
@@ -123,15 +127,15 @@ def test_the_text_that_stands_for_null_is_quoted_where_it_is_a_text(tmp_path: Pa
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_the_number_of_threads_changes_no_byte(tmp_path: Path, threads: int) -> None:
     one, other = tmp_path / "1.csv", tmp_path / "other.csv"
-    _native.write_csv(json.dumps(PLAN), "every law", SEED, 1, one)
+    _native.write_csv(json.dumps(PLAN), "every distribution", SEED, 1, one)
     other.write_text("what was there before, and longer than nothing\n")
-    _native.write_csv(json.dumps(PLAN), "every law", SEED, threads, other)
+    _native.write_csv(json.dumps(PLAN), "every distribution", SEED, threads, other)
     assert one.read_bytes() == other.read_bytes()
 
 
 def test_a_full_disk_is_the_systems_error_with_the_files_name() -> None:
     with pytest.raises(OSError, match="/dev/full") as raised:
-        _native.write_csv(json.dumps(PLAN), "every law", SEED, 2, "/dev/full")
+        _native.write_csv(json.dumps(PLAN), "every distribution", SEED, 2, "/dev/full")
     assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, "/dev/full")
 
 
@@ -147,7 +151,9 @@ def test_a_table_that_the_plan_does_not_have_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_worker_tells_a_full_disk_as_one() -> None:
-    answer = Host().answer({"do": "write_rows", "plan": PLAN, "seed": SEED, "files": {"every law": "/dev/full"}})
+    answer = Host().answer(
+        {"do": "write_rows", "plan": PLAN, "seed": SEED, "files": {"every distribution": "/dev/full"}}
+    )
     assert answer["error"] == ["io", f"/dev/full: {os.strerror(errno.ENOSPC)}"]
 
 
@@ -156,7 +162,7 @@ def test_a_runs_rows_are_written_by_a_worker_and_removed(tmp_path: Path) -> None
         rows = GeneratedRows(folder, job_of(PLAN), "DuckDB")
         files = rows.write(worker)
         assert files == rows.files()
-        assert Path(files["every law"]).read_bytes().count(b"\n") >= ROWS
+        assert Path(files["every distribution"]).read_bytes().count(b"\n") >= ROWS
         rows.remove()
         assert not rows.path.exists()
 
@@ -173,7 +179,7 @@ def test_a_worker_that_cannot_write_is_a_fault_of_the_storage(tmp_path: Path) ->
 def test_rows_that_duckdb_does_not_find_in_the_files_are_told(tmp_path: Path) -> None:
     with TwinFolder(tmp_path, "r1") as folder:
         rows = GeneratedRows(folder, job_of(PLAN), "DuckDB")
-        found = {"few": (2, ""), "every law": (ROWS, ""), "none": (0, "")}
+        found = {"few": (2, ""), "every distribution": (ROWS, ""), "none": (0, "")}
         rows.check(found)
-        with pytest.raises(TdeltaError, match=r"every law: .*5,000.*4,999"):
-            rows.check({**found, "every law": (ROWS - 1, "")})
+        with pytest.raises(TdeltaError, match=r"every distribution: .*5,000.*4,999"):
+            rows.check({**found, "every distribution": (ROWS - 1, "")})

@@ -1,4 +1,4 @@
-"""The laws by which columns are drawn, as ``workload.toml`` writes them: their parameters and what those must keep to.
+"""The distributions that columns are drawn from, as ``workload.toml`` writes them: their parameters and their limits.
 
 The rows themselves are made in Rust (``tdelta-core``, module ``data``); a plan that passes here is accepted there.
 """
@@ -25,8 +25,8 @@ WEIGHT = f"a number of {limits.LEAST_WEIGHT:g} to {limits.MOST_WEIGHT:g}"
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
-    """One law: the type of each parameter (those in ``optional`` may be left out), what it makes, and its own check."""
+class Distribution:
+    """A distribution: its parameters' types (``optional`` ones may be left out), what it makes, and its own check."""
 
     makes: str | None
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -118,33 +118,33 @@ def _choice(values: Mapping[str, object]) -> Iterator[Refusal]:
         yield Refusal.of("weights-out-of-range")
 
 
-LAWS: Mapping[str, Law] = {
-    "serial": Law(INTEGER, nullable=False),
-    "const": Law(None, {"value": "scalar"}),
-    "uniform": Law(INTEGER, {"lo": "integer", "hi": "integer"}, check=_ordered("lo", "hi")),
-    "zipf": Law(
+DISTRIBUTIONS: Mapping[str, Distribution] = {
+    "serial": Distribution(INTEGER, nullable=False),
+    "const": Distribution(None, {"value": "scalar"}),
+    "uniform": Distribution(INTEGER, {"lo": "integer", "hi": "integer"}, check=_ordered("lo", "hi")),
+    "zipf": Distribution(
         INTEGER,
         {"lo": "integer", "hi": "integer", "s": "number", "scatter": "boolean"},
         frozenset({"scatter"}),
         _zipf,
     ),
-    "gaussian": Law(INTEGER, {"lo": "integer", "hi": "integer", "width": "number"}, check=_gaussian),
-    "ref": Law(
+    "gaussian": Distribution(INTEGER, {"lo": "integer", "hi": "integer", "width": "number"}, check=_gaussian),
+    "ref": Distribution(
         INTEGER,
         {"table": "text", "pick": "text", "s": "number", "scatter": "boolean"},
         frozenset({"pick", "s", "scatter"}),
         _reference,
     ),
-    "parent": Law(INTEGER),
-    "line": Law(INTEGER),
-    "decimal": Law(REAL, {"lo": "number", "hi": "number", "places": "integer"}, check=_decimal),
-    "text": Law(TEXT, {"min": "integer", "max": "integer"}, check=_lengths),
-    "words": Law(TEXT, {"min": "integer", "max": "integer"}, check=_lengths),
-    "pattern": Law(TEXT, {"template": "text"}, check=_template),
-    "choice": Law(None, {"values": "list", "weights": "list"}, frozenset({"weights"}), _choice),
-    "timestamp": Law(INTEGER, {"start": "time", "end": "time"}, check=_ordered("start", "end")),
+    "parent": Distribution(INTEGER),
+    "line": Distribution(INTEGER),
+    "decimal": Distribution(REAL, {"lo": "number", "hi": "number", "places": "integer"}, check=_decimal),
+    "text": Distribution(TEXT, {"min": "integer", "max": "integer"}, check=_lengths),
+    "words": Distribution(TEXT, {"min": "integer", "max": "integer"}, check=_lengths),
+    "pattern": Distribution(TEXT, {"template": "text"}, check=_template),
+    "choice": Distribution(None, {"values": "list", "weights": "list"}, frozenset({"weights"}), _choice),
+    "timestamp": Distribution(INTEGER, {"start": "time", "end": "time"}, check=_ordered("start", "end")),
 }
-"""Every law by its name."""
+"""Every distribution by its name."""
 
 
 def epoch_seconds(value: object) -> object:
@@ -156,20 +156,32 @@ def epoch_seconds(value: object) -> object:
     return value
 
 
-def law_faults(name: str, values: Mapping[str, object]) -> Iterator[Refusal]:
-    """What is wrong with the parameters of a known law, times as epoch seconds."""
-    law = LAWS[name]
-    for unknown in values.keys() - law.parameters.keys():
-        yield Refusal.of("unknown-parameter", law=name, parameter=shown(unknown), hint=hint(unknown, law.parameters))
-    for parameter in law.parameters.keys() - law.optional - values.keys():
-        yield Refusal.of("parameter-missing", law=name, parameter=parameter)
-    wrong = [key for key, value in values.items() if key in law.parameters and not _is(law.parameters[key], value)]
+def parameter_faults(name: str, values: Mapping[str, object]) -> Iterator[Refusal]:
+    """What is wrong with the parameters of a known distribution, times as epoch seconds."""
+    distribution = DISTRIBUTIONS[name]
+    for unknown in values.keys() - distribution.parameters.keys():
+        yield Refusal.of(
+            "unknown-parameter",
+            distribution=name,
+            parameter=shown(unknown),
+            hint=hint(unknown, distribution.parameters),
+        )
+    for parameter in distribution.parameters.keys() - distribution.optional - values.keys():
+        yield Refusal.of("parameter-missing", distribution=name, parameter=parameter)
+    wrong = [
+        key
+        for key, value in values.items()
+        if key in distribution.parameters and not _is(distribution.parameters[key], value)
+    ]
     for key in wrong:
         yield Refusal.of(
-            "parameter-of-other-type", parameter=key, wanted=_article(law.parameters[key]), found=shown(values[key])
+            "parameter-of-other-type",
+            parameter=key,
+            wanted=_article(distribution.parameters[key]),
+            found=shown(values[key]),
         )
-    if not wrong and law.parameters.keys() - law.optional <= values.keys():
-        yield from law.check(values)
+    if not wrong and distribution.parameters.keys() - distribution.optional <= values.keys():
+        yield from distribution.check(values)
 
 
 def is_weight(value: object) -> TypeGuard[float]:
@@ -180,9 +192,9 @@ def is_weight(value: object) -> TypeGuard[float]:
 
 
 def text_bytes(name: str, values: Mapping[str, object], longest: bool) -> float:
-    """Bytes of the text that a law makes, at the most or on average; 0 where it makes numbers.
+    """Bytes of the text that a distribution makes, at the most or on average; 0 where it makes numbers.
 
-    The parameters have passed `law_faults`.
+    The parameters have passed `parameter_faults`.
     """
     match name:
         case "text" | "words":
@@ -198,8 +210,8 @@ def text_bytes(name: str, values: Mapping[str, object], longest: bool) -> float:
 
 
 def made_types(name: str, values: Mapping[str, object]) -> set[str]:
-    """The types of the values a law makes: ``integer``, ``real``, ``text``."""
-    makes = LAWS[name].makes
+    """The types of the values a distribution makes: ``integer``, ``real``, ``text``."""
+    makes = DISTRIBUTIONS[name].makes
     if makes is not None:
         return {makes}
     listed = values.get("values", [values.get("value")])

@@ -1,4 +1,4 @@
-//! The laws by which the values of a column are drawn.
+//! The distributions by which the values of a column are drawn.
 
 use serde::Deserialize;
 
@@ -6,12 +6,12 @@ use super::words::WORDS;
 use crate::draw::{permute, Rng};
 use crate::value::Value;
 
-/// Integer laws that go through a double must fit its 53 bits.
+/// Integer distributions that go through a double must fit its 53 bits.
 const EXACT: i64 = 1 << 53;
 
-/// A law as the plan writes it.
+/// A distribution as the plan writes it.
 #[derive(Debug, Deserialize)]
-#[serde(tag = "law", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Spec {
     Serial {},
     Const {
@@ -87,9 +87,9 @@ pub(super) enum Pick {
     Sequence,
 }
 
-/// A law ready to draw: tables are resolved to row counts, weights to a running sum.
+/// A distribution ready to draw: tables are resolved to row counts, weights to a running sum.
 #[derive(Debug)]
-pub(super) enum Law {
+pub(super) enum Distribution {
     Serial,
     Const(Value),
     Uniform { lo: i64, hi: i64 },
@@ -106,7 +106,7 @@ pub(super) enum Law {
     Given(Vec<Value>),
 }
 
-impl Law {
+impl Distribution {
     /// Checks `spec` for a column of a table of `rows` rows; `rows_of` finds another table's.
     pub(super) fn resolve(spec: Spec, rows: u64, rows_of: impl Fn(&str) -> Option<u64>) -> Result<Self, String> {
         let keys = |table: &str| match rows_of(table) {
@@ -154,7 +154,7 @@ impl Law {
         })
     }
 
-    /// Whether the law draws; the others are functions of the row index alone, and need no generator.
+    /// Whether the distribution draws; the others are functions of the row index alone, and need no generator.
     #[inline]
     fn draws(&self) -> bool {
         !matches!(
@@ -169,10 +169,10 @@ impl Law {
     }
 }
 
-/// A column: its law, the share of its values that are NULL, and the stream that its draws come from.
+/// A column: its distribution, the share of its values that are NULL, and the stream that its draws come from.
 #[derive(Debug)]
 pub(super) struct Column {
-    pub(super) law: Law,
+    pub(super) distribution: Distribution,
     pub(super) null_share: f64,
     pub(super) stream: u64,
 }
@@ -180,13 +180,13 @@ pub(super) struct Column {
 impl Column {
     /// Writes the value of row `index` to `slot`, using again the memory of a text that is there.
     pub(super) fn draw(&self, seed: u64, index: u64, slot: &mut Value) {
-        if self.null_share == 0.0 && !self.law.draws() {
+        if self.null_share == 0.0 && !self.distribution.draws() {
             return self.index_value(index, slot);
         }
         let mut rng = Rng::new(seed, self.stream, index);
         if self.null_share > 0.0 && rng.unit() < self.null_share {
             *slot = Value::Null;
-        } else if self.law.draws() {
+        } else if self.distribution.draws() {
             self.drawn_value(&mut rng, slot);
         } else {
             self.index_value(index, slot);
@@ -194,35 +194,35 @@ impl Column {
     }
 
     fn index_value(&self, index: u64, slot: &mut Value) {
-        *slot = Value::Int(match &self.law {
-            Law::Serial => index as i64 + 1,
-            Law::Sequence { rows } => (index % rows) as i64 + 1,
-            Law::Parent { fanout } => (index / fanout) as i64 + 1,
-            Law::Line { fanout } => (index % fanout) as i64 + 1,
-            Law::Const(value) => return copy(value, slot),
-            Law::Given(values) => return copy(&values[index as usize], slot),
-            _ => unreachable!("the law draws"),
+        *slot = Value::Int(match &self.distribution {
+            Distribution::Serial => index as i64 + 1,
+            Distribution::Sequence { rows } => (index % rows) as i64 + 1,
+            Distribution::Parent { fanout } => (index / fanout) as i64 + 1,
+            Distribution::Line { fanout } => (index % fanout) as i64 + 1,
+            Distribution::Const(value) => return copy(value, slot),
+            Distribution::Given(values) => return copy(&values[index as usize], slot),
+            _ => unreachable!("the distribution draws"),
         });
     }
 
     fn drawn_value(&self, rng: &mut Rng, slot: &mut Value) {
-        match &self.law {
-            Law::Uniform { lo, hi } => *slot = Value::Int(rng.between(*lo, *hi)),
-            Law::Zipf { lo, hi, s, scatter } => *slot = Value::Int(zipf_value(rng, *lo, *hi, *s, *scatter)),
-            Law::Gaussian { lo, hi, width } => *slot = Value::Int(rng.gaussian(*lo, *hi, *width)),
-            Law::Decimal { lo, hi, unit } => *slot = Value::Real(rng.between(*lo, *hi) as f64 / unit),
-            Law::Text { min, max } => {
+        match &self.distribution {
+            Distribution::Uniform { lo, hi } => *slot = Value::Int(rng.between(*lo, *hi)),
+            Distribution::Zipf { lo, hi, s, scatter } => *slot = Value::Int(zipf_value(rng, *lo, *hi, *s, *scatter)),
+            Distribution::Gaussian { lo, hi, width } => *slot = Value::Int(rng.gaussian(*lo, *hi, *width)),
+            Distribution::Decimal { lo, hi, unit } => *slot = Value::Real(rng.between(*lo, *hi) as f64 / unit),
+            Distribution::Text { min, max } => {
                 let length = between(rng, *min, *max);
                 rng.text_into(length, text(slot));
             }
-            Law::Words { min, max } => words(between(rng, *min, *max), rng, text(slot)),
-            Law::Pattern(template) => pattern(template, rng, text(slot)),
-            Law::Choice { values, cumulative } => {
+            Distribution::Words { min, max } => words(between(rng, *min, *max), rng, text(slot)),
+            Distribution::Pattern(template) => pattern(template, rng, text(slot)),
+            Distribution::Choice { values, cumulative } => {
                 let point = rng.unit() * cumulative[cumulative.len() - 1];
                 let chosen = cumulative.partition_point(|&sum| sum <= point).min(values.len() - 1);
                 copy(&values[chosen], slot);
             }
-            _ => unreachable!("the law does not draw"),
+            _ => unreachable!("the distribution does not draw"),
         }
     }
 }
@@ -306,28 +306,32 @@ fn exact(lo: i64, hi: i64) -> Result<(), String> {
     require(hi.checked_sub(lo).is_some_and(|span| span < EXACT), || format!("{lo} to {hi} spans more than 2^53"))
 }
 
-fn zipf(lo: i64, hi: i64, s: f64, scatter: bool) -> Result<Law, String> {
+fn zipf(lo: i64, hi: i64, s: f64, scatter: bool) -> Result<Distribution, String> {
     exact(lo, hi)?;
     require((1.001..=1000.0).contains(&s), || format!("s must be within 1.001 to 1000, found {s}"))?;
-    Ok(Law::Zipf { lo, hi, s, scatter })
+    Ok(Distribution::Zipf { lo, hi, s, scatter })
 }
 
-fn reference(keys: u64, pick: Pick, s: Option<f64>, scatter: Option<bool>) -> Result<Law, String> {
+fn reference(keys: u64, pick: Pick, s: Option<f64>, scatter: Option<bool>) -> Result<Distribution, String> {
     if pick == Pick::Zipf {
         let s = s.ok_or("a zipf reference needs s")?;
         return zipf(1, keys as i64, s, scatter.unwrap_or(true));
     }
     require(s.is_none() && scatter.is_none(), || "s and scatter belong to a zipf reference only".into())?;
-    Ok(if pick == Pick::Sequence { Law::Sequence { rows: keys } } else { Law::Uniform { lo: 1, hi: keys as i64 } })
+    Ok(if pick == Pick::Sequence {
+        Distribution::Sequence { rows: keys }
+    } else {
+        Distribution::Uniform { lo: 1, hi: keys as i64 }
+    })
 }
 
-fn decimal(lo: f64, hi: f64, places: u32) -> Result<Law, String> {
+fn decimal(lo: f64, hi: f64, places: u32) -> Result<Distribution, String> {
     ordered(lo, hi)?;
     require(places <= 9, || format!("places must be at most 9, found {places}"))?;
     let unit = 10f64.powi(places as i32);
     let (low, high) = ((lo * unit).round(), (hi * unit).round());
     require(low.abs().max(high.abs()) < EXACT as f64, || format!("{lo} to {hi} is beyond 2^53 units"))?;
-    Ok(Law::Decimal { lo: low as i64, hi: high as i64, unit })
+    Ok(Distribution::Decimal { lo: low as i64, hi: high as i64, unit })
 }
 
 fn ascii(template: String) -> Result<Vec<u8>, String> {
@@ -335,7 +339,7 @@ fn ascii(template: String) -> Result<Vec<u8>, String> {
     Ok(template.into_bytes())
 }
 
-fn choice(values: Vec<serde_json::Value>, weights: Option<Vec<f64>>) -> Result<Law, String> {
+fn choice(values: Vec<serde_json::Value>, weights: Option<Vec<f64>>) -> Result<Distribution, String> {
     require(!values.is_empty(), || "values must not be empty".into())?;
     let weights = weights.unwrap_or_else(|| vec![1.0; values.len()]);
     require(weights.len() == values.len(), || format!("{} weights for {} values", weights.len(), values.len()))?;
@@ -347,10 +351,10 @@ fn choice(values: Vec<serde_json::Value>, weights: Option<Vec<f64>>) -> Result<L
             Some(*sum)
         })
         .collect();
-    Ok(Law::Choice { values: values.into_iter().map(scalar).collect::<Result<_, _>>()?, cumulative })
+    Ok(Distribution::Choice { values: values.into_iter().map(scalar).collect::<Result<_, _>>()?, cumulative })
 }
 
-fn given(hex: &[String], rows: u64) -> Result<Law, String> {
+fn given(hex: &[String], rows: u64) -> Result<Distribution, String> {
     require(hex.len() as u64 == rows, || format!("{} values given for {rows} rows", hex.len()))?;
     let bytes = |text: &String| {
         let digits: Option<Vec<u8>> = text.chars().map(|digit| digit.to_digit(16).map(|value| value as u8)).collect();
@@ -358,7 +362,7 @@ fn given(hex: &[String], rows: u64) -> Result<Law, String> {
         let digits = digits.ok_or_else(|| format!("expected pairs of hexadecimal digits, found {text:?}"))?;
         Ok(Value::Blob(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()))
     };
-    hex.iter().map(bytes).collect::<Result<_, String>>().map(Law::Given)
+    hex.iter().map(bytes).collect::<Result<_, String>>().map(Distribution::Given)
 }
 
 fn scalar(value: serde_json::Value) -> Result<Value, String> {
