@@ -8,7 +8,7 @@ A stream that goes away never stops a run.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TextIO, cast
@@ -38,7 +38,12 @@ _PROGRESS_COLUMNS = 24
 _REDRAW_SECONDS = 0.5
 _LABEL_COLUMNS = 19
 _FIGURES_COLUMNS = 23
+_LINE_ESTIMATES, _SCREEN_ESTIMATES = 4, 12
+_NO_TARGET = 1e-9
 _LEGEND = "95 % HDI of the overhead, and how many points wide it is → should be"
+
+
+_Row = tuple[Condition, Estimate, float]
 
 
 @contextmanager
@@ -218,12 +223,17 @@ def _on(settings: RunSettings) -> str:
 
 
 def look_text(look: Look, planned: RunPlanned | None, took_seconds: float) -> str:
-    """The estimates at a round's end, in one line; the rounds so far took ``took_seconds``."""
+    """The estimates at a round's end, in one line; the rounds so far took ``took_seconds``.
+
+    Of many conditions those that are farthest from their target.
+    """
     settings = planned.settings if planned else None
+    shown, left_out = _farthest(look.estimates, _LINE_ESTIMATES)
     parts = [
         f"{_label(condition, settings)} {estimate_text(estimate)}, {_width(estimate, target)}"
-        for condition, estimate, target in look.estimates
+        for condition, estimate, target in shown
     ]
+    parts += [f"{counted(left_out, 'condition')} nearer to the target"] if left_out else []
     return f"after round {look.round + 1}: {'; '.join([*parts, _to_go(look, planned, took_seconds)])}"
 
 
@@ -269,13 +279,24 @@ def picture_lines(picture: _Picture) -> list[Text]:
     if settings and axis:
         rope = settings.rope if settings.budget is None else settings.budget
         lines.append(Text(_LEGEND, style="dim", overflow="ellipsis", no_wrap=True))
-        lines += [_estimate_line(row, axis, rope, settings) for row in picture.estimates]
+        shown, left_out = _farthest(picture.estimates, _SCREEN_ESTIMATES)
+        lines += [_estimate_line(row, axis, rope, settings) for row in shown]
+        lines += [Text(f"{counted(left_out, 'condition')} nearer to the target", style="dim")] if left_out else []
     return lines
 
 
-def _estimate_line(
-    row: tuple[Condition, Estimate, float], axis: tuple[float, float], rope: float, settings: RunSettings
-) -> Text:
+def _farthest(estimates: Sequence[_Row], most: int) -> tuple[list[_Row], int]:
+    """At most so many, in their order: those whose HDI is widest by its target; and how many are left out."""
+    order = sorted(range(len(estimates)), key=lambda at: _times_target(estimates[at]), reverse=True)
+    return [estimates[at] for at in sorted(order[:most])], max(0, len(estimates) - most)
+
+
+def _times_target(row: _Row) -> float:
+    _, estimate, target = row
+    return (estimate.hdi95[1] - estimate.hdi95[0]) / max(target, _NO_TARGET)
+
+
+def _estimate_line(row: _Row, axis: tuple[float, float], rope: float, settings: RunSettings) -> Text:
     condition, estimate, target = row
     label = _label(condition, settings)[:_LABEL_COLUMNS]
     places = decimals((estimate.median, *estimate.hdi95))

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 
 from tdelta.records import BlockDone, Event, Look, Measurement, Phase, RoundStarted, RunPlanned, Trial, TrialDone
-from tdelta.report.progress import LiveProgress, PlainProgress, hdi_bar, progress, seconds_to_go
+from tdelta.report.progress import LiveProgress, PlainProgress, hdi_bar, look_text, progress, seconds_to_go
 
 PLANNED = RunPlanned(
     s.settings(), blocks_per_round=6, rounds_min=3, trial_seconds=0.25, deadline_seconds=85, directory="/d"
@@ -63,6 +63,20 @@ def test_a_log_gets_one_line_a_stage_a_round_and_a_look() -> None:
         "after round 1: aes-256 +3.0 % (95 % HDI 0.0 … +6.0), 6.0 points wide, 2.0 aimed at; at most 1 min 00 s to go",
         "after round 2: aes-256 +3.0 % (95 % HDI +2.0 … +4.0), 2.0 points wide, 2.0 aimed at; the last look",
     ]
+
+
+def test_of_many_conditions_the_farthest_from_their_targets_are_shown(live: Watched) -> None:
+    widths = (0.02, 0.10, 0.04, 0.12, 0.06, 0.14, 0.08)
+    rows = tuple((s.AES, s.estimate(1 + width, width), 0.02) for width in widths * 2)
+    look = Look(0, rows, seconds_left=60.0, stop=False)
+    line = look_text(look, PLANNED, took_seconds=12.0)
+    shown = [width for width in ("2.0", "10.0", "4.0", "12.0", "6.0", "14.0", "8.0") if f"+{width} %" in line]
+    assert shown == ["12.0", "14.0"]
+    assert line.count("aes-256") == 4
+    screen, stream, _ = live
+    for event in (PLANNED, look):
+        screen(event)
+    assert stream.getvalue().count("aes-256 ") == 12
 
 
 def test_a_reader_that_went_away_does_not_stop_the_run() -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
 from rich.table import Table
 from rich.text import Text
 
 from tdelta.records import RunResult, StorageLayer, Verdict
 from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import condition_label, decision_word, metric_name, storage_words
+from tdelta.report.labels import compared_label, condition_label, decision_word, metric_name, storage_words
 from tdelta.report.page.blocks import Block, Column, Paragraph
 from tdelta.report.page.blocks import Table as PageTable
 from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, ratio_cells
+from tdelta.report.quantities import MISSING, decimals, interval, ratio_cells
 from tdelta.report.sentence import limits
 
 _NOTE = (
@@ -25,17 +28,43 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
     found = result.of(StorageLayer)
     if not found:
         return []
-    table = plain_table(
-        (("layers", False), ("overhead", True), ("95 % HDI", True), ("verdict", False), ("in force", False))
-    )
-    table.padding = (0, 1, 0, 0)
+    layers: dict[str, list[StorageLayer]] = {}
     for one in found:
-        table.add_row(condition_label(one.condition, result.settings), *_judged(one, result), _in_force(one))
+        layers.setdefault(compared_label(one.condition), []).append(one)
+    table = _by_layer(layers, result) if len(layers) < len(found) else _by_condition(found, result)
+    table.padding = (0, 1, 0, 0)
     lines: list[Text] = []
     for storage, one in {one.storage: one for one in found}.items():
         said = f"{_layer(storage)}: in the clear: {one.in_clear}. It protects from: {one.protects}."
         lines += paragraph(said, width, indent="  ")
     return [table, Text(), *lines, *paragraph(_NOTE, width, "dim")]
+
+
+def _by_condition(found: Sequence[StorageLayer], result: RunResult) -> Table:
+    table = plain_table(
+        (("layers", False), ("overhead", True), ("95 % HDI", True), ("verdict", False), ("in force", False))
+    )
+    for one in found:
+        table.add_row(condition_label(one.condition, result.settings), *_judged(one, result), _in_force(one))
+    return table
+
+
+def _by_layer(layers: Mapping[str, Sequence[StorageLayer]], result: RunResult) -> Table:
+    """Each layer once, over all conditions that have it: those are in the table of verdicts one by one."""
+    verdicts = {verdict.condition: verdict for verdict in result.primary}
+    table = plain_table((("layers", False), ("overheads, %", True), ("verdicts", False), ("in force", False)))
+    for layer, ones in layers.items():
+        judged = [verdicts[one.condition] for one in ones if one.condition in verdicts]
+        medians = [verdict.ratio.median for verdict in judged]
+        places = decimals(medians, limits(result.settings))
+        words = Counter(decision_word(verdict.decision, verdict.metric) for verdict in judged)
+        table.add_row(
+            layer,
+            interval((min(medians), max(medians)), places) if medians else MISSING,
+            ", ".join(f"{count} {word}" for word, count in words.items()) or MISSING,
+            _in_force(ones[0]),
+        )
+    return table
 
 
 def blocks(result: RunResult) -> list[Block]:
