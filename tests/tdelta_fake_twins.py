@@ -20,7 +20,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, Mix, TrialJob
 from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, PagePrice, Tables
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
-from tdelta.evidence import FileClass, Found
+from tdelta.evidence import FileClass, MarkerHit
 from tdelta.measure.aes import PreloadMode
 from tdelta.records import Measurement, SpanTotals, Usage
 from tdelta_flat import changed, measurement_of
@@ -73,7 +73,7 @@ class FakeTwin:
         """What it says of its cipher, as the script tells it."""
         return self._twins.script.cipher_facts(self.settings)
 
-    def evidence(self, job: TrialJob, _needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def evidence(self, job: TrialJob, _needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """Pretend to run one trial, and to have found what the script says."""
         self.searched.append(job)
         self._twins.script.before_trial(self, job)
@@ -195,13 +195,13 @@ def cipher_as_asked(settings: TwinSettings) -> dict[str, str]:
     return told | {"header": "hidden" if engine.needs_key(settings.cipher) else "plain"}
 
 
-def markers_where_plain(settings: TwinSettings) -> tuple[Found, ...]:
+def markers_where_plain(settings: TwinSettings) -> tuple[MarkerHit, ...]:
     """Markers in the database and the log of plain twins, and in no file of an encrypted one."""
     markers = 32 if settings.cipher == "none" else 0
     return (
-        Found("fake.db", FileClass.DATABASE, 3_000_000, markers),
-        Found("fake.db-wal", FileClass.WAL, 50_000, markers),
-        Found("fake.db-shm", FileClass.OTHER, 32_768, 0),
+        MarkerHit("fake.db", FileClass.DATABASE, 3_000_000, markers),
+        MarkerHit("fake.db-wal", FileClass.WAL, 50_000, markers),
+        MarkerHit("fake.db-shm", FileClass.OTHER, 32_768, 0),
     )
 
 
@@ -226,7 +226,7 @@ class Script:
     hides_header: Callable[[TwinSettings], bool] = lambda settings: settings.cipher != "none"
     cipher_facts: Callable[[TwinSettings], dict[str, str]] = cipher_as_asked
     plans: Callable[[TwinSettings], Mapping[str, object]] = lambda _settings: {}
-    found: Callable[[TwinSettings], tuple[Found, ...]] = markers_where_plain
+    found: Callable[[TwinSettings], tuple[MarkerHit, ...]] = markers_where_plain
     idle_share: Callable[[TwinSettings], float] = lambda settings: 0.01 if settings.cipher == "none" else 0.03
     prices: dict[str, object] | None = None
     calls: Callable[[FakeTwin, TrialJob, Path], None] | None = None

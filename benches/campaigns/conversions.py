@@ -52,7 +52,7 @@ from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings, recip
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.engines.shared.server_files import ServerFiles
-from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.errors import TdeltaError
 from tdelta.evidence import FileClass, search
 
@@ -264,8 +264,8 @@ def _recipe(engine: Engine, folder: Path, settings: ServerSettings) -> Recipe:
 
 
 @contextlib.contextmanager
-def _asking(server: Server, database: str = DATABASE) -> Iterator[Asking]:
-    asking = Asking({**server.recipe.connect, "database": database})
+def _asking(server: Server, database: str = DATABASE) -> Iterator[AdminConnection]:
+    asking = AdminConnection({**server.recipe.connect, "database": database})
     try:
         yield asking
     finally:
@@ -277,7 +277,7 @@ class Working:
 
     def __init__(self, server: Server) -> None:
         self.acknowledged = 0
-        self._session = Asking({**server.recipe.connect, "database": DATABASE})
+        self._session = AdminConnection({**server.recipe.connect, "database": DATABASE})
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -383,7 +383,7 @@ def _check(kind: Kind, server: Server, acknowledged: int) -> str:
         return "encrypted" if asking.rows(kind.says)[1][0][0] == "1" else "plain"
 
 
-def _check_kept(asking: Asking, acknowledged: int) -> None:
+def _check_kept(asking: AdminConnection, acknowledged: int) -> None:
     ((kept,),) = asking.rows("SELECT COUNT(*) FROM kept")[1]
     if int(kept or 0) < acknowledged:
         raise Wrong(f"{acknowledged} rows were committed, {kept} are there")

@@ -21,10 +21,10 @@ from calibration.simulation import AA, BASELINE, THREE, Array, Machine, settings
 from tdelta.inference import look, width
 from tdelta.inference.decisions import decide_means
 from tdelta.inference.planning import (
-    Asked,
     Draws,
     MeasuredRun,
     PlannedRun,
+    PlanQuery,
     Prediction,
     RoundsDesign,
     predict,
@@ -153,7 +153,7 @@ def decides_in(place: Place, of: Round, runs: Prediction, aim: tuple[float, floa
     return math.inf if rounds is None else rounds * place.whole_round_seconds(of)
 
 
-def planned(place: Place, index: int, asked: Asked) -> tuple[Layout, Target]:
+def planned(place: Place, index: int, asked: PlanQuery) -> tuple[Layout, Target]:
     """The layout and the first aim of a plan from a pilot of six rounds of each length."""
     rng = np.random.default_rng([zlib.crc32(place.name.encode()), index])
     found = prospect([_pilot(rng, place, seconds) for seconds in LENGTHS], PLANNED, asked, Metric.RESPONSE_TIME)

@@ -21,8 +21,17 @@ from calibration.simulation import THREE, TREATMENT, Machine, settings, simulate
 from tdelta.inference import judge, width
 from tdelta.inference.assurance import right_decision
 from tdelta.inference.decisions import decide_means
-from tdelta.inference.planning import Asked, Draws, MeasuredRun, PlannedRun, Prediction, RoundsDesign, predict, prospect
-from tdelta.inference.planning.runs import seen
+from tdelta.inference.planning import (
+    Draws,
+    MeasuredRun,
+    PlannedRun,
+    PlanQuery,
+    Prediction,
+    RoundsDesign,
+    predict,
+    prospect,
+)
+from tdelta.inference.planning.runs import extract_noise
 from tdelta.inference.verdicts import grounds_of
 from tdelta.records import Metric
 
@@ -64,7 +73,7 @@ def _reported(machine: Machine) -> tuple[float, float]:
     for index in range(40):
         rng = np.random.default_rng([zlib.crc32(machine.name.encode()), index])
         trials = simulate(rng, machine, [0.0], rounds=8, blocks=BLOCKS)
-        (one,) = seen([MeasuredRun(settings(), tuple(trials), 0.0)], Metric.RESPONSE_TIME)
+        (one,) = extract_noise([MeasuredRun(settings(), tuple(trials), 0.0)], Metric.RESPONSE_TIME)
         found.append((one.means.pooled_variance, one.means.pooled_df / one.raw_df))
     variance, share = np.mean(found, axis=0).tolist()
     return variance, share
@@ -135,7 +144,7 @@ def test_from_a_pilot_to_the_width_of_the_run_it_planned() -> None:
     """
     machine = Machine(trial_sd=0.03, noise="gamma", instance_sd=0.005)
     planned = PlannedRun(3, 3, 2, 1, trial_seconds=0.3, blocks_per_round=BLOCKS, keeps_trial=True, keeps_blocks=True)
-    asked = Asked(effects=(0.03,), ropes=(0.01,), simulated=60)
+    asked = PlanQuery(effects=(0.03,), ropes=(0.01,), simulated=60)
     predicted = []
     for index in range(12):
         rng = np.random.default_rng([4711, index])

@@ -26,7 +26,7 @@ from calibration.layouts import (
     said_costly,
 )
 from calibration.simulation import Array
-from tdelta.inference.planning import Asked
+from tdelta.inference.planning import PlanQuery
 
 EACH = 40
 """Experiments of a layout: with four neighbours, 200 of a place."""
@@ -93,7 +93,7 @@ def decided(pilot: Place, pilots: int) -> tuple[float, float]:
 
     Runs of one plan share what it got wrong, so it is plans that are counted.
     """
-    asked = Asked(effects=(EFFECT,), ropes=(ROPE,), assurance=ASSURANCE, max_seconds=14400.0, simulated=40)
+    asked = PlanQuery(effects=(EFFECT,), ropes=(ROPE,), assurance=ASSURANCE, max_seconds=14400.0, simulated=40)
     shares = []
     for index in range(pilots):
         layout, aim = planned(pilot, index, asked)

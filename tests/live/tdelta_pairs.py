@@ -16,7 +16,7 @@ from tdelta.driver import TrialJob, TwinFolder
 from tdelta.engines.servers import DATABASE
 from tdelta.engines.shared.private.driver import PrivateDriver
 from tdelta.engines.shared.private.instances import ServerTwin
-from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.errors import ServerLost
 from tdelta.records import Measurement
 from tdelta.records.replication import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
@@ -102,12 +102,12 @@ class Pairs:
         assert held_back[LAG_BYTES] > 0
 
     @contextmanager
-    def replica(self, pair: Levels) -> Iterator[Asking]:
+    def replica(self, pair: Levels) -> Iterator[AdminConnection]:
         """A session with the replica, which rests."""
         instance = pair["none"].instance
         assert instance.replica is not None
         with instance.awake():
-            asking = Asking({**instance.replica.server.recipe.connect, "database": DATABASE})
+            asking = AdminConnection({**instance.replica.server.recipe.connect, "database": DATABASE})
             yield asking
             asking.close()
 

@@ -16,7 +16,7 @@ from tdelta.driver.load_command.command import PLACEHOLDERS, expand
 from tdelta.driver.load_command.pgbench import Pgbench
 from tdelta.driver.load_command.results import Finished
 from tdelta.driver.load_command.sysbench import Sysbench
-from tdelta.driver.load_command.tools import Asked
+from tdelta.driver.load_command.tools import ToolRequest
 from tdelta.errors import LoadCommandError, LoadFault
 
 OUTPUTS = Path(__file__).parents[1] / "unit" / "driver" / "load_command" / "outputs"
@@ -47,7 +47,7 @@ def test_any_text_is_a_command_or_has_faults(connection: Connection, text: str, 
 def test_any_words_of_a_tool_are_filled_in_or_have_faults(
     connection: Connection, words: list[str], tool: Sysbench | Pgbench
 ) -> None:
-    filled = tool.fill(words, Asked(connection.protocol, (1,)))
+    filled = tool.fill(words, ToolRequest(connection.protocol, (1,)))
     assert filled.words[len(filled.added) :] == tuple(words)
     if not filled.faults:
         tool.connection_words(filled.words, connection)

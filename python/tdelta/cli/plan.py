@@ -19,7 +19,7 @@ from tdelta.session.studies import studies
 from tdelta.session.values import Duration, Percent
 
 if TYPE_CHECKING:
-    from tdelta.inference.planning import Asked
+    from tdelta.inference.planning import PlanQuery
     from tdelta.records.prospects import Prospect
 
 _LEAST_ASSURANCE = 0.5
@@ -96,11 +96,11 @@ def plan(
 
     Example: tdelta plan --threads 4 --max-time 30m
     """
-    from tdelta.inference.planning import Asked
+    from tdelta.inference.planning import PlanQuery
     from tdelta.report.document import to_json
     from tdelta.report.plan import plan_document, plan_text
 
-    asked = Asked(
+    asked = PlanQuery(
         effects=tuple(sorted(set(effects))),
         ropes=tuple(sorted(set(ropes))),
         assurance=_assurance(assurance),
@@ -119,7 +119,7 @@ def plan(
 
 
 def _from_runs(
-    sources: tuple[str, ...], asked: Asked, given: dict[str, object], pilot_seconds: float | None
+    sources: tuple[str, ...], asked: PlanQuery, given: dict[str, object], pilot_seconds: float | None
 ) -> Prospect:
     from tdelta.session.prospecting import from_runs
 
@@ -133,7 +133,7 @@ def _from_runs(
     )
 
 
-def _from_pilot(request: RunRequest, asked: Asked, pilot_seconds: float | None, given: frozenset[str]) -> Prospect:
+def _from_pilot(request: RunRequest, asked: PlanQuery, pilot_seconds: float | None, given: frozenset[str]) -> Prospect:
     from tdelta.session.prospecting import from_pilot
 
     with drawn_progress() as observer:

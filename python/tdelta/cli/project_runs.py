@@ -30,7 +30,7 @@ _WORST_FIRST = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProjectRequest:
     """What is to be made of each run, and how it is shown."""
 
     manner: Manner
@@ -38,7 +38,7 @@ class Asked:
     write_workload: Path | None
 
 
-def run_project(file: Path, typed: Mapping[str, object], asked: Asked) -> int:
+def run_project(file: Path, typed: Mapping[str, object], asked: ProjectRequest) -> int:
     """Make the runs of a project; returns the worst exit code. A run that fails keeps no other from being made.
 
     Args:
@@ -77,7 +77,7 @@ def worst(codes: Iterable[int]) -> int:
     return next((code for code in _WORST_FIRST if code in ended), ExitCode.INTERNAL)
 
 
-def _made(run: ProjectRun, asked: Asked, *, is_alone: bool) -> dict[str, Any]:
+def _made(run: ProjectRun, asked: ProjectRequest, *, is_alone: bool) -> dict[str, Any]:
     """One run, shown or as a document."""
     found: dict[str, Any] = {"study": run.study, "engine": run.request.tested.engine, "run": None, "error": None}
     try:
@@ -96,7 +96,7 @@ def _made(run: ProjectRun, asked: Asked, *, is_alone: bool) -> dict[str, Any]:
     return {**found, "exit_code": int(code)}
 
 
-def _conducted(run: ProjectRun, asked: Asked, shown: bool) -> tuple[int, dict[str, object]]:
+def _conducted(run: ProjectRun, asked: ProjectRequest, shown: bool) -> tuple[int, dict[str, object]]:
     from tdelta.report.document import document
     from tdelta.session import conduct
 
@@ -109,7 +109,7 @@ def _conducted(run: ProjectRun, asked: Asked, shown: bool) -> tuple[int, dict[st
     return code, document(result, code)
 
 
-def _dry(run: ProjectRun, asked: Asked, shown: bool) -> tuple[int, dict[str, object]]:
+def _dry(run: ProjectRun, asked: ProjectRequest, shown: bool) -> tuple[int, dict[str, object]]:
     from tdelta.report.document import dry_run_document, to_json
     from tdelta.report.listings import dry_run_text
     from tdelta.session import dry_run

@@ -83,7 +83,7 @@ def run(
     if (file := _project_file(project, is_wanted=not no_project)) is not None:
         from tdelta.cli import project_runs
 
-        asked = project_runs.Asked(manner, dry_run=dry_run, write_workload=write_workload)
+        asked = project_runs.ProjectRequest(manner, dry_run=dry_run, write_workload=write_workload)
         return project_runs.run_project(file, typed_of(given), asked)
     request = request_of(given)
     if dry_run or write_workload is not None:

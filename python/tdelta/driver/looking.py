@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tdelta.driver.workers import Worker
 from tdelta.errors import EnvironmentFault
-from tdelta.evidence import Found, TwinFile, merged, search
+from tdelta.evidence import MarkerHit, TwinFile, merged, search
 from tdelta.measure.children import ready
 
 
@@ -26,7 +26,7 @@ class Looks(ABC):
         self._worker = worker
         self._database = database
         self._needles = needles
-        self._looks: list[Found] = []
+        self._looks: list[MarkerHit] = []
 
     @abstractmethod
     def _files(self) -> tuple[TwinFile, ...]:
@@ -52,6 +52,6 @@ class Looks(ABC):
             self._worker.require_running()  # one that is gone has no files, and that is not what is wrong
             raise
 
-    def found(self) -> tuple[Found, ...]:
+    def found(self) -> tuple[MarkerHit, ...]:
         """What all looks found, file by file."""
         return merged(self._looks)

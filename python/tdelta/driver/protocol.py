@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, Mix, TrialJob
-from tdelta.evidence import Found
+from tdelta.evidence import MarkerHit
 from tdelta.measure.aes import PreloadMode
 from tdelta.records import Measurement, Usage
 
@@ -149,7 +149,7 @@ class Idling(Protocol):
 class Searchable(Protocol):
     """A twin whose files can be searched."""
 
-    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 
         Args:

@@ -10,14 +10,14 @@ plaintext is shown only where a marker is known to be in the rows.
 
 from tdelta.evidence.classes import FileClass, file_class
 from tdelta.evidence.markers import COLUMNS, TABLE, Markers, table_sql
-from tdelta.evidence.search import Found, TwinFile, files_of, merged, search
+from tdelta.evidence.search import MarkerHit, TwinFile, files_of, merged, search
 from tdelta.evidence.weighing import Searched, validity, weigh
 
 __all__ = [
     "COLUMNS",
     "TABLE",
     "FileClass",
-    "Found",
+    "MarkerHit",
     "Markers",
     "Searched",
     "TwinFile",

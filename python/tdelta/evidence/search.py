@@ -85,7 +85,7 @@ class OpenFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MarkerHit:
     """What was found in one file: how many markers, in how many bytes."""
 
     name: str
@@ -111,7 +111,9 @@ def in_order(files: Iterable[TwinFile]) -> tuple[TwinFile, ...]:
     return tuple(sorted(once.values(), key=lambda file: (_READ_FIRST.index(file.file_class), file.name)))
 
 
-def search(files: Sequence[TwinFile], needles: Sequence[bytes], inflate: Inflate | None = None) -> tuple[Found, ...]:
+def search(
+    files: Sequence[TwinFile], needles: Sequence[bytes], inflate: Inflate | None = None
+) -> tuple[MarkerHit, ...]:
     """Search files for byte strings, several at once.
 
     Args:
@@ -132,7 +134,7 @@ def search(files: Sequence[TwinFile], needles: Sequence[bytes], inflate: Inflate
     read = [(file, of, more) for (file, _), of, more in zip(opened, answers, within, strict=True) if not _is_gone(of)]
     _refuse([f"{file.name}: {answer['fault']['message']}" for file, answer, _ in read if answer["fault"] is not None])
     return tuple(
-        Found(file.name, file.file_class, answer["scanned_bytes"], sum(answer["matches"]) + more)
+        MarkerHit(file.name, file.file_class, answer["scanned_bytes"], sum(answer["matches"]) + more)
         for file, answer, more in read
     )
 
@@ -173,9 +175,9 @@ def _refuse(faults: Sequence[str]) -> None:
         raise EnvironmentFault(Refusal.of("twin-not-searchable", faults="; ".join(faults)))
 
 
-def merged(looks: Iterable[Found]) -> tuple[Found, ...]:
+def merged(looks: Iterable[MarkerHit]) -> tuple[MarkerHit, ...]:
     """Several looks at the same files as one: the most markers that any saw in a file, and all bytes that were read."""
-    files: dict[tuple[FileClass, str], Found] = {}
+    files: dict[tuple[FileClass, str], MarkerHit] = {}
     for found in looks:
         known = files.setdefault((found.file_class, found.name), replace(found, scanned_bytes=0))
         files[found.file_class, found.name] = replace(

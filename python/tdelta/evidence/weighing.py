@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tdelta.evidence.classes import FileClass
-from tdelta.evidence.search import Found
+from tdelta.evidence.search import MarkerHit
 from tdelta.messages import Detail
 from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import CheckState, Condition, EvidenceState, FileEvidence, Validity
@@ -28,7 +28,7 @@ class Searched:
     """What the search of one twin found. ``covered`` are the classes that its encryption covers; None: every one."""
 
     condition: Condition
-    found: tuple[Found, ...]
+    found: tuple[MarkerHit, ...]
     covered: frozenset[FileClass] | None = None
 
     @property

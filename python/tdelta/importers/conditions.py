@@ -13,10 +13,10 @@ from pathlib import Path
 
 from tdelta.errors import UsageError
 from tdelta.importers.cutting import Name, Named
-from tdelta.importers.words import Kind
+from tdelta.importers.words import TokenKind
 from tdelta.messages import Refusal
 
-_SAID = (Kind.BASELINE, Kind.ENCRYPTED)
+_SAID = (TokenKind.BASELINE, TokenKind.ENCRYPTED)
 _UNNAMED = "unnamed"
 """A side whose name lacks the word for plain that the other one has, and has no other."""
 
@@ -58,7 +58,7 @@ def by_patterns(names: Sequence[Name], patterns: Sequence[tuple[str, str]]) -> N
             name.faults.append(f"matches the globs of {' and of '.join(found)}")
         else:
             name.faults.append("matches no --condition")
-        name.others = tuple(word.text for word in name.words(Kind.OTHER, Kind.NUMBER, *_SAID))
+        name.others = tuple(word.text for word in name.words(TokenKind.OTHER, TokenKind.NUMBER, *_SAID))
 
 
 def by_words(names: Sequence[Name]) -> None:
@@ -67,13 +67,13 @@ def by_words(names: Sequence[Name]) -> None:
         _by_what_differs(names)
         return
     for name in names:
-        plain = dict.fromkeys(word.value for word in name.words(Kind.BASELINE))
-        encrypted = dict.fromkeys(word.value for word in name.words(Kind.ENCRYPTED))
+        plain = dict.fromkeys(word.value for word in name.words(TokenKind.BASELINE))
+        encrypted = dict.fromkeys(word.value for word in name.words(TokenKind.ENCRYPTED))
         if plain and encrypted:
             name.faults.append(f"a word for plain ({', '.join(plain)}) and one for encrypted ({', '.join(encrypted)})")
         elif plain or encrypted:
             name.condition = "-".join(plain or encrypted)
-        name.others = tuple(word.text for word in name.words(Kind.OTHER, Kind.NUMBER))
+        name.others = tuple(word.text for word in name.words(TokenKind.OTHER, TokenKind.NUMBER))
     silent = [name for name in names if not name.words(*_SAID)]
     if silent and not _are_counterparts(names, silent):
         for name in silent:
@@ -94,7 +94,7 @@ def _are_counterparts(names: Sequence[Name], silent: Sequence[Name]) -> bool:
         return False
     base = "-".join(next(iter(have))) if len(have | lack) == 1 else ""
     words = {name.condition for name in spoken}
-    is_plain = spoken[0].words(Kind.BASELINE)
+    is_plain = spoken[0].words(TokenKind.BASELINE)
     without = _UNNAMED if is_plain else f"no-{words.pop()}" if len(words) == 1 else "no-encryption"
     for name in spoken:
         name.condition = f"{base}-{name.condition}" if base else name.condition
@@ -110,7 +110,7 @@ def _place_of_word(name: Name) -> int:
 
 def _key(name: Name, place: int) -> tuple[str, ...]:
     """The words of a part that are neither for a condition, nor a level, a run or a number."""
-    return tuple(word.text for word in name.raw[place] if word.kind is Kind.OTHER)
+    return tuple(word.text for word in name.raw[place] if word.kind is TokenKind.OTHER)
 
 
 def _rests(names: Sequence[Name], place: int) -> set[tuple[str, ...]]:
@@ -126,12 +126,12 @@ def _by_what_differs(names: Sequence[Name]) -> None:
     for place in range(depth) if len(names) > 1 else reversed(range(depth)):
         found = _conditions_at(names, place)
         if found is not None:
-            _take(names, found, place, Kind.OTHER)
+            _take(names, found, place, TokenKind.OTHER)
             return
     for place in range(depth - 1):
-        found = [_joined(name, place, Kind.NUMBER) for name in names]
+        found = [_joined(name, place, TokenKind.NUMBER) for name in names]
         if len(set(found)) > 1 and all(found) and not counts_up(found):
-            _take(names, found, place, Kind.NUMBER)
+            _take(names, found, place, TokenKind.NUMBER)
             return
     for name in names:
         name.faults.append("no word for a condition")
@@ -139,7 +139,7 @@ def _by_what_differs(names: Sequence[Name]) -> None:
 
 def _conditions_at(names: Sequence[Name], place: int) -> list[str] | None:
     """Each name's condition by the words of a part; None where these do not differ."""
-    found = [_joined(name, place, Kind.OTHER) for name in names]
+    found = [_joined(name, place, TokenKind.OTHER) for name in names]
     distinct = set(found)
     if len(names) == 1:
         return found if found[0] else None
@@ -161,13 +161,13 @@ def _are_loads_instead(names: Sequence[Name], found: Sequence[str], place: int) 
     silent = [name for name, condition in zip(names, found, strict=True) if not condition and place < len(name.parts)]
     spoken = [name for name, condition in zip(names, found, strict=True) if condition]
     of_silent, of_spoken = (
-        {word.value for name in side for word in name.parts[place] if word.kind is Kind.LEVEL}
+        {word.value for name in side for word in name.parts[place] if word.kind is TokenKind.LEVEL}
         for side in (silent, spoken)
     )
     return bool(of_silent) and not of_silent & of_spoken
 
 
-def _take(names: Sequence[Name], found: Sequence[str], place: int, kind: Kind) -> None:
+def _take(names: Sequence[Name], found: Sequence[str], place: int, kind: TokenKind) -> None:
     for name, condition in zip(names, found, strict=True):
         if condition:
             name.condition = condition
@@ -177,11 +177,11 @@ def _take(names: Sequence[Name], found: Sequence[str], place: int, kind: Kind) -
             word.text
             for number, part in enumerate(name.parts)
             for word in part
-            if word.kind in (Kind.OTHER, Kind.NUMBER) and not (number == place and word.kind is kind)
+            if word.kind in (TokenKind.OTHER, TokenKind.NUMBER) and not (number == place and word.kind is kind)
         )
 
 
-def _joined(name: Name, place: int, kind: Kind) -> str:
+def _joined(name: Name, place: int, kind: TokenKind) -> str:
     if place >= len(name.parts):
         return ""
     return "-".join(word.text for word in name.parts[place] if word.kind is kind)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tdelta.importers.csv_units import Measure, measure_of_unit
-from tdelta.importers.words import Kind, words_of
+from tdelta.importers.words import TokenKind, words_of
 
-_SAID = (Kind.BASELINE, Kind.ENCRYPTED)
+_SAID = (TokenKind.BASELINE, TokenKind.ENCRYPTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def wide_columns(
     return {index: _cut(names[index], measure_of) for index, side in sides.items() if side is not None}
 
 
-def _side(name: str) -> Kind | None:
+def _side(name: str) -> TokenKind | None:
     kinds = {word.kind for word in words_of(name)}.intersection(_SAID)
     return kinds.pop() if len(kinds) == 1 else None
 

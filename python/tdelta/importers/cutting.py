@@ -9,7 +9,7 @@ from os.path import commonpath
 from pathlib import Path
 
 from tdelta.importers.reading import printable
-from tdelta.importers.words import Kind, Word, words_of
+from tdelta.importers.words import TokenKind, Word, words_of
 from tdelta.records.conditions import Level
 
 _ENDS = frozenset(
@@ -53,14 +53,14 @@ class Name:
     faults: list[str] = field(default_factory=list)
     twin: Path | None = None
 
-    def words(self, *kinds: Kind) -> list[Word]:
+    def words(self, *kinds: TokenKind) -> list[Word]:
         """Its words of these kinds."""
         return [word for part in self.parts for word in part if word.kind in kinds]
 
     @property
     def stamp(self) -> str:
         """Dates and process ids: what tells runs apart where nothing else does."""
-        stamps = [word.text for word in self.words(Kind.STAMP)]
+        stamps = [word.text for word in self.words(TokenKind.STAMP)]
         return " ".join((*stamps, *([self.file.process] if self.file.process else [])))
 
     @property
@@ -82,8 +82,10 @@ def cut_names(files: Sequence[Named]) -> list[Name]:
     for name in names[1:]:
         common &= _multiset(name)
     cut = [_without(name, common) for name in names]
-    conditions = (Kind.BASELINE, Kind.ENCRYPTED)
-    if any(name.words(*conditions, Kind.OTHER) for name in cut) or not any(name.words(*conditions) for name in names):
+    conditions = (TokenKind.BASELINE, TokenKind.ENCRYPTED)
+    if any(name.words(*conditions, TokenKind.OTHER) for name in cut) or not any(
+        name.words(*conditions) for name in names
+    ):
         return cut
     # All are of one condition: then the word for it is what they have in common.
     kept = Counter({key: count for key, count in common.items() if key[0] not in conditions})
@@ -95,7 +97,7 @@ def _name(file: Named, parts: Sequence[str], *, is_alone: bool) -> Name:
     root, *inner = parts
     words = [tuple(words_of(root, is_folder=True))]
     if not is_alone:
-        words = [tuple(word for word in words[0] if word.kind is not Kind.RUN)]
+        words = [tuple(word for word in words[0] if word.kind is not TokenKind.RUN)]
     words += [tuple(words_of(part, is_folder=number < len(inner))) for number, part in enumerate(inner, 1)]
     return Name(file, tuple(words), tuple(words))
 
@@ -116,15 +118,17 @@ def _parts(files: Sequence[Named]) -> Iterable[tuple[Named, tuple[str, ...]]]:
         yield file, (root.name, *folders, stem)
 
 
-def _multiset(name: Name) -> Counter[tuple[Kind, str]]:
+def _multiset(name: Name) -> Counter[tuple[TokenKind, str]]:
     """What may be left out. Levels and runs stay facts, however many files they are said of."""
     return Counter(
         (word.kind, word.value)
-        for word in name.words(Kind.BASELINE, Kind.ENCRYPTED, Kind.NUMBER, Kind.OTHER, Kind.STAMP)
+        for word in name.words(
+            TokenKind.BASELINE, TokenKind.ENCRYPTED, TokenKind.NUMBER, TokenKind.OTHER, TokenKind.STAMP
+        )
     )
 
 
-def _without(name: Name, common: Counter[tuple[Kind, str]]) -> Name:
+def _without(name: Name, common: Counter[tuple[TokenKind, str]]) -> Name:
     left = Counter(common)
     parts: list[tuple[Word, ...]] = []
     for part in name.parts:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tdelta.importers.conditions import counts_up
 from tdelta.importers.cutting import Name
-from tdelta.importers.words import Kind
+from tdelta.importers.words import TokenKind
 from tdelta.records.conditions import Level
 
 _WORKLOAD = "workload"
@@ -21,7 +21,7 @@ def levels_and_runs(names: Sequence[Name]) -> None:
     """What words say outright: ``t16``, ``read-only``, ``run2``."""
     for name in names:
         levels: dict[str, Level] = {}
-        for word in name.words(Kind.LEVEL):
+        for word in name.words(TokenKind.LEVEL):
             if word.level is None:
                 continue
             factor, level = word.level
@@ -31,7 +31,7 @@ def levels_and_runs(names: Sequence[Name]) -> None:
             elif known != level:
                 name.faults.append(f"{factor} {known} and {factor} {level}")
         name.levels = tuple(levels.items())
-        name.run = ".".join(dict.fromkeys(word.value for word in name.words(Kind.RUN)))
+        name.run = ".".join(dict.fromkeys(word.value for word in name.words(TokenKind.RUN)))
 
 
 def differences(names: Sequence[Name]) -> None:

@@ -22,12 +22,12 @@ from tdelta.importers.intervals import longest_stretch
 from tdelta.importers.problems import LineFaults
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import excerpt, printable, shortened
-from tdelta.importers.words import Kind, words_of
+from tdelta.importers.words import TokenKind, words_of
 from tdelta.messages import Caution, Refusal
 from tdelta.records.observed import RESPONSE_TIME, Observation
 
 MOST_READINGS = 1_000_000
-_SAID = (Kind.BASELINE, Kind.ENCRYPTED)
+_SAID = (TokenKind.BASELINE, TokenKind.ENCRYPTED)
 _IN_BRACKETS = re.compile(r"[(\[]\s*([^()\[\]]{1,20}?)\s*[)\]]\s*$")
 _UNITS = frozenset(("ns", "us", "µs", "ms", "seconds", "milliseconds", "microseconds", "tps", "qps", "rps"))
 _WITH_UNIT = re.compile(r"([+-]?[\d.,]{1,40}(?:[eE][+-]?\d{1,3})?)\s*(.{0,40})$")
@@ -111,7 +111,7 @@ def _table(source: Source) -> Table | None:
 
 def _conditions(header: Sequence[str]) -> Mapping[int, str]:
     """Columns that are of a condition each; empty where these are not of both kinds."""
-    found: dict[int, tuple[Kind, str]] = {}
+    found: dict[int, tuple[TokenKind, str]] = {}
     for index, cell in enumerate(header[1:], 1):
         words = [word for word in words_of(cell) if word.kind in _SAID]
         if len({word.kind for word in words}) == 1:

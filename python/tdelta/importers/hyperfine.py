@@ -17,14 +17,14 @@ from tdelta.importers.belonging import Belonging
 from tdelta.importers.json_content import json_object
 from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown
 from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.words import Kind, words_of
+from tdelta.importers.words import TokenKind, words_of
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, Figure, Group, Observation
 
 MOST_COMMANDS = 1000
 CPU = "cpu"
-_SAID = (Kind.BASELINE, Kind.ENCRYPTED)
+_SAID = (TokenKind.BASELINE, TokenKind.ENCRYPTED)
 
 
 class Hyperfine:

@@ -27,7 +27,7 @@ from tdelta.importers.differing import differences, levels_and_runs
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import printable
 from tdelta.importers.suggesting import suggestion
-from tdelta.importers.words import Kind, is_baseline, is_encrypted, says_encryption, words_of
+from tdelta.importers.words import TokenKind, is_baseline, is_encrypted, says_encryption, words_of
 from tdelta.messages import Refusal
 
 _MOST_SHOWN = 20
@@ -147,7 +147,7 @@ def _speaking(files: Sequence[Named]) -> dict[Path, Naming]:
     """Files that say their conditions: their names only tell runs apart, by a word for it or by their order."""
     found: dict[Path, Naming] = {}
     for number, file in enumerate(files, 1):
-        runs = [word.value for word in words_of(file.path.name) if word.kind is Kind.RUN]
+        runs = [word.value for word in words_of(file.path.name) if word.kind is TokenKind.RUN]
         run = runs[-1] if runs else str(number)
         found[file.path] = Naming(None, run if len(files) > 1 or runs else _ONLY_RUN)
     return found

@@ -58,7 +58,7 @@ _LEVEL_NAMES = {"t": "threads", "c": "clients", "u": "users", "v": "users", "cl"
 _SPEAKING = re.compile(r"tde|enc|crypt|cipher|aes|luks|chacha|plain.?text|clear.?text")
 
 
-class Kind(StrEnum):
+class TokenKind(StrEnum):
     """What a word says."""
 
     BASELINE = "baseline"
@@ -75,7 +75,7 @@ class Kind(StrEnum):
 class Word:
     """One word of a name: ``text`` as it is written, in small letters; ``value`` in the one spelling of its kind."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     value: str
     level: tuple[str, Level] | None = None
@@ -84,15 +84,15 @@ class Word:
 def words_of(name: str, *, is_folder: bool = False) -> Iterator[Word]:
     """The words of a name, from left to right. A version (``8.0.35``) is a word as any other."""
     for match in (_FOLDER_WORDS if is_folder else _WORDS).finditer(name.lower()):
-        kind = Kind.OTHER if match.lastgroup in (None, "version") else Kind(match.lastgroup)
+        kind = TokenKind.OTHER if match.lastgroup in (None, "version") else TokenKind(match.lastgroup)
         text = match[0]
         match kind:
-            case Kind.LEVEL:
+            case TokenKind.LEVEL:
                 level = _level_of(text)
                 yield Word(kind, text, f"{level[0]}={level[1]}", level)
-            case Kind.RUN | Kind.NUMBER:
+            case TokenKind.RUN | TokenKind.NUMBER:
                 yield Word(kind, text, str(int(re.sub(r"\D", "", text))))
-            case Kind.BASELINE | Kind.ENCRYPTED:
+            case TokenKind.BASELINE | TokenKind.ENCRYPTED:
                 yield Word(kind, text, _one_spelling(text))
             case _:
                 yield Word(kind, text, text)
@@ -101,18 +101,18 @@ def words_of(name: str, *, is_folder: bool = False) -> Iterator[Word]:
 def is_baseline(condition: str) -> bool:
     """Whether a condition's name says that nothing is encrypted: ``plain``, ``No encryption``, ``TDE off``."""
     kinds = {word.kind for word in words_of(condition)}
-    return Kind.BASELINE in kinds and Kind.ENCRYPTED not in kinds
+    return TokenKind.BASELINE in kinds and TokenKind.ENCRYPTED not in kinds
 
 
 def is_encrypted(condition: str) -> bool:
     """Whether a condition's name says that something is encrypted: ``TDE (AES-256)``."""
     kinds = {word.kind for word in words_of(condition)}
-    return Kind.ENCRYPTED in kinds and Kind.BASELINE not in kinds
+    return TokenKind.ENCRYPTED in kinds and TokenKind.BASELINE not in kinds
 
 
 def says_encryption(condition: str) -> bool:
     """Whether a condition's name speaks of encryption, for or against it; ``on``, ``off`` and ``plain`` do not."""
-    words = [word for word in words_of(condition) if word.kind in (Kind.BASELINE, Kind.ENCRYPTED)]
+    words = [word for word in words_of(condition) if word.kind in (TokenKind.BASELINE, TokenKind.ENCRYPTED)]
     return any(_SPEAKING.search(word.text) for word in words)
 
 

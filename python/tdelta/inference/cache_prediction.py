@@ -43,7 +43,7 @@ _LEAST_ERROR = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _CellCost:
     """One metric of one cell: the plain time, and the ratio over it with its standard error."""
 
     plain_us: float
@@ -60,7 +60,7 @@ class _Cell:
     cache: float
     read: float
     written: float
-    seen: Mapping[Metric, _Seen]
+    seen: Mapping[Metric, _CellCost]
 
 
 _PAGES = (attrgetter("read"), attrgetter("written"))
@@ -113,7 +113,7 @@ def _kind(condition: Condition) -> tuple[object, ...]:
     return tuple(level for level in condition.levels if level[0] != _FACTOR)
 
 
-def _seen(fit: CostFit) -> dict[str, _Seen]:
+def _seen(fit: CostFit) -> dict[str, _CellCost]:
     found = {}
     for fitted, condition, mixture in fit.data():
         if condition.is_encrypted:
@@ -121,7 +121,7 @@ def _seen(fit: CostFit) -> dict[str, _Seen]:
             ratio = float(np.exp(known.quantile(0.5)))
             low, high = known.ratio_hdi(0.95)
             error = max((high - low) / 3.92, _LEAST_ERROR)
-            found[condition.key] = _Seen(plain, Band(ratio, (low, high)), plain * (ratio - 1.0), plain * error)
+            found[condition.key] = _CellCost(plain, Band(ratio, (low, high)), plain * (ratio - 1.0), plain * error)
     return found
 
 

@@ -40,7 +40,7 @@ _OMEGA = np.geomspace(1e-5, 0.5, 121)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DetectedChange:
     """A change: the place of the first run after it, the ratios before and after, and how sure.
 
     ``probability`` is the two-sided tail of the difference of means.
@@ -57,7 +57,7 @@ class Found:
 class Changes:
     """All changes of a series, and what runs of one stretch differ by (None where no stretch has two runs)."""
 
-    found: tuple[Found, ...]
+    found: tuple[DetectedChange, ...]
     between_runs_sd: float | None
 
 
@@ -161,14 +161,14 @@ def _probability(at: int, places: Sequence[int], x: FloatArray, errors: FloatArr
     return 2.0 * min(above, 1.0 - above)
 
 
-def _change(at: int, places: Sequence[int], x: FloatArray, errors: FloatArray, rope: float) -> Found:
+def _change(at: int, places: Sequence[int], x: FloatArray, errors: FloatArray, rope: float) -> DetectedChange:
     fit, left = _fit(places, x, errors), list(places).index(at)
     (before, after) = (float(np.exp(fit.weights @ fit.means[:, side])) for side in (left, left + 1))
     apart = fit.means[:, left + 1] - fit.means[:, left]
     log_ratio = as_posterior(mixture(fit.weights, apart, fit.variances[:, left + 1] + fit.variances[:, left]))
     value = before * np.expm1(log_ratio.theta)  # the mean before is known far better than the difference is large
     difference = summary(value, log_ratio.cumulative, rope)
-    return Found(at, before, after, difference, _probability(at, places, x, errors))
+    return DetectedChange(at, before, after, difference, _probability(at, places, x, errors))
 
 
 def _between_runs(places: Sequence[int], x: FloatArray, errors: FloatArray) -> float:

@@ -64,7 +64,7 @@ class BlockDone:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class InterimAnalysis:
     """A look at a round's end: the primary posterior of each judged condition so far, and the width aimed at.
 
     ``estimates`` pairs each condition with its estimate and the target width of its 95 % HDI (a difference of ratios).
@@ -76,4 +76,4 @@ class Look:
     stop: bool
 
 
-Event: TypeAlias = RunPlanned | Phase | RoundStarted | TrialDone | BlockDone | Look
+Event: TypeAlias = RunPlanned | Phase | RoundStarted | TrialDone | BlockDone | InterimAnalysis

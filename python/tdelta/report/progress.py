@@ -22,7 +22,7 @@ from tdelta.records import (
     Condition,
     Estimate,
     Event,
-    Look,
+    InterimAnalysis,
     Phase,
     RoundStarted,
     RunPlanned,
@@ -121,7 +121,7 @@ class PlainProgress:
                 return self._phase_line(event)
             case RoundStarted():
                 return f"round {event.round + 1}: {counted(event.blocks, 'block')}"
-            case Look():
+            case InterimAnalysis():
                 took = 0.0 if self._measuring_since is None else now - self._measuring_since
                 return look_text(event, self._planned, took)
             case _:
@@ -179,7 +179,7 @@ class LiveProgress:
         if isinstance(event, Phase):
             shown = self._picture.phase
             return shown is None or (shown.name, shown.detail) != (event.name, event.detail)
-        return isinstance(event, Look | RoundStarted | RunPlanned)
+        return isinstance(event, InterimAnalysis | RoundStarted | RunPlanned)
 
     def _take(self, event: Event, now: float) -> None:
         picture = self._picture
@@ -199,7 +199,7 @@ class LiveProgress:
                 picture.elapsed_seconds = event.elapsed_seconds
                 if picture.planned is not None:
                     picture.seconds_left = max(0.0, picture.planned.deadline_seconds - event.elapsed_seconds)
-            case Look():
+            case InterimAnalysis():
                 picture.estimates, picture.seconds_left = event.estimates, event.seconds_left
                 picture.to_go = _to_go(event, picture.planned, now - (picture.measuring_since or now))
                 picture.axis = picture.axis or _axis(event)
@@ -222,7 +222,7 @@ def _on(settings: RunSettings) -> str:
     return "" if settings.database is None else f" on {settings.database.file}"
 
 
-def look_text(look: Look, planned: RunPlanned | None, took_seconds: float) -> str:
+def look_text(look: InterimAnalysis, planned: RunPlanned | None, took_seconds: float) -> str:
     """The estimates at a round's end, in one line; the rounds so far took ``took_seconds``.
 
     Of many conditions those that are farthest from their target.
@@ -237,7 +237,7 @@ def look_text(look: Look, planned: RunPlanned | None, took_seconds: float) -> st
     return f"after round {look.round + 1}: {'; '.join([*parts, _to_go(look, planned, took_seconds)])}"
 
 
-def seconds_to_go(look: Look, planned: RunPlanned | None, took_seconds: float) -> float:
+def seconds_to_go(look: InterimAnalysis, planned: RunPlanned | None, took_seconds: float) -> float:
     """What is left to measure, about: a width falls with the root of the rounds, and the time limit may come first."""
     done = look.round + 1
     needed = [(e.hdi95[1] - e.hdi95[0]) ** 2 / target**2 * done for _, e, target in look.estimates if target > 0]
@@ -245,7 +245,7 @@ def seconds_to_go(look: Look, planned: RunPlanned | None, took_seconds: float) -
     return min(look.seconds_left, rounds * took_seconds / done)
 
 
-def _to_go(look: Look, planned: RunPlanned | None, took_seconds: float) -> str:
+def _to_go(look: InterimAnalysis, planned: RunPlanned | None, took_seconds: float) -> str:
     if look.stop:
         return "the last look"
     about = seconds_to_go(look, planned, took_seconds)
@@ -335,7 +335,7 @@ def _bar(done: int, total: int) -> str:
     return "█" * filled + "░" * (_PROGRESS_COLUMNS - filled)
 
 
-def _axis(look: Look) -> tuple[float, float]:
+def _axis(look: InterimAnalysis) -> tuple[float, float]:
     """An axis wide enough for the first look; HDIs narrow from there on, so that it can stay."""
     ends = [end for _, estimate, _ in look.estimates for end in estimate.hdi95]
     low, high = min([0.97, *ends]), max([1.05, *ends])

@@ -16,7 +16,7 @@ from tdelta.driver.protocol import NOTHING, CallsTimed
 from tdelta.driver.storage.available import needs_images
 from tdelta.driver.storage.rooms import Rooms
 from tdelta.engines.layout import ResourceEstimate, RunLayout
-from tdelta.evidence import Found
+from tdelta.evidence import MarkerHit
 from tdelta.measure.encrypted_folders import encryption_of
 from tdelta.messages import Caution
 from tdelta.records import Condition, Measurement, StorageFound, StorageLayer, Usage
@@ -83,7 +83,7 @@ class Housing:
         """The processes that encrypt below instances: all that stands still where one of them does."""
         return () if self.rooms is None else self.rooms.processes
 
-    def below(self, name: str, needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def below(self, name: str, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """What a search finds below the file system of an instance."""
         return () if self.rooms is None else self.rooms.below(name, needles)
 

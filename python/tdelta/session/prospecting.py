@@ -17,7 +17,7 @@ from tdelta.design import lay_out
 from tdelta.driver import MakeTwins
 from tdelta.driver.jobs import TRANSACTIONS
 from tdelta.errors import StoreError, TimeFault, UsageError
-from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect, teaches
+from tdelta.inference.planning import MeasuredRun, PlannedRun, PlanQuery, prospect, teaches
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Event, Level, Metric, Phase, Role, RunPlanned, RunResult, RunSettings, Trial
 from tdelta.records.kept import RunKind
@@ -42,7 +42,9 @@ _MARGIN = 1.15
 """On top of the time that the advised rounds should take: --max-time ends a run that would be late."""
 
 
-def from_runs(names: Sequence[str], asked: Asked, store_path: Path | None, metric: Metric | None = None) -> Prospect:
+def from_runs(
+    names: Sequence[str], asked: PlanQuery, store_path: Path | None, metric: Metric | None = None
+) -> Prospect:
     """Plan from stored runs, of trials of one length or of several; the first one is the run that is planned again.
 
     Args:
@@ -67,7 +69,7 @@ def from_runs(names: Sequence[str], asked: Asked, store_path: Path | None, metri
 
 def from_pilot(
     request: RunRequest,
-    asked: Asked,
+    asked: PlanQuery,
     observer: Callable[[Event], None],
     pilot_seconds: float | None = None,
     *,
@@ -248,13 +250,13 @@ def _set_up_seconds(request: RunRequest) -> float:
     return made.engine.estimate(made.layout).set_up_seconds(len(made.load_kinds()))
 
 
-def _with_options(found: Prospect, request: RunRequest, asked: Asked, metric: Metric | None = None) -> Prospect:
+def _with_options(found: Prospect, request: RunRequest, asked: PlanQuery, metric: Metric | None = None) -> Prospect:
     """Add the options to plan with again, and those of the run that is advised, where a number of rounds is.
 
     ``metric`` is the cost that was typed for stored runs, which need not be their own.
     """
     again = {
-        "assurance": None if asked.assurance == Asked().assurance else asked.assurance,
+        "assurance": None if asked.assurance == PlanQuery().assurance else asked.assurance,
         "max_seconds": asked.max_seconds,
         "metric": None if metric is None else metric.value,
         "store": None if request.where.store is None else str(request.where.store.absolute()),

@@ -22,7 +22,7 @@ from tdelta.errors import StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import enough, gate_answered, judge, look
 from tdelta.measure import library_versions, machine_facts
 from tdelta.messages import Caution, Refusal
-from tdelta.records import Look, Phase, RunPlanned, RunResult
+from tdelta.records import InterimAnalysis, Phase, RunPlanned, RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session.answer import Ending, assemble
 from tdelta.session.calibrated import key_of, with_calibration
@@ -276,7 +276,7 @@ def _why_to_stop(context: RunContext, number: int, done: int, needed: float) -> 
         precise = gate_answered(context.trials, settings)
     used_up = request.decision.max_rounds is not None and done >= request.decision.max_rounds
     late = context.clock.left() < needed + pace.closing()
-    context.observe(Look(number, looks, context.clock.left(), precise or used_up or late))
+    context.observe(InterimAnalysis(number, looks, context.clock.left(), precise or used_up or late))
     return "precision" if precise else "rounds" if used_up else "time" if late else None
 
 

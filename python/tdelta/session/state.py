@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tdelta.evidence import Found
+from tdelta.evidence import MarkerHit
 from tdelta.inference.idling import IdleUse
 from tdelta.inference.pages import PageFloor
 from tdelta.inference.timed import Timed
@@ -117,7 +117,7 @@ class RunState:
     ciphers: dict[str, str] | None = None
     floors: Floors | None = None
     twins: TwinNotes = field(default_factory=TwinNotes)
-    evidence: dict[str, tuple[Found, ...]] = field(default_factory=dict)
+    evidence: dict[str, tuple[MarkerHit, ...]] = field(default_factory=dict)
     unit_costs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     timed_calls: dict[str, Timed] = field(default_factory=dict)
     data_bytes: dict[str, int] = field(default_factory=dict)

@@ -18,10 +18,15 @@ from tdelta.workloads import Workload
 from tdelta.workloads.database import Database, DatabaseTable
 from tdelta.workloads.keys import key_columns, key_table_name
 from tdelta.workloads.model import Transaction
-from tdelta.workloads.proposal import Choice, Kind, Proposal, settle
+from tdelta.workloads.proposal import Choice, Proposal, TransactionKind, settle
 from tdelta.workloads.scan import Piece, cut
 
-TRIES: Mapping[Kind, int] = {Kind.READ: 100, Kind.RANGE: 50, Kind.UPDATE: 1000, Kind.INSERT: 1000}
+TRIES: Mapping[TransactionKind, int] = {
+    TransactionKind.READ: 100,
+    TransactionKind.RANGE: 50,
+    TransactionKind.UPDATE: 1000,
+    TransactionKind.INSERT: 1000,
+}
 """How often a proposed transaction is tried, with other rows each time: a trigger may refuse few rows only."""
 
 MOMENT_SECONDS = 1.1

@@ -48,7 +48,7 @@ _STORAGES = ("text", "integer", "real")
 _SIMPLE_COLLATIONS = frozenset({"BINARY", "NOCASE", "RTRIM"})
 
 
-class Kind(StrEnum):
+class TransactionKind(StrEnum):
     """What a proposed transaction does."""
 
     READ = "read"
@@ -57,7 +57,12 @@ class Kind(StrEnum):
     INSERT = "insert"
 
 
-WEIGHTS: Mapping[Kind, float] = {Kind.READ: 70.0, Kind.RANGE: 15.0, Kind.UPDATE: 10.0, Kind.INSERT: 5.0}
+WEIGHTS: Mapping[TransactionKind, float] = {
+    TransactionKind.READ: 70.0,
+    TransactionKind.RANGE: 15.0,
+    TransactionKind.UPDATE: 10.0,
+    TransactionKind.INSERT: 5.0,
+}
 """The share of each kind in 100 transactions, divided equally among its types."""
 
 
@@ -67,7 +72,7 @@ class Choice:
 
     name: str
     title: str
-    kind: Kind
+    kind: TransactionKind
     table: str
     scripts: tuple[str, ...]
 
@@ -162,7 +167,7 @@ def settle(proposal: Proposal, works: Mapping[str, str], file: str) -> Workload:
                 choice.title,
                 round(WEIGHTS[choice.kind] / counts[choice.kind], 4),
                 works[choice.name],
-                choice.kind in (Kind.UPDATE, Kind.INSERT),
+                choice.kind in (TransactionKind.UPDATE, TransactionKind.INSERT),
             )
             for choice in settled
         ),
@@ -213,22 +218,22 @@ class _Writer:
     def choices(self, notes: list[Detail]) -> Iterator[Choice]:
         """Every transaction type of this table; what cannot be had goes to the notes."""
         name = self.table.name
-        yield self._choice(Kind.READ, "read", f"Read {name} by key", (self._read(),))
-        yield self._choice(Kind.RANGE, "range", f"Range of {name} by key", (self._range(),))
+        yield self._choice(TransactionKind.READ, "read", f"Read {name} by key", (self._read(),))
+        yield self._choice(TransactionKind.RANGE, "range", f"Range of {name} by key", (self._range(),))
         if index := self._range_index():
             yield self._choice(
-                Kind.RANGE, "index", f"Range of {name} by index {index.name}", (self._index_range(index),)
+                TransactionKind.RANGE, "index", f"Range of {name} by index {index.name}", (self._index_range(index),)
             )
         if updates := tuple(self._update(*column) for column in _columns_to_update(self.table)):
-            yield self._choice(Kind.UPDATE, "update", f"Update {name}", updates)
+            yield self._choice(TransactionKind.UPDATE, "update", f"Update {name}", updates)
         else:
             notes.append(Detail.of("no-update", table=name))
         if why := self._no_insert():
             notes.append(why)
         else:
-            yield self._choice(Kind.INSERT, "insert", f"Insert into {name}", (self._insert(),))
+            yield self._choice(TransactionKind.INSERT, "insert", f"Insert into {name}", (self._insert(),))
 
-    def _choice(self, kind: Kind, word: str, title: str, scripts: tuple[str, ...]) -> Choice:
+    def _choice(self, kind: TransactionKind, word: str, title: str, scripts: tuple[str, ...]) -> Choice:
         return Choice(f"{word}_{self.stem.lower()}", title, kind, self.table.name, scripts)
 
     # ------------------------------------------------------------------------------------------- parts of scripts

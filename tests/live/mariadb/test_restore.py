@@ -26,7 +26,7 @@ from tdelta.engines.shared.sessions import WorkerSession, asking
 from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
-from tdelta.workloads.proposal import Kind, propose
+from tdelta.workloads.proposal import TransactionKind, propose
 from tdelta_refused import Part, check_messages, has, refused
 
 from .own import INSTALL, Server, install, programs, root, running
@@ -148,7 +148,7 @@ def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(
                 answer = worker.ask("try", transaction=given, constants=constants, trial=TRIAL.as_json())
                 assert answer["said"] is None, script
             changed = {table for table, found in checksums(worker, tables).items() if found != before[table]}
-            is_write = choice.kind in (Kind.UPDATE, Kind.INSERT)
+            is_write = choice.kind in (TransactionKind.UPDATE, TransactionKind.INSERT)
             assert changed == ({choice.table} if is_write else set()), choice
 
 

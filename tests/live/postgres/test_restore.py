@@ -19,7 +19,7 @@ from tdelta.engines.shared.sessions import asking
 from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
-from tdelta.workloads.proposal import Kind, propose
+from tdelta.workloads.proposal import TransactionKind, propose
 from tdelta_refused import Part, check_messages, refused
 
 from .own import ROOT_PASSWORD, Server, Session, install, programs, running
@@ -126,7 +126,7 @@ def test_a_proposal_is_made_of_it_that_runs_and_whose_writes_write(described: De
             before = asked.rows(f"SELECT * FROM {quoted(choice.table)} ORDER BY 1, 2")
             for script in choice.scripts:
                 asked.run(drawn(script, constants))
-            is_write = choice.kind in (Kind.UPDATE, Kind.INSERT)
+            is_write = choice.kind in (TransactionKind.UPDATE, TransactionKind.INSERT)
             assert (asked.rows(f"SELECT * FROM {quoted(choice.table)} ORDER BY 1, 2") != before) is is_write, choice
 
 

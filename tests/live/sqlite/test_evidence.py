@@ -14,7 +14,7 @@ from tdelta.driver import TrialJob, looking
 from tdelta.engines.sqlite import exposure
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.engines.sqlite.twins import SqliteTwin
-from tdelta.evidence import Found
+from tdelta.evidence import MarkerHit
 from tdelta.evidence.reading import ReadState, parse_markers, read_files, regular_files
 from tdelta.messages.checks import FINDS, IN_FORCE, NO_MARKER, ROWS_AFTER
 from tdelta.records import Decision, EvidenceState, FileEvidence, RunResult, Validity
@@ -185,7 +185,7 @@ def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
             heard[-1].append("look")
         look(self)
 
-    def heard_evidence(self: SqliteTwin, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def heard_evidence(self: SqliteTwin, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         heard.append([])
         worker, order = self.worker, heard[-1]
         send, answer = worker.send, worker.answer

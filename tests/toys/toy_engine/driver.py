@@ -16,7 +16,7 @@ from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_files
-from tdelta.evidence import FileClass, Found, TwinFile, search
+from tdelta.evidence import FileClass, MarkerHit, TwinFile, search
 from tdelta.records import Condition, Measurement
 
 from .profile import PROFILE
@@ -95,7 +95,7 @@ class ToyTwin:
     def checksums(self, tables: Tables) -> Checksums:
         return checksums(self._worker, tables)
 
-    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         self.trial(job)
         found = self._path.stat()
         file = TwinFile(self._path.name, str(self._path), FileClass.DATABASE, (found.st_dev, found.st_ino))

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from tdelta.engines.shared.external.kind import (
     DATA,
     Encryption,
-    Found,
     Identity,
+    LeftoverSchema,
     NewSchema,
     Probe,
     SchemaSessions,
@@ -60,8 +60,8 @@ class ToyServer:
     def sessions(self, schema: NewSchema) -> SchemaSessions:
         return SchemaSessions(database=schema.name)
 
-    def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
-        return tuple(Found(row["name"] or "", row["run"]) for row in ask("SELECT name, run FROM schemas"))
+    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
+        return tuple(LeftoverSchema(row["name"] or "", row["run"]) for row in ask("SELECT name, run FROM schemas"))
 
     def drop_sql(self, schema: str) -> str:
         return f"DELETE FROM schemas WHERE name = {literal(schema)}"

@@ -10,7 +10,7 @@ from prospect_samples import whole
 
 import tdelta.session.prospecting
 from tdelta.errors import UsageError
-from tdelta.inference.planning import Asked
+from tdelta.inference.planning import PlanQuery
 from tdelta.messages import Refusal
 from tdelta.records import Event, Metric, Phase
 from tdelta.records.prospects import Prospect
@@ -28,7 +28,7 @@ class FakeProspecting:
         self.pilots: list[tuple[Any, ...]] = []
 
     def from_runs(
-        self, names: Sequence[str], asked: Asked, store: Path | None, metric: Metric | None = None
+        self, names: Sequence[str], asked: PlanQuery, store: Path | None, metric: Metric | None = None
     ) -> Prospect:
         self.stored.append((tuple(names), asked, store, metric))
         return whole()
@@ -36,7 +36,7 @@ class FakeProspecting:
     def from_pilot(
         self,
         request: RunRequest,
-        asked: Asked,
+        asked: PlanQuery,
         observer: Callable[[Event], None],
         pilot_seconds: float | None = None,
         *,
@@ -58,7 +58,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> FakeProspecting:
 def test_without_words_there_is_a_pilot_of_the_default_run(session: FakeProspecting) -> None:
     done = call("plan")
     assert done.code == 0
-    assert session.pilots == [(RunRequest(), Asked(), None, frozenset())]
+    assert session.pilots == [(RunRequest(), PlanQuery(), None, frozenset())]
     assert done.out == call("plan", "last").out
     assert done.err == "pilot: identical twins\n"
 
@@ -98,7 +98,7 @@ def test_a_study_by_its_name_is_piloted(session: FakeProspecting) -> None:
 
 def test_stored_runs_are_read(session: FakeProspecting) -> None:
     call("plan", "last", "kqmt", "--store", "/s", "--metric", "cpu_per_operation")
-    assert session.stored == [(("last", "kqmt"), Asked(), Path("/s"), Metric.CPU_PER_OPERATION)]
+    assert session.stored == [(("last", "kqmt"), PlanQuery(), Path("/s"), Metric.CPU_PER_OPERATION)]
     assert session.pilots == []
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdelta.evidence import FileClass, Found, Searched
+from tdelta.evidence import FileClass, MarkerHit, Searched
 from tdelta.records import Condition, Role
 
 TEMP = FileClass.TEMP
@@ -15,7 +15,7 @@ def condition(cipher: str, stratum: int = 0, role: Role | None = None) -> Condit
 
 def searched(of: Condition, **markers: int) -> Searched:
     """A twin with a file of 1000 bytes in each class that is named, and so many markers in it."""
-    return Searched(of, tuple(Found(f"x.{name}", FileClass(name), 1000, count) for name, count in markers.items()))
+    return Searched(of, tuple(MarkerHit(f"x.{name}", FileClass(name), 1000, count) for name, count in markers.items()))
 
 
 PLAIN, AES = condition("none"), condition("aes-256")

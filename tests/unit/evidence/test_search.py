@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tdelta.errors import EnvironmentFault
-from tdelta.evidence import FileClass, Found, TwinFile, files_of, merged, search
+from tdelta.evidence import FileClass, MarkerHit, TwinFile, files_of, merged, search
 from tdelta_refused import refused
 
 looking = importlib.import_module("tdelta.evidence.search")  # the package has a function of that name
@@ -93,7 +93,7 @@ def test_a_file_that_is_gone_before_it_is_read_is_left_out(tmp_path: Path) -> No
     here, gone = tmp_path / "here", tmp_path / "gone"
     here.write_bytes(NEEDLE)
     files = [listed(path, FileClass.WAL) for path in (gone, here)]
-    assert search(files, [NEEDLE]) == (Found("here", FileClass.WAL, 16, 1),)
+    assert search(files, [NEEDLE]) == (MarkerHit("here", FileClass.WAL, 16, 1),)
     assert search([], [NEEDLE]) == ()
 
 
@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_opened_again_since_it_lost_its_name_is_left_out(
     monkeypatch.setattr(looking._native, "search_files", searched)
     files = [listed(path, FileClass.WAL) for path in (gone, here)]
     if is_left_out:
-        assert search(files, [NEEDLE]) == (Found("here", FileClass.WAL, 16, 1),)
+        assert search(files, [NEEDLE]) == (MarkerHit("here", FileClass.WAL, 16, 1),)
     else:
         with refused(EnvironmentFault, "twin-not-searchable", faults="unlinked: it failed"):
             search(files, [NEEDLE])
@@ -157,12 +157,12 @@ def test_a_process_whose_files_cannot_be_listed_is_a_fault_and_not_an_absence(tm
 
 def test_several_looks_at_a_file_count_what_the_best_one_saw_and_all_that_was_read() -> None:
     looks = [
-        Found("a.db", FileClass.DATABASE, 100, 3),
-        Found("a.db-wal", FileClass.WAL, 10, 4),
-        Found("a.db", FileClass.DATABASE, 120, 2),
-        Found("a.db-wal", FileClass.WAL, 0, 0),
+        MarkerHit("a.db", FileClass.DATABASE, 100, 3),
+        MarkerHit("a.db-wal", FileClass.WAL, 10, 4),
+        MarkerHit("a.db", FileClass.DATABASE, 120, 2),
+        MarkerHit("a.db-wal", FileClass.WAL, 0, 0),
     ]
-    assert merged(looks) == (Found("a.db", FileClass.DATABASE, 220, 3), Found("a.db-wal", FileClass.WAL, 10, 4))
+    assert merged(looks) == (MarkerHit("a.db", FileClass.DATABASE, 220, 3), MarkerHit("a.db-wal", FileClass.WAL, 10, 4))
 
 
 def test_reading_a_file_leaves_its_access_time_alone(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdelta.evidence import FileClass, Found, Searched, validity, weigh
+from tdelta.evidence import FileClass, MarkerHit, Searched, validity, weigh
 from tdelta.messages import Detail
 from tdelta.records import CheckState, Condition, EvidenceState, FileEvidence, Role
 from tdelta_refused import check_messages, coded, has
@@ -105,7 +105,7 @@ def test_a_leak_fails_its_check_and_names_file_class_and_twin() -> None:
 
 
 def test_of_many_leaking_files_some_are_named_and_the_rest_counted() -> None:
-    many = Searched(AES, tuple(Found(f"etilqs_{number}", TEMP, 10, 1) for number in range(9)))
+    many = Searched(AES, tuple(MarkerHit(f"etilqs_{number}", TEMP, 10, 1) for number in range(9)))
     (nothing_leaks, _) = validity(weigh([searched(PLAIN, database=32), many]))
     assert "etilqs_0, etilqs_1, etilqs_2 and 6 more (temp)" in nothing_leaks.detail
 
@@ -137,9 +137,9 @@ def test_storage_hides_below_what_it_shows_mounted() -> None:
         for level, role in (("plain", Role.BASELINE), ("fscrypt", Role.TREATMENT))
     )
 
-    def found(database: int, storage: int) -> tuple[Found, ...]:
+    def found(database: int, storage: int) -> tuple[MarkerHit, ...]:
         of = FileClass.DATABASE, FileClass.STORAGE
-        return tuple(Found(one.value, one, 1000, count) for one, count in zip(of, (database, storage), strict=True))
+        return tuple(MarkerHit(one.value, one, 1000, count) for one, count in zip(of, (database, storage), strict=True))
 
     covered = frozenset({FileClass.STORAGE})
     evidence = weigh([Searched(plain, found(32, 64)), Searched(disk, found(32, 0), covered)])

@@ -11,14 +11,24 @@ import tdelta_samples as s
 from rich.console import Console
 from rich.live import Live
 
-from tdelta.records import BlockDone, Event, Look, Measurement, Phase, RoundStarted, RunPlanned, Trial, TrialDone
+from tdelta.records import (
+    BlockDone,
+    Event,
+    InterimAnalysis,
+    Measurement,
+    Phase,
+    RoundStarted,
+    RunPlanned,
+    Trial,
+    TrialDone,
+)
 from tdelta.report.progress import LiveProgress, PlainProgress, hdi_bar, look_text, progress, seconds_to_go
 
 PLANNED = RunPlanned(
     s.settings(), blocks_per_round=6, rounds_min=3, trial_seconds=0.25, deadline_seconds=85, directory="/d"
 )
-WIDE = Look(0, ((s.AES, s.estimate(1.03, 0.03), 0.02),), seconds_left=60.0, stop=False)
-NARROW = Look(1, ((s.AES, s.estimate(1.03, 0.01), 0.02),), seconds_left=50.0, stop=True)
+WIDE = InterimAnalysis(0, ((s.AES, s.estimate(1.03, 0.03), 0.02),), seconds_left=60.0, stop=False)
+NARROW = InterimAnalysis(1, ((s.AES, s.estimate(1.03, 0.01), 0.02),), seconds_left=50.0, stop=True)
 TRIAL = TrialDone(Trial(0, 0, 0, s.AES, "t1", 0.0, Measurement(1, 1, {}, {})), trials_done=1)
 EVENTS: tuple[Event, ...] = (
     PLANNED,
@@ -68,7 +78,7 @@ def test_a_log_gets_one_line_a_stage_a_round_and_a_look() -> None:
 def test_of_many_conditions_the_farthest_from_their_targets_are_shown(live: Watched) -> None:
     widths = (0.02, 0.10, 0.04, 0.12, 0.06, 0.14, 0.08)
     rows = tuple((s.AES, s.estimate(1 + width, width), 0.02) for width in widths * 2)
-    look = Look(0, rows, seconds_left=60.0, stop=False)
+    look = InterimAnalysis(0, rows, seconds_left=60.0, stop=False)
     line = look_text(look, PLANNED, took_seconds=12.0)
     shown = [width for width in ("2.0", "10.0", "4.0", "12.0", "6.0", "14.0", "8.0") if f"+{width} %" in line]
     assert shown == ["12.0", "14.0"]
@@ -177,5 +187,5 @@ def test_a_log_has_the_time_of_each_line_and_what_is_still_to_go() -> None:
 def test_what_is_to_go_follows_the_width_aimed_at_the_fewest_rounds_and_the_limit(
     half: float, rounds: int, seconds: float
 ) -> None:
-    look = Look(0, ((s.AES, s.estimate(1.03, half), 0.02),), seconds_left=60.0, stop=False)
+    look = InterimAnalysis(0, ((s.AES, s.estimate(1.03, half), 0.02),), seconds_left=60.0, stop=False)
     assert seconds_to_go(look, replace(PLANNED, rounds_min=rounds), took_seconds=12.0) == pytest.approx(seconds)

@@ -11,7 +11,7 @@ from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.servers import ServerBinary, ServerEngine, ServerSettings
 from tdelta.errors import ServerLost
-from tdelta.evidence import FileClass, Found
+from tdelta.evidence import FileClass, MarkerHit
 from tdelta.messages import Refusal
 from tdelta_fake_twins import FakeTwin, FakeTwins, Script
 
@@ -49,11 +49,11 @@ def facts(settings: ServerSettings) -> dict[str, str]:
     }
 
 
-def found(settings: ServerSettings) -> tuple[Found, ...]:
+def found(settings: ServerSettings) -> tuple[MarkerHit, ...]:
     """Markers in a plain server's tables and in every log."""
     return (
-        Found("tdelta/sbtest1.ibd", FileClass.TABLES, 3_000_000, 0 if settings.is_encrypted else 32),
-        Found("ib_logfile0", FileClass.REDO, 128_000_000, 64),
+        MarkerHit("tdelta/sbtest1.ibd", FileClass.TABLES, 3_000_000, 0 if settings.is_encrypted else 32),
+        MarkerHit("ib_logfile0", FileClass.REDO, 128_000_000, 64),
     )
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tdelta.engines.sqlite.conversion import Layout
-from tdelta.engines.sqlite.staging import Original, Seen
+from tdelta.engines.sqlite.staging import FileStat, Original
 from tdelta.engines.sqlite.user_file import FileCopy
 from tdelta.messages import Caution
 from tdelta.records import Event
@@ -30,7 +30,7 @@ def source(folder: Path, **changes: object) -> Source:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bytes(50_000))
     named = folder / "users" / "app.db"
-    original = Original(named, named, {"": Seen(40_000, 1, 2), "-wal": Seen(2_000, 3, 4), "-journal": None})
+    original = Original(named, named, {"": FileStat(40_000, 1, 2), "-wal": FileStat(2_000, 3, 4), "-journal": None})
     made = Source(
         copy=FileCopy(original, path, Layout(page_size=1024, reserved_bytes=12)),
         database=Database((TABLE,), frozenset({"work"})),

@@ -15,7 +15,7 @@ from tdelta.engines.sqlite.libraries import Library
 from tdelta.errors import Defect, EngineUnavailable, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import judge
 from tdelta.messages import Refusal
-from tdelta.records import CheckState, Decision, Look, PageCost, Phase, Role, RunPlanned, TrialDone
+from tdelta.records import CheckState, Decision, InterimAnalysis, PageCost, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
 from tdelta_fake_twins import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, plain_facts
 from tdelta_refused import Part, check_messages, coded, has, refused
@@ -82,7 +82,9 @@ def test_a_run_stops_before_a_round_that_would_not_fit_in_its_time(sitting: Sitt
     assert result.stopped_by == "time"
     assert result.counts.rounds > 2
     assert sitting.twins.clock() <= 30.0
-    longest = max(event.seconds_left for event in sitting.events if isinstance(event, Look)) / result.counts.rounds
+    longest = (
+        max(event.seconds_left for event in sitting.events if isinstance(event, InterimAnalysis)) / result.counts.rounds
+    )
     assert sitting.twins.clock() > 30.0 - 2 * longest
 
 
@@ -122,7 +124,7 @@ def test_a_budget_gate_is_decided_as_soon_as_it_is_clear(sitting: Sitting, budge
 
 def test_the_observer_is_told_the_plan_first_and_every_look(sitting: Sitting) -> None:
     result = sitting.conduct()
-    looks = [event for event in sitting.events if isinstance(event, Look)]
+    looks = [event for event in sitting.events if isinstance(event, InterimAnalysis)]
     assert isinstance(sitting.events[0], RunPlanned)
     assert [(look.round, look.stop) for look in looks] == [(0, False), (1, True)]
     assert looks[-1].estimates[0][1] == result.primary[0].ratio

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tdelta.errors import TdeltaError
-from tdelta.evidence import FileClass, Found
+from tdelta.evidence import FileClass, MarkerHit
 from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import BlockDone, CheckState, Decision, EvidenceState, FileEvidence, Phase, RunResult
 from tdelta.session.context import SEARCHES
@@ -22,7 +22,7 @@ from .test_conduct import NEVER_PRECISE, press_ctrl_c
 IN_FORCE = "cipher-in-force"
 
 
-def with_more(*more: Found):
+def with_more(*more: MarkerHit):
     """What honest twins show, and more in the files of encrypted ones."""
 
     def found(settings):
@@ -55,7 +55,7 @@ def test_a_sound_run_says_of_every_class_what_was_shown(sitting: Sitting) -> Non
 
 
 def test_a_leak_makes_every_verdict_unsound_and_names_the_file(sitting: Sitting) -> None:
-    result = sitting.scripted(found=with_more(Found("etilqs_1 (unlinked)", FileClass.TEMP, 9_000, 7))).conduct()
+    result = sitting.scripted(found=with_more(MarkerHit("etilqs_1 (unlinked)", FileClass.TEMP, 9_000, 7))).conduct()
     found = check(result, NO_MARKER)
     assert (found.ok, result.decision) == (False, Decision.UNSOUND)
     check_messages(
@@ -217,7 +217,7 @@ def test_resume_searches_again_what_was_left(sitting: Sitting) -> None:
 
 
 def test_resume_keeps_what_an_earlier_sitting_found_and_does_not_search_again(sitting: Sitting) -> None:
-    leak = with_more(Found("etilqs_1", FileClass.TEMP, 9_000, 7))
+    leak = with_more(MarkerHit("etilqs_1", FileClass.TEMP, 9_000, 7))
     first = sitting.scripted(before_trial=press_ctrl_c(at_stream=3), found=leak).conduct()
     again = Sitting(sitting.base)
     result = again.resume()

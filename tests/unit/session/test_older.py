@@ -11,7 +11,7 @@ import pytest
 from tdelta_fake_perf import install
 
 from tdelta.errors import StoreError
-from tdelta.evidence import FileClass, Found
+from tdelta.evidence import FileClass, MarkerHit
 from tdelta.inference.pages import PageFloor
 from tdelta.records import FileEvidence
 from tdelta.session.older import state_of_facts
@@ -59,7 +59,7 @@ def test_facts_of_an_earlier_version_are_the_state_of_this_one() -> None:
     assert state.twins.facts == {0: (PLAIN, {"page_size": "4096", "journal_mode": "wal"})}
     assert state.floors is not None
     assert state.floors.floors == {AES: PageFloor(1.0, 2.0, "a fake cipher, 4096 bytes")}
-    assert state.evidence[PLAIN][0] == Found("fake.db", FileClass.DATABASE, 3_000_000, 32)
+    assert state.evidence[PLAIN][0] == MarkerHit("fake.db", FileClass.DATABASE, 3_000_000, 32)
     assert [trial.operations for trial in state.timed_calls[AES].trials] == [1470] * 4
     assert state.profile is not None
     assert state.profile.conditions[PLAIN].operations == 23_520

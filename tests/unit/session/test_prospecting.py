@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tdelta.errors import UnknownName, UsageError
-from tdelta.inference.planning import Asked
+from tdelta.inference.planning import PlanQuery
 from tdelta.records import Event, Metric, Phase, RunPlanned
 from tdelta.records.prospects import Prospect
 from tdelta.session.prospecting import from_pilot, from_runs
@@ -18,7 +18,7 @@ from tdelta_refused import refused
 
 from .conducting import Sitting
 
-ASKED = Asked(effects=(0.05,), ropes=(0.02,), simulated=20)
+ASKED = PlanQuery(effects=(0.05,), ropes=(0.02,), simulated=20)
 
 
 def pilot(sitting: Sitting, seconds: float = 60.0, given: frozenset[str] = frozenset(), **options: Any) -> Prospect:

@@ -11,7 +11,7 @@ from tdelta.errors import WorkloadError
 from tdelta.messages import Refusal
 from tdelta.session.trying import Names, choose
 from tdelta.workloads import load
-from tdelta.workloads.proposal import Choice, Kind, Proposal
+from tdelta.workloads.proposal import Choice, Proposal, TransactionKind
 from tdelta_refused import Part, has, refused
 
 NAMED = Names("mine", "app.db", "app.db")
@@ -43,7 +43,7 @@ class Endless:
 def test_what_is_proposed_takes_a_tenth_of_the_runs_time_each_and_is_left_out_where_that_is_not_enough() -> None:
     on = Endless()
     scripts = {"update_t": "UPDATE t SET v = 1", "read_u": "SELECT v FROM u "}
-    choices = tuple(Choice(name, name, Kind.READ, name[-1], (text,)) for name, text in scripts.items())
+    choices = tuple(Choice(name, name, TransactionKind.READ, name[-1], (text,)) for name, text in scripts.items())
     chosen = choose(Proposal(choices, (), ()), NAMED, on, lambda _event: None, 300.0, on.now)
     assert [transaction.name for transaction in chosen.workload.transactions] == ["read_u"]
     assert [caution.code for caution in chosen.cautions] == ["transaction-left-out"]
@@ -52,8 +52,8 @@ def test_what_is_proposed_takes_a_tenth_of_the_runs_time_each_and_is_left_out_wh
 
 def test_all_that_is_proposed_takes_a_quarter_of_the_runs_time_however_much_of_it_does_not_end() -> None:
     on = Endless()
-    reads = [Choice(f"read_{n}", "", Kind.READ, "t", (f"SELECT v FROM t{n} ",)) for n in range(3)]
-    updates = [Choice(f"update_{n}", "", Kind.UPDATE, "t", ("UPDATE a", "UPDATE b")) for n in range(15)]
+    reads = [Choice(f"read_{n}", "", TransactionKind.READ, "t", (f"SELECT v FROM t{n} ",)) for n in range(3)]
+    updates = [Choice(f"update_{n}", "", TransactionKind.UPDATE, "t", ("UPDATE a", "UPDATE b")) for n in range(15)]
     chosen = choose(Proposal((*reads, *updates), (), ()), NAMED, on, lambda _event: None, 100.0, on.now)
     assert [transaction.name for transaction in chosen.workload.transactions] == ["read_0", "read_1", "read_2"]
     assert on.clock == 1000.0 + 25.0

@@ -9,14 +9,14 @@ import pytest
 from tdelta.engines.sqlite.staging import SUFFIXES
 from tdelta.workloads.database import DENSE_SHARE
 from tdelta.workloads.keys import MOST_KEYS, PREFIX
-from tdelta.workloads.proposal import MOST_TABLES, RANGE_ROWS, SMALLEST_SHARE, WEIGHTS, Kind
+from tdelta.workloads.proposal import MOST_TABLES, RANGE_ROWS, SMALLEST_SHARE, WEIGHTS, TransactionKind
 
 PAGE = (Path(__file__).parents[3] / "docs/own-database.md").read_text(encoding="utf-8")
 TEXT = " ".join(PAGE.split())
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_the_share_of_each_kind_is_documented(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", TransactionKind)
+def test_the_share_of_each_kind_is_documented(kind: TransactionKind) -> None:
     assert f"| {kind} | {WEIGHTS[kind]:.0f} % |" in PAGE
 
 

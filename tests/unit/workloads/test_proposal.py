@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tdelta import _native
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads.database import Database, quoted
-from tdelta.workloads.proposal import WEIGHTS, Choice, Kind, Proposal, biggest, propose, settle
+from tdelta.workloads.proposal import WEIGHTS, Choice, Proposal, TransactionKind, biggest, propose, settle
 from tdelta.workloads.user_workload import read_user_workload, write_user_workload
 from tdelta_refused import Part, check_messages, coded, has
 from tdelta_thorough import draws
@@ -280,7 +280,7 @@ def test_each_kind_has_its_share_whatever_the_number_of_tables() -> None:
         assert sum(weights) == pytest.approx(share, abs=0.01)
         assert len(set(weights)) == 1
     assert sum(WEIGHTS.values()) == 100
-    assert [kinds[t.name] for t in workload.transactions].count(Kind.RANGE) == 6
+    assert [kinds[t.name] for t in workload.transactions].count(TransactionKind.RANGE) == 6
     assert {t.name for t in workload.transactions if t.writes} == {
         f"{w}_t{n}" for w in ("update", "insert") for n in range(3)
     }
@@ -467,12 +467,12 @@ def tried(runner: OwnRunner, schema: Schema, proposal: Proposal) -> dict[str, st
             try:
                 for _ in range(5):
                     rows = runner.once(text)
-                    assert one.kind is not Kind.READ or len(rows) == 1, text
-                    assert one.kind is not Kind.RANGE or len(rows) <= 100, text
+                    assert one.kind is not TransactionKind.READ or len(rows) == 1, text
+                    assert one.kind is not TransactionKind.RANGE or len(rows) <= 100, text
                 works[one.name] = text
                 break
             except sqlite3.IntegrityError:
-                assert one.kind in (Kind.UPDATE, Kind.INSERT), text
+                assert one.kind in (TransactionKind.UPDATE, TransactionKind.INSERT), text
                 assert schema.can_refuse, text
     return works
 

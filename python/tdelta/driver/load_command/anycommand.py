@@ -11,7 +11,7 @@ from tdelta.driver.load_command.connections import MYSQL
 from tdelta.driver.load_command.pgbench import Pgbench
 from tdelta.driver.load_command.results import Finished, LoadResult, histograms_of, unreadable
 from tdelta.driver.load_command.sysbench import Sysbench
-from tdelta.driver.load_command.tools import Amount, Asked, Filled, KnownTool
+from tdelta.driver.load_command.tools import Amount, Filled, KnownTool, ToolRequest
 from tdelta.messages import Caution, Refusal
 from tdelta.records import SpanTotals
 
@@ -36,7 +36,7 @@ class AnyCommand:
         self.name = PurePath(program).name or program
         self._operations = operations
 
-    def fill(self, words: Sequence[str], asked: Asked) -> Filled:
+    def fill(self, words: Sequence[str], asked: ToolRequest) -> Filled:
         """Nothing is added: what the command needs is written with placeholders, or in its environment."""
         text = " ".join(words)
         amount = next((amount for mark, amount in _MARKS.items() if mark in text), Amount.OWN)

@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 
 from tdelta.driver.load_command.anycommand import TOOLS, AnyCommand
 from tdelta.driver.load_command.connections import MYSQL, Connection
-from tdelta.driver.load_command.tools import Amount, Asked, Filled, KnownTool, Tool
+from tdelta.driver.load_command.tools import Amount, Filled, KnownTool, Tool, ToolRequest
 from tdelta.errors import LoadCommandError
 from tdelta.messages import Caution, Refusal
 
@@ -149,7 +149,7 @@ def parse_load(
     any_command = AnyCommand(words[at], pattern)
     tool: Tool = next((tool for tool in TOOLS if tool.name == PurePath(words[at]).name), any_command)
     reader = tool if pattern is None else any_command
-    filled = tool.fill(words[at + 1 :], Asked(protocol, threads_levels))
+    filled = tool.fill(words[at + 1 :], ToolRequest(protocol, threads_levels))
     faults = [*_program_faults(words, at, tool), *_word_faults(words), *filled.faults, *pattern_faults]
     if faults:
         raise LoadCommandError(PurePath(words[at]).name, faults)

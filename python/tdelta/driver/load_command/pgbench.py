@@ -26,7 +26,7 @@ from tdelta.driver.load_command.results import (
     totals_of,
     unreadable,
 )
-from tdelta.driver.load_command.tools import Amount, Asked, Filled, threads_fault
+from tdelta.driver.load_command.tools import Amount, Filled, ToolRequest, threads_fault
 from tdelta.messages import Caution, Refusal
 from tdelta.records import SpanTotals
 
@@ -114,7 +114,7 @@ class Pgbench:
     name = "pgbench"
     install = "install the package postgresql-contrib, or add PostgreSQL's own bin folder to PATH"
 
-    def fill(self, words: Sequence[str], asked: Asked) -> Filled:
+    def fill(self, words: Sequence[str], asked: ToolRequest) -> Filled:
         """Check the words behind ``pgbench`` and add clients, transactions, seed and log where left out."""
         given = _Given.of(words)
         amount, ending = _amount(given)
@@ -256,7 +256,7 @@ def _cautions(given: _Given, amount: Amount) -> Iterator[Caution]:
         yield Caution.of("pgbench-vacuums")
 
 
-def _faults(given: _Given, asked: Asked) -> Iterator[Refusal]:
+def _faults(given: _Given, asked: ToolRequest) -> Iterator[Refusal]:
     if given.fault is not None:
         yield given.fault
         return

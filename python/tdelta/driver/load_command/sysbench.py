@@ -14,7 +14,7 @@ from pathlib import PurePath
 
 from tdelta.driver.load_command.connections import MYSQL, Connection
 from tdelta.driver.load_command.results import Finished, LoadResult, histograms_of, number, only_seen, unreadable
-from tdelta.driver.load_command.tools import Amount, Asked, Filled, threads_fault
+from tdelta.driver.load_command.tools import Amount, Filled, ToolRequest, threads_fault
 from tdelta.messages import Caution, Refusal
 from tdelta.records import SpanTotals
 
@@ -64,7 +64,7 @@ class Sysbench:
     name = "sysbench"
     install = "install the package sysbench"
 
-    def fill(self, words: Sequence[str], asked: Asked) -> Filled:
+    def fill(self, words: Sequence[str], asked: ToolRequest) -> Filled:
         """Check the words behind ``sysbench`` and add threads, events, seed, driver and histogram where left out."""
         given = _Given.of(words)
         amount, ending = _amount(given)
@@ -145,7 +145,7 @@ def _cautions(amount: Amount, has_histogram: bool) -> Iterator[Caution]:
     yield Caution.of("sysbench-histogram") if has_histogram else Caution.of("sysbench-no-histogram")
 
 
-def _faults(given: _Given, asked: Asked) -> Iterator[Refusal]:
+def _faults(given: _Given, asked: ToolRequest) -> Iterator[Refusal]:
     yield from _test_faults(given)
     yield from _connection_faults(given, asked)
     yield from _report_faults(given)
@@ -170,7 +170,7 @@ def _test_faults(given: _Given) -> Iterator[Refusal]:
             yield Refusal.of("load-without-test", found=listed)
 
 
-def _connection_faults(given: _Given, asked: Asked) -> Iterator[Refusal]:
+def _connection_faults(given: _Given, asked: ToolRequest) -> Iterator[Refusal]:
     driver = _DRIVERS[asked.protocol]
     for name in given.options:
         found, _, part = name.partition("-")

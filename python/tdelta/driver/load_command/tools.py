@@ -26,7 +26,7 @@ class Amount(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ToolRequest:
     """What a tool's words are checked against: the protocol of the twins, the levels of ``threads`` of the run."""
 
     protocol: str
@@ -59,7 +59,7 @@ class Tool(Protocol):
     def install(self) -> str:
         """How people get it."""
 
-    def fill(self, words: Sequence[str], asked: Asked) -> Filled:
+    def fill(self, words: Sequence[str], asked: ToolRequest) -> Filled:
         """Check the words behind the program's name and add what the user left to tdelta. All faults at once."""
 
     def read(self, finished: Finished) -> LoadResult:

@@ -22,7 +22,7 @@ from tdelta.driver.storage.encrypting import close_luks_when_unused, encrypt_fol
 from tdelta.driver.tree_usage import usage
 from tdelta.driver.workers import relying_on
 from tdelta.errors import EnvironmentFault
-from tdelta.evidence import FileClass, Found, TwinFile, search
+from tdelta.evidence import FileClass, MarkerHit, TwinFile, search
 from tdelta.measure.encrypted_folders import encryption_of
 from tdelta.messages import Refusal
 from tdelta.records import StorageFound, Usage
@@ -51,7 +51,7 @@ class Room:
         """What the process that encrypts used so far; nothing of the kernel's own threads, which are nobody's."""
         return Usage() if self.process is None else usage(self.process.pid)
 
-    def below(self, needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def below(self, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """Search what lies below the file system, once all is written.
 
         Raises:
@@ -70,7 +70,7 @@ class Room:
         scanned, markers = (
             sum(counts) for counts in zip(*((f.scanned_bytes, f.markers_found) for f in found), strict=True)
         )
-        return (Found(name, FileClass.STORAGE, scanned, markers),)
+        return (MarkerHit(name, FileClass.STORAGE, scanned, markers),)
 
 
 class Rooms:
@@ -119,7 +119,7 @@ class Rooms:
         """The processes that encrypt."""
         return tuple(room.process.pid for room in self._rooms.values() if room.process is not None)
 
-    def below(self, name: str, needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def below(self, name: str, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """What a search finds below the file system of an instance."""
         return self._rooms[name].below(needles) if name in self._rooms else ()
 

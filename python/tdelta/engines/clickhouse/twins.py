@@ -24,7 +24,7 @@ from tdelta.engines.clickhouse.pricing import ask_block_prices
 from tdelta.engines.shared.generated_rows import GeneratedRows
 from tdelta.engines.shared.rewriting import markers_of
 from tdelta.errors import Defect, StorageFault
-from tdelta.evidence import FileClass, Found, search
+from tdelta.evidence import FileClass, MarkerHit, search
 from tdelta.measure.aes import CryptoKind, PreloadMode, hidden_environment
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.messages import Refusal
@@ -87,7 +87,7 @@ class ClickhouseTwin:
         home = self._home.with_name(f"{self._home.name}-prices")
         return ask_block_prices(self._engine, PROGRAM, home, self._environment, self._settings)
 
-    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 
         Raises:

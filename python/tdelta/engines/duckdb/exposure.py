@@ -19,7 +19,7 @@ from pathlib import Path
 from tdelta.driver.looking import Looks
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.files import duckdb_files
-from tdelta.evidence import TABLE, FileClass, Found, TwinFile
+from tdelta.evidence import TABLE, FileClass, MarkerHit, TwinFile
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
 
 _LOOK_SECONDS = 600.0
@@ -73,7 +73,7 @@ class DuckdbExposure(Looks):
         self._worker.ask("conceal", seconds=_LOOK_SECONDS)
 
 
-def spilled(program: str, options: Mapping[str, object], needles: Sequence[bytes]) -> tuple[Found, ...]:
+def spilled(program: str, options: Mapping[str, object], needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
     """What a search finds in temporary files that are not encrypted: the control.
 
     Args:

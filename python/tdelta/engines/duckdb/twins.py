@@ -29,7 +29,7 @@ from tdelta.engines.duckdb.site import PROGRAM, DuckdbSite
 from tdelta.engines.shared.generated_rows import GeneratedRows
 from tdelta.engines.shared.rewriting import markers_of
 from tdelta.errors import Defect, StorageFault
-from tdelta.evidence import FileClass, Found, TwinFile, search
+from tdelta.evidence import FileClass, MarkerHit, TwinFile, search
 from tdelta.evidence.headers import Meaning, header_of
 from tdelta.measure.aes import CryptoKind, PreloadMode, hidden_environment
 from tdelta.messages import Refusal
@@ -59,7 +59,7 @@ class DuckdbTwin:
         settings: DuckdbSettings,
         path: Path,
         worker: Worker,
-        control: Callable[[Sequence[bytes]], tuple[Found, ...]],
+        control: Callable[[Sequence[bytes]], tuple[MarkerHit, ...]],
         order: Callable[[str], tuple[dict[str, Any], int]],
         prices: Callable[[], dict[str, object]],
         act: Callable[[AskedAction, acting.Halt, bool], acting.Act],
@@ -123,7 +123,7 @@ class DuckdbTwin:
         is_counted = self._engine.needs_key(self._settings.cipher) and self._settings.encrypts_temp
         return self._prices() if is_counted else None
 
-    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 
         Raises:
@@ -235,7 +235,7 @@ class DuckdbTwins(WholeTrials):
         self._keys: dict[str, str] = {}
         self._loads: dict[str, _Load] = {}
         self._expected: Checksums = {}
-        self._shown: tuple[Found, ...] | None = None
+        self._shown: tuple[MarkerHit, ...] | None = None
         self.library = ""
 
     def expected_checksums(self) -> Checksums:
@@ -334,7 +334,7 @@ class DuckdbTwins(WholeTrials):
             order["load"] = {"tables_sql": job.tables_sql, "tables": job.tables, "files": self._rows.files()}
         return order, self._mix.steps.rows
 
-    def _control(self, needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def _control(self, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """What temporary files show that are not encrypted: once in a run, with the rows of the plain load."""
         if self._shown is None:
             load = self._loads["none"]

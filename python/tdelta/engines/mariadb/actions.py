@@ -13,7 +13,7 @@ from tdelta.engines.shared.private.backups import backups
 from tdelta.engines.shared.private.disk import DiskPeak
 from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
 from tdelta.engines.shared.private.restarts import LogSql, restarts
-from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.engines.shared.settling import Settling
 
 _STATUS = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "
@@ -61,7 +61,7 @@ class _Conversion:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._session: Asking | None = None
+        self._session: AdminConnection | None = None
         self._remains: Remains | None = None
 
     def prepare(self) -> None:

@@ -12,7 +12,7 @@ from tdelta.engines.shared.private.actions import ServerAction, Site
 from tdelta.engines.shared.private.backups import backups
 from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
 from tdelta.engines.shared.private.restarts import LogSql, restarts
-from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.engines.shared.settling import Settling
 from tdelta.errors import EnvironmentFault
 
@@ -51,10 +51,10 @@ class _Connected:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._session: Asking | None = None
+        self._session: AdminConnection | None = None
 
     @property
-    def session(self) -> Asking:
+    def session(self) -> AdminConnection:
         """The connection."""
         assert self._session is not None  # noqa: S101 - prepared
         return self._session

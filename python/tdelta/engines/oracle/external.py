@@ -23,8 +23,8 @@ from tdelta.engines.shared.external.kind import (
     MARK,
     Conversion,
     Encryption,
-    Found,
     Identity,
+    LeftoverSchema,
     NewSchema,
     Probe,
     SchemaSessions,
@@ -311,14 +311,14 @@ class OracleServers:
         """Names without a schema are of tdelta's."""
         return SchemaSessions(setup=(SQL["use_schema"].format(schema=schema.name),))
 
-    def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
+    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
         """Marked ones; and empty ones with tdelta's name, which were made but not marked."""
         marked = {row["name"] or "": row["mark"] or "" for row in ask(SQL["marks"])}
         runs = {name: mark.removeprefix(MARK) for name, mark in marked.items() if mark.startswith(MARK)}
         named = [row["name"] or "" for row in ask(SQL["unmarked"])]
         return (
-            *(Found(name, run) for name, run in sorted(runs.items())),
-            *(Found(name, None) for name in sorted(named)),
+            *(LeftoverSchema(name, run) for name, run in sorted(runs.items())),
+            *(LeftoverSchema(name, None) for name in sorted(named)),
         )
 
     def drop_sql(self, schema: str) -> str:

@@ -19,7 +19,7 @@ from tdelta.engines.shared.private.disk import allocated_bytes, kept
 from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
 from tdelta.engines.shared.private.restarts import LogSql, Started, restarts
 from tdelta.engines.shared.server_files import ServerFiles
-from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.engines.shared.settling import Settling
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass
@@ -60,7 +60,7 @@ class Encrypt:
         plain = site.settings
         self._encrypted = dataclasses.replace(plain, cipher=plain.becomes, scope="all", becomes="")
         self._started: Started | None = None
-        self._session: Asking | None = None
+        self._session: AdminConnection | None = None
         self._remains: Remains | None = None
 
     def prepare(self) -> None:

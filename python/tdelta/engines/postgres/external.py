@@ -17,8 +17,8 @@ from tdelta.engines.shared.external.kind import (
     LOCK_SECONDS,
     MARK,
     Encryption,
-    Found,
     Identity,
+    LeftoverSchema,
     NewSchema,
     Probe,
     SchemaSessions,
@@ -163,13 +163,13 @@ class PostgresServers:
         method = "tde_heap" if schema.is_encrypted else "heap"
         return SchemaSessions(setup=(path, f"SET default_table_access_method TO {method}"))
 
-    def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
+    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
         """Marked ones, in this database."""
         rows = ask(
             "SELECT nspname AS name, obj_description(oid, 'pg_namespace') AS mark FROM pg_namespace"
             f" WHERE {_SYSTEM} AND obj_description(oid, 'pg_namespace') LIKE {literal(MARK + '%')} ORDER BY nspname"
         )
-        return tuple(Found(row["name"] or "", (row["mark"] or "").removeprefix(MARK)) for row in rows)
+        return tuple(LeftoverSchema(row["name"] or "", (row["mark"] or "").removeprefix(MARK)) for row in rows)
 
     def mark_session_sql(self, mark: str) -> str:
         """The mark is the session's name, which whoever looks at the server's sessions sees, too."""

@@ -27,7 +27,7 @@ COPIES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ExposureStep:
     """A statement and whose it is. ``is_held``: it does not end until the plan's `release` has run."""
 
     connection: str
@@ -45,14 +45,14 @@ class ExposurePlan:
     last look.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[ExposureStep, ...]
     settling: Settling
-    release: tuple[Step, ...]
-    after: tuple[Step, ...]
+    release: tuple[ExposureStep, ...]
+    after: tuple[ExposureStep, ...]
     held: str | None = None
     settled: tuple[str, ...] = ()
 
 
-def steps(connection: str, *statements: str) -> tuple[Step, ...]:
+def steps(connection: str, *statements: str) -> tuple[ExposureStep, ...]:
     """Statements of one connection, one after another."""
-    return tuple(Step(connection, sql) for sql in statements)
+    return tuple(ExposureStep(connection, sql) for sql in statements)

@@ -6,7 +6,7 @@ takes 190 MB for a moment): where the cache is larger its class reads "not teste
 
 from __future__ import annotations
 
-from tdelta.engines.shared.exposures import COPIES, HALF, SPILL, Step, steps
+from tdelta.engines.shared.exposures import COPIES, HALF, SPILL, ExposureStep, steps
 from tdelta.engines.shared.file_classes import rules
 from tdelta.engines.shared.settling import Settling
 from tdelta.evidence import FileClass
@@ -23,7 +23,7 @@ CHANGE_SQL = (
 _LOCKS = ("tdelta_sort", "tdelta_table")
 
 
-def spill() -> tuple[Step, ...]:
+def spill() -> tuple[ExposureStep, ...]:
     """READ COMMITTED, or the copy would wait for the row locks of a transaction that changes the markers."""
     return steps(
         "spill",
@@ -36,18 +36,18 @@ def spill() -> tuple[Step, ...]:
     )
 
 
-def held(*small_tables: str) -> tuple[Step, ...]:
+def held(*small_tables: str) -> tuple[ExposureStep, ...]:
     """A sort and a table on disk, each held by its last statement at a lock that ``control`` has."""
     sort, table = _LOCKS
     return (
         *steps("control", *(f"SELECT GET_LOCK('{name}', 0)" for name in _LOCKS)),
-        Step(
+        ExposureStep(
             "spill",
             f"SELECT marker, IF(n = 1 AND id = 1, GET_LOCK('{sort}', 600), 0) FROM {SPILL} ORDER BY n % 7, marker",
             is_held=True,
         ),
         *steps("table", *small_tables),
-        Step(
+        ExposureStep(
             "table",
             f"SELECT n FROM (WITH RECURSIVE copies(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE"
             f" n < {_FAT_COPIES}) SELECT n, id, CAST(REPEAT(marker, {_FAT}) AS BINARY({_FAT * MARKER_BYTES})) AS fat"
@@ -94,7 +94,7 @@ SETTLED = tuple(map(_put_back, reversed(_SHARES)))  # the one must not be above 
 _POOL = "innodb_buffer_pool_size"
 
 
-def press(*meanwhile: Step) -> tuple[Step, ...]:
+def press(*meanwhile: ExposureStep) -> tuple[ExposureStep, ...]:
     """InnoDB writes pages of temporary tables only when it needs their room: a pool too small for the table does it."""
     small = steps("control", _keep(_POOL), f"SET GLOBAL {_POOL} = 6291456")
     return (*small, *meanwhile, *steps("control", _put_back(_POOL)))

@@ -14,8 +14,8 @@ from tdelta.engines.shared.external.kind import (
     LOCK_SECONDS,
     MARK,
     PREFIX,
-    Found,
     Identity,
+    LeftoverSchema,
     NewSchema,
     Probe,
     SchemaSessions,
@@ -151,7 +151,7 @@ class MySqlFamily:
         """The schema is what a session connects to."""
         return SchemaSessions(database=schema.name)
 
-    def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
+    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
         """Marked ones; and empty ones with tdelta's name, which were made but not marked."""
         marks = ask(
             "SELECT TABLE_SCHEMA AS name, TABLE_COMMENT AS mark FROM information_schema.TABLES"
@@ -167,7 +167,10 @@ class MySqlFamily:
             " information_schema.TABLES WHERE TABLE_SCHEMA = SCHEMA_NAME)"
         )
         named = [row["name"] or "" for row in empty if (row["name"] or "").startswith(PREFIX)]
-        return (*(Found(name, run) for name, run in sorted(marked.items())), *(Found(n, None) for n in sorted(named)))
+        return (
+            *(LeftoverSchema(name, run) for name, run in sorted(marked.items())),
+            *(LeftoverSchema(n, None) for n in sorted(named)),
+        )
 
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
         """Of every table; without histograms, which MariaDB keeps in a schema that is not tdelta's."""

@@ -18,7 +18,7 @@ from tdelta.driver.servers.recipes import Mount, Place
 from tdelta.engines.shared.file_classes import FileRules, server_file_class
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence.classes import FileClass
-from tdelta.evidence.search import Found, OpenFile, TwinFile, in_order, open_files
+from tdelta.evidence.search import MarkerHit, OpenFile, TwinFile, in_order, open_files
 from tdelta.messages import Refusal
 
 ENCRYPTED_FILE = "(encrypted file)"
@@ -105,20 +105,20 @@ class ServerFiles:
         yield from (file for file in named if file.identity[0] != view)  # what the encrypted ones are, was said above
 
 
-def condensed(found: Iterable[Found]) -> tuple[Found, ...]:
+def condensed(found: Iterable[MarkerHit]) -> tuple[MarkerHit, ...]:
     """The same with fewer names: a server has hundreds of files, and those without a marker matter by their number."""
-    groups: Mapping[tuple[FileClass, str], list[Found]] = defaultdict(list)
+    groups: Mapping[tuple[FileClass, str], list[MarkerHit]] = defaultdict(list)
     for one in found:
         key = one.name if one.markers_found else one.name.rpartition("/")[0] + "/"
         groups[one.file_class, key].append(one)
     return tuple(told for group in groups.values() for told in _told(group))
 
 
-def _told(group: Sequence[Found]) -> Sequence[Found]:
+def _told(group: Sequence[MarkerHit]) -> Sequence[MarkerHit]:
     if len(group) <= _FEW:
         return group
     folder, of = group[0].name.rpartition("/")[0] or ".", group[0].file_class
-    return [Found(f"{folder}/ ({len(group)} files)", of, sum(one.scanned_bytes for one in group), 0)]
+    return [MarkerHit(f"{folder}/ ({len(group)} files)", of, sum(one.scanned_bytes for one in group), 0)]
 
 
 def _regular_files(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:

@@ -115,7 +115,7 @@ class WorkerSession:
         self._worker.end()
 
 
-class Asking:
+class AdminConnection:
     """A connection of its own for what is done beside a load; in a process of its own, like any."""
 
     def __init__(self, options: Mapping[str, object]) -> None:

@@ -33,7 +33,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ConversionStep:
     """One step: a statement, perhaps with ``:key`` in it, or the reserved bytes of a schema."""
 
     sql: str = ""
@@ -56,7 +56,7 @@ class Conversion:
     """The steps, run on a connection to a copy (``is_in_place``) or to the plain file itself, which they only read."""
 
     is_in_place: bool
-    steps: tuple[Step, ...]
+    steps: tuple[ConversionStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,41 +97,41 @@ def conversion(kind: str, found: Layout, wanted: Target) -> Conversion:
     raise UsageError(Refusal.of("cannot-convert", engine="SQLite", kind=kind))
 
 
-def _rebuilt(found: Layout, wanted: Target) -> Iterator[Step]:
+def _rebuilt(found: Layout, wanted: Target) -> Iterator[ConversionStep]:
     if (found.page_size, found.reserved_bytes) == (wanted.page_size, wanted.reserved_bytes):
         return  # the copy was rebuilt when it was made
-    yield Step(f"PRAGMA page_size={wanted.page_size}")
-    yield Step(schema="main", reserved_bytes=wanted.reserved_bytes)
-    yield Step("VACUUM")
+    yield ConversionStep(f"PRAGMA page_size={wanted.page_size}")
+    yield ConversionStep(schema="main", reserved_bytes=wanted.reserved_bytes)
+    yield ConversionStep("VACUUM")
 
 
-def _rekeyed(found: Layout, wanted: Target) -> Iterator[Step]:
+def _rekeyed(found: Layout, wanted: Target) -> Iterator[ConversionStep]:
     if found.page_size != wanted.page_size:  # not possible any more once the file is encrypted
-        yield Step(f"PRAGMA page_size={wanted.page_size}")
-        yield Step("VACUUM")
-    yield from (Step(pragma) for pragma in wanted.cipher_pragmas)
-    yield Step("PRAGMA rekey = :key", is_keyed=True)
+        yield ConversionStep(f"PRAGMA page_size={wanted.page_size}")
+        yield ConversionStep("VACUUM")
+    yield from (ConversionStep(pragma) for pragma in wanted.cipher_pragmas)
+    yield ConversionStep("PRAGMA rekey = :key", is_keyed=True)
     if wanted.own_reserved_bytes != wanted.reserved_bytes:
-        yield Step(schema="main", reserved_bytes=wanted.reserved_bytes)
-        yield Step("VACUUM")
+        yield ConversionStep(schema="main", reserved_bytes=wanted.reserved_bytes)
+        yield ConversionStep("VACUUM")
 
 
-def _exported(found: Layout, wanted: Target) -> Iterator[Step]:
+def _exported(found: Layout, wanted: Target) -> Iterator[ConversionStep]:
     attach = f"ATTACH DATABASE '{_escaped(wanted.path)}' AS {_ATTACHED} KEY "
     if wanted.is_encrypted:
         # Defaults, ahead of the file: once attached, it keeps at least what the usual HMAC takes of a page.
-        yield from (Step(pragma) for pragma in wanted.cipher_pragmas)
-        yield Step(f"{attach}:key", is_keyed=True)
+        yield from (ConversionStep(pragma) for pragma in wanted.cipher_pragmas)
+        yield ConversionStep(f"{attach}:key", is_keyed=True)
     else:
-        yield Step(f"{attach}''")
-        yield Step(f"PRAGMA {_ATTACHED}.page_size = {wanted.page_size}")
-    yield Step(schema=_ATTACHED, reserved_bytes=wanted.reserved_bytes)
-    yield Step(f"PRAGMA {_ATTACHED}.journal_mode = OFF")
-    yield Step(f"PRAGMA {_ATTACHED}.auto_vacuum = {found.auto_vacuum}")
-    yield Step(f"SELECT sqlcipher_export('{_ATTACHED}')")
-    yield Step(f"PRAGMA {_ATTACHED}.user_version = {found.user_version}")
-    yield Step(f"PRAGMA {_ATTACHED}.application_id = {found.application_id}")
-    yield Step(f"DETACH DATABASE {_ATTACHED}")
+        yield ConversionStep(f"{attach}''")
+        yield ConversionStep(f"PRAGMA {_ATTACHED}.page_size = {wanted.page_size}")
+    yield ConversionStep(schema=_ATTACHED, reserved_bytes=wanted.reserved_bytes)
+    yield ConversionStep(f"PRAGMA {_ATTACHED}.journal_mode = OFF")
+    yield ConversionStep(f"PRAGMA {_ATTACHED}.auto_vacuum = {found.auto_vacuum}")
+    yield ConversionStep(f"SELECT sqlcipher_export('{_ATTACHED}')")
+    yield ConversionStep(f"PRAGMA {_ATTACHED}.user_version = {found.user_version}")
+    yield ConversionStep(f"PRAGMA {_ATTACHED}.application_id = {found.application_id}")
+    yield ConversionStep(f"DETACH DATABASE {_ATTACHED}")
 
 
 def _escaped(text: str) -> str:

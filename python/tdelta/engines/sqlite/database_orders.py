@@ -59,7 +59,7 @@ class DatabaseOrders:
 
 
 def run_step(twin: _native.SqliteTwin, step: Order, key: str | None) -> None:
-    """Run one step of a conversion (`tdelta.engines.sqlite.conversion.Step`)."""
+    """Run one step of a conversion (`tdelta.engines.sqlite.conversion.ConversionStep`)."""
     if step["schema"] is not None:
         twin.reserve(step["schema"], step["reserved_bytes"])
     elif step["is_keyed"]:

@@ -44,7 +44,7 @@ class Cipher:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class LibraryKind:
     """What libraries of one kind have in common. The first of ``key_kinds`` is the default."""
 
     name: str
@@ -145,11 +145,11 @@ def _sqlcipher(hmac: str | None, reserved_bytes: int) -> Cipher:
 
 _PLAIN = Cipher(None, 0)
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
+KINDS: Mapping[str, LibraryKind] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            Kind(
+            LibraryKind(
                 "sqlite3mc",
                 "SQLite3 Multiple Ciphers",
                 MappingProxyType(
@@ -165,7 +165,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
                 ),
                 (PASSPHRASE,),
             ),
-            Kind(
+            LibraryKind(
                 "sqlcipher",
                 "SQLCipher",
                 MappingProxyType(
@@ -179,7 +179,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
                 ),
                 (RAW, PASSPHRASE),
             ),
-            Kind("sqlite", "SQLite", MappingProxyType({"none": _PLAIN})),
+            LibraryKind("sqlite", "SQLite", MappingProxyType({"none": _PLAIN})),
         )
     }
 )

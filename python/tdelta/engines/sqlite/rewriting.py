@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tdelta.engines.sqlite.conversion import Layout, Step, Target, conversion
+from tdelta.engines.sqlite.conversion import ConversionStep, Layout, Target, conversion
 
 _REKEY = "PRAGMA rekey = :key"
 
@@ -24,7 +24,7 @@ class Rewrite:
     ``is_in_place``: the file itself is rewritten, and no new one is made.
     """
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ConversionStep, ...] = ()
     is_in_place: bool = True
 
     @property
@@ -46,9 +46,11 @@ def rewrite(kind: str, change: str, wanted: Target, *, is_encrypted: bool) -> Re
         found = Layout(wanted.page_size, wanted.reserved_bytes)
         return Rewrite(conversion(kind, found, wanted).steps, is_in_place=False)
     if is_encrypted and change == "decrypt":
-        return Rewrite((Step("PRAGMA rekey = ''"),))
+        return Rewrite((ConversionStep("PRAGMA rekey = ''"),))
     if is_encrypted:
-        return Rewrite((*(Step(pragma) for pragma in wanted.cipher_pragmas), Step(_REKEY, is_keyed=True)))
+        return Rewrite(
+            (*(ConversionStep(pragma) for pragma in wanted.cipher_pragmas), ConversionStep(_REKEY, is_keyed=True))
+        )
     if change == "decrypt" and wanted.reserved_bytes:
-        return Rewrite((Step(schema="main", reserved_bytes=0), Step("VACUUM")))
+        return Rewrite((ConversionStep(schema="main", reserved_bytes=0), ConversionStep("VACUUM")))
     return Rewrite()

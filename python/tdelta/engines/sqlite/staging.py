@@ -59,7 +59,7 @@ _PLAIN_COPY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileStat:
     """What tells that a file has not changed."""
 
     size_bytes: int
@@ -73,7 +73,7 @@ class Original:
 
     named: Path
     path: Path
-    files: Mapping[str, Seen | None]
+    files: Mapping[str, FileStat | None]
 
     @property
     def file_name(self) -> str:
@@ -154,19 +154,19 @@ def copy_original(
     )
 
 
-def _look(path: Path) -> dict[str, Seen | None]:
+def _look(path: Path) -> dict[str, FileStat | None]:
     return {suffix: _seen(Path(f"{path}{suffix}")) for suffix in SUFFIXES}
 
 
-def _seen(path: Path) -> Seen | None:
+def _seen(path: Path) -> FileStat | None:
     try:
         found = path.stat()
     except FileNotFoundError:
         return None
-    return Seen(found.st_size, found.st_mtime_ns, found.st_ino)
+    return FileStat(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
-def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, Seen | None] | None:
+def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, FileStat | None] | None:
     """A look that no write of the same tick of the clock can hide behind; None while writes go on."""
     for wait_seconds in (_SETTLED_NS / 1e9, 0.0):
         seen = _look(original.path)
@@ -179,7 +179,7 @@ def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, Se
     return None
 
 
-def _copy_all(original: Original, seen: Mapping[str, Seen | None], target: Path, told: Told) -> bool:
+def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: Path, told: Told) -> bool:
     """Copy every file that was seen. Returns False if one has gone since."""
     progress = _Progress(sum(file.size_bytes for file in seen.values() if file is not None), told)
     for suffix, file in seen.items():

@@ -31,7 +31,7 @@ from tdelta.engines.sqlite.pricing import ask_prices
 from tdelta.engines.sqlite.proof import ask_proof
 from tdelta.engines.sqlite.site import FileSite
 from tdelta.errors import Defect
-from tdelta.evidence import Found
+from tdelta.evidence import MarkerHit
 from tdelta.measure import cipher_us_per_page, page_floor
 from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.records import Measurement
@@ -114,7 +114,7 @@ class SqliteTwin:
             return None
         return ask_prices(self._engine, self._folder, environment_of(self._engine, self._settings), self._settings)
 
-    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 
         Raises:

@@ -19,8 +19,8 @@ from tdelta.engines.shared.external.kind import (
     MARK,
     Conversion,
     Encryption,
-    Found,
     Identity,
+    LeftoverSchema,
     NewSchema,
     Probe,
     SchemaSessions,
@@ -166,14 +166,14 @@ class SqlServers:
         """The schema is the database that a session connects to."""
         return SchemaSessions(database=schema.name)
 
-    def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
+    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
         """Databases with tdelta's mark, and those of its name without one."""
         found = []
         for row in ask(SQL["databases"]):
             name = row["name"] or ""
             mark = first(ask(SQL["mark"].format(schema=name.replace("]", "]]"))))
             if mark.startswith(MARK):
-                found.append(Found(name, mark.removeprefix(MARK)))
+                found.append(LeftoverSchema(name, mark.removeprefix(MARK)))
         return tuple(sorted(found, key=lambda one: one.schema))
 
     def drop_sql(self, schema: str) -> str:

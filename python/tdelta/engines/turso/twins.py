@@ -21,7 +21,7 @@ from tdelta.engines.turso.engine import TEMPORARY, TursoEngine, TursoSettings, h
 from tdelta.engines.turso.exposure import TursoExposure
 from tdelta.engines.turso.pricing import ask_page_prices
 from tdelta.errors import Defect, StorageFault
-from tdelta.evidence import FileClass, Found, TwinFile, search
+from tdelta.evidence import FileClass, MarkerHit, TwinFile, search
 from tdelta.measure.aes import CryptoKind, PreloadMode, hidden_environment
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.messages import Refusal
@@ -103,7 +103,7 @@ class TursoTwin:
         home = self._path.parent / "prices"
         return ask_page_prices(self._engine, PROGRAM, home, self._environment, self._settings)
 
-    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 
         Raises:

@@ -54,7 +54,7 @@ _REMEDY = "print them again (jobs format JSON; jobs ID result, timing or tcount)
 
 
 @dataclass(slots=True)
-class _Found:
+class _Contents:
     """What was found, each with the line it starts on."""
 
     results: list[tuple[int, Result, int | None]] = field(default_factory=list)
@@ -98,7 +98,7 @@ class JobsOutputImporter:
         """Throughput, counter series and procedure times of every run in the file."""
         belonging = belonging_of(source, FORMAT, naming)
         problems = problems_of(source, FORMAT)
-        found = _Found()
+        found = _Contents()
         users: int | None = None
         objects = _Objects(problems)
         for line, text in source.text_lines():
@@ -168,7 +168,7 @@ class _Objects:
             self._problems.add(Refusal.of("not-a-whole-json-object", found=found), self._begins_at)
 
 
-def _take_result(line: int, text: str, users: int | None, found: _Found, problems: Problems) -> None:
+def _take_result(line: int, text: str, users: int | None, found: _Contents, problems: Problems) -> None:
     result = result_in(text)
     if result is None:
         if "$" not in text:  # the script that prints it, printed
@@ -182,7 +182,7 @@ def _take_result(line: int, text: str, users: int | None, found: _Found, problem
         problems.add(Refusal.of("results-too-many", most=MOST_OF_A_KIND), line)
 
 
-def _take_object(line: int, document: object, found: _Found, problems: Problems) -> None:
+def _take_object(line: int, document: object, found: _Contents, problems: Problems) -> None:
     if not isinstance(document, dict) or not document:
         return
     if found.runs >= MOST_OF_A_KIND or found.readings > MOST_READINGS:
@@ -197,7 +197,7 @@ def _take_object(line: int, document: object, found: _Found, problems: Problems)
                 found.counters.append((line, _readings(list(readings.items()), line, problems)))
 
 
-def _take_report(line: int, document: Mapping[str, object], found: _Found, problems: Problems) -> None:
+def _take_report(line: int, document: Mapping[str, object], found: _Contents, problems: Problems) -> None:
     """``jobs ID summaryjson`` (``hammerdb-job-report-v1``, 2026): all of one run, numbers as numbers."""
     result, times, counter = (_object(document.get(key)) for key in ("result", "response_times", "transaction_count"))
     nopm, tpm = whole(result.get("nopm")), whole(result.get("tpm"))
@@ -248,7 +248,7 @@ def _readings(pairs: list[tuple[object, object]], line: int, problems: Problems)
     return readings
 
 
-def _observations(found: _Found, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
+def _observations(found: _Contents, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
     for run in range(found.runs):
         of_run = belonging.of_run(run + 1, found.runs).with_level("threads", found.users_of(run))
         if run < len(found.results):

@@ -8,13 +8,13 @@ figures.
 """
 
 from tdelta.inference.assurance import Draws, Prediction, RoundsDesign, predict
-from tdelta.inference.planning.prospects import Asked, prospect
+from tdelta.inference.planning.prospects import PlanQuery, prospect
 from tdelta.inference.planning.runs import MeasuredRun, PlannedRun, teaches
 
 __all__ = [
-    "Asked",
     "Draws",
     "MeasuredRun",
+    "PlanQuery",
     "PlannedRun",
     "Prediction",
     "RoundsDesign",

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference.planning.runs import Seen
+from tdelta.inference.planning.runs import StratumNoise
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import t_reach
 from tdelta.records import Condition, Role
@@ -29,7 +29,7 @@ _SELF = "what a twin leaves to its own next trial: in a block none follows itsel
 _COURSE = "how fast it fades within a trial: a trial is one figure"
 
 
-def carry_over(strata: Sequence[Seen]) -> CarryOver:
+def carry_over(strata: Sequence[StratumNoise]) -> CarryOver:
     """First-order carry-over in the stratum that tells most: of those with encrypted twins, else of all, the largest.
 
     Returns:
@@ -68,11 +68,11 @@ def _bias(after: ShareEffect | None, places: int) -> ShareEffect | None:
     return ShareEffect(-after.share / places, (-high / places, -low / places))
 
 
-def _has_encrypted(one: Seen) -> bool:
+def _has_encrypted(one: StratumNoise) -> bool:
     return any(c.role is Role.TREATMENT for c in one.run.settings.conditions)
 
 
-def _stretch(one: Seen) -> FloatArray | None:
+def _stretch(one: StratumNoise) -> FloatArray | None:
     """The place of each trial among its stratum's, shape (B, K), where these follow one another; None where not."""
     panel = one.fitted.panel
     rows = [[t.position for t in (*row, *more) if t] for row, more in zip(panel.trials, panel.twin_trials, strict=True)]
@@ -81,14 +81,14 @@ def _stretch(one: Seen) -> FloatArray | None:
     return panel.places[:, : len(panel.conditions)].astype(np.float64)
 
 
-def _positions(one: Seen, positions: FloatArray | None, places: int) -> list[FloatArray]:
+def _positions(one: StratumNoise, positions: FloatArray | None, places: int) -> list[FloatArray]:
     """An indicator for each place but the first, shape (B, K)."""
     in_block = [[trial.position for trial in row] for row in one.fitted.panel.trials]
     position = _table(one, in_block if positions is None else positions.tolist())
     return [(position == place).astype(np.float64) for place in range(1, places)]
 
 
-def _after_encrypted(one: Seen) -> FloatArray:
+def _after_encrypted(one: StratumNoise) -> FloatArray:
     """Whether a trial follows an encrypted twin's in its block, shape (B, K)."""
     at: Mapping[tuple[int, int, int], Condition] = {(t.round, t.block, t.position): t.condition for t in one.run.trials}
     follows = [
@@ -101,12 +101,12 @@ def _is_encrypted(condition: Condition | None) -> float:
     return float(condition is not None and condition.role in (Role.TREATMENT, Role.BB))
 
 
-def _table(one: Seen, rows: Sequence[Sequence[float]]) -> FloatArray:
+def _table(one: StratumNoise, rows: Sequence[Sequence[float]]) -> FloatArray:
     whole = np.array(rows, dtype=np.float64)
     return whole[np.ix_(one.fitted.blocks, one.fitted.used)]
 
 
-def _least_squares(one: Seen, columns: Sequence[FloatArray]) -> list[ShareEffect] | None:
+def _least_squares(one: StratumNoise, columns: Sequence[FloatArray]) -> list[ShareEffect] | None:
     """Each column's coefficient as a share, with its 95 % interval; None if they cannot be told apart."""
     if not columns:
         return []

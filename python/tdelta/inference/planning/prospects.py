@@ -13,7 +13,7 @@ from tdelta.inference.assurance import SEED, Draws, Prediction, RoundsDesign, pr
 from tdelta.inference.instance_effect import instance_sd_quantiles
 from tdelta.inference.planning.advice import advise, time_for_same, wanted_variance
 from tdelta.inference.planning.carryover import carry_over
-from tdelta.inference.planning.runs import LIKE_THE_BASELINE, MeasuredRun, PlannedRun, Seen, seen
+from tdelta.inference.planning.runs import LIKE_THE_BASELINE, MeasuredRun, PlannedRun, StratumNoise, extract_noise
 from tdelta.inference.planning.scales import LengthCurve, allan, fit_curve
 from tdelta.inference.planning.targets import primary_of, rounds_to_look_at, targets_of
 from tdelta.inference.planning.timing import run_times, time_costs
@@ -48,7 +48,7 @@ _MOST_VARIANCE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlanQuery:
     """What is asked of a plan.
 
     Attributes:
@@ -70,7 +70,7 @@ class Asked:
 class _Known:
     """What the runs say of this machine."""
 
-    chosen: tuple[Seen, ...]
+    chosen: tuple[StratumNoise, ...]
     curve: LengthCurve
     instance_effect: RoundsFit
     times: TimeCosts
@@ -80,7 +80,7 @@ class _Known:
 def prospect(
     runs: Sequence[MeasuredRun],
     planned: PlannedRun,
-    asked: Asked,
+    asked: PlanQuery,
     metric: Metric,
     *,
     pilot_seconds: float | None = None,
@@ -99,7 +99,7 @@ def prospect(
     Raises:
         UsageError: the runs hold nothing to learn from, or not a single round fits the time.
     """
-    strata = seen(runs, metric)
+    strata = extract_noise(runs, metric)
     planned = replace(planned, trial_seconds=_nearest(strata, planned.trial_seconds).trial_seconds)
     known = _known(strata, planned)
     instance_variance = float(known.instance_effect.instance_sd_weights @ known.instance_effect.instance_sd_grid**2)
@@ -133,7 +133,7 @@ def prospect(
     )
 
 
-def _known(strata: Sequence[Seen], planned: PlannedRun) -> _Known:
+def _known(strata: Sequence[StratumNoise], planned: PlannedRun) -> _Known:
     """Instance effects from all strata, noise from the noisiest (by its trials of the length nearest to the plan)."""
     instance_effect = fit_rounds([s.means for s in strata], [s.fitted.thetas(*LIKE_THE_BASELINE) for s in strata])
     nearest = planned.trial_seconds
@@ -150,7 +150,7 @@ def _known(strata: Sequence[Seen], planned: PlannedRun) -> _Known:
     return _Known(chosen, curve, instance_effect, times, min(1.0, share))
 
 
-def _nearest(strata: Sequence[Seen], trial_seconds: float) -> Seen:
+def _nearest(strata: Sequence[StratumNoise], trial_seconds: float) -> StratumNoise:
     """The trials nearest in length: what was really run, where operations are too slow for the length asked for."""
     return min(strata, key=lambda s: abs(np.log(s.trial_seconds / trial_seconds)))
 
@@ -166,7 +166,7 @@ def _draws(known: _Known, trial_seconds: float, count: int) -> Draws:
     return Draws(variance, instance_effect, known.df_share, _odd_share(known.chosen))
 
 
-def _odd_share(strata: Sequence[Seen]) -> float:
+def _odd_share(strata: Sequence[StratumNoise]) -> float:
     """The share of trials that were events, above or below: with one of them a run needs the 99 % HDI to decide."""
     groups = [(s.means, s.fitted.thetas(*LIKE_THE_BASELINE)) for s in strata]
     found = [events_of(means, thetas == theta) for means, thetas in groups for theta in np.unique(thetas)]
@@ -193,7 +193,7 @@ def _layout(planned: PlannedRun, advice: Advice, times: TimeCosts) -> Layout:
     )
 
 
-def _lengths(strata: Sequence[Seen], known: _Known) -> Iterator[NoiseAtLength]:
+def _lengths(strata: Sequence[StratumNoise], known: _Known) -> Iterator[NoiseAtLength]:
     seconds = np.array([s.trial_seconds for s in known.chosen])
     least = float(time_for_same(known.curve, known.times, seconds).min())
     for one in strata:
@@ -215,7 +215,7 @@ def _lengths(strata: Sequence[Seen], known: _Known) -> Iterator[NoiseAtLength]:
         )
 
 
-def _scales(one: Seen) -> tuple[ScaleNoise, ...]:
+def _scales(one: StratumNoise) -> tuple[ScaleNoise, ...]:
     return allan(np.log(one.fitted.own_costs), one.fitted.panel.rounds[one.fitted.blocks])
 
 
@@ -226,7 +226,7 @@ def _instance_effect(known: _Known) -> InstanceEffect:
     return InstanceEffect(known.instance_effect.instance_sd, (low, high), _instances(known.chosen))
 
 
-def _instances(strata: Sequence[Seen]) -> int:
+def _instances(strata: Sequence[StratumNoise]) -> int:
     return sum(s.means.means.size for s in strata)
 
 
@@ -238,7 +238,9 @@ def _widths(prediction: Prediction, draws: Draws, layout: Layout) -> Iterator[Wi
         yield Width(rounds, layout.seconds(rounds), middle, (low, high), share)
 
 
-def _cautions(strata: Sequence[Seen], known: _Known, planned: PlannedRun, rounds: Sequence[int]) -> Iterator[Caution]:
+def _cautions(
+    strata: Sequence[StratumNoise], known: _Known, planned: PlannedRun, rounds: Sequence[int]
+) -> Iterator[Caution]:
     if not any(c.role is Role.TREATMENT for s in strata for c in s.run.settings.conditions):
         yield Caution.of("only-plain-measured")
     if planned.judged > 1:
@@ -263,7 +265,7 @@ def _cautions(strata: Sequence[Seen], known: _Known, planned: PlannedRun, rounds
         )
 
 
-def _pressed(strata: Sequence[Seen]) -> float:
+def _pressed(strata: Sequence[StratumNoise]) -> float:
     """The share of the time in which some task waited for a CPU, median over trials of one thread."""
     waited = [
         trial.measurement.pressure["cpu_some"]

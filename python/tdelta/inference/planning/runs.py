@@ -66,7 +66,7 @@ class PlannedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class StratumNoise:
     """One stratum of one run after stage 1."""
 
     run: MeasuredRun
@@ -90,14 +90,14 @@ class Seen:
         return self.fitted.panel.stratum
 
 
-def seen(runs: Sequence[MeasuredRun], metric: Metric) -> list[Seen]:
+def extract_noise(runs: Sequence[MeasuredRun], metric: Metric) -> list[StratumNoise]:
     """Every stratum of every run.
 
     Raises:
         UsageError: a run has nothing to learn from, or runs are not of the same kind; every such run is named.
     """
     faults = [*_strangers(runs)]
-    found: list[Seen] = []
+    found: list[StratumNoise] = []
     for run in runs:
         parts = list(_strata(run, metric))
         if any(part.means.pooled_df == 0 for part in parts):
@@ -111,7 +111,7 @@ def seen(runs: Sequence[MeasuredRun], metric: Metric) -> list[Seen]:
 
 
 def teaches(run: MeasuredRun, metric: Metric) -> bool:
-    """Whether `seen` could learn from this run."""
+    """Whether `extract_noise` could learn from this run."""
     parts = list(_strata(run, metric))
     return bool(parts) and all(part.means.pooled_df > 0 for part in parts)
 
@@ -133,15 +133,15 @@ def _strangers(runs: Sequence[MeasuredRun]) -> Iterator[Refusal]:
             )
 
 
-def _strata(run: MeasuredRun, metric: Metric) -> Iterator[Seen]:
+def _strata(run: MeasuredRun, metric: Metric) -> Iterator[StratumNoise]:
     yield from strata_of(run, fit_metrics(panels(run.trials, run.settings), (metric,))[metric])
 
 
-def strata_of(run: MeasuredRun, fit: CostFit) -> list[Seen]:
+def strata_of(run: MeasuredRun, fit: CostFit) -> list[StratumNoise]:
     """The strata of one run that is fitted already."""
     where = places([fitted.panel for fitted, _ in fit.parts])
     return [
-        Seen(run, where[fitted.panel.stratum].removesuffix(": "), fitted, _trial_seconds(fitted))
+        StratumNoise(run, where[fitted.panel.stratum].removesuffix(": "), fitted, _trial_seconds(fitted))
         for fitted, _ in fit.parts
     ]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tdelta.inference.planning.runs import MeasuredRun, Seen
+from tdelta.inference.planning.runs import MeasuredRun, StratumNoise
 from tdelta.inference.posterior import FloatArray
 from tdelta.records.prospects import TimeCosts
 
@@ -55,7 +55,7 @@ def _work_seconds(run: MeasuredRun) -> float:
     return statistics.median(blocks.values())
 
 
-def time_costs(seen: Sequence[Seen], conditions: int) -> TimeCosts:
+def time_costs(seen: Sequence[StratumNoise], conditions: int) -> TimeCosts:
     """The times of all runs together.
 
     Args:

@@ -49,11 +49,11 @@ _MOST_BARS = 90
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One curve with its name; ``look`` is the style sheet's prefix, ``plain-`` for the baseline."""
+    """One curve with its name; ``style`` is the style sheet's prefix, ``plain-`` for the baseline."""
 
     name: str
     curve: Curve
-    look: str = ""
+    style: str = ""
     is_signed: bool = False
 
 
@@ -169,7 +169,7 @@ def _curve(row: _Row, scale: Scale, scale_of: UnitScale, base: float) -> list[Ma
     values, spread = scale_of.array(row.curve.value), row.curve.spread
     low, high = spread.hdi95
     ends, median = (scale_of(low), scale_of(high)), scale_of(spread.median)
-    return density(values, row.curve.density, median, ends, scale, base=base, height=_CURVE, look=row.look)
+    return density(values, row.curve.density, median, ends, scale, base=base, height=_CURVE, look=row.style)
 
 
 def _texts(row: _Row, scale_of: UnitScale) -> tuple[str, str]:

@@ -41,7 +41,7 @@ from tdelta.report.page.blocks import (
     Tiles,
 )
 from tdelta.report.page.compose import MARKER
-from tdelta.report.page.figures.forest import Limits, Look, Row, forest
+from tdelta.report.page.figures.forest import Limits, Row, RowStyle, forest
 from tdelta.report.page.wording import mark
 from tdelta.report.quantities import MISSING, counted, hdi_text, printable, share
 
@@ -160,18 +160,18 @@ def _forest(
 
 def _rows(comparison: Comparison, result: AnalysisResult) -> list[Row]:
     """A row; of single runs two, their own above the one with room for variation between runs, which decides."""
-    look = Look.ALARM if comparison.decision is Decision.UNSOUND else Look.JUDGED
+    style = RowStyle.ALARM if comparison.decision is Decision.UNSOUND else RowStyle.JUDGED
     name = label(comparison, result)
     if comparison.ratio is None:
         note = f"{quotient_text(comparison, bounds_of(result))}, no replication"
-        return [Row(name, None, note, look, comparison.quotient)]
+        return [Row(name, None, note, style, comparison.quotient)]
     verdict = f"{mark(comparison.decision)}\u00a0{decided_word(comparison)}"
     single_run = single_run_estimate(comparison)
     if single_run is None:
-        return [Row(name, comparison.ratio, verdict, look)]
+        return [Row(name, comparison.ratio, verdict, style)]
     return [
-        Row(f"{name}: these two runs", comparison.ratio, "", Look.PLAIN),
-        Row(f"{name}: if {single_run[0]}", single_run[1], verdict, look),
+        Row(f"{name}: these two runs", comparison.ratio, "", RowStyle.PLAIN),
+        Row(f"{name}: if {single_run[0]}", single_run[1], verdict, style),
     ]
 
 

@@ -25,7 +25,7 @@ from tdelta.report.labels import (
     surroundings,
 )
 from tdelta.report.page.blocks import Block, Figure, Paragraph, Section, Tile, Tiles
-from tdelta.report.page.figures.forest import Look, Row, forest
+from tdelta.report.page.figures.forest import Row, RowStyle, forest
 from tdelta.report.page.rows import UNRELIABLE, is_unsound, limits_of, verdict_row
 from tdelta.report.page.wording import (
     bounds_of,
@@ -113,14 +113,14 @@ def forest_rows(result: RunResult) -> list[Row]:
     """The primary verdicts and, in grey, the identical twins of the same metric."""
     judged = [row for v in result.primary for row in _judged_rows(v, result)]
     noise = [f for f in result.noise_floor if f.metric is result.settings.metric]
-    return [*judged, *(Row(_noise_label(f, result.settings), f.ratio, "noise floor", Look.PLAIN) for f in noise)]
+    return [*judged, *(Row(_noise_label(f, result.settings), f.ratio, "noise floor", RowStyle.PLAIN) for f in noise)]
 
 
 def _judged_rows(verdict: Verdict, result: RunResult) -> Iterator[Row]:
     """A primary verdict, and below it the typical operation."""
     yield verdict_row(verdict, label(verdict.condition, result.settings))
     if verdict.typical is not None and has_data(verdict) and (len(result.primary) == 1 or parting(verdict, result)):
-        yield Row("typical operation", verdict.typical, "for orientation", Look.PLAIN)
+        yield Row("typical operation", verdict.typical, "for orientation", RowStyle.PLAIN)
 
 
 def _one(verdict: Verdict, settings: RunSettings, what: str) -> str:

@@ -17,7 +17,7 @@ from tdelta.report.labels import metric_name
 from tdelta.report.page.answer import forest_rows, headline
 from tdelta.report.page.blocks import Block, Code, Column, Heading, Page, Paragraph, Section, Table
 from tdelta.report.page.compose import MARKER
-from tdelta.report.page.figures.forest import Limits, Look, Row, forest
+from tdelta.report.page.figures.forest import Limits, Row, RowStyle, forest
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.repeat import value_text
 from tdelta.report.page.rows import is_unsound
@@ -93,8 +93,8 @@ def _forest(metric: Metric, results: Sequence[RunResult]) -> Block:
     )
 
 
-def _look(row: Row, result: RunResult) -> Look:
-    return Look.ALARM if is_unsound(result) and row.look is Look.JUDGED else row.look
+def _look(row: Row, result: RunResult) -> RowStyle:
+    return RowStyle.ALARM if is_unsound(result) and row.style is RowStyle.JUDGED else row.style
 
 
 def _differing(runs: Sequence[RunData]) -> Section:

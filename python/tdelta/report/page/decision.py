@@ -13,7 +13,7 @@ from tdelta.report.labels import decision_word
 from tdelta.report.page.blocks import Block, Cell, Code, Column, Heading, Listing, Page, Paragraph, Section, Table
 from tdelta.report.page.compare import UNPAIRED
 from tdelta.report.page.compose import MARKER
-from tdelta.report.page.figures.forest import Limits, Look, Row, forest
+from tdelta.report.page.figures.forest import Limits, Row, RowStyle, forest
 from tdelta.report.page.wording import date_text, listed, mark, overhead
 from tdelta.report.quantities import MISSING, amounts, counted, duration, hdi_text, interval, percent, rate
 
@@ -140,8 +140,8 @@ def _rows(lines: Sequence[DecisionLine]) -> Iterator[Row]:
     for line in lines:
         if (line.run_id, line.what) not in seen:
             seen.add((line.run_id, line.what))
-            look = Look.ALARM if line.decision is Decision.UNSOUND else Look.JUDGED
-            yield Row(f"{line.what}, {line.metric}", line.ratio, f"{mark(line.decision)} {_word(line)}", look)
+            style = RowStyle.ALARM if line.decision is Decision.UNSOUND else RowStyle.JUDGED
+            yield Row(f"{line.what}, {line.metric}", line.ratio, f"{mark(line.decision)} {_word(line)}", style)
 
 
 def _word(line: DecisionLine) -> str:

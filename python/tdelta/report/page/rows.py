@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tdelta.records import Decision, RunResult, RunSettings, Verdict
-from tdelta.report.page.figures.forest import Limits, Look, Row
+from tdelta.report.page.figures.forest import Limits, Row, RowStyle
 from tdelta.report.page.wording import decided, has_data
 
 UNRELIABLE = "The run is unsound: look here for what went wrong, not for what encryption costs. "
@@ -19,10 +19,10 @@ def is_unsound(result: RunResult) -> bool:
 
 def verdict_row(verdict: Verdict, name: str) -> Row:
     """A verdict as a row of a forest plot."""
-    look = Look.ALARM if verdict.decision is Decision.UNSOUND else Look.JUDGED
+    style = RowStyle.ALARM if verdict.decision is Decision.UNSOUND else RowStyle.JUDGED
     if not has_data(verdict):
-        return Row(name, None, "no data", look)
-    return Row(name, verdict.ratio, decided(verdict), look, verdict.realised)
+        return Row(name, None, "no data", style)
+    return Row(name, verdict.ratio, decided(verdict), style, verdict.realised)
 
 
 def limits_of(settings: RunSettings, *, is_primary: bool = True) -> Limits:

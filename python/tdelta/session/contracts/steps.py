@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from tdelta.driver.database_answers import Refused
-from tdelta.engines.shared.external.kind import EmptiesCaches, lock_name
-from tdelta.engines.shared.external.kind import Found as Mark
+from tdelta.engines.shared.external.kind import EmptiesCaches, LeftoverSchema, lock_name
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.sessions import asking, first, is_true
 from tdelta.errors import ServerLost, WorkerFault
@@ -68,7 +67,7 @@ def schemas_made(bench: Bench) -> Found:
         ask = asking(bench.session(schema))
         if not server.kind.has_schema(ask, schema.name):
             raise AbilityFails(Refusal.of("contract-schema-unseen"), name)
-        if Mark(schema.name, schema.run_id) not in server.kind.own_schemas(ask):
+        if LeftoverSchema(schema.name, schema.run_id) not in server.kind.own_schemas(ask):
             raise AbilityFails(Refusal.of("contract-mark-unseen"), name)
         if not is_true(ask(server.kind.probe(lock_name(schema.name)).seen)):
             raise AbilityFails(Refusal.of("contract-lock-unseen"), name)

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tdelta.engines.sqlite.conversion import Conversion, Layout, Step, Target, conversion
+from tdelta.engines.sqlite.conversion import Conversion, ConversionStep, Layout, Target, conversion
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.errors import UsageError
 from tdelta_refused import refused
@@ -89,7 +89,7 @@ def test_a_library_that_cannot_encrypt_makes_plain_twins_and_refuses_others() ->
 
 
 def test_a_step_is_told_to_the_worker_in_json() -> None:
-    assert json.loads(json.dumps(Step(schema="main", reserved_bytes=8).as_json())) == {
+    assert json.loads(json.dumps(ConversionStep(schema="main", reserved_bytes=8).as_json())) == {
         "sql": "", "is_keyed": False, "schema": "main", "reserved_bytes": 8,
     }  # fmt: skip
 

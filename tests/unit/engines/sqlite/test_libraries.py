@@ -18,7 +18,7 @@ BY_PATH = Library("/lib/libsqlite3.so.0", "sqlite", "none", version="SQLite 3.40
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=str)
-def test_every_kind_has_a_plain_level_first_and_takes_keys_if_it_has_others(kind: libraries.Kind) -> None:
+def test_every_kind_has_a_plain_level_first_and_takes_keys_if_it_has_others(kind: libraries.LibraryKind) -> None:
     assert next(iter(kind.ciphers)) == "none"
     assert bool(kind.key_kinds) == (len(kind.ciphers) > 1)
     assert [name for name, cipher in kind.ciphers.items() if cipher.library_name is None] == ["none"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdelta.engines.shared.rewriting import REWRITES
-from tdelta.engines.sqlite.conversion import Step, Target
+from tdelta.engines.sqlite.conversion import ConversionStep, Target
 from tdelta.engines.sqlite.rewriting import Rewrite, rewrite
 
 
@@ -16,7 +16,7 @@ def target(reserved_bytes: int = 0, *, is_encrypted: bool = False) -> Target:
 
 @pytest.mark.parametrize("change", ["encrypt", "rekey"])
 def test_multiple_ciphers_rekeys_in_place_and_the_plain_twin_writes_every_page(change: str) -> None:
-    steps = (Step("PRAGMA cipher='aes256cbc'"), Step("PRAGMA rekey = :key", is_keyed=True))
+    steps = (ConversionStep("PRAGMA cipher='aes256cbc'"), ConversionStep("PRAGMA rekey = :key", is_keyed=True))
     assert rewrite("sqlite3mc", change, target(is_encrypted=True), is_encrypted=True) == Rewrite(steps)
     of_plain = rewrite("sqlite3mc", change, target(32), is_encrypted=False)
     assert of_plain.writes_pages
@@ -24,8 +24,10 @@ def test_multiple_ciphers_rekeys_in_place_and_the_plain_twin_writes_every_page(c
 
 
 def test_a_file_that_keeps_fewer_bytes_of_its_pages_once_it_is_plain_is_rebuilt_on_both_twins() -> None:
-    assert rewrite("sqlite3mc", "decrypt", target(32), is_encrypted=True).steps == (Step("PRAGMA rekey = ''"),)
-    rebuilt = (Step(schema="main", reserved_bytes=0), Step("VACUUM"))
+    assert rewrite("sqlite3mc", "decrypt", target(32), is_encrypted=True).steps == (
+        ConversionStep("PRAGMA rekey = ''"),
+    )
+    rebuilt = (ConversionStep(schema="main", reserved_bytes=0), ConversionStep("VACUUM"))
     assert rewrite("sqlite3mc", "decrypt", target(32), is_encrypted=False).steps == rebuilt
     assert rewrite("sqlite3mc", "decrypt", target(), is_encrypted=False).writes_pages
 
@@ -34,7 +36,7 @@ def test_a_file_that_keeps_fewer_bytes_of_its_pages_once_it_is_plain_is_rebuilt_
 def test_sqlcipher_exports_into_a_new_file_with_a_key_or_without(change: str) -> None:
     keyed = rewrite("sqlcipher", change, target(80, is_encrypted=change == "encrypt"), is_encrypted=True)
     plain = rewrite("sqlcipher", change, target(80), is_encrypted=False)
-    export = Step("SELECT sqlcipher_export('twin')")
+    export = ConversionStep("SELECT sqlcipher_export('twin')")
     assert export in keyed.steps
     assert export in plain.steps
     assert any(step.is_keyed for step in keyed.steps) == (change == "encrypt")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tdelta.inference.planning.carryover import ONLY_PLAIN, TOO_FEW, carry_over
-from tdelta.inference.planning.runs import MeasuredRun, seen
+from tdelta.inference.planning.runs import MeasuredRun, extract_noise
 from tdelta.records import Metric, Role
 from tdelta.records.prospects import CarryOver
 
@@ -15,7 +15,7 @@ from .machines import TWINS, run, with_other_twin
 
 
 def found(measured: MeasuredRun) -> CarryOver:
-    return carry_over(seen([measured], Metric.RESPONSE_TIME))
+    return carry_over(extract_noise([measured], Metric.RESPONSE_TIME))
 
 
 def test_what_an_encrypted_trial_leaves_behind_is_found_with_its_sign() -> None:
@@ -40,7 +40,7 @@ def test_the_bias_is_what_an_overhead_really_moves_by() -> None:
 
 
 def theta(measured: MeasuredRun) -> float:
-    (one,) = seen([measured], Metric.RESPONSE_TIME)
+    (one,) = extract_noise([measured], Metric.RESPONSE_TIME)
     means = one.means.means.mean(axis=0)
     return float(means[2] - means[:2].mean())
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tdelta.errors import UsageError
-from tdelta.inference.planning import Asked, MeasuredRun, PlannedRun, prospect
+from tdelta.inference.planning import MeasuredRun, PlannedRun, PlanQuery, prospect
 from tdelta.records import Metric, SpanTotals
 from tdelta.records.prospects import Attainability, Prospect
 from tdelta_flat import changed
@@ -14,10 +14,10 @@ from tdelta_refused import check_messages, coded, has, refused
 
 from .machines import PLANNED, TWINS, run, without_rounds
 
-QUICK = Asked(simulated=10)
+QUICK = PlanQuery(simulated=10)
 
 
-def found(*runs: MeasuredRun, asked: Asked = QUICK, planned: PlannedRun = PLANNED) -> Prospect:
+def found(*runs: MeasuredRun, asked: PlanQuery = QUICK, planned: PlannedRun = PLANNED) -> Prospect:
     return prospect(runs, planned, asked, Metric.RESPONSE_TIME)
 
 
@@ -98,7 +98,7 @@ def test_what_three_rounds_decide_anyway_wants_short_ones() -> None:
     """Six blocks are enough to tell 30 % from 2 % in a few rounds; three longer ones would take longer."""
 
     def blocks(effect: float, rope: float) -> int:
-        asked = Asked(effects=(effect,), ropes=(rope,), simulated=10)
+        asked = PlanQuery(effects=(effect,), ropes=(rope,), simulated=10)
         return found(run(noise=0.2, instance_effect=0.001, rounds=30), asked=asked).layout.blocks_per_round
 
     assert blocks(0.30, 0.02) == 6
@@ -139,17 +139,17 @@ def test_much_instance_effects_asks_for_short_rounds_and_much_noise_for_long_one
 
 
 def test_the_edge_is_on_the_edge_and_a_short_limit_too_short() -> None:
-    seen = found(run(), asked=Asked(effects=(0.02,), ropes=(0.02,), max_seconds=60.0, simulated=20))
+    seen = found(run(), asked=PlanQuery(effects=(0.02,), ropes=(0.02,), max_seconds=60.0, simulated=20))
     (target,) = seen.primary_targets
     assert target.attainability is Attainability.EDGE
     assert seen.advised_rounds is None
-    tight = found(run(noise=0.1), asked=Asked(effects=(0.02,), ropes=(0.01,), max_seconds=60.0, simulated=20))
+    tight = found(run(noise=0.1), asked=PlanQuery(effects=(0.02,), ropes=(0.01,), max_seconds=60.0, simulated=20))
     assert tight.primary_targets[0].attainability is Attainability.TOO_LONG
 
 
 def test_a_limit_that_holds_no_round_is_refused() -> None:
     with refused(UsageError, "no-time-for-a-round", found=5.0):
-        found(run(), asked=Asked(max_seconds=5.0, simulated=5))
+        found(run(), asked=PlanQuery(max_seconds=5.0, simulated=5))
 
 
 def test_plain_twins_alone_are_a_caution_and_encrypted_ones_are_none() -> None:
@@ -162,7 +162,7 @@ def test_few_instances_are_a_caution() -> None:
 
 
 def test_two_blocks_say_hardly_anything_and_widths_are_figures_all_the_same() -> None:
-    seen = found(run(noise=0.15, rounds=1, blocks=2, seed=3), asked=Asked(max_seconds=60.0, simulated=1000))
+    seen = found(run(noise=0.15, rounds=1, blocks=2, seed=3), asked=PlanQuery(max_seconds=60.0, simulated=1000))
     assert all(0.0 < width.width80[0] < width.width < width.width80[1] < math.inf for width in seen.widths)
     assert seen.widths[0].width80[1] > 3.0 * seen.widths[0].width80[0]
 
@@ -212,7 +212,7 @@ def test_a_machine_with_odd_trials_needs_longer() -> None:
         else t
         for t in measured.trials
     )
-    asked = Asked(effects=(0.02,), ropes=(0.01,), simulated=200)
+    asked = PlanQuery(effects=(0.02,), ropes=(0.01,), simulated=200)
     calm, odd = (
         found(one, asked=asked).primary_targets[0].curve for one in (measured, replace(measured, trials=stalled))
     )

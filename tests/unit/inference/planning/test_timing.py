@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tdelta.inference.planning.runs import MeasuredRun, seen
+from tdelta.inference.planning.runs import MeasuredRun, extract_noise
 from tdelta.inference.planning.timing import run_times, time_costs
 from tdelta.records import Metric, Role
 
@@ -15,7 +15,7 @@ SEARCH_AND_SET_UP = SET_UP_SECONDS + 3.0
 
 
 def strata(*runs: MeasuredRun) -> list:
-    return seen(runs, Metric.RESPONSE_TIME)
+    return extract_noise(runs, Metric.RESPONSE_TIME)
 
 
 def test_wall_clock_is_taken_apart_into_set_up_rounds_and_trials() -> None:

@@ -14,7 +14,7 @@ from tdelta.inference import PairedRatios
 from tdelta.records import EvidenceState, FileEvidence
 from tdelta.report.page.blocks import Cell, Figure, Table
 from tdelta.report.page.figures.differences import differences
-from tdelta.report.page.figures.forest import Limits, Look, Row, forest
+from tdelta.report.page.figures.forest import Limits, Row, RowStyle, forest
 from tdelta.report.page.figures.latency import latency_curves
 from tdelta.report.page.figures.posteriors import posteriors
 from tdelta.report.page.figures.pressure import pressure
@@ -49,7 +49,10 @@ def test_a_two_fold_cost_makes_the_axis_logarithmic(median: float, is_log: bool)
 
 
 def test_plain_twins_are_squares_and_what_must_not_be_relied_on_is_marked() -> None:
-    rows = [Row("a", s.estimate(1.0, 0.01), "x", Look.PLAIN), Row("b", s.estimate(1.2, 0.01), "× unsound", Look.ALARM)]
+    rows = [
+        Row("a", s.estimate(1.0, 0.01), "x", RowStyle.PLAIN),
+        Row("b", s.estimate(1.2, 0.01), "× unsound", RowStyle.ALARM),
+    ]
     figure = plot(rows)
     assert 'class="plain-dot"' in figure.drawing
     assert len(circles(figure.drawing)) == 1

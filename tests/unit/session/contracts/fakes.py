@@ -16,8 +16,8 @@ from tdelta.engines.shared.external.kind import (
     DATA,
     Conversion,
     Encryption,
-    Found,
     Identity,
+    LeftoverSchema,
     Probe,
     Scope,
     SettingsRule,
@@ -58,8 +58,8 @@ class Server:
     def has_schema(self, _ask: Any, schema: str) -> bool:
         return schema == self.schema and "schema unseen" not in self.broken
 
-    def own_schemas(self, _ask: Any) -> tuple[Found, ...]:
-        return (Found(self.schema, None if "mark" in self.broken else RUN),) if self.schema else ()
+    def own_schemas(self, _ask: Any) -> tuple[LeftoverSchema, ...]:
+        return (LeftoverSchema(self.schema, None if "mark" in self.broken else RUN),) if self.schema else ()
 
     def probe(self, name: str) -> Probe:
         return Probe(f"take {name}", f"seen {name}", f"release {name}")

@@ -23,7 +23,7 @@ from typing import Any
 from tdelta.driver.database_answers import Refused
 from tdelta.driver.supervising import Host, Input, Order, supervise
 from tdelta.engines.registry import external
-from tdelta.engines.shared.external.kind import ExternalServer, Found, lock_name
+from tdelta.engines.shared.external.kind import ExternalServer, LeftoverSchema, lock_name
 from tdelta.engines.shared.sessions import Ask, Connection, LastingSession, WorkerSession, asking, is_true
 from tdelta.errors import ServerLost, WorkerFault
 
@@ -129,7 +129,7 @@ def _drop_free(server: KeptServer, session: LastingSession) -> None:
             with contextlib.suppress(Refused):  # one that has gone by itself
                 session.run(kind.end_session_sql(other))
         if is_true(ask(kind.probe(lock_name(name)).take)):
-            if {Found(name, server.run_id), Found(name, None)}.intersection(kind.own_schemas(ask)):
+            if {LeftoverSchema(name, server.run_id), LeftoverSchema(name, None)}.intersection(kind.own_schemas(ask)):
                 session.run(kind.drop_sql(name))
             del server.schemas[name]
 

@@ -101,7 +101,7 @@ def lock_name(schema: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LeftoverSchema:
     """A schema of tdelta's. ``run_id`` is None where the mark is missing: tdelta was killed as it made the schema."""
 
     schema: str
@@ -195,7 +195,7 @@ class HoldsSchemas(Protocol):
     def waiting_sql(self) -> tuple[str, ...]:
         """What the session that drops schemas runs first, so that it does not wait without end for their tables."""
 
-    def own_schemas(self, ask: Ask) -> tuple[Found, ...]:
+    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
         """The schemas that tdelta made, of any run."""
 
     def drop_sql(self, schema: str) -> str:

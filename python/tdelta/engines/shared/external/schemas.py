@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from tdelta.driver.database_answers import Refused
 from tdelta.driver.signals import held
-from tdelta.engines.shared.external.kind import MARK, Found, NewSchema, lock_name
+from tdelta.engines.shared.external.kind import MARK, LeftoverSchema, NewSchema, lock_name
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.engines.shared.sessions import first, is_true, kept
 from tdelta.errors import ExternalServerFault, ServerLost, UnsoundTwins, WorkerFault
@@ -108,7 +108,7 @@ class RunSchema:
         server = self.server
         drop = server.kind.drop_sql(self.name)
         try:
-            marked = Found(self.name, self.run_id) in server.kind.own_schemas(server.ask)
+            marked = LeftoverSchema(self.name, self.run_id) in server.kind.own_schemas(server.ask)
             if not marked and not server.kind.has_schema(server.ask, self.name):
                 return
             if not marked:

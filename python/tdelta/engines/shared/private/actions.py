@@ -17,7 +17,7 @@ from tdelta.driver.protocol import Tables
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.server import Server
 from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
-from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.sessions import AdminConnection
 
 MakeRecipe: TypeAlias = Callable[[ServerSettings], Recipe]
 
@@ -63,12 +63,12 @@ class Site:
         """The names of the run's tables."""
         return tuple(name for name, _ in self.rows.tables)
 
-    def connect(self) -> Asking:
+    def connect(self) -> AdminConnection:
         """A connection, in another process; the caller closes it."""
-        return Asking({**self.recipe.connect, "database": DATABASE})
+        return AdminConnection({**self.recipe.connect, "database": DATABASE})
 
     @contextlib.contextmanager
-    def session(self) -> Iterator[Asking]:
+    def session(self) -> Iterator[AdminConnection]:
         """A connection, in another process."""
         asking = self.connect()
         try:

@@ -28,7 +28,7 @@ from tdelta.engines.shared.private.actions import ServerAction, Site
 from tdelta.engines.shared.private.filling import make_database
 from tdelta.engines.shared.private.restarts import Started
 from tdelta.engines.shared.server_files import ServerFiles
-from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.evidence import FileClass
 from tdelta.measure.private import FOLDER_MODE
 from tdelta.measure.space import allocated
@@ -94,7 +94,7 @@ class _ServerMaker:
         self._site = site
         self._by = by
         self._restores = restores
-        self._session: Asking | None = None
+        self._session: AdminConnection | None = None
         self._other: Started | None = None
 
     def start(self) -> None:
@@ -195,7 +195,7 @@ class _ServerMaker:
                 self._session.run(statement)
             self._session.close()
 
-    def _connected(self) -> Asking:
+    def _connected(self) -> AdminConnection:
         assert self._session is not None  # noqa: S101 - started
         return self._session
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
-from tdelta.engines.shared.exposures import ExposurePlan, Step
+from tdelta.engines.shared.exposures import ExposurePlan, ExposureStep
 from tdelta.engines.shared.server_files import condensed
 from tdelta.errors import TdeltaError, WorkerFault
-from tdelta.evidence import Found, merged, search
+from tdelta.evidence import MarkerHit, merged, search
 from tdelta.evidence.inflated import Inflate
 from tdelta.evidence.search import TwinFile
 from tdelta.messages import Refusal
@@ -74,7 +74,7 @@ class ServerExposure:
         self._files = files
         self._needles = needles
         self._inflate = inflate
-        self._looks: list[Found] = []
+        self._looks: list[MarkerHit] = []
         self._open: dict[str, Connection] = {}
         self._held: list[_Held] = []
 
@@ -117,11 +117,11 @@ class ServerExposure:
         finally:
             self._close()
 
-    def found(self) -> tuple[Found, ...]:
+    def found(self) -> tuple[MarkerHit, ...]:
         """What all looks found, file by file; clean files of a folder as one."""
         return condensed(merged(self._looks))
 
-    def _begin(self, steps: Iterable[Step]) -> None:
+    def _begin(self, steps: Iterable[ExposureStep]) -> None:
         for step in steps:
             connection = self._connection(step.connection)
             if step.is_held:

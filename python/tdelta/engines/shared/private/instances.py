@@ -36,9 +36,9 @@ from tdelta.engines.shared.private.exposure import Files, ServerExposure
 from tdelta.engines.shared.private.pricing import page_prices_of
 from tdelta.engines.shared.private.replicas import Replica
 from tdelta.engines.shared.server_files import ServerFiles
-from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.errors import Defect
-from tdelta.evidence import Found
+from tdelta.evidence import MarkerHit
 from tdelta.evidence.plans import plans_of, sampled
 from tdelta.measure.aes import PreloadMode
 from tdelta.measure.caches import empty_page_cache
@@ -267,7 +267,7 @@ class ServerTwin:
         self._worker.ask("rows", sql=sql)
         return _cpu_seconds(self._worker.ask("end_outside", settle=False)) * 1e6 / _PROOF_PAGES
 
-    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[Found, ...]:
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
 
         Raises:
@@ -282,7 +282,7 @@ class ServerTwin:
         replica = instance.replica
         places: list[Files] = [files] if replica is None else [files, replica.files()]
         inflate = evidence.inflating(is_compressed=self._settings.is_compressed)
-        exposure = ServerExposure(evidence.plan, lambda: Asking(options), places, needles, inflate)
+        exposure = ServerExposure(evidence.plan, lambda: AdminConnection(options), places, needles, inflate)
         with self._connected():
             following = contextlib.nullcontext() if replica is None else replica.following(self._halt)
             with following, exposure.under_way():
@@ -385,7 +385,7 @@ class ServerTwin:
         if not isinstance(engine, CountsWork):
             yield None
             return
-        asking, query = Asking({**self.instance.recipe.connect, "database": DATABASE}), engine.work_sql
+        asking, query = AdminConnection({**self.instance.recipe.connect, "database": DATABASE}), engine.work_sql
         try:
             yield lambda: int(asking.rows(query)[1][0][-1] or 0)
         finally:

@@ -17,7 +17,7 @@ from tdelta.driver.acting import DELETED, THERE, left
 from tdelta.engines.shared.file_classes import FileRules
 from tdelta.engines.shared.private.actions import Site
 from tdelta.engines.shared.server_files import ServerFiles
-from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.engines.shared.settling import Settling
 from tdelta.evidence import TABLE, TwinFile, search
 
@@ -53,7 +53,7 @@ class RemainsSql:
 class Remains:
     """The rows of one twin, on one connection."""
 
-    def __init__(self, site: Site, sql: RemainsSql, session: Asking) -> None:
+    def __init__(self, site: Site, sql: RemainsSql, session: AdminConnection) -> None:
         self._sql = sql
         self._session = session
         self._halt = site.halt

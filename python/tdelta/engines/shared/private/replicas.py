@@ -26,7 +26,7 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
 from tdelta.engines.shared.exposures import ExposurePlan
 from tdelta.engines.shared.server_files import ServerFiles
-from tdelta.engines.shared.sessions import Asking
+from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.engines.shared.settling import Settling
 from tdelta.errors import Defect, EnvironmentFault
 from tdelta.evidence.search import TwinFile
@@ -169,8 +169,8 @@ class Replica:
             self._stack.close()
             raise
 
-    def _session(self, recipe: Recipe) -> Asking:
-        asking = Asking({**recipe.connect, "database": DATABASE})
+    def _session(self, recipe: Recipe) -> AdminConnection:
+        asking = AdminConnection({**recipe.connect, "database": DATABASE})
         self._stack.callback(asking.close)
         return asking
 

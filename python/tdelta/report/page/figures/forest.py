@@ -49,7 +49,7 @@ _PLOT_LEAST = 250.0
 _GAP = 18.0
 
 
-class Look(StrEnum):
+class RowStyle(StrEnum):
     """How a row is drawn: what is judged, plain twins (noise), and what must not be relied on."""
 
     JUDGED = ""
@@ -67,7 +67,7 @@ class Row:
     label: str
     estimate: Estimate | None = None
     note: str = ""
-    look: Look = Look.JUDGED
+    style: RowStyle = RowStyle.JUDGED
     truth: float | None = None
 
     @property
@@ -133,7 +133,8 @@ def _marks(rows: Sequence[Row], limits: Limits, axis: str, noted: str) -> tuple[
     bounds = limits.values
     medians = [overhead(e, bounds) for e in _known(rows)]
     intervals = [hdi_text(e, e.hdi95, bounds) for e in _known(rows)]
-    notes_width = _widest([*(row.note for row in rows), noted], is_bold=any(row.look is Look.ALARM for row in rows))
+    is_bold = any(row.style is RowStyle.ALARM for row in rows)
+    notes_width = _widest([*(row.note for row in rows), noted], is_bold=is_bold)
     hdi_width, median_width = _widest([*intervals, "95 % HDI"]), _widest([*medians, "median"], is_bold=True)
     right = WIDTH - notes_width - hdi_width - median_width - 3 * _GAP
     labels = _widest([row.label for row in rows])
@@ -175,12 +176,12 @@ def _figures(row: Row, bounds: Sequence[float], at: tuple[float, float, float], 
     median, hdi, notes = at
     if row.estimate is None:
         return [text(notes, y, row.note, "faint")] if row.note else []
-    style = "warn" if row.look is Look.ALARM else "label"
+    style = "warn" if row.style is RowStyle.ALARM else "label"
     shown = [text(notes, y, row.note, style)] if row.note else []
     if not is_known(row.estimate):
         return shown
     return [
-        text(median, y, overhead(row.estimate, bounds), "strong" if row.look is Look.JUDGED else "label", "end"),
+        text(median, y, overhead(row.estimate, bounds), "strong" if row.style is RowStyle.JUDGED else "label", "end"),
         text(hdi, y, hdi_text(row.estimate, row.estimate.hdi95, bounds), "label", "end"),
         *shown,
     ]
@@ -201,11 +202,12 @@ def _interval(row: Row, scale: Scale, y: float) -> list[Markup]:
         return truth
     (low95, high95), (low99, high99) = row.estimate.hdi95, row.estimate.hdi99
     x = scale(row.estimate.median)
-    median = square(x, y, 3.6, f"{row.look}dot") if row.look is Look.PLAIN else circle(x, y, 4.2, f"{row.look}dot")
+    dot = f"{row.style}dot"
+    median = square(x, y, 3.6, dot) if row.style is RowStyle.PLAIN else circle(x, y, 4.2, dot)
     return [
         group(
-            line(scale(low99), y, scale(high99), y, f"{row.look}hdi99"),
-            line(scale(low95), y, scale(high95), y, f"{row.look}hdi95"),
+            line(scale(low99), y, scale(high99), y, f"{row.style}hdi99"),
+            line(scale(low95), y, scale(high95), y, f"{row.style}hdi95"),
             median,
             *truth,
         )

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from tdelta.records import Decision, Estimate, RunResult
 from tdelta.report.labels import level_text
 from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
-from tdelta.report.page.figures.forest import Limits, Look
+from tdelta.report.page.figures.forest import Limits, RowStyle
 from tdelta.report.page.plot import (
     Frame,
     Scale,
@@ -142,11 +142,11 @@ def _cell_marks(cell: SweepCell, noise: Estimate | None, x: float, up: Scale) ->
     if noise is not None:
         yield line(x - _ASIDE, up(noise.hdi95[0]), x - _ASIDE, up(noise.hdi95[1]), "plain-hdi99")
         yield square(x - _ASIDE, up(noise.median), 3.0, "plain-dot")
-    look = Look.ALARM if cell.verdict.decision is Decision.UNSOUND else Look.JUDGED
+    style = RowStyle.ALARM if cell.verdict.decision is Decision.UNSOUND else RowStyle.JUDGED
     ratio = cell.verdict.ratio
-    yield line(x, up(ratio.hdi99[0]), x, up(ratio.hdi99[1]), f"{look}hdi99")
-    yield line(x, up(ratio.hdi95[0]), x, up(ratio.hdi95[1]), f"{look}hdi95")
-    yield circle(x, up(ratio.median), 4.2, f"{look}dot")
+    yield line(x, up(ratio.hdi99[0]), x, up(ratio.hdi99[1]), f"{style}hdi99")
+    yield line(x, up(ratio.hdi95[0]), x, up(ratio.hdi95[1]), f"{style}hdi95")
+    yield circle(x, up(ratio.median), 4.2, f"{style}dot")
     if cell.published is not None:
         yield diamond(x + _ASIDE, up(cell.published.ratio), 4.5, "truth")
 

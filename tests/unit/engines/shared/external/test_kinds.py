@@ -10,7 +10,7 @@ from tdelta.driver.database_answers import Refused
 from tdelta.engines.mariadb.external import MariaDbServers
 from tdelta.engines.mysql.external import MySqlServers
 from tdelta.engines.postgres.external import PostgresServers
-from tdelta.engines.shared.external.kind import SCHEMA_NAME, Found, Identity, NewSchema, SchemaSessions
+from tdelta.engines.shared.external.kind import SCHEMA_NAME, Identity, LeftoverSchema, NewSchema, SchemaSessions
 from tdelta.engines.shared.sessions import Ask, Row, literal
 from tdelta_refused import has
 
@@ -257,7 +257,7 @@ def test_postgres_with_the_fork_says_the_cipher_of_data_files_and_temporary_file
 def test_a_mark_names_the_run_and_what_only_looks_like_one_is_none() -> None:
     rows = [{"name": "tdelta_a", "mark": "tdelta run a"}, {"name": "mine", "mark": "my own"}]
     ask = answering({"SELECT TABLE_SCHEMA": rows, "SELECT SCHEMA_NAME": [{"name": "tdelta_b"}, {"name": "empty"}]})
-    assert MARIADB.own_schemas(ask) == (Found("tdelta_a", "a"), Found("tdelta_b", None))
+    assert MARIADB.own_schemas(ask) == (LeftoverSchema("tdelta_a", "a"), LeftoverSchema("tdelta_b", None))
 
 
 @pytest.mark.parametrize(

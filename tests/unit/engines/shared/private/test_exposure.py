@@ -13,7 +13,7 @@ from tdelta.driver.servers.recipes import Place
 from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
 from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES
-from tdelta.engines.shared.exposures import ExposurePlan, Step
+from tdelta.engines.shared.exposures import ExposurePlan, ExposureStep
 from tdelta.engines.shared.private.exposure import ServerExposure
 from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.engines.shared.settling import Settling
@@ -23,12 +23,12 @@ from tdelta_refused import refused
 
 NEEDLE = bytes(range(200, 216))
 PLAN = ExposurePlan(
-    steps=(Step("a", "change"), Step("b", "wait", is_held=True), Step("a", "hold")),
+    steps=(ExposureStep("a", "change"), ExposureStep("b", "wait", is_held=True), ExposureStep("a", "hold")),
     held="how many",
     settling=Settling(("flush",), "dirty"),
     settled=("flushed",),
-    release=(Step("control", "release"),),
-    after=(Step("a", "roll back"),),
+    release=(ExposureStep("control", "release"),),
+    after=(ExposureStep("a", "roll back"),),
 )
 
 
