@@ -8,7 +8,8 @@ from tdelta.driver.agents.pool import of_lost_head, ray_refused
 from tdelta.errors import EnvironmentFault, WorkerFault
 from tdelta.messages import Refusal
 
-ENDED_BY_RAY = "rpc_client.h:204: Failed to connect to GCS within 60 seconds. GCS may have been killed."
+SAID_BY_RAY = "Failed to connect to GCS within 60 seconds"
+ENDED_BY_RAY = f"rpc_client.h:204: {SAID_BY_RAY}. GCS may have been killed."
 
 
 def died(words: str) -> WorkerFault:
@@ -19,7 +20,7 @@ def test_a_process_that_ray_ended_since_its_head_is_silent_has_lost_the_head() -
     found = of_lost_head(died(ENDED_BY_RAY))
     assert isinstance(found, EnvironmentFault)
     (refusal,) = found.refusals
-    assert (refusal.code, refusal.parameters["said"]) == ("ray-head-lost", "Failed to connect to GCS within 60 seconds")
+    assert (refusal.code, refusal.parameters["said"]) == ("ray-head-lost", SAID_BY_RAY)
 
 
 def test_a_process_that_ended_of_something_else_is_as_it_was() -> None:
