@@ -32,6 +32,7 @@ from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.loading import load_library
 from tdelta.engines.sqlite.page_prices import PAGES, SPARE_BYTES, page_prices
 from tdelta.inference.prices import Price, price_of
+from tdelta.measure import price_effort
 
 PAGE_BYTES, RESERVED_BYTES = 1024, 80
 ROWS, BODY_BYTES = 100_000, 180
@@ -163,7 +164,7 @@ def plain_read_us(engine: SqliteEngine, path: str, settings: TwinSettings) -> li
         "reading": engine.open_options(path, settings, None),
         "writing": engine.open_options(path, large, None),
     }
-    return page_prices({"plain": options}, PAGE_BYTES - SPARE_BYTES)["plain_read"]
+    return page_prices({"plain": options}, PAGE_BYTES - SPARE_BYTES, price_effort.PASSES)["plain_read"]
 
 
 def scanned(engine: SqliteEngine, path: str, settings: TwinSettings) -> _native.SqliteTwin:

@@ -62,6 +62,9 @@ def of_types(rounds: int, draws: int) -> list[str]:
     return _rows("types", trials, took, pairs, sampled.diverged)
 
 
+MODELS = {"rounds": of_rounds, "types": of_types}
+
+
 def _timed(call: Callable[[], dict]) -> tuple[float, dict]:
     took = []
     for _ in range(CALLS):
@@ -96,11 +99,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, action="append", help="of a simulated run (repeatable; default 4 and 12)")
     parser.add_argument("--draws", type=int, default=2000, help="of each of NUTS' chains, and as many to warm up")
+    parser.add_argument("--model", choices=MODELS, action="append", help="rounds, or types (repeatable; default both)")
     asked = parser.parse_args()
     print(f"| {HEAD} |\n|{'---|' * (HEAD.count('|') + 1)}")
     for rounds in asked.rounds or (4, 12):
-        for row in (*of_rounds(rounds, asked.draws), *of_types(rounds, asked.draws)):
-            print(f"| {row} |", flush=True)
+        for model in asked.model or MODELS:
+            for row in MODELS[model](rounds, asked.draws):
+                print(f"| {row} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -161,11 +161,11 @@ def fit_instances(log_costs: FloatArray, design: Design) -> InstanceMeans:
 def _start(y: FloatArray, there: NDArray[np.bool_], in_round: FloatArray, blocks: FloatArray, design: Design) -> _State:
     """Medians of blocks, then of instances: a start that the odd trial does not move."""
     masked = np.where(there, y, np.nan)
-    block = np.nanmedian(masked, axis=1, keepdims=True)
+    block = _medians(masked.T)[:, None]
     instance = np.zeros_like(blocks)
     for number, row in enumerate(in_round > 0):
         some = blocks[number] > 0
-        instance[number, some] = np.nanmedian((masked - block)[row][:, some], axis=0)
+        instance[number, some] = _medians((masked - block)[row][:, some])
     residual = np.where(there, y - block - instance[design.rounds], 0.0)
     spread = [
         _CONSISTENT * float(np.median(np.abs(residual[:, of][there[:, of]])))
@@ -182,6 +182,18 @@ def _start(y: FloatArray, there: NDArray[np.bool_], in_round: FloatArray, blocks
     return _State(
         each(block), each(place), each(instance), each(sigma2), each(residual), each(ones), each(0.0 * sigma2)
     )
+
+
+def _medians(values: FloatArray) -> FloatArray:
+    """The median of each column's values that are not NaN; NumPy's ``nanmedian`` takes ten times as long for few.
+
+    Args:
+        values: shape (n, m), in each column at least one value.
+    """
+    ordered = np.sort(values, axis=0)  # NaN last
+    counts = np.count_nonzero(~np.isnan(values), axis=0)
+    columns = np.arange(values.shape[1])
+    return np.asarray((ordered[(counts - 1) // 2, columns] + ordered[counts // 2, columns]) / 2, dtype=np.float64)
 
 
 def _single_blocks(state: _State, blocks: FloatArray, there: NDArray[np.bool_], design: Design) -> InstanceMeans:

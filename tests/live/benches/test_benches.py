@@ -64,7 +64,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "dbapi": [("--statements", "50", "--pairs", "3")],
     "duckdb_load": [("--rows", "10000", "--digest")],
     "floor": [("--repeats", "1")],
-    "fuzz_importers": [("--mutations", "3", "--seed", "7")],
+    "fuzz_importers": [("--mutations", "1", "--seed", "7")],
     "importing": [("--rows", "1000")],
     "jags": [("--count", "50", "--draws", "50")],
     "components_planted": [
@@ -72,7 +72,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     ],
     "loop": [("--operations", "200", "--pairs", "5")],
     "loop_builds": [("--against", str(BENCHES.parent), "--operations", "200", "--pairs", "5")],
-    "nuts": [("--rounds", "2", "--draws", "200")],
+    "nuts": [("--model", "rounds", "--rounds", "2", "--draws", "50")],
     "perf_modes": [("--scans", "6", "--rows", "2000")],
     "scan": [("--megabytes", "2", "--rounds", "2")],
     "slices": [("--slice", "20ms", "--repeats", "1", *SMALL)],

@@ -29,14 +29,19 @@ SMALL = (
 ANSWERED = (0, 3)
 PATIENCE_SECONDS = 60.0
 FLOOR_SECONDS = 0.05
-"""Of 0.8 that the floor under a page has of every run: nothing here looks at its figures, tests/live/floor does."""
+"""Of 0.8 that the floor under a page has of every run: nothing here looks at its figures, tests/live/floor does.
+
+Unit costs are measured as briefly as there are quartiles of them.
+"""
 
 BRIEFLY = f"""
 import functools, sys
 import tdelta.measure as measure
+import tdelta.measure.price_effort as effort
 import tdelta.profiling.perf as perf
 from tdelta.errors import EnvironmentFault
 measure.page_floor = functools.partial(measure.page_floor, seconds={FLOOR_SECONDS})
+effort.PASSES, effort.LOG_PASSES, effort.BLOCK_SECONDS, effort.FLOOR_SECONDS = 3, 3, 0.0, {FLOOR_SECONDS}
 def where_asked(find=perf.find_perf):
     if "--profile" not in sys.argv:
         raise EnvironmentFault("perf is left out")

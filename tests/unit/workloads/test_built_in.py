@@ -14,6 +14,7 @@ from tdelta.workloads.scripts import check_script, given_variables
 from .rows import Runner, loaded
 
 SCALE = 0.5
+SMALL_BYTES = 2_000_000
 
 
 @pytest.fixture(params=BUILT_IN)
@@ -61,11 +62,11 @@ def test_no_statement_computes_with_a_parameter_and_a_literal_whose_type_postgre
 
 
 def test_the_size_at_a_scale_is_the_one_of_a_plain_file(workload):
-    scale = workload.scale_for(6_000_000)
+    scale = workload.scale_for(SMALL_BYTES)
     database = loaded(workload, scale)
     ((pages,), (page_size,)) = (database.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
-    assert workload.size_at(scale) == pytest.approx(6_000_000)
-    assert pages * page_size == pytest.approx(6_000_000, rel=0.15)
+    assert workload.size_at(scale) == pytest.approx(SMALL_BYTES)
+    assert pages * page_size == pytest.approx(SMALL_BYTES, rel=0.15)
 
 
 def test_a_plan_is_json_and_lists_what_the_schema_defines(workload):

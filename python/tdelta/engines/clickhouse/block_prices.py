@@ -17,8 +17,6 @@ from tdelta.engines.shared.moved_units import MovedUnits
 ROWS = 1 << 20
 _BLOCKS = MovedUnits("blocks", ROWS * 8 / BLOCK_BYTES, BLOCK_BYTES, time.process_time_ns, least=0.75, most=1.25)
 FEWEST_PASSES = 5
-SECONDS = 1.2
-"""From here on no further pass is begun, once there are the fewest."""
 
 _DISKS = {"plain": BELOW, "encrypted": DISK}
 _NUMBERS = (
@@ -51,12 +49,13 @@ class _Priced:
         return self._database.text(f"SELECT sum(body) FROM {self._name}")
 
 
-def block_prices(database: Database, turns: int) -> dict[str, list[float]]:
+def block_prices(database: Database, turns: int, least_seconds: float) -> dict[str, list[float]]:
     """Make tables on an encrypted database's disks, and time their bytes by turns.
 
     Args:
         database: an empty one, with an encrypted disk.
         turns: writes and scans of each table, of which a pass is the mean.
+        least_seconds: from here on no further pass is begun, once there are the fewest.
 
     Returns:
         By name the µs of CPU for `BLOCK_BYTES` of each pass: ``plain_read`` and ``plain_write`` of a plain file, beyond
@@ -77,7 +76,7 @@ def block_prices(database: Database, turns: int) -> dict[str, list[float]]:
     if len({table.found() for table in (*tables.values(), memory)}) != 1:
         raise ValueError("scans of the same rows, plain and encrypted, found different ones")
     began, passes = time.monotonic(), list[dict[str, float]]()
-    while len(passes) < FEWEST_PASSES or time.monotonic() - began < SECONDS:
+    while len(passes) < FEWEST_PASSES or time.monotonic() - began < least_seconds:
         taken = [_turn(tables, memory) for _ in range(turns)]
         passes.append({name: sum(turn[name] for turn in taken) / turns for name in taken[0]})
     return {name: [one[name] for one in passes] for name in passes[0]}

@@ -6,9 +6,11 @@ import secrets
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tdelta.driver.workers import Worker
 from tdelta.engines.clickhouse.engine import BLOCK_BYTES, ClickhouseEngine, ClickhouseSettings
+from tdelta.measure import price_effort
 
 _SECONDS = 300.0
 _TURNS = 4
@@ -32,7 +34,8 @@ def ask_block_prices(
     try:
         with Worker(environment, program) as worker:
             worker.ask("open", seconds=_SECONDS, options=options)
-            passes = worker.ask("price", seconds=_SECONDS, turns=turns)["passes"]
+            order: dict[str, Any] = {"turns": turns, "least_seconds": price_effort.BLOCK_SECONDS}
+            passes = worker.ask("price", seconds=_SECONDS, **order)["passes"]
             worker.ask("close", seconds=_SECONDS)
     finally:
         shutil.rmtree(home, ignore_errors=True)

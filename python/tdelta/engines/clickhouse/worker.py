@@ -102,7 +102,7 @@ class ClickhouseHost(TwinHost):
 
     def do_price(self, order: Order) -> Order:
         """Time the bytes of tables of its own, in a database that is empty."""
-        return {"passes": block_prices(self._open(), order["turns"])}
+        return {"passes": block_prices(self._open(), order["turns"], order["least_seconds"])}
 
     def do_close(self, order: Order) -> Order:
         """Close the twin."""

@@ -20,8 +20,6 @@ from tdelta.engines.shared.moved_units import MovedUnits
 ROWS = 1 << 20
 _BLOCKS = MovedUnits("blocks", ROWS * 8 / BLOCK_BYTES, BLOCK_BYTES, time.process_time_ns, least=0.75, most=1.25)
 FEWEST_PASSES = 3
-SECONDS = 1.2
-"""From here on no further pass is begun, once there are the fewest."""
 
 _NUMBERS = f"CREATE TABLE memory.main.numbers AS SELECT hash(i) AS body FROM range({ROWS}) AS numbers(i)"
 _MAKE = "CREATE OR REPLACE TABLE page AS SELECT body FROM memory.main.numbers"
@@ -71,13 +69,14 @@ class _Priced:
         self._database.checkpoint()
 
 
-def block_prices(files: Mapping[str, Mapping[str, Any]], turns: int) -> dict[str, list[float]]:
+def block_prices(files: Mapping[str, Mapping[str, Any]], turns: int, least_seconds: float) -> dict[str, list[float]]:
     """Make files, and time their blocks by turns.
 
     Args:
         files: ``plain`` and ``encrypted``, and ``bare`` where there is the same cipher without its MAC: each the
             options of `tdelta.engines.duckdb.engine.DuckdbEngine.options`, with memory for all of its blocks.
         turns: writes and scans of each file, of which a pass is the mean.
+        least_seconds: from here on no further pass is begun, once there are the fewest.
 
     Returns:
         By name the µs of CPU a block of each pass, three or more, as `tdelta.engines.sqlite.page_prices` has
@@ -96,7 +95,7 @@ def block_prices(files: Mapping[str, Mapping[str, Any]], turns: int) -> dict[str
             raise ValueError("scans of the same rows, plain and encrypted, found different ones")
         _turn(opened)  # what asks the CPU for its instructions, and fills the caches
         began, passes = time.monotonic(), list[dict[str, float]]()
-        while len(passes) < FEWEST_PASSES or time.monotonic() - began < SECONDS:
+        while len(passes) < FEWEST_PASSES or time.monotonic() - began < least_seconds:
             taken = [_turn(opened) for _ in range(turns)]
             passes.append({name: sum(turn[name] for turn in taken) / turns for name in taken[0]})
     return {name: [one[name] for one in passes] for name in passes[0]}

@@ -7,9 +7,11 @@ import secrets
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.engine import BLOCK_BYTES, DuckdbEngine, DuckdbSettings
+from tdelta.measure import price_effort
 
 _SECONDS = 300.0
 _TURNS = 4
@@ -34,9 +36,10 @@ def ask_block_prices(
     cipher = engine.ciphers[settings.cipher]
     levels = {"plain": "none", "encrypted": settings.cipher, "bare": cipher.without_mac}
     files = {name: _options(engine, home / name, settings, level) for name, level in levels.items() if level}
+    order: dict[str, Any] = {"files": files, "turns": 1 if cipher.is_mbedtls else _TURNS}
     try:
         with Worker(environment, program) as worker:
-            answer = worker.ask("price", seconds=_SECONDS, files=files, turns=1 if cipher.is_mbedtls else _TURNS)
+            answer = worker.ask("price", seconds=_SECONDS, **order, least_seconds=price_effort.BLOCK_SECONDS)
     finally:
         shutil.rmtree(home, ignore_errors=True)
     return {

@@ -213,7 +213,7 @@ class Host(TwinHost):
 
     def do_price(self, order: Order) -> Order:
         """Time blocks of files of its own."""
-        return {"passes": block_prices(order["files"], order["turns"])}
+        return {"passes": block_prices(order["files"], order["turns"], order["least_seconds"])}
 
     def do_close(self, order: Order) -> Order:
         """Close the twin and its file."""

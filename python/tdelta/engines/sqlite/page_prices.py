@@ -18,7 +18,6 @@ from typing import Any
 from tdelta import _native
 
 PAGES = 2048
-PASSES = 9
 SPARE_BYTES = 80
 """Of a page, beside its one row and what is reserved: its header, the cell's, and the limit of a cell that is whole."""
 
@@ -68,13 +67,14 @@ class _Priced:
             twin.close()
 
 
-def page_prices(files: Mapping[str, Mapping[str, Any]], body_bytes: int) -> dict[str, list[float]]:
+def page_prices(files: Mapping[str, Mapping[str, Any]], body_bytes: int, passes: int) -> dict[str, list[float]]:
     """Time pages of these files, by turns.
 
     Args:
         files: ``plain`` and ``encrypted``, and ``bare`` where there is the same cipher without its MAC: each the
             options to ``create`` it, and to open it for ``reading`` and ``writing``.
         body_bytes: of a row, so that one fills a page.
+        passes: over the files that count; one more goes before them.
 
     Returns:
         By name the µs of CPU a page of each pass: ``plain_read`` and ``plain_write`` of a plain page; ``read`` and
@@ -86,11 +86,11 @@ def page_prices(files: Mapping[str, Mapping[str, Any]], body_bytes: int) -> dict
     opened = {name: _Priced(options, body_bytes) for name, options in files.items()}
     try:
         _pass(opened)  # what asks the CPU for its instructions, and fills the caches
-        passes = [_pass(opened) for _ in range(PASSES)]
+        found = [_pass(opened) for _ in range(passes)]
     finally:
         for file in opened.values():
             file.close()
-    return {name: [one[name] for one in passes] for name in passes[0]}
+    return {name: [one[name] for one in found] for name in found[0]}
 
 
 def _pass(opened: Mapping[str, _Priced]) -> dict[str, float]:

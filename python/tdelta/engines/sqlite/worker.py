@@ -81,7 +81,7 @@ class SqliteHost(BackupOrders, ChangeOrders, DatabaseOrders, Host):
     def do_price(self, order: Order) -> Order:
         """Time pages that the library under test reads and writes, on files of its own."""
         self._load(order["library"])
-        return {"passes": page_prices(order["files"], order["body_bytes"])}
+        return {"passes": page_prices(order["files"], order["body_bytes"], order["passes"])}
 
     def do_close(self, order: Order) -> Order:
         """Close the twin's file and all others, and let go of what is held."""

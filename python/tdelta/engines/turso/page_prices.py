@@ -21,7 +21,6 @@ from tdelta.engines.turso.proof import BODY_BYTES, PAGE_BYTES
 PAGES = 512
 """Fewer than the thousand pages of log from which on a commit moves them into the file by itself."""
 
-PASSES = 9
 _PAGES = MovedUnits("pages", PAGES, PAGE_BYTES, time.thread_time_ns, least=0.9, most=math.inf)
 """Turso works in the thread that asks; a page goes into the log and into the file."""
 
@@ -72,12 +71,13 @@ class _Priced:
         self._database.settle()
 
 
-def page_prices(files: Mapping[str, Mapping[str, Any]]) -> dict[str, list[float]]:
+def page_prices(files: Mapping[str, Mapping[str, Any]], passes: int) -> dict[str, list[float]]:
     """Make files, and time their pages by turns.
 
     Args:
         files: ``plain`` and ``encrypted``, each the options of `tdelta.engines.turso.engine.TursoEngine.options`, with
             a cache for all of its pages.
+        passes: over the files that count; one more goes before them.
 
     Returns:
         By name the µs of CPU a page of each pass: ``plain_read`` and ``plain_write`` of a plain page; ``read`` and
@@ -93,8 +93,8 @@ def page_prices(files: Mapping[str, Mapping[str, Any]]) -> dict[str, list[float]
             opened[name] = _Priced(options)
             stack.callback(opened[name].close)
         _pass(opened)  # what asks the CPU for its instructions, and fills the caches
-        passes = [_pass(opened) for _ in range(PASSES)]
-    return {name: [one[name] for one in passes] for name in passes[0]}
+        found = [_pass(opened) for _ in range(passes)]
+    return {name: [one[name] for one in found] for name in found[0]}
 
 
 def _pass(opened: Mapping[str, _Priced]) -> dict[str, float]:

@@ -12,6 +12,7 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.turso.engine import TursoEngine, TursoSettings
 from tdelta.engines.turso.page_prices import PAGES
 from tdelta.engines.turso.proof import PAGE_BYTES
+from tdelta.measure import price_effort
 
 _SECONDS = 120.0
 
@@ -33,7 +34,7 @@ def ask_page_prices(
         home.mkdir(exist_ok=True)
         files = {name: _options(engine, home / name, settings, level) for name, level in levels.items()}
         with Worker(environment, program) as worker:
-            answer = worker.ask("price", seconds=_SECONDS, files=files)
+            answer = worker.ask("price", seconds=_SECONDS, files=files, passes=price_effort.PASSES)
     finally:
         shutil.rmtree(home, ignore_errors=True)
     return {

@@ -87,7 +87,7 @@ class TursoHost(Host):
 
     def do_price(self, order: Order) -> Order:
         """Time pages of two files of its own."""
-        return {"passes": page_prices(order["files"])}
+        return {"passes": page_prices(order["files"], order["passes"])}
 
     def do_close(self, order: Order) -> Order:
         """Close the twin and its file."""

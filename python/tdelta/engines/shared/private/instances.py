@@ -40,6 +40,7 @@ from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.errors import Defect
 from tdelta.evidence import MarkerHit
 from tdelta.evidence.plans import plans_of, sampled
+from tdelta.measure import price_effort
 from tdelta.measure.aes import PreloadMode
 from tdelta.measure.caches import empty_page_cache
 from tdelta.measure.children import ready
@@ -55,7 +56,6 @@ _GRACE_SECONDS = 60.0
 _SETTLE_SECONDS = 120.0
 _PROOF_CIPHER = "aes-128"
 _PROOF_PAGES = 2000
-_PRICE_RUNS = 5
 _PROOF_RUNS = 3
 
 
@@ -241,7 +241,7 @@ class ServerTwin:
         passes = []
         try:
             self._worker.ask("run", statements=list(probe.make))
-            for _ in range(_PRICE_RUNS + 1):
+            for _ in range(price_effort.LOG_PASSES + 1):
                 self._worker.ask("begin_outside")
                 self._worker.ask("run", statements=list(probe.change))
                 used = self._worker.ask("end_outside", settle=False)

@@ -15,10 +15,9 @@ from collections.abc import Sequence
 
 from tdelta import _native
 from tdelta.engines.servers import PriceSql
-from tdelta.measure import measure_floor
+from tdelta.measure import measure_floor, price_effort
 
 PAGE_BYTES = 16384
-_FLOOR_SECONDS = 0.8
 _FRAMES_BYTES = 1 << 20
 """What a copied page is copied into, page after page: as much as the floor walks through."""
 
@@ -44,7 +43,7 @@ def page_prices_of(observed: str, calls_us: Sequence[float], level: str, probe: 
     algorithm, mode = (text.lower() for text in match.groups())
     tails = starts.get(f"{match[1]}-ECB", 0) if mode == "cbc" else 0
     calls = 1 + round(tails / starts[first]) if probe.starts is None else probe.starts
-    floor = measure_floor([PAGE_BYTES], [algorithm], [mode], [level], _FLOOR_SECONDS)
+    floor = measure_floor([PAGE_BYTES], [algorithm], [mode], [level], price_effort.FLOOR_SECONDS)
     beside = {"write": [[calls * us for us in calls_us]]}
     beside["read"] = [*beside["write"], *([_copies_us()] if probe.is_copied else [])]
     passes = {}
