@@ -28,6 +28,9 @@ SMALL = (
 )
 ANSWERED = (0, 3)
 PATIENCE_SECONDS = 60.0
+SELDOM = ("--rate", "100", "--arrivals", "constant")
+"""Trials that are there to be interrupted: seconds long, as they must be, and nearly idle."""
+
 FLOOR_SECONDS = 0.05
 """Of 0.8 that the floor under a page has of every run: nothing here looks at its figures, tests/live/floor does.
 
@@ -40,11 +43,12 @@ import tdelta.measure as measure
 import tdelta.measure.price_effort as effort
 import tdelta.profiling.perf as perf
 from tdelta.errors import EnvironmentFault
+from tdelta.messages import Refusal
 measure.page_floor = functools.partial(measure.page_floor, seconds={FLOOR_SECONDS})
 effort.PASSES, effort.LOG_PASSES, effort.BLOCK_SECONDS, effort.FLOOR_SECONDS = 3, 3, 0.0, {FLOOR_SECONDS}
 def where_asked(find=perf.find_perf):
     if "--profile" not in sys.argv:
-        raise EnvironmentFault("perf is left out")
+        raise EnvironmentFault(Refusal.of("no-perf"))
     return find()
 perf.find_perf = where_asked
 """
