@@ -895,7 +895,8 @@ def shared() -> RunResult:
     """A load that two agents shared, one of which was placed anew."""
 
     def use(agent: str, nodes: tuple[str, ...], cpu: float, late: float) -> AgentUse:
-        return AgentUse(agent, nodes, 96_000, Typical(cpu, 1.1 * cpu, 1.3 * cpu), Typical(late, 2 * late, 5 * late))
+        of_core, begun = Typical(cpu, 1.1 * cpu, 1.3 * cpu), Typical(late, 2 * late, 5 * late)
+        return AgentUse(agent, nodes, round(400_000 * cpu), of_core, begun, Typical(0.0, 0.1 * late, late))
 
     agents = LoadAgents(
         trials=48,

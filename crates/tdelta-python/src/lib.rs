@@ -217,6 +217,7 @@ fn library_loaded() -> bool {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NativeError", module.py().get_type::<NativeError>())?;
     module.add_class::<twin::PyTwin>()?;
+    module.add_class::<twin::PyFeed>()?;
     module.add_class::<twin::PySqliteTwin>()?;
     module.add_class::<twin::PyServerTwin>()?;
     module.add_class::<twin::PyDbApiTwin>()?;

@@ -4,9 +4,10 @@ use crate::{dbapi, mix_of, native, parse, values, NativeError, STOP};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::sync::Arc;
 use tdelta_core::client::ClientError;
 use tdelta_core::data::Plan;
-use tdelta_core::load::{Trial, Turns};
+use tdelta_core::load::{Feed, Trial, Turns};
 use tdelta_core::twin::Twin;
 use tdelta_servers::{Rows, Served};
 use tdelta_sqlite::is_initialised;
@@ -94,16 +95,19 @@ impl PyTwin {
         self.does(py, |twin| twin.prepare(mix))
     }
 
-    /// Runs one trial, and brings what it left behind to rest if `settle`; see `values::report`.
-    #[pyo3(signature = (trial, turns=None, settle=true))]
+    /// Runs one trial, and brings what it left behind to rest if `settle`; see `values::report`. With a feed, the
+    /// operations that it records are those that the feed is given.
+    #[pyo3(signature = (trial, turns=None, settle=true, feed=None))]
     fn trial<'py>(
         &mut self,
         py: Python<'py>,
         trial: &str,
         turns: Option<&str>,
         settle: bool,
+        feed: Option<PyRef<'py, PyFeed>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let trial: Trial = parse("trial", trial)?;
+        let mut trial: Trial = parse("trial", trial)?;
+        trial.feed = feed.map(|feed| Arc::clone(&feed.0));
         let turns: Option<Turns> = turns.map(|json| parse("turns", json)).transpose()?;
         let measured = self.does(py, |twin| twin.trial(&trial, turns.as_ref(), settle, &STOP))?;
         self.report(py, measured)
@@ -121,6 +125,32 @@ impl PyTwin {
             Some(Held::DbApi(twin)) => drop(twin), // its objects are Python's
             held => py.detach(move || drop(held)),
         }
+    }
+}
+
+/// The operations of a trial, which are given to it in chunks while it runs.
+#[pyclass(name = "Feed", module = "tdelta._native", frozen)]
+pub struct PyFeed(Arc<Feed>);
+
+#[pymethods]
+impl PyFeed {
+    /// Operations from the first of each pair up to its second, which is not included.
+    #[new]
+    fn new(chunks: Vec<(u64, u64)>) -> Self {
+        Self(Arc::new(Feed::new(chunks.into_iter().map(|(first, last)| first..last))))
+    }
+
+    fn add(&self, first: u64, last: u64) {
+        self.0.add(first..last);
+    }
+
+    fn complete(&self) {
+        self.0.complete();
+    }
+
+    /// Waits until the last chunk is begun; False where no more will come.
+    fn wanted(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.0.wanted())
     }
 }
 

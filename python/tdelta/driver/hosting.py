@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tdelta import _native
@@ -27,6 +29,8 @@ class TwinHost:
     def __init__(self) -> None:
         self.twin: Any = None
         self.prepared: tuple[str, str] | None = None
+        self._say: Callable[[Order], None] = lambda _said: None
+        self._fed: tuple[int, _native.Feed] | None = None
 
     def answer(self, order: Order) -> Order:
         """Carry out one order. What a database answers becomes ``{"error": [kind, message]}``."""
@@ -63,6 +67,20 @@ class TwinHost:
         """Let loops run again."""
         _native.clear_stop()
 
+    def speak_by(self, say: Callable[[Order], None]) -> None:
+        """How a trial says that it wants more operations."""
+        self._say = say
+
+    def feed(self, order: Order) -> None:
+        """Give a trial, by its number, another chunk of operations, or none any more; called from another thread."""
+        number, feed = self._fed or (None, None)
+        if feed is None or number != order["number"]:
+            return  # of a trial that is over
+        if order["chunk"] is None:
+            feed.complete()
+        else:
+            feed.add(*order["chunk"])
+
     def end(self) -> None:
         """Close what is open."""
         self.do_close({})
@@ -78,16 +96,43 @@ class TwinHost:
         return {}
 
     def do_trial(self, order: Order) -> Order:
-        """Run one trial; with ``begin_ns`` from that time of the monotonic clock on, and then it says when it ran."""
+        """Run one trial; with ``begin_ns`` from that time of the monotonic clock on, and then it says when it ran.
+
+        With ``fed``, which has its number and its first chunks, it is given its operations while it runs.
+        """
         turns = order.get("turns")
         trial = json.dumps(order["trial"])
         if "begin_ns" in order:
             _wait_until(order["begin_ns"])
-        began_ns = time.monotonic_ns()
-        answer: Order = self.open_twin().trial(trial, turns and json.dumps(turns), order.get("checkpoint", True))
+        with self._feeding(order.get("fed")) as feed:
+            settle = order.get("checkpoint", True)
+            answer: Order = self.open_twin().trial(trial, turns and json.dumps(turns), settle, feed)
         if "begin_ns" in order:
-            answer.update(began_ns=began_ns, ended_ns=time.monotonic_ns())
+            answer.update({name: answer["outcome"][name] for name in ("began_ns", "ended_ns")})
         return answer
+
+    @contextlib.contextmanager
+    def _feeding(self, fed: Order | None) -> Iterator[_native.Feed | None]:
+        """Say whenever the trial within the block wants more operations."""
+        if fed is None:
+            yield None
+            return
+        number, feed = fed["number"], _native.Feed([(first, last) for first, last in fed["chunks"]])
+        if fed["is_complete"]:
+            feed.complete()
+
+        def wish() -> None:
+            while feed.wanted():
+                self._say({"wants": number})
+
+        self._fed = number, feed
+        wishing = threading.Thread(target=wish, daemon=True)
+        wishing.start()
+        try:
+            yield feed
+        finally:
+            feed.complete()
+            wishing.join()  # so that nothing is wished for after the answer
 
     def do_trace(self, order: Order) -> Order:
         """Run one trial with every statement metered by itself."""

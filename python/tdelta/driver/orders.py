@@ -1,8 +1,9 @@
 """How a worker process gets its orders and gives its answers: lines of JSON on standard input and output.
 
 Answers leave on a duplicate of standard output (the original is pointed at standard error, so that no library can break
-the protocol by printing); bytes in them, as of histograms, are base64. ``stop`` is obeyed at once, while a trial runs,
-and ``aside`` is begun at once, to go on beside a trial; the end of the input ends the process.
+the protocol by printing); bytes in them, as of histograms, are base64. ``stop`` and ``feed`` are obeyed at once, while
+a trial runs, and ``aside`` is begun at once, to go on beside a trial; the end of the input ends the process. Ahead of
+its answer, a trial that is fed says ``{"wants": NUMBER}`` whenever it wants more.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import queue
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any, Protocol, TextIO, TypeAlias, runtime_checkable
 
 from tdelta.measure.children import die_with_parent
@@ -47,6 +49,17 @@ class HasAside(Protocol):
         """Begin it; called from another thread, and there is no answer."""
 
 
+@runtime_checkable
+class IsFed(Protocol):
+    """A host whose trial is given its operations while it runs."""
+
+    def speak_by(self, say: Callable[[Order], None]) -> None:
+        """How it says that it wants more; ``say`` may be called from any thread."""
+
+    def feed(self, order: Order) -> None:
+        """Have a trial go on with a chunk; called from another thread, and there is no answer."""
+
+
 def listen(lines: TextIO, orders: queue.SimpleQueue[Order | None], host: Host) -> None:
     """Hand on every order but those that cannot wait for the trial that runs. ``None`` at the end of input."""
     for line in lines:
@@ -56,6 +69,9 @@ def listen(lines: TextIO, orders: queue.SimpleQueue[Order | None], host: Host) -
             continue
         if order["do"] == "aside" and isinstance(host, HasAside):
             host.aside(order)
+            continue
+        if order["do"] == "feed" and isinstance(host, IsFed):
+            host.feed(order)
             continue
         if order["do"] == "trial":
             host.clear_stop()  # here, in the order of the lines, so that a stop behind this one is not lost
@@ -72,11 +88,20 @@ def serve(host: Host) -> None:
     raise_open_files()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    writing = threading.Lock()
+
+    def say(answer: Order) -> None:
+        line = json.dumps(answer, default=_coded) + "\n"
+        with writing:
+            answers.write(line)
+            answers.flush()
+
+    if isinstance(host, IsFed):
+        host.speak_by(say)
     orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
     threading.Thread(target=listen, args=(sys.stdin, orders, host), daemon=True).start()
     while (order := orders.get()) is not None:
-        answers.write(json.dumps(host.answer(order), default=_coded) + "\n")
-        answers.flush()
+        say(host.answer(order))
     host.end()
 
 

@@ -1,11 +1,17 @@
 """Load agents: how well they kept together, and whether they see the same overhead.
 
-Every agent does the same segment of the same operations on every twin of a block, so what is slow about an agent is in
-both sides of a ratio, and cancels. What does not cancel is an effect of the agent *on the ratio*: a client whose own
-delays hide encryption, or add to it. That is a random effect of agents crossed with blocks: with d the logarithm of an
-agent's ratio in a block, d[b, a] = mean + block[b] + agent[a] + residual[b, a] (two-way analysis of variance without
-repeats; Scheffe 1959, The Analysis of Variance, chapter 7). Its standard deviation is told beside the verdict, whose
-interval is for the mean of these agents and is not widened by it.
+An agent's ratio is of its mean response times, so what is slow about an agent is in both sides of it, and cancels. What
+does not cancel is an effect of the agent *on the ratio*: a client whose own delays hide encryption, or add to it. That
+is a random effect of agents crossed with blocks: with d the logarithm of an agent's ratio in a block,
+d[b, a] = mean + block[b] + agent[a] + residual[b, a] (two-way analysis of variance without repeats; Scheffe 1959, The
+Analysis of Variance, chapter 7). Its standard deviation is told beside the verdict, whose interval is for the mean of
+these agents and is not widened by it.
+
+In a closed loop agents do operations as they are free: not the same ones on every twin, and a fast agent more than a
+slow one. The means of an agent that does few vary more, so residuals have another variance for each agent, and the F
+test would find agents apart too often. Its degrees of freedom are therefore reduced by Box's epsilon, estimated from
+the residuals (Huynh and Feldt 1976, Journal of Educational Statistics 1). The estimate of the standard deviation needs
+no such thing: in a table with one mean per block and agent, unequal variances leave it unbiased.
 """
 
 from __future__ import annotations
@@ -75,12 +81,30 @@ def between(logs: FloatArray) -> tuple[float, bool | None]:
     of_agents = centred.mean(axis=0)
     df_agents, df_rest = agents - 1, (agents - 1) * (blocks - 1)
     mean_square = blocks * float(np.sum(of_agents**2)) / df_agents
-    residual = float(np.sum((centred - of_agents) ** 2)) / df_rest
+    residuals = centred - of_agents
+    residual = float(np.sum(residuals**2)) / df_rest
     sd = float(np.sqrt(max(0.0, mean_square - residual) / blocks))
-    at = float(beta_quantile(_CHANCE, df_agents / 2, df_rest / 2))
+    kept = _epsilon(residuals)
+    at = float(beta_quantile(_CHANCE, kept * df_agents / 2, kept * df_rest / 2))
     if mean_square < _NOTHING:
         return 0.0, False
     return sd, mean_square * df_agents * (1.0 - at) > residual * df_rest * at
+
+
+def _epsilon(residuals: FloatArray) -> float:
+    """Box's epsilon: 1 where residuals vary alike for all agents, down to 1/(agents - 1).
+
+    Args:
+        residuals: those of the two-way table, shape (blocks, agents).
+    """
+    blocks, df_agents = residuals.shape[0], residuals.shape[1] - 1
+    eigenvalues = np.linalg.svd(residuals, compute_uv=False) ** 2
+    squares = float(np.sum(eigenvalues**2))
+    if squares == 0.0:
+        return 1.0
+    biased = float(np.sum(eigenvalues)) ** 2 / squares  # (agents - 1) times the estimate of Greenhouse and Geisser
+    left = df_agents * (blocks - 1 - biased)
+    return min(1.0, (blocks * biased - 2) / left) if left > 0 else 1.0
 
 
 def _effects(panel: Panel, names: Sequence[str]) -> Iterable[AgentEffect]:
@@ -113,4 +137,5 @@ def _use(name: str, parts: Sequence[AgentPart]) -> AgentUse:
         operations=sum(part.operations for part in parts),
         cpu_share=typical_of([part.cpu_share for part in parts]),
         late_seconds=typical_of([part.began_ns * _NS for part in parts]),
+        waited_seconds=typical_of([part.waited_ns * _NS for part in parts]),
     )

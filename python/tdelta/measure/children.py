@@ -76,6 +76,13 @@ class Declined(Exception):
         self.kind = kind
 
 
+def taken(answer: Mapping[str, Any]) -> Any:
+    """What an answer holds; raises ``Declined`` where that is a refusal."""
+    if "error" in answer:
+        raise Declined(*answer["error"])
+    return answer["ok"]
+
+
 class Child:
     """One such process. Use as a context manager; at the end of the block it is ended, whatever it is at.
 
@@ -157,10 +164,11 @@ class Child:
             WorkerFault: the process died, or did not answer within ``seconds``.
             EnvironmentFault: it died, and has said what it lacks.
         """
-        answer = json.loads(self._line(seconds))
-        if "error" in answer:
-            raise Declined(*answer["error"])
-        return answer["ok"]
+        return taken(self.hear(seconds))
+
+    def hear(self, seconds: float) -> Any:
+        """Wait for whatever it says next, an answer or what it says ahead of one; raises as `answer` does."""
+        return json.loads(self._line(seconds))
 
     def kill(self) -> None:
         """End it now, by process id."""

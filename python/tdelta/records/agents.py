@@ -8,16 +8,22 @@ from tdelta.records.conditions import Condition
 from tdelta.records.findings import Finding
 from tdelta.records.serving import Typical
 
+_NONE = Typical(0.0, 0.0, 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class AgentUse:
-    """One agent over all trials that count. ``cpu_share`` is of one core, ``late_seconds`` how late it began."""
+    """One agent over all trials that count. ``cpu_share`` is of one core, ``late_seconds`` how late it began.
+
+    ``waited_seconds`` is how long a connection of it waited in a trial for operations to be handed out, on average.
+    """
 
     agent: str
     nodes: tuple[str, ...]
     operations: int
     cpu_share: Typical
     late_seconds: Typical
+    waited_seconds: Typical = _NONE
 
 
 @dataclass(frozen=True, slots=True)

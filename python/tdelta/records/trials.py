@@ -124,7 +124,9 @@ class AgentPart:
 
     ``began_ns`` and ``ended_ns`` count from the start that was set for all, by the coordinator's clock, which is known
     to ``clock_error_ns``. ``response_total_ns`` is the sum of the response times of its recorded ``operations``,
-    ``elapsed_ns`` the time that these took, ``cpu_seconds`` the CPU time of its load loop meanwhile.
+    ``elapsed_ns`` the time that these took, ``cpu_seconds`` the CPU time of its load loop meanwhile. ``waited_ns``,
+    not a part of it, is how long a connection waited for operations to be handed out, on average (0 in trials of
+    earlier versions).
     """
 
     node: str
@@ -135,6 +137,7 @@ class AgentPart:
     response_total_ns: int
     elapsed_ns: int
     cpu_seconds: float
+    waited_ns: int = 0
 
     @property
     def cpu_share(self) -> float:
@@ -233,9 +236,13 @@ class Trial:
 
 
 def overlap(agents: Mapping[str, AgentPart]) -> float:
-    """The share of the time from the first start to the last end in which all were at work."""
+    """The share of the time from the first start to the last end in which all were at work.
+
+    At the least: whenever an agent waited for operations, the others are taken to have been at work.
+    """
     began, ended = [one.began_ns for one in agents.values()], [one.ended_ns for one in agents.values()]
-    return max(0.0, (min(ended) - max(began)) / max(1, max(ended) - min(began)))
+    together_ns = min(ended) - max(began) - sum(one.waited_ns for one in agents.values())
+    return max(0.0, together_ns / max(1, max(ended) - min(began)))
 
 
 def skew_ns(agents: Mapping[str, AgentPart]) -> int:

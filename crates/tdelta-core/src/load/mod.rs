@@ -5,6 +5,7 @@
 //! end of its last; a statement's, from its start to its last row. Draws ahead of the first statement are the loop's
 //! own and stand outside.
 
+mod feed;
 mod guard;
 mod mix;
 mod orders;
@@ -12,6 +13,7 @@ mod outcome;
 mod plant;
 mod worker;
 
+pub use feed::Feed;
 pub use mix::{Constant, Mix, Transaction};
 pub use orders::{Segment, Stop, Trial, Turns};
 pub use outcome::{Apart, Outcome};
@@ -19,6 +21,7 @@ pub use outcome::{Apart, Outcome};
 use crate::baton::Baton;
 use crate::client::{Client, ClientError};
 use crate::latency::Histograms;
+use crate::pace::Pace;
 use crate::process::{cpu_seconds, monotonic_ns, Stalls, Tree, Waits, Watch};
 use crate::trace::{Cost, Meter, Traced};
 use guard::{guarded, until_ns, Limit};
@@ -118,13 +121,20 @@ impl<C: Client> Loop<C> {
         if !trial.segment.is_valid() {
             return Err(refused("value", format!("a segment with no connection: {:?}", trial.segment)));
         }
+        if trial.feed.is_some() && (trial.slices > 1 || trial.pace != Pace::Closed) {
+            return Err(refused("value", "operations in chunks are for a closed loop in one slice".into()));
+        }
         let prepared = self.take()?;
         prepared.histograms.reset();
         let limit = Limit::new();
         let run = Run { mix: &prepared.mix, histograms: &prepared.histograms, trial, stop, limit: &limit };
         let watch = Watch::begin(self.watched.as_ref());
         let breakers: Vec<_> = self.connections.iter().filter_map(|(client, _)| client.breaker()).collect();
-        let ran = guarded(&breakers, &limit, stop, || self.turns(run, turns));
+        let ran = guarded(&breakers, &limit, stop, || {
+            let began_ns = monotonic_ns();
+            let outcome = self.turns(run, turns)?;
+            Ok(Outcome { began_ns, ended_ns: monotonic_ns(), ..outcome })
+        });
         self.prepared = Some(prepared);
         let mut outcome = ran?;
         outcome.is_broken = limit.broken().is_some();
@@ -284,11 +294,10 @@ mod tests {
     use super::*;
     use crate::breaker::{Armed, Breaker};
     use crate::client::Noop;
-    use crate::pace::Pace;
     use crate::process::{cores, thread_cpu_ns};
     use crate::script::{Program, Statement};
     use crate::value::Value;
-    use std::sync::mpsc;
+    use std::sync::{mpsc, Arc};
 
     fn mix(scripts: &[(&str, f64, &str)]) -> Mix {
         let transactions: Vec<_> = scripts
@@ -398,6 +407,38 @@ mod tests {
             .collect();
         assert_eq!(sums[0], sums[1]);
         assert_eq!(sums[0], sums[2]);
+    }
+
+    #[test]
+    fn the_same_work_is_done_by_processes_that_are_given_it_in_chunks() {
+        let mix = mix(&[("a", 1.0, "\\set x random(1, :rows_t)\nSELECT :x + :op;")]);
+        let trial = Trial { discard: 100, ..trial(1000) };
+        let (whole, clients) = go([Probe::default()], &mix, &trial);
+        let expected = (whole.operations, whole.executed_operations, clients[0].sum);
+        let mut found = (0, 0, 0);
+        for (number, chunks) in [vec![100..130, 400..1000], vec![130..131, 131..400]].into_iter().enumerate() {
+            let from = number as u64;
+            let feed = Feed::new(chunks);
+            feed.complete();
+            let segment = Segment { from, to: from + 1, of: 2 };
+            let (part, clients) =
+                go([Probe::default()], &mix, &Trial { segment, feed: Some(Arc::new(feed)), ..trial.clone() });
+            assert_eq!((part.stopped_by, part.waited_ns), (Stop::Count, 0));
+            found.0 += part.operations;
+            found.1 += part.executed_operations;
+            found.2 += clients[0].sum;
+        }
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_connection_that_waits_for_a_chunk_ends_at_the_deadline_and_says_how_long_it_waited() {
+        let mix = mix(&[("a", 1.0, "SELECT 1;")]);
+        let feed = Some(Arc::new(Feed::new([0..3])));
+        let (outcome, _) = go([Probe::default()], &mix, &Trial { feed, deadline_ns: 60_000_000, ..trial(10) });
+        assert_eq!((outcome.operations, outcome.stopped_by), (3, Stop::Deadline));
+        assert!(outcome.ended_ns - outcome.began_ns >= outcome.elapsed_ns, "{outcome:?}");
+        assert!(outcome.waited_ns >= 50_000_000 && outcome.waited_ns <= outcome.elapsed_ns, "{outcome:?}");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What a trial is told, and what may end it.
 
+use super::feed::Feed;
 use crate::pace::Pace;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// One trial's orders.
 #[derive(Clone, Debug, Deserialize)]
@@ -24,6 +26,9 @@ pub struct Trial {
     /// Which of the operations are this process's.
     #[serde(default)]
     pub segment: Segment,
+    /// Where the recorded operations come from; none: they are those of the segment. What is not recorded always is.
+    #[serde(skip)]
+    pub feed: Option<Arc<Feed>>,
     /// Closed or open loop.
     #[serde(default)]
     pub pace: Pace,

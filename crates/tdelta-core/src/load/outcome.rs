@@ -15,6 +15,10 @@ pub struct Outcome {
     pub executed_operations: u64,
     /// Wall time of the loop.
     pub elapsed_ns: u64,
+    /// When the loop began and ended by the monotonic clock, what it did not record and other twins' turns included.
+    pub began_ns: u64,
+    /// See `began_ns`.
+    pub ended_ns: u64,
     /// CPU seconds of this process in user mode while recording.
     pub cpu_user_seconds: f64,
     /// CPU seconds of this process in the kernel while recording.
@@ -49,6 +53,8 @@ pub struct Outcome {
     pub late_starts: u64,
     /// Open loop: the most operations due and not begun.
     pub backlog_max: u64,
+    /// How long a connection waited for chunks of operations, on average over all.
+    pub waited_ns: u64,
     /// CPU time spun on purpose.
     pub planted_cpu_ns: u64,
     /// Wall time of that, within the measured spans.
@@ -88,6 +94,8 @@ impl Outcome {
             operations: 0,
             executed_operations: 0,
             elapsed_ns: 0,
+            began_ns: 0,
+            ended_ns: 0,
             cpu_user_seconds: 0.0,
             cpu_system_seconds: 0.0,
             watched_cpu_seconds: (0.0, 0.0),
@@ -103,6 +111,7 @@ impl Outcome {
             first_error: None,
             late_starts: 0,
             backlog_max: 0,
+            waited_ns: 0,
             planted_cpu_ns: 0,
             planted_elapsed_ns: 0,
             stopped_by: Stop::Count,
@@ -142,6 +151,7 @@ impl Outcome {
         self.rows += part.rows;
         self.late_starts += part.late_starts;
         self.backlog_max = self.backlog_max.max(part.backlog_max);
+        self.waited_ns += part.waited_ns;
         self.planted_cpu_ns += part.planted_cpu_ns;
         self.planted_elapsed_ns += part.planted_elapsed_ns;
     }

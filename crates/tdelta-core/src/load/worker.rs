@@ -63,6 +63,12 @@ impl<'a> Shared<'a> {
 
     /// The next operation's number and, in an open loop, when it is due (clock time).
     fn take(&self, worker: &mut Worker<'_>) -> Option<(u64, Option<u64>)> {
+        if let Some(feed) = self.trial.feed.as_deref().filter(|_| self.part.recording) {
+            let mut since_ns = None;
+            let index = feed.take(|| self.go_on(monotonic_ns()), || since_ns = Some(monotonic_ns()));
+            worker.waited_ns += since_ns.map_or(0, |since_ns| monotonic_ns() - since_ns);
+            return index.map(|index| (index, None));
+        }
         let Some(arrivals) = &self.arrivals else {
             let index = self.trial.segment.nth(self.next.fetch_add(1, Ordering::Relaxed));
             return (index < self.part.range.end).then_some((index, None));
@@ -120,6 +126,7 @@ impl<'a> Shared<'a> {
             first_error: workers.iter().find_map(|w| w.first_error.clone()),
             late_starts: sum(|w| w.late_starts),
             backlog_max: workers.iter().map(|w| w.backlog_max).max().unwrap_or(0),
+            waited_ns: sum(|w| w.waited_ns) / workers.len().max(1) as u64,
             planted_cpu_ns: sum(|w| w.plant.cpu_ns - w.plant_before.0),
             planted_elapsed_ns: sum(|w| w.plant.elapsed_ns - w.plant_before.1),
             stopped_by: match self.halted.load(Ordering::Relaxed) {
@@ -145,6 +152,7 @@ pub(super) struct Worker<'a> {
     rows: u64,
     late_starts: u64,
     backlog_max: u64,
+    waited_ns: u64,
     operations: u64,
     /// Time spun while waiting for an operation to fall due: CPU time of the loop's, not of the database's.
     spun_ns: u64,
@@ -187,6 +195,7 @@ impl<'a> Worker<'a> {
             rows: 0,
             late_starts: 0,
             backlog_max: 0,
+            waited_ns: 0,
             operations: 0,
             spun_ns: 0,
             run_delay_ns: None,

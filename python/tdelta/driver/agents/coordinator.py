@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib
+import itertools
 import json
 import os
 import queue
@@ -19,10 +20,11 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from tdelta.driver.agents.chunks import LEAST_SECONDS, HandOut
 from tdelta.driver.agents.host import Agent, machine
 from tdelta.driver.orders import Host, Order, listen
 from tdelta.driver.tree import living
@@ -39,6 +41,13 @@ _PINGS = 5
 _LEAST_LEAD_NS = 20_000_000
 _MOST_LEAD_NS = 2_000_000_000
 _LEAD_GROWTH = 2
+_MOST_WAITED = 0.01
+"""The share of a trial that an agent may wait for chunks before those of the next trial are made larger."""
+
+_CHUNK_GROWTH, _CHUNK_DECAY = 2.0, 0.9
+_MOST_CHUNK = 0.05
+"""The share of a trial that its chunks take at the most for that reason."""
+
 _GENTLE_SECONDS = 5.0
 _REAP_SECONDS = 0.02
 _PR_SET_CHILD_SUBREAPER = 36
@@ -65,6 +74,43 @@ class _Placed:
         return str(self.said["node"])
 
 
+class _Feeding:
+    """The hand-out of one trial's chunks: a call to each agent that gives it one, and returns when it wants another."""
+
+    def __init__(self, agents: Mapping[int, _Placed], twin: str, number: int, chunks: HandOut) -> None:
+        self._agents = agents
+        self._twin = twin
+        self._number = number
+        self._chunks = chunks
+        self.asked: dict[Any, int] = {}
+        """The agents by the calls that have not returned."""
+
+    def begin(self) -> dict[int, Order]:
+        """What each agent begins with."""
+        firsts = {agent: self._chunks.first(agent) for agent in self._agents}
+        is_complete = self._chunks.is_over
+        return {
+            agent: {"number": self._number, "chunks": first, "is_complete": is_complete}
+            for agent, first in firsts.items()
+        }
+
+    def ask(self) -> None:
+        """Have every agent say when it wants more."""
+        if not self._chunks.is_over:
+            for agent in self._agents:
+                self._call(agent, None, is_next=False)
+
+    def answer(self, ref: Any, *, is_wanted: bool) -> None:
+        """An agent's call has returned."""
+        agent = self.asked.pop(ref)
+        if is_wanted and self._agents[agent].actor is not None:
+            self._call(agent, self._chunks.next(agent), is_next=True)
+
+    def _call(self, agent: int, chunk: tuple[int, int] | None, *, is_next: bool) -> None:
+        call = self._agents[agent].actor.feed
+        self.asked[call.remote(self._twin, self._number, chunk, is_next)] = agent
+
+
 class Coordinator:
     """The agents of one run."""
 
@@ -77,6 +123,9 @@ class Coordinator:
         self._folder = ""
         self._lead_ns = _LEAST_LEAD_NS
         self._replaced = 0
+        self._numbers = itertools.count(1)
+        self._per_second: dict[int, float] = {}
+        self._chunk_seconds = LEAST_SECONDS
 
     def answer(self, order: Order) -> Order:
         """Carry out one order."""
@@ -117,6 +166,9 @@ class Coordinator:
         if lost := self._see_clocks():
             return self._told_of(lost, 0)
         segments = self._twins[twin]["segments"]
+        chunks = self._chunks(order["trial"], segments)
+        feeding = None if chunks is None else _Feeding(self._agents, twin, next(self._numbers), chunks)
+        fed = {} if feeding is None else feeding.begin()
         begin_ns = time.monotonic_ns() + self._lead_ns
         refs = {
             number: agent.actor.trial.remote(
@@ -124,10 +176,15 @@ class Coordinator:
                 {**order["trial"], "segment": segments[number - 1]},
                 begin_ns + agent.offset_ns,
                 seconds,
+                fed.get(number),
             )
             for number, agent in self._agents.items()
         }
-        found = self._gather(refs, seconds)
+        if feeding is not None:
+            feeding.ask()
+        found = self._gather(refs, seconds, feeding)
+        if chunks is not None:
+            self._learn(chunks, found)
         told = self._told_of(found, begin_ns)
         starts = [one["ok"]["began_ns"] for one in told["answers"].values() if "ok" in one]
         late_ns = max(starts, default=0)
@@ -217,14 +274,36 @@ class Coordinator:
                 self._place(number)
                 self._replaced += 1
 
-    def _gather(self, refs: Mapping[int, Any], seconds: float) -> dict[int, Order]:
+    def _chunks(self, trial: Order, segments: Sequence[Order]) -> HandOut | None:
+        """The operations of a trial that are handed out: those that are recorded of a closed loop."""
+        if trial["pace"]["kind"] != "closed" or trial["slices"] > 1:
+            return None
+        connections = {number: one["to"] - one["from"] for number, one in enumerate(segments, 1)}
+        known, least = self._per_second, self._chunk_seconds
+        return HandOut(trial["discard"], trial["operations"], connections, known, least)
+
+    def _learn(self, chunks: HandOut, found: Mapping[int, Order]) -> None:
+        """Keep what the next trial is handed out by: how fast agents were, and whether they had to wait for chunks."""
+        there = {number for number, agent in self._agents.items() if agent.actor is not None}
+        self._per_second = {number: speed for number, speed in chunks.per_second().items() if number in there}
+        outcomes = [one["ok"]["outcome"] for one in found.values() if "ok" in one]
+        seconds = max((one["elapsed_ns"] for one in outcomes), default=0) * 1e-9
+        waited_seconds = max((one["waited_ns"] for one in outcomes), default=0) * 1e-9
+        changed = self._chunk_seconds * (_CHUNK_GROWTH if waited_seconds > _MOST_WAITED * seconds else _CHUNK_DECAY)
+        self._chunk_seconds = max(LEAST_SECONDS, min(_MOST_CHUNK * seconds, changed))
+
+    def _gather(self, refs: Mapping[int, Any], seconds: float, feeding: _Feeding | None = None) -> dict[int, Order]:
         """All answers, as they come; ``{"lost": words}`` of an agent that died or is silent: then the others stop."""
         found: dict[int, Order] = {}
         pending = {ref: number for number, ref in refs.items()}
         give_up = time.monotonic() + seconds
         while pending and not self._is_over.is_set():
-            done, _ = self._ray.wait(list(pending), num_returns=1, timeout=_LOOK_SECONDS)
+            asked = {} if feeding is None else feeding.asked
+            done, _ = self._ray.wait([*asked, *pending], num_returns=1, timeout=_LOOK_SECONDS)
             for ref in done:
+                if feeding is not None and ref in asked:
+                    feeding.answer(ref, is_wanted=self._is_wanted(ref))
+                    continue
                 number = pending.pop(ref)
                 try:
                     found[number] = self._ray.get(ref) or {"ok": {}}
@@ -242,6 +321,13 @@ class Coordinator:
                     self._lose(number)
                 break
         return found
+
+    def _is_wanted(self, ref: Any) -> bool:
+        """What such a call of `_Feeding` returned; where its agent died, the trial's own call says so."""
+        try:
+            return bool(self._ray.get(ref)) and not self._stopped.is_set()
+        except Exception:  # Ray's, of its actor or its node
+            return False
 
     def _lose(self, number: int) -> None:
         agent = self._agents[number]

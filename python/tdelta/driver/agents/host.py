@@ -10,15 +10,18 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from tdelta.driver.workers import Worker
 from tdelta.errors import TdeltaError
-from tdelta.measure.children import Child, Declined
+from tdelta.measure.children import Declined, taken
 
 Answer = dict[str, Any]
 
@@ -44,11 +47,43 @@ def tdelta_version() -> str:
         return ""
 
 
+class Wishes:
+    """What trials, by number, wanted and were not asked for yet. A later trial has a larger number."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._open: Counter[int] = Counter()
+        self._over = 0
+
+    def add(self, number: int) -> None:
+        """A trial wants more operations."""
+        with self._changed:
+            self._open[number] += 1
+            self._changed.notify_all()
+
+    def end(self, number: int) -> None:
+        """A trial is over, and all before it."""
+        with self._changed:
+            self._over = max(self._over, number)
+            self._open.clear()
+            self._changed.notify_all()
+
+    def take(self, number: int) -> bool:
+        """Wait until a trial wants more, which it may before it has begun; False when it is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._over >= number or self._open[number] > 0)
+            if self._over >= number:
+                return False
+            self._open[number] -= 1
+            return True
+
+
 class Agent:
-    """One agent. Its methods are called by Ray, several at once."""
+    """One agent. Its methods are called by Ray, several at once and in any order."""
 
     def __init__(self) -> None:
         self._workers: dict[str, Worker] = {}
+        self._wishes = Wishes()
 
     def hello(self) -> Answer:
         """Who it is, and where."""
@@ -77,11 +112,36 @@ class Agent:
 
         return self._answered(twin, begin)
 
-    def trial(self, twin: str, trial: Mapping[str, Any], begin_ns: int, seconds: float) -> Answer:
-        """Run this agent's part of one trial, from a time of this machine's monotonic clock on."""
-        return self._answered(
-            twin, lambda: _asked(self._workers[twin], "trial", seconds, trial=trial, begin_ns=begin_ns)
-        )
+    def trial(
+        self, twin: str, trial: Mapping[str, Any], begin_ns: int, seconds: float, fed: Mapping[str, Any] | None = None
+    ) -> Answer:
+        """Run this agent's part of one trial, from a time of this machine's monotonic clock on.
+
+        With ``fed`` (``number``, ``chunks``, ``is_complete``) it is given its operations while it runs, see `feed`.
+        """
+        order: dict[str, Any] = {"trial": trial, "begin_ns": begin_ns}
+        if fed is None:
+            return self._answered(twin, lambda: _asked(self._workers[twin], "trial", seconds, **order))
+        number = fed["number"]
+        wanted = partial(self._wishes.add, number)
+        try:
+            return self._answered(
+                twin, lambda: _asked(self._workers[twin], "trial", seconds, wanted, **order, fed=dict(fed))
+            )
+        finally:
+            self._wishes.end(number)
+
+    def feed(self, twin: str, number: int, chunk: Sequence[int] | None, is_next: bool) -> bool:
+        """Give a trial that chunk if ``is_next`` (None: there is none any more), then wait until it wants another.
+
+        Returns:
+            Whether it does; False when it is over.
+        """
+        worker = self._workers.get(twin)
+        if is_next and worker is not None:
+            with contextlib.suppress(TdeltaError):  # it has died, which is its trial's to say
+                worker.send("feed", number=number, chunk=chunk)
+        return self._wishes.take(number)
 
     def stop(self) -> None:
         """Have trials that are running end after the operation they are at."""
@@ -114,8 +174,16 @@ class Agent:
             worker.end()
 
 
-def _asked(worker: Worker, do: str, seconds: float, **order: object) -> Answer:
-    """An answer as the worker gives it: what a refusal means is for the session to say, which knows the engine."""
+def _asked(
+    worker: Worker, do: str, seconds: float, wanted: Callable[[], None] | None = None, **order: object
+) -> Answer:
+    """An answer as the worker gives it: what a refusal means is for the session to say, which knows the engine.
+
+    ``wanted`` is called whenever it wants more operations.
+    """
     worker.send(do, **order)
-    found: Answer = Child.answer(worker, seconds)
+    while "wants" in (said := worker.hear(seconds)):
+        if wanted is not None:
+            wanted()
+    found: Answer = taken(said)
     return found

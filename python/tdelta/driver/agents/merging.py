@@ -41,7 +41,7 @@ def added(answers: Sequence[Answer]) -> dict[str, Any]:
     merged: dict[str, Any] = {
         **outcomes[0],
         **{name: sum(outcome.get(name, 0) for outcome in outcomes) for name in _SUMMED},
-        "elapsed_ns": max(outcome["elapsed_ns"] for outcome in outcomes),
+        "elapsed_ns": max(_at_work_ns(outcome) for outcome in outcomes),
         "backlog_max": max(outcome["backlog_max"] for outcome in outcomes),
         "run_delay_ns": None if None in delays else sum(delays),
         "errors": _counted(outcome["errors"] for outcome in outcomes),
@@ -107,9 +107,16 @@ def _part(answer: Answer, node: str) -> AgentPart:
         clock_error_ns=answer["clock_error_ns"],
         operations=sum(count for count, _ in types),
         response_total_ns=sum(total_ns for _, total_ns in types),
-        elapsed_ns=outcome["elapsed_ns"],
+        elapsed_ns=_at_work_ns(outcome),
         cpu_seconds=max(0.0, cpu_seconds),
+        waited_ns=outcome["waited_ns"],
     )
+
+
+def _at_work_ns(outcome: Mapping[str, Any]) -> int:
+    """How long an agent's loop took, but for the time in which it waited for operations to be handed out."""
+    at_work: int = outcome["elapsed_ns"] - outcome["waited_ns"]
+    return at_work
 
 
 def _counted(counts: Any) -> dict[str, int]:

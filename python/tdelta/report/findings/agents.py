@@ -15,7 +15,7 @@ from tdelta.report.page.blocks import Table as PageTable
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import duration, percent, share
 
-_COLUMNS = ("node", "operations", "of a core", "began late by")
+_COLUMNS = ("node", "operations", "of a core", "began late by", "waited")
 
 
 def text(result: RunResult, width: int) -> list[Text | Table]:
@@ -42,7 +42,13 @@ def blocks(result: RunResult) -> Iterator[Block]:
 
 
 def _cells(use: AgentUse) -> tuple[str, ...]:
-    return ", ".join(use.nodes), f"{use.operations:,}", share(use.cpu_share.median), duration(use.late_seconds.median)
+    return (
+        ", ".join(use.nodes),
+        f"{use.operations:,}",
+        share(use.cpu_share.median),
+        duration(use.late_seconds.median),
+        duration(use.waited_seconds.median),
+    )
 
 
 def _together(found: LoadAgents) -> str:

@@ -26,6 +26,7 @@ def answer(times_ns: list[int], *, began_ns: int = 0, ended_ns: int = 1_000_000_
             "first_error": None,
             "late_starts": 1,
             "backlog_max": 2,
+            "waited_ns": 0,
             "planted_cpu_ns": 0,
             "planted_elapsed_ns": 0,
             "stopped_by": "count",

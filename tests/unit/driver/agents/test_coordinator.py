@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tdelta.driver.agents import coordinator as module
+from tdelta.driver.agents.chunks import LEAST_SECONDS
 from tdelta.driver.agents.coordinator import Coordinator
 from tdelta.driver.agents.host import machine
 
@@ -33,6 +34,8 @@ class FakeActor:
     opened: list[str] = field(default_factory=list)
     trials: list[dict[str, Any]] = field(default_factory=list)
     stops: int = 0
+    done: list[tuple[int, int]] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
         def remote(*args: Any) -> Callable[[], Any]:
@@ -58,13 +61,23 @@ class FakeActor:
         self.opened.append(twin)
         return {"ok": {"pid": 1}}
 
-    def on_trial(self, _twin: str, trial: dict[str, Any], begin_ns: int, _seconds: float) -> dict[str, Any]:
+    def on_trial(
+        self, _twin: str, trial: dict[str, Any], begin_ns: int, _seconds: float, fed: dict[str, Any] | None
+    ) -> dict[str, Any]:
         self.trials.append(trial)
+        self.done += [] if fed is None else fed["chunks"]
         if self.node in self.ray.lost_in_trial:
             self.ray.lost_in_trial.discard(self.node)
             return {"lost": "its worker was killed"}
         late_ns = self.ray.late_ns
-        return {"ok": answer([1000], began_ns=begin_ns + late_ns, ended_ns=begin_ns + late_ns + 1000)}
+        began_ns = begin_ns + late_ns
+        return {"ok": answer([1000], began_ns=began_ns, ended_ns=began_ns + 10**9, waited_ns=self.ray.waited_ns)}
+
+    def on_feed(self, _twin: str, number: int, chunk: tuple[int, int] | None, is_next: bool) -> bool:
+        self.numbers.append(number)
+        if is_next and chunk is not None:
+            self.done.append(chunk)
+        return chunk is not None or not is_next
 
     def on_stop(self) -> None:
         self.stops += 1
@@ -84,6 +97,10 @@ class FakeRay:
     own_machine: set[str] = field(default_factory=set)
     lost_in_trial: set[str] = field(default_factory=set)
     late_ns: int = 0
+    waited_ns: int = 0
+    loses_first: bool = False
+    """Whether what was called first returns last."""
+
     actors: list[FakeActor] = field(default_factory=list)
 
     def nodes(self) -> list[dict[str, Any]]:
@@ -110,7 +127,7 @@ class FakeRay:
         return [ref() for ref in refs] if isinstance(refs, list) else refs()
 
     def wait(self, refs: list[Any], **_more: Any) -> tuple[list[Any], list[Any]]:
-        return refs[:1], refs[1:]
+        return (refs[-1:], refs[:-1]) if self.loses_first else (refs[:1], refs[1:])
 
     def kill(self, actor: FakeActor) -> None:
         actor.is_killed = True
@@ -135,8 +152,12 @@ def opened(made: Coordinator, agents: int) -> dict[str, Any]:
     return found
 
 
-def trial(made: Coordinator) -> dict[str, Any]:
-    order = {"do": "trial", "twin": "t", "trial": {"seed": 1}, "patience_seconds": 5.0}
+OPEN: dict[str, Any] = {"seed": 1, "slices": 1, "discard": 0, "operations": 1000, "pace": {"kind": "poisson"}}
+CLOSED: dict[str, Any] = {**OPEN, "discard": 100, "pace": {"kind": "closed"}}
+
+
+def trial(made: Coordinator, job: dict[str, Any] = OPEN) -> dict[str, Any]:
+    order = {"do": "trial", "twin": "t", "trial": job, "patience_seconds": 5.0}
     found: dict[str, Any] = made.answer(order)["ok"]["answers"]
     return found
 
@@ -153,9 +174,56 @@ def test_every_agent_is_given_its_segment_of_one_trial() -> None:
     opened(made, 2)
     assert [one["node"] for one in trial(made).values()] == ["a", "b"]
     assert [actor.trials for actor in ray.actors] == [
-        [{"seed": 1, "segment": {"from": 0, "to": 1, "of": 2}}],
-        [{"seed": 1, "segment": {"from": 1, "to": 2, "of": 2}}],
+        [{**OPEN, "segment": {"from": 0, "to": 1, "of": 2}}],
+        [{**OPEN, "segment": {"from": 1, "to": 2, "of": 2}}],
     ]
+    assert not any(actor.done for actor in ray.actors), "of an open loop nothing is handed out"
+
+
+def operations(chunks: list[tuple[int, int]]) -> list[int]:
+    return [at for first, last in sorted(chunks) for at in range(first, last)]
+
+
+def test_the_operations_of_a_closed_loop_are_handed_out_but_those_that_are_not_recorded() -> None:
+    ray = FakeRay({"a": 1.0, "b": 1.0})
+    made = started(ray, 2)
+    opened(made, 2)
+    trial(made, CLOSED)
+    assert operations([chunk for actor in ray.actors for chunk in actor.done]) == list(range(100, 1000))
+    assert all(actor.done for actor in ray.actors)
+    assert {number for actor in ray.actors for number in actor.numbers} <= {1}
+    trial(made, CLOSED)
+    assert {number for actor in ray.actors for number in actor.numbers} <= {1, 2}, "each trial has its number"
+
+
+def test_chunks_are_larger_after_a_trial_whose_agents_waited_for_them() -> None:
+    ray = FakeRay({"a": 1.0}, waited_ns=50_000_000)
+    made = started(ray, 1)
+    opened(made, 1)
+    trial(made, CLOSED)
+    assert made._chunk_seconds == 2 * LEAST_SECONDS
+    for _ in range(5):
+        trial(made, CLOSED)
+    assert made._chunk_seconds == module._MOST_CHUNK, "of a trial of a second"
+    ray.waited_ns = 0
+    for _ in range(20):
+        trial(made, CLOSED)
+    assert made._chunk_seconds == LEAST_SECONDS
+
+
+def test_nothing_is_handed_out_any_more_when_an_agent_is_lost() -> None:
+    ray = FakeRay({"a": 1.0, "b": 1.0}, lost_in_trial={"a"}, loses_first=True)
+    made = started(ray, 2)
+    opened(made, 2)
+    assert "lost" in trial(made, CLOSED)["1"]
+    assert 0 < len(operations([chunk for actor in ray.actors for chunk in actor.done])) < 900
+    assert 1 not in made._per_second, "another agent will be placed for it"
+    ray.loses_first = False
+    before = [len(actor.done) for actor in ray.actors]
+    made.clear_stop()
+    assert all("ok" in one for one in trial(made, CLOSED).values())
+    done = [chunk for actor, count in zip(ray.actors, [*before, 0], strict=True) for chunk in actor.done[count:]]
+    assert operations(done) == list(range(100, 1000))
 
 
 def test_starts_are_told_by_one_clock_whatever_the_clock_of_a_node_says() -> None:
@@ -209,7 +277,7 @@ def test_no_node_that_is_left_is_refused_as_such() -> None:
     opened(made, 1)
     ray.alive.clear()
     trial(made)
-    kind, _ = made.answer({"do": "trial", "twin": "t", "trial": {}, "patience_seconds": 5.0})["error"]
+    kind, _ = made.answer({"do": "trial", "twin": "t", "trial": OPEN, "patience_seconds": 5.0})["error"]
     assert kind == "no_node"
 
 

@@ -10,6 +10,7 @@ import pytest
 from tdelta._native import histogram_summary
 from tdelta.driver.agents.merging import LEAST_OVERLAP, added, fault, own_histograms, parts
 from tdelta.driver.answers import measurement
+from tdelta.records.trials import overlap
 
 from .answers import answer
 
@@ -33,6 +34,14 @@ def test_totals_counts_and_histograms_add_up_and_the_longest_time_is_the_trials(
     assert merged.client_cpu_seconds == pytest.approx(0.1 * (1000 + 1995) * 1e-9)
     count, mean_ns, _, _ = histogram_summary([merged.histograms["tx:buy"]], ())
     assert (count, mean_ns) == (8, pytest.approx(21_250, rel=0.01))
+
+
+def test_time_in_which_an_agent_waited_for_operations_is_no_time_at_work() -> None:
+    waited = answer([1000] * 4, ended_ns=1_000_000, waited_ns=100_000)
+    assert added([waited, answer([1000], ended_ns=800_000)])["outcome"]["elapsed_ns"] == 900_000
+    one, other = parts(of(waited, answer([1000], ended_ns=1_000_000)), NODES).values()
+    assert (one.elapsed_ns, one.waited_ns, other.waited_ns) == (900_000, 100_000, 0)
+    assert overlap({"1": one, "2": other}) == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize(
