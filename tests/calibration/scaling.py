@@ -86,7 +86,9 @@ def _with_law(law: Law) -> Callable[[np.random.Generator, int], tuple[Twin, Twin
     return draw
 
 
-def _slowed(plain: System, other: System, by: tuple[Callable[[int], float], Callable[[int], float]]) -> tuple[Twin, Twin]:
+def _slowed(
+    plain: System, other: System, by: tuple[Callable[[int], float], Callable[[int], float]]
+) -> tuple[Twin, Twin]:
     return (
         lambda n: replace(plain, work=plain.work * by[0](n)),
         lambda n: replace(other, work=other.work * by[1](n)),

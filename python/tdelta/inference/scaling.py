@@ -1,7 +1,7 @@
 """The overhead with more threads than a sweep measured: a curve of queueing theory, and how far a sweep may leave it.
 
-One operation of N threads in a closed loop takes no less than it does alone, R, and no less than N times the seconds C of the
-place that is full; between these asymptotic bounds (Denning and Buzen 1978) there is a knee at N* = R / C threads:
+One operation of N threads in a closed loop takes no less than it does alone, R, and no less than N times the seconds C
+of the place that is full; between these asymptotic bounds (Denning and Buzen 1978) there is a knee at N* = R / C threads:
 
     time(N) = R (1 + (N / N*)^p)^(1/p)
 
@@ -10,10 +10,10 @@ and C by exp(b), so that the log ratio is, to first order,
 
     d(N) = a w(N) + b (1 - w(N)) + h(N)
 
-h is the discrepancy: a Brownian path in doublings of threads plus a path whose slope is one, both from the fewest threads,
-so that bands widen with every doubling beyond the sweep; the mean time of both twins has a path of the first kind as well.
-A cell scatters about all that. a, b, R and the paths are normal and integrated out; the knee, which may lie far beyond the
-sweep, its sharpness p and the scales of paths and scatter are on a grid. So the answer is exact, and the same every time.
+h is the discrepancy: a Brownian path in doublings of threads plus a path whose slope is one, both from the fewest
+threads, so that bands widen with every doubling beyond the sweep; the mean time of both twins has a path of the first
+kind as well. A cell scatters about all that. a, b, R and the paths are normal and integrated out; the knee, which may
+lie far beyond the sweep, its sharpness p and the scales of paths and scatter are on a grid.
 
 Limits: it knows nothing of cores, which a sweep over threads does not vary. docs/scaling.md says how often bands hold.
 """
@@ -55,7 +55,8 @@ def predict_ratio(
 
     Args:
         threads: at least ``FEWEST``, ascending and distinct.
-        plain, other: operations per second with each, of both twins.
+        plain: operations per second with each, of the plain twin.
+        other: the same of the encrypted twin.
         at: numbers of threads, at most ``FARTHEST`` times the last.
 
     Returns:
