@@ -1,9 +1,9 @@
 """An event simulation of threads on cores, behind a latch and a log: where encryption costs what.
 
 A closed loop of N threads. One operation is away for a while (network, client), takes one of c cores for its own work,
-enters the critical section of a latch, still on its core (pages are decrypted there), leaves both, passes the one writer
-of the log, and a device that serves one at a time and that encryption does not touch. Encryption multiplies the work on
-a core, the section and the log, each by its own factor. Every queue is first come, first served.
+enters the critical section of a latch, still on its core (pages are decrypted there), leaves both, passes the one
+writer of the log, and a device that serves one at a time and that encryption does not touch. Encryption multiplies the
+work on a core, the section and the log, each by its own factor. Every queue is first come, first served.
 
 Nothing here is fitted to anything: it is what `tdelta.inference.scaling` is held against, and tests hold it against
 theory (`test_threads.py`).

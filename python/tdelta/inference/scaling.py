@@ -1,7 +1,7 @@
 """The overhead with more threads than a sweep measured: a curve of queueing theory, and how far a sweep may leave it.
 
 One operation of N threads in a closed loop takes no less than it does alone, R, and no less than N times the seconds C
-of the place that is full; between these asymptotic bounds (Denning and Buzen 1978) there is a knee at N* = R / C threads:
+of the place that is full; between these asymptotic bounds (Denning and Buzen 1978) a knee is at N* = R / C threads:
 
     time(N) = R (1 + (N / N*)^p)^(1/p)
 
