@@ -7,7 +7,8 @@ From the root of the repository::
 
 Simulated runs of six blocks a round: baseline, A/A twin and two treatments for the rounds' model; one treatment and
 three transaction types for the pooled one. NUTS' time is that of two chains with warm-up and compilation; ours that of
-a whole `look` (rounds) or `judge` (types: every metric, contrasts and checks as well), the median of 10 calls.
+a whole `interim_estimates` (rounds) or `analyze_run` (types: all metrics, contrasts and checks as well), the
+median of 10 calls.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from calibration.chains import Chains
 from calibration.nuts import experiment, sample
 from calibration.simulation import AA, BASELINE, HEAVIER, TREATMENT, Machine, settings, simulate
-from tdelta.inference import judge
-from tdelta.inference.judging import look
+from tdelta.inference import analyze_run
+from tdelta.inference.judging import interim_estimates
 from tdelta.records import Estimate, Role, Trial
 
 CALLS = 10
@@ -42,7 +43,7 @@ def of_rounds(rounds: int, draws: int) -> list[str]:
     conditions = (BASELINE, AA, TREATMENT, HEAVIER)
     machine = Machine(trial_sd=0.03, instance_sd=0.005)
     trials = simulate(np.random.default_rng(rounds), machine, [0.05], rounds=rounds, conditions=conditions, heavier=0.6)
-    took, found = _timed(lambda: {c: e for c, e, _ in look(trials, settings(conditions))})
+    took, found = _timed(lambda: {c: e for c, e, _ in interim_estimates(trials, settings(conditions))})
     sampled = sample("rounds", experiment(trials), draws=draws, warmup=draws)
     judged = sorted((c for c in conditions if c.role is Role.TREATMENT), key=lambda c: c.key)
     pairs = [
@@ -55,7 +56,7 @@ def of_types(rounds: int, draws: int) -> list[str]:
     """Three transaction types of one treatment, pooled."""
     machine = Machine(trial_sd=0.03, noise="gamma", instance_sd=0.005)
     trials = simulate(np.random.default_rng(rounds), machine, [0.02, 0.06, 0.25], rounds=rounds, own_luck=0.0)
-    took, found = _timed(lambda: {v.transaction: v.ratio for v in judge(trials, settings()).verdicts})
+    took, found = _timed(lambda: {v.transaction: v.ratio for v in analyze_run(trials, settings()).verdicts})
     sampled = sample("types", experiment(trials), draws=draws, warmup=draws)
     names = sorted(trials[0].measurement.transactions)
     pairs = [(name, found[name], theirs) for name, theirs in zip(names, sampled.chains, strict=True)]

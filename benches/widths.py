@@ -92,11 +92,11 @@ def settings_of(twins: Sequence[Condition]) -> RunSettings:
 
 def shipped_widths(cell: Cell, experiments: int) -> list[float]:
     """Widths of whatever version of tdelta is imported, with three twins."""
-    from tdelta.inference import look, width
+    from tdelta.inference import interim_estimates, width
 
     found = []
     for index in range(experiments):
-        ((_, estimate, _),) = look(trials_of(cell, index, THREE, 8), settings_of(THREE))
+        ((_, estimate, _),) = interim_estimates(trials_of(cell, index, THREE, 8), settings_of(THREE))
         found.append(width(estimate))
     return found
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from calibration.processes import Process, simulate
 from calibration.simulation import TREATMENT, settings
-from tdelta.inference import LEAST_WIDTH, enough, is_gate_look
+from tdelta.inference import LEAST_WIDTH, is_gate_look, should_stop
 from tdelta.inference.costs import panels
 from tdelta.inference.decisions import decide_gate_means, decide_means
 from tdelta.inference.fits import Answer, fit_metrics
@@ -234,7 +234,7 @@ def gate_outcome(process: Process, name: str, index: int) -> GateOutcome:
         ratio = answer.posterior.estimate(ROPE)
         decision = decide_gate_means(ratio, grounds_of(answer, ROPE), BUDGET)
         looks = ((TREATMENT, ratio, target_width(ratio, LEAST_WIDTH)),)
-        is_enough = enough(looks, budget=BUDGET, rounds_done=rounds, first_look=FIRST_LOOK)
+        is_enough = should_stop(looks, budget=BUDGET, rounds_done=rounds, first_look=FIRST_LOOK)
         if is_enough and decision is not Decision.UNDECIDED:
             break
     return GateOutcome(decision, rounds)

@@ -17,7 +17,7 @@ import numpy as np
 
 from calibration.grid import Limit, answer_of
 from calibration.simulation import AA, BASELINE, HEAVIER, NOISES, TREATMENT, TWINS, Machine, settings, simulate
-from tdelta.inference import LEAST_WIDTH, decide, enough, is_gate_look, look, precise_enough, width
+from tdelta.inference import LEAST_WIDTH, decide, interim_estimates, is_gate_look, precise_enough, should_stop, width
 from tdelta.inference.contrasts import contrasts_of
 from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import decide_gate_means
@@ -121,7 +121,7 @@ def answers(
     for index in count():
         rng = _rng(index, "fixed", machine.name, log_ratio, tuple(rounds), len(conditions))
         trials = simulate(rng, machine, [log_ratio], rounds=rounds[index % len(rounds)], conditions=conditions)
-        found = {condition: estimate for condition, estimate, _ in look(trials, settings(conditions))}
+        found = {condition: estimate for condition, estimate, _ in interim_estimates(trials, settings(conditions))}
         yield log_ratio, found[TREATMENT]
 
 
@@ -161,7 +161,7 @@ def stopping_on_precision(
         rng = _rng(index, "precision", machine.name, log_ratio, precision, most)
         trials = simulate(rng, machine, [log_ratio], rounds=most)
         for rounds in range(fewest, most + 1):
-            looks = look([t for t in trials if t.round < rounds], settings(), precision=precision)
+            looks = interim_estimates([t for t in trials if t.round < rounds], settings(), precision=precision)
             if precise_enough(looks):
                 break
         yield Stopped((log_ratio, looks[0][1]), rounds)
@@ -188,7 +188,7 @@ def gated(machine: Machine, overhead: float, experiments: int, *, budget: float 
             estimate = found.posterior.estimate(limits.rope)
             said = decide_gate_means(estimate, grounds_of(found, limits.rope), budget)
             looks = [(TREATMENT, estimate, LEAST_WIDTH)]
-            is_enough = enough(looks, budget=budget, rounds_done=rounds, first_look=FIRST_LOOK)
+            is_enough = should_stop(looks, budget=budget, rounds_done=rounds, first_look=FIRST_LOOK)
             if is_enough and said is not Decision.UNDECIDED:
                 break
         return rounds, estimate, said

@@ -13,7 +13,7 @@ import numpy as np
 
 from calibration.harness import ROPE, Tally, tally
 from calibration.simulation import AA, BASELINE, THREE, TREATMENT, Machine, settings, simulate
-from tdelta.inference import decide, look
+from tdelta.inference import decide, interim_estimates
 from tdelta.inference.detectable import critical_log_ratio
 from tdelta.inference.instrument import InstrumentNoise, pooled_noise
 from tdelta.records import (
@@ -71,7 +71,9 @@ def with_luck(
     def answer(index: int) -> tuple[float, object]:
         rng = _rng(index, "known luck", machine.name, log_ratio, tuple(rounds))
         trials = simulate(rng, machine, [log_ratio], rounds=rounds[index % len(rounds)], blocks=BLOCKS)
-        found = {c: e for c, e, _ in look(trials, begun_with(instance_effect[index % len(instance_effect)]))}
+        found = {
+            c: e for c, e, _ in interim_estimates(trials, begun_with(instance_effect[index % len(instance_effect)]))
+        }
         return log_ratio, found[TREATMENT]
 
     return tally(answer(index) for index in range(experiments))  # type: ignore[misc]
@@ -96,7 +98,7 @@ def called_costly(machine: Machine, experiments: int, *, rounds: int, at: float 
     for index in range(experiments):
         rng = _rng(index, "costly", machine.name, rounds, at)
         trials = simulate(rng, machine, [float(np.log1p(overhead))], rounds=rounds, blocks=BLOCKS, conditions=THREE)
-        ((_, estimate, _),) = look(trials, replace(begun_with(noise.prior), conditions=THREE))
+        ((_, estimate, _),) = interim_estimates(trials, replace(begun_with(noise.prior), conditions=THREE))
         found += decide(estimate, ROPE) is Decision.COSTLY
     return found / experiments, overhead
 

@@ -18,7 +18,7 @@ import numpy as np
 from calibration.grid import answer_of
 from calibration.known_luck import IDENTICAL
 from calibration.simulation import AA, BASELINE, THREE, Array, Machine, settings, simulate
-from tdelta.inference import look, width
+from tdelta.inference import interim_estimates, width
 from tdelta.inference.decisions import decide_means
 from tdelta.inference.planning import (
     Draws,
@@ -135,7 +135,7 @@ def effort(place: Place, of: Round, wall_seconds: float, experiments: int) -> Ar
         trials = simulate(
             rng, place.machine(of.trial_seconds), [0.0], rounds=rounds, blocks=of.blocks, conditions=THREE
         )
-        ((_, estimate, _),) = look(trials, settings(THREE))
+        ((_, estimate, _),) = interim_estimates(trials, settings(THREE))
         widths.append(width(estimate))
     return 2.0 * np.log(widths) + np.log(rounds * whole)
 

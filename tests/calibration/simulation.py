@@ -1,6 +1,6 @@
 """A machine that drifts, twins with luck of their own, and trials as the store would hand them over.
 
-Simulated experiments go through the same entrance as measured ones, `tdelta.inference.judge` and `look`. What is
+Simulated experiments go through the same entrance as measured ones, `analyze_run` and `interim_estimates`. What is
 simulated is what was found to fool others: slow drift (an AR process of 60 s), a session's random walk, instances that
 differ by 0.3 % or 1 %, trials with heavy tails or skewed like sums of gamma response times. And what the model assumes
 away: a treatment whose trials are noisier, or whose instances are less alike, than the plain twins'.

@@ -1,4 +1,4 @@
-"""What `tdelta plan` promises is what `judge` then does, on simulated trials whose noise and instance effects are
+"""What `tdelta plan` promises is what `analyze_run` then does, on simulated trials whose noise and instance effects are
 known.
 
 The prediction simulates instances' means and a variance; the check simulates trials with drift, order and all, and
@@ -18,7 +18,7 @@ import pytest
 
 from calibration.grid import answer_of
 from calibration.simulation import THREE, TREATMENT, Machine, settings, simulate
-from tdelta.inference import judge, width
+from tdelta.inference import analyze_run, width
 from tdelta.inference.assurance import right_decision
 from tdelta.inference.decisions import decide_means
 from tdelta.inference.planning import (
@@ -87,7 +87,7 @@ def known(machine: Machine, count: int = PREDICTED) -> Draws:
 
 @cache
 def found(cell: Cell) -> tuple[float, float]:
-    """How often a run decides rightly, and how wide its HDI is at the median; what `judge` says, without the rest."""
+    """How often a run decides rightly, and how wide its HDI is at the median; as `analyze_run` says."""
     right = right_decision(cell.effect, cell.rope)
     said, widths = [], []
     for index in range(FOUND):
@@ -161,7 +161,9 @@ def test_from_a_pilot_to_the_width_of_the_run_it_planned() -> None:
 
 def test_what_is_simulated_is_what_judge_says() -> None:
     trials = simulate(np.random.default_rng(4713), CELLS[0].machine, [0.03], rounds=5, blocks=BLOCKS)
-    (verdict,) = [v for v in judge(trials, settings(rope=0.01)).verdicts if v.primary and v.condition == TREATMENT]
+    (verdict,) = [
+        v for v in analyze_run(trials, settings(rope=0.01)).verdicts if v.primary and v.condition == TREATMENT
+    ]
     answer = answer_of(trials, settings(rope=0.01))
     assert answer.posterior.estimate(0.01) == verdict.ratio
     assert decide_means(verdict.ratio, grounds_of(answer, 0.01), 0.01) is verdict.decision

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tdelta.inference import judge
+from tdelta.inference import analyze_run
 from tdelta.inference.costs import panels
 from tdelta.inference.fits import fit_metrics
 from tdelta.records import Estimate, Role
@@ -48,7 +48,7 @@ def test_pooled_transaction_types_agree_with_nuts() -> None:
     machine = Machine(trial_sd=0.03, noise="gamma", instance_sd=0.005)
     trials = simulate(np.random.default_rng(7), machine, truths, rounds=4, own_luck=0.0, conditions=THREE)
     found = sample("types", experiment(trials))
-    verdicts = {v.transaction: v.ratio for v in judge(trials, settings(THREE)).verdicts}
+    verdicts = {v.transaction: v.ratio for v in analyze_run(trials, settings(THREE)).verdicts}
     names = sorted(trials[0].measurement.transactions)
     assert len(names) == len(found.chains) == len(truths)
     for name, theirs in zip(names, found.chains, strict=True):

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from tdelta_samples import SOUND, changed
 
-from tdelta.inference import judge
+from tdelta.inference import analyze_run
 from tdelta.messages import Caution, Detail
 from tdelta.messages.checks import NO_MARKER
 from tdelta.records import (
@@ -236,7 +236,7 @@ def leaking_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
 
 def sound_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
     """The factorial, judged, with contrasts and page costs where it has them."""
-    judgement = judge(found, given)
+    judgement = analyze_run(found, given)
     is_factorial = any("aes_instructions" in dict(c.levels) for c in given.conditions)
     order = judgement.order_effect
     return RunResult(

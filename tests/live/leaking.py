@@ -13,9 +13,9 @@ from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings, recipe_of
 from tdelta.engines.shared.private.exposure import ServerExposure
-from tdelta.engines.shared.promises import covered
+from tdelta.engines.shared.scope_coverage import covered
 from tdelta.engines.shared.server_files import ServerFiles
-from tdelta.evidence import Markers, Searched, weigh
+from tdelta.evidence import Markers, Searched, classify
 from tdelta.records import Condition, EvidenceState, FileEvidence, Role
 
 MARKERS = Markers.drawn(20)
@@ -86,8 +86,8 @@ def searched(engine: ServerEngine, folder: Path, scope: str) -> Searched:
         files = ServerFiles(engine.evidence.files, server.recipe.place, server.pids, server.recipe.mount)
         exposure = ServerExposure(engine.evidence.plan, lambda: Asking(server), [files], MARKERS.needles)
         with exposure.under_way():
-            exposure.look()
-        exposure.look_afterwards()
+            exposure.scan()
+        exposure.scan_afterwards()
         _, counts = connection.rows("SELECT COUNT(*) FROM tdelta_marker")
     assert counts == [["512"]]
     parts, mount = engine.evidence.parts_of(engine.binary.product), server.recipe.mount
@@ -97,7 +97,7 @@ def searched(engine: ServerEngine, folder: Path, scope: str) -> Searched:
 
 def all_searched(engine: ServerEngine, folder: Path, scopes: Sequence[str]) -> tuple[FileEvidence, ...]:
     with ThreadPoolExecutor(3) as pool:  # most of the time a server waits for its page cleaner
-        return weigh(list(pool.map(lambda scope: searched(engine, folder, scope), scopes)))
+        return classify(list(pool.map(lambda scope: searched(engine, folder, scope), scopes)))
 
 
 def states(evidence: Sequence[FileEvidence], scope: str) -> Mapping[str, EvidenceState]:

@@ -50,7 +50,7 @@ def fleet(
         raise Mistyped(Refusal.of("force-without-output"))
     if as_json and file_format is not None:
         raise Mistyped(Refusal.of("two-formats", found=file_format))
-    from tdelta.cli.project_runs import worst
+    from tdelta.cli.project_runs import most_severe
     from tdelta.session.fleet import conduct_fleet
     from tdelta.session.inventory import read_inventory
     from tdelta.store import Store
@@ -65,7 +65,7 @@ def fleet(
         from tdelta.report.page.writing import write_page
 
         write_page(render(compose_fleet(runs, str(inventory))), output, force=force)
-    code = worst(run.exit_code for run in ended)
+    code = most_severe(run.exit_code for run in ended)
     write(_shown(runs, str(inventory), code, file_format, as_json=as_json))
     return code
 

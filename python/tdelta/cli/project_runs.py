@@ -63,7 +63,7 @@ def run_project(file: Path, typed: Mapping[str, object], asked: ProjectRequest) 
         found.append(_made(run, asked, is_alone=len(runs) == 1))
         if found[-1]["exit_code"] == ExitCode.INTERRUPTED:
             break
-    code = worst(one["exit_code"] for one in found)
+    code = most_severe(one["exit_code"] for one in found)
     if asked.manner.as_json and len(runs) > 1:
         from tdelta.report.document import to_json
 
@@ -71,7 +71,7 @@ def run_project(file: Path, typed: Mapping[str, object], asked: ProjectRequest) 
     return code
 
 
-def worst(codes: Iterable[int]) -> int:
+def most_severe(codes: Iterable[int]) -> int:
     """The worst of several exit codes: interrupted, failed, unsound, over budget, undecided, answered."""
     ended = set(codes)
     return next((code for code in _WORST_FIRST if code in ended), ExitCode.INTERNAL)

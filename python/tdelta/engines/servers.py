@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from tdelta.driver.servers.recipes import Place, Recipe
+from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.engines.profile import Profile
 from tdelta.engines.shared.describing import Catalog
 from tdelta.engines.shared.evidence import ServerEvidence
@@ -213,7 +213,7 @@ class PrivateServer(Protocol):
     def footprint(self) -> Footprint:
         """What one of its servers takes beside its data."""
 
-    def recipe(self, place: Place, settings: ServerSettings) -> Recipe:
+    def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
         """How the server of a twin is made and run, but for keys that tdelta draws; see `Keyed`."""
 
 
@@ -378,7 +378,7 @@ class RestorableEngine(ServerEngine, Restorable, Protocol):
     """A server engine that dumps can be restored into."""
 
 
-def recipe_of(engine: ServerEngine, place: Place, settings: ServerSettings, key: str | None) -> Recipe:
+def recipe_of(engine: ServerEngine, place: ServerPaths, settings: ServerSettings, key: str | None) -> Recipe:
     """How the server of a twin is made and run.
 
     Args:

@@ -1,17 +1,17 @@
 """Is it really encrypted? Rows that can be recognised, a search of every file that could hold them, what that shows.
 
 In a run, markers are planted in every twin's rows, and all files of a twin are searched for them while it is at work
-and afterwards (`files_of`, `search`, `weigh`). Elsewhere, a user's own files are read for a marker that the user knows,
-for headers, and for what kind of bytes they hold (`tdelta.evidence.reading`).
+and afterwards (`files_of`, `search`, `classify`). Elsewhere, a user's own files are read for a marker that the user
+knows, for headers, and for what kind of bytes they hold (`tdelta.evidence.reading`).
 
 Limits: bytes cannot show that a key is safe, nor which cipher made them, nor tell encrypted from compressed. Absence of
 plaintext is shown only where a marker is known to be in the rows.
 """
 
 from tdelta.evidence.classes import FileClass, file_class
+from tdelta.evidence.leak_verdict import Searched, classify, validity
 from tdelta.evidence.markers import COLUMNS, TABLE, Markers, table_sql
 from tdelta.evidence.search import MarkerHit, TwinFile, files_of, merged, search
-from tdelta.evidence.weighing import Searched, validity, weigh
 
 __all__ = [
     "COLUMNS",
@@ -21,11 +21,11 @@ __all__ = [
     "Markers",
     "Searched",
     "TwinFile",
+    "classify",
     "file_class",
     "files_of",
     "merged",
     "search",
     "table_sql",
     "validity",
-    "weigh",
 ]

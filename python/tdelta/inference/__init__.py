@@ -2,16 +2,17 @@
 
 Nothing is sampled but the 99th percentiles of tails, by a bootstrap that the run seeds.
 
-`judge` is the entrance, `look` its cheap little sister for the ends of rounds, `enough` the rule that ends a run. The
-models are explained, with their measured error rates, in ``docs/statistics.md``. Everything works on the log scale of
-costs and speaks in ratios; the unit of evidence is the trial in its block, never the transaction.
+`analyze_run` is the entrance, `interim_estimates` its cheap counterpart at the ends of rounds, `should_stop` the rule
+that ends a run. The models are explained, with their measured error rates, in ``docs/statistics.md``. Everything
+works on the log scale of costs and speaks in ratios; the unit of evidence is the trial in its block, never the
+transaction.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdelta.inference.decisions import decide, decide_gate, worst
-    from tdelta.inference.judging import Judgement, gate_answered, judge, look
+    from tdelta.inference.decisions import decide, decide_gate, most_severe
+    from tdelta.inference.judging import Judgement, analyze_run, gate_answered, interim_estimates
     from tdelta.inference.pictures import (
         Density,
         PairedRatios,
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from tdelta.inference.simulated import Held, held
     from tdelta.inference.stopping import (
         LEAST_WIDTH,
-        enough,
         gate_decided,
         is_gate_look,
         precise_enough,
+        should_stop,
         target_width,
         width,
     )
@@ -36,12 +37,20 @@ else:
 
     __getattr__ = found_in(
         __name__,
-        decisions=("decide", "decide_gate", "worst"),
-        judging=("Judgement", "gate_answered", "judge", "look"),
+        decisions=("decide", "decide_gate", "most_severe"),
+        judging=("Judgement", "gate_answered", "analyze_run", "interim_estimates"),
         pictures=("Density", "PairedRatios", "complete_blocks", "densities", "in_complete_blocks", "paired_ratios"),
         serving=("bottleneck", "cache_cautions", "server_measures"),
         simulated=("Held", "held"),
-        stopping=("LEAST_WIDTH", "enough", "gate_decided", "is_gate_look", "precise_enough", "target_width", "width"),
+        stopping=(
+            "LEAST_WIDTH",
+            "should_stop",
+            "gate_decided",
+            "is_gate_look",
+            "precise_enough",
+            "target_width",
+            "width",
+        ),
     )
 
 __all__ = [
@@ -50,24 +59,24 @@ __all__ = [
     "Held",
     "Judgement",
     "PairedRatios",
+    "analyze_run",
     "bottleneck",
     "cache_cautions",
     "complete_blocks",
     "decide",
     "decide_gate",
     "densities",
-    "enough",
     "gate_answered",
     "gate_decided",
     "held",
     "in_complete_blocks",
+    "interim_estimates",
     "is_gate_look",
-    "judge",
-    "look",
+    "most_severe",
     "paired_ratios",
     "precise_enough",
     "server_measures",
+    "should_stop",
     "target_width",
     "width",
-    "worst",
 ]

@@ -122,7 +122,7 @@ def decide_gate(estimate: Estimate, budget: float) -> Decision:
     return Decision.WITHIN if high < 1.0 + budget else Decision.UNDECIDED
 
 
-def worst(decisions: Iterable[Decision]) -> Decision:
+def most_severe(decisions: Iterable[Decision]) -> Decision:
     """The decision of a run: the worst of its primary verdicts; ``undecided`` where there are none."""
     found = set(decisions)
     return next((d for d in _WORST_FIRST if d in found), Decision.UNDECIDED)

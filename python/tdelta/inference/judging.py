@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tdelta.inference.cautions import design_cautions, metric_cautions, stopping_cautions, twin_cautions
 from tdelta.inference.contrasts import contrasts_of
 from tdelta.inference.costs import panels, places
-from tdelta.inference.decisions import worst
+from tdelta.inference.decisions import most_severe
 from tdelta.inference.fits import CostFit, fit_metrics, fit_transactions
 from tdelta.inference.planning.carryover import carry_over
 from tdelta.inference.planning.runs import MeasuredRun, strata_of
@@ -58,7 +58,7 @@ class Judgement:
     by_cpu: Mapping[str, Decision] = field(default_factory=dict)
 
 
-def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = LEAST_WIDTH) -> Judgement:
+def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: float = LEAST_WIDTH) -> Judgement:
     """Judge every condition of a run, from whatever trials there are.
 
     Args:
@@ -87,7 +87,7 @@ def judge(trials: Iterable[Trial], settings: RunSettings, *, precision: float = 
     secondary = tuple(v for metric in others for v in metric_verdicts(fits[metric], metric, settings.rope))
     by_type = tuple(transaction_verdicts(fit_transactions(found), settings.rope))
     return Judgement(
-        decision=worst(verdict.decision for verdict in primary),
+        decision=most_severe(verdict.decision for verdict in primary),
         verdicts=(*primary, *secondary, *by_type),
         noise_floor=floors,
         validity=validity,
@@ -125,7 +125,7 @@ def _metrics(settings: RunSettings) -> tuple[Metric, ...]:
 def gate_answered(trials: Iterable[Trial], settings: RunSettings) -> bool:
     """Whether primary verdicts answer the budget: all are within it, or one is over it, which no other can mend.
 
-    `look` knows the intervals alone; what stalls leave open is known to the verdicts.
+    `interim_estimates` knows the intervals alone; what stalls leave open is known to the verdicts.
     """
     found = panels(trials, settings)
     fit = fit_metrics(found, (settings.metric,), settings.instance_effect)[settings.metric]
@@ -133,10 +133,10 @@ def gate_answered(trials: Iterable[Trial], settings: RunSettings) -> bool:
     return Decision.OVER in decisions or all(d is Decision.WITHIN for d in decisions)
 
 
-def look(
+def interim_estimates(
     trials: Iterable[Trial], settings: RunSettings, *, precision: float = LEAST_WIDTH
 ) -> tuple[tuple[Condition, Estimate, float], ...]:
-    """The primary estimates so far and the widths aimed at, in the design's order; much cheaper than `judge`.
+    """The primary estimates so far and the widths aimed at, in the design's order; much cheaper than `analyze_run`.
 
     Args:
         trials: finished trials in any order.

@@ -60,13 +60,13 @@ def is_gate_look(rounds_done: int, first_look: int) -> bool:
     return look == rounds_done
 
 
-def enough(
+def should_stop(
     looks: Iterable[tuple[Condition, Estimate, float]], *, budget: float | None, rounds_done: int, first_look: int
 ) -> bool:
     """Whether a run may stop after this round, by the rule that suits what was asked.
 
     Args:
-        looks: each judged condition with its primary estimate and target width, as ``look`` returns them.
+        looks: each judged condition with its primary estimate and target width, as ``interim_estimates`` returns them.
         budget: the gate's limit as a share (0.05), or None for a number that is to be quoted.
         rounds_done: whole rounds finished.
         first_look: the fewest rounds a run has.

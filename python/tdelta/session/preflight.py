@@ -22,8 +22,8 @@ from tdelta.measure import (
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Event
 from tdelta.session.clock import Clock
-from tdelta.session.ground import Ground, grounded
 from tdelta.session.housing import needs_of, user_folders
+from tdelta.session.inputs import RunInputs, prepared_inputs
 from tdelta.session.outlook import DryRun, TableLine, TransactionLine
 from tdelta.session.pace import Pace, about
 from tdelta.session.planning import Plan, plan
@@ -144,9 +144,9 @@ def dry_run(
         require_free_folder(write_workload)
     if request.design.seed is None:
         request = request.replace(seed=fresh_seed())
-    with grounded(request, f"dry-run-{os.getpid()}", observe) as ground:
-        source = ground.source
-        outlook = _outlook(request, ground)
+    with prepared_inputs(request, f"dry-run-{os.getpid()}", observe) as inputs:
+        source = inputs.source
+        outlook = _outlook(request, inputs)
         if source is not None and write_workload is not None:
             write_user_workload(source.workload, write_workload, source.notes)
             outlook = replace(outlook, written=str(write_workload))
@@ -159,9 +159,9 @@ def _require_proposal(request: RunRequest) -> None:
         raise UsageError(Refusal.of("no-proposal", found=found))
 
 
-def _outlook(request: RunRequest, ground: Ground) -> DryRun:
-    source = ground.source
-    made = with_bb_twin(plan(request, "dry-run", source, ground.servers))
+def _outlook(request: RunRequest, inputs: RunInputs) -> DryRun:
+    source = inputs.source
+    made = with_bb_twin(plan(request, "dry-run", source, inputs.servers))
     pace = Pace(made)
     staged_seconds = pace.needs.stage_seconds
     caution = time_caution(made, staged_seconds)

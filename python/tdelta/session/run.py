@@ -19,7 +19,7 @@ from tdelta.design import fresh_seed
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.driver.agents.pool import AgentPool
 from tdelta.errors import StorageFault, TdeltaError, TimeFault, UsageError
-from tdelta.inference import enough, gate_answered, judge, look
+from tdelta.inference import analyze_run, gate_answered, interim_estimates, should_stop
 from tdelta.measure import library_versions, machine_facts
 from tdelta.messages import Caution, Refusal
 from tdelta.records import InterimAnalysis, Phase, RunPlanned, RunResult
@@ -30,8 +30,8 @@ from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.collectors import Collectors
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.context import Observer, Ready, RunContext
-from tdelta.session.ground import grounded
 from tdelta.session.housing import Housing
+from tdelta.session.inputs import prepared_inputs
 from tdelta.session.keeping import first_facts, mark_sitting
 from tdelta.session.pace import Stage
 from tdelta.session.planning import Plan, plan
@@ -73,8 +73,8 @@ def conduct(
     request = request.replace(seed=fresh_seed() if request.design.seed is None else request.design.seed)
     with Store.open(request.where.store) as store, interruptible(Interruption(), clock, clock.fault):
         run_id = store.fresh_run_id()
-        with _forgotten(store, run_id), grounded(request, run_id, observer) as ground:
-            made = with_bb_twin(plan(request, run_id, ground.source, ground.servers))
+        with _forgotten(store, run_id), prepared_inputs(request, run_id, observer) as inputs:
+            made = with_bb_twin(plan(request, run_id, inputs.source, inputs.servers))
             _make_room(made, clock)
             machine, versions = machine_facts(made.base), library_versions() | made.engine.versions()
             key = key_of(made, machine)
@@ -82,7 +82,7 @@ def conduct(
             store.create_run(made.settings, machine, versions, first_facts(made.request, kind))
             state = RunState(key=key)
             _keep_work(made, store, state)
-            with ground.entered():
+            with inputs.active():
                 return _sit(RunContext.of(made, store, state, observer, clock), make_twins)
 
 
@@ -119,17 +119,17 @@ def resume(
         request = RunRequest.from_json(settings.options)
         _require_same_versions(found, store.versions(found))
         clock = Clock(request.decision.max_seconds, now)
-        with interruptible(Interruption(), clock, clock.fault), grounded(request, found, observer) as ground:
+        with interruptible(Interruption(), clock, clock.fault), prepared_inputs(request, found, observer) as inputs:
             mark_sitting(store, found)
-            made = dataclasses.replace(plan(request, found, ground.source, ground.servers), settings=settings)
+            made = dataclasses.replace(plan(request, found, inputs.source, inputs.servers), settings=settings)
             state = RunState.of(store, found)
             if state.fingerprint not in (None, made.fingerprint()):
-                changed = "workload" if ground.source is None else "database or its workload"
+                changed = "workload" if inputs.source is None else "database or its workload"
                 raise UsageError(Refusal.of("work-changed", run=found, changed=changed))
             _require_same_library(found, state.library, made.engine.identity())
             _keep_work(made, store, state)  # a run that was killed at once has none yet
             _make_room(made, clock)
-            with ground.entered():
+            with inputs.active():
                 return _sit(RunContext.of(made, store, state, observer, clock), make_twins)
 
 
@@ -270,8 +270,10 @@ def _why_to_stop(context: RunContext, number: int, done: int, needed: float) -> 
         return "time" if context.interruption.is_late else "interrupt"
     request, settings, pace = context.plan.request, context.plan.settings, context.pace
     with pace.timed(Stage.LOOK):
-        looks = look(context.trials, settings)
-    precise = enough(looks, budget=request.decision.budget, rounds_done=done, first_look=request.decision.min_rounds)
+        looks = interim_estimates(context.trials, settings)
+    precise = should_stop(
+        looks, budget=request.decision.budget, rounds_done=done, first_look=request.decision.min_rounds
+    )
     if precise and request.decision.budget is not None:
         precise = gate_answered(context.trials, settings)
     used_up = request.decision.max_rounds is not None and done >= request.decision.max_rounds
@@ -291,7 +293,7 @@ def _answer(
     if short is not None and stopped_by == "time":
         context.plan = dataclasses.replace(context.plan, cautions=(*context.plan.cautions, short))
     ending = Ending(stopped_by, interruption.requested and not interruption.is_late, elapsed)
-    result = assemble(context, ready, collectors, judge(context.trials, context.plan.settings), ending)
+    result = assemble(context, ready, collectors, analyze_run(context.trials, context.plan.settings), ending)
     store.finish(context.run_id, result)
     if ending.interrupted:
         store.set_status(context.run_id, RunStatus.INTERRUPTED)

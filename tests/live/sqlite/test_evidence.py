@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver import TrialJob, looking
+from tdelta.driver import TrialJob, file_scanner
 from tdelta.engines.sqlite import exposure
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.engines.sqlite.twins import SqliteTwin
@@ -148,7 +148,7 @@ def test_a_temporary_file_in_the_clear_makes_the_run_unsound_and_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a build would spill that keeps sorts in files and does not encrypt them."""
-    look = exposure.Exposure.look
+    look = exposure.Exposure.scan
     held = []
 
     def spilling(self: exposure.Exposure) -> None:
@@ -158,7 +158,7 @@ def test_a_temporary_file_in_the_clear_makes_the_run_unsound_and_names_it(
             held.append(spilled.name)
         look(self)
 
-    monkeypatch.setattr(exposure.Exposure, "look", spilling)
+    monkeypatch.setattr(exposure.Exposure, "scan", spilling)
     result = run_here(tmp_path, aa_twin=False)
     check = check_of(result, NO_MARKER)
     assert (check.ok, result.decision) == (False, Decision.UNSOUND)
@@ -167,8 +167,10 @@ def test_a_temporary_file_in_the_clear_makes_the_run_unsound_and_names_it(
 
 
 def test_a_search_that_is_blind_makes_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    search = looking.search
-    monkeypatch.setattr(looking, "search", lambda files, needles: search(files, [needle[::-1] for needle in needles]))
+    search = file_scanner.search
+    monkeypatch.setattr(
+        file_scanner, "search", lambda files, needles: search(files, [needle[::-1] for needle in needles])
+    )
     result = run_here(tmp_path, aa_twin=False)
     assert (check_of(result, FINDS).ok, result.decision) == (False, Decision.UNSOUND)
     assert has(check_of(result, NO_MARKER).details, "markers-not-tested")
@@ -178,7 +180,7 @@ def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[list[str]] = []
-    look, evidence = exposure.Exposure.look, SqliteTwin.evidence
+    look, evidence = exposure.Exposure.scan, SqliteTwin.evidence
 
     def heard_look(self: exposure.Exposure) -> None:
         if heard[-1][-1] != "look":  # as many as the trial is long
@@ -194,7 +196,7 @@ def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
             patched.setattr(worker, "answer", lambda *given: (order.append("answer"), answer(*given))[1])
             return evidence(self, job, needles)
 
-    monkeypatch.setattr(exposure.Exposure, "look", heard_look)
+    monkeypatch.setattr(exposure.Exposure, "scan", heard_look)
     monkeypatch.setattr(SqliteTwin, "evidence", heard_evidence)
     run_here(tmp_path, aa_twin=False)
     asked = [
@@ -236,7 +238,7 @@ def test_verify_tells_plain_files_of_a_twin_from_encrypted_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: dict[str, dict[str, ReadState]] = {}
-    take = exposure.Exposure.look_afterwards
+    take = exposure.Exposure.scan_afterwards
 
     def read_as_well(self: exposure.Exposure) -> None:
         files = [path for path in regular_files(self._database.parent) if path.name.startswith(self._database.name)]
@@ -245,7 +247,7 @@ def test_verify_tells_plain_files_of_a_twin_from_encrypted_ones(
         seen[kind] = {one.path.name.removeprefix(self._database.name): one.state for one in readings}
         take(self)
 
-    monkeypatch.setattr(exposure.Exposure, "look_afterwards", read_as_well)
+    monkeypatch.setattr(exposure.Exposure, "scan_afterwards", read_as_well)
     run_here(tmp_path, aa_twin=False)
     assert seen["plain"] == {"": ReadState.PLAIN, "-wal": ReadState.PLAIN, "-shm": ReadState.MIXED}
     assert seen["encrypted"] == {"": ReadState.ENCRYPTED, "-wal": ReadState.LOOKS_RANDOM, "-shm": ReadState.MIXED}

@@ -11,7 +11,7 @@ from typing import Any
 from tdelta.driver import AnyJob, Checksums, LoadJob, Mix, Tables, TrialJob, TwinFolder, Worker
 from tdelta.driver.answers import checksums, of_embedded
 from tdelta.driver.rows import generated_checksums, load_rows
-from tdelta.driver.servers.whole import WholeTrials, work_of
+from tdelta.driver.servers.sequential import SequentialBlocks, work_of
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import EngineInfo
@@ -118,7 +118,7 @@ class ToyTwin:
         self._path.unlink()
 
 
-class ToyTwins(WholeTrials):
+class ToyTwins(SequentialBlocks):
     """Makes them."""
 
     def __init__(self, folder: TwinFolder, job: LoadJob, mix: Mix) -> None:

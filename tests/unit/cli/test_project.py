@@ -9,7 +9,7 @@ import pytest
 import tdelta_samples as s
 
 import tdelta.session
-from tdelta.cli.project_runs import worst
+from tdelta.cli.project_runs import most_severe
 from tdelta.errors import EngineUnavailable
 from tdelta.messages import Refusal
 from tdelta.records import Event, RunResult
@@ -120,7 +120,7 @@ def test_a_proposed_workload_is_of_one_run(folder: Path) -> None:
     ("codes", "code"), [((0, 3, 0), 3), ((3, 5, 4), 4), ((4, 2), 2), ((2, 1), 1), ((1, 130), 130), ((5, 3), 5)]
 )
 def test_the_worst_code_is_the_projects(codes: tuple[int, ...], code: int) -> None:
-    assert worst(codes) == code
+    assert most_severe(codes) == code
 
 
 def test_init_writes_what_was_typed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.servers.recipes import Place, Recipe
+from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import PERCONA, MysqlEngine
 from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
@@ -15,7 +15,7 @@ from tdelta_refused import refused
 
 MIB = 1 << 20
 KEY = "0123456789abcdef" * 4
-PLACE = Place(Path("/twins/a"), Path("/twins/a/s"))
+PLACE = ServerPaths(Path("/twins/a"), Path("/twins/a/s"))
 MARIADB = MariadbEngine(ServerBinary("mariadb", "MariaDB", Path("/usr/sbin/mariadbd"), "10.11.19", ""))
 MYSQL = MysqlEngine(
     ServerBinary(

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tdelta.inference import judge
+from tdelta.inference import analyze_run
 from tdelta.records import Condition, Metric, Role
 
 from .builders import run, settings
@@ -48,7 +48,7 @@ def noisy(seed: int, sd: float = 0.02):
 
 
 def test_every_pair_that_differs_in_one_factor_is_told_the_later_level_over_the_earlier() -> None:
-    found = judge(run(noisy(1), FACTORIAL), settings(FACTORIAL)).contrasts
+    found = analyze_run(run(noisy(1), FACTORIAL), settings(FACTORIAL)).contrasts
     pairs = [(c.factor, c.condition.key, c.versus.key) for c in found if c.metric is Metric.RESPONSE_TIME]
     named = [(f, later.replace(",threads=1", ""), earlier.replace(",threads=1", "")) for f, later, earlier in pairs]
     assert sorted(named) == sorted(
@@ -69,13 +69,13 @@ def test_settings_of_an_action_are_compared_where_one_knob_differs() -> None:
 
     slow, more, fast = (f"encrypt:threads={n}:iops={iops}" for n, iops in ((1, 100), (4, 100), (4, 900)))
     conditions = (during("nothing", Role.BASELINE), *map(during, (slow, more, fast, "alter")))
-    found = judge(run(lambda _of, _round, block: 0.01 * (block % 3), conditions), settings(conditions)).contrasts
+    found = analyze_run(run(lambda _of, _round, block: 0.01 * (block % 3), conditions), settings(conditions)).contrasts
     pairs = {(c.condition.level("during"), c.versus.level("during")) for c in found}
     assert pairs == {(more, slow), (fast, more), ("alter", slow), ("alter", more), ("alter", fast)}
 
 
 def test_contrasts_lie_where_the_truth_is() -> None:
-    for contrast in judge(run(noisy(2), FACTORIAL), settings(FACTORIAL)).contrasts:
+    for contrast in analyze_run(run(noisy(2), FACTORIAL), settings(FACTORIAL)).contrasts:
         wanted = math.exp(truth(contrast.condition) - truth(contrast.versus))
         low, high = contrast.ratio.hdi99
         assert low < wanted < high, contrast
@@ -88,12 +88,12 @@ def test_what_happens_to_the_baseline_alone_does_not_move_a_contrast() -> None:
     def slow_baseline(of: Condition, round_: int, block: int) -> float:
         return quiet(of, round_, block) + (0.1 if of.role in (Role.BASELINE, Role.AA) else 0.0)
 
-    before = judge(run(noisy(3), FACTORIAL), settings(FACTORIAL)).contrasts
-    after = judge(run(slow_baseline, FACTORIAL), settings(FACTORIAL)).contrasts
+    before = analyze_run(run(noisy(3), FACTORIAL), settings(FACTORIAL)).contrasts
+    after = analyze_run(run(slow_baseline, FACTORIAL), settings(FACTORIAL)).contrasts
     for one, other in zip(before, after, strict=True):
         assert one.ratio.median == pytest.approx(other.ratio.median, rel=1e-6)
 
 
 def test_one_encrypted_condition_has_nothing_to_be_compared_with() -> None:
     twins = (BASELINE, AA, condition("aes-256", "on"))
-    assert judge(run(noisy(4), twins), settings(twins)).contrasts == ()
+    assert analyze_run(run(noisy(4), twins), settings(twins)).contrasts == ()

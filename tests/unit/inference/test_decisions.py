@@ -15,8 +15,8 @@ from tdelta.inference.decisions import (
     decide_means,
     gate_reason,
     interval_words,
+    most_severe,
     reason,
-    worst,
 )
 from tdelta.records import Decision, Estimate
 from tdelta_refused import check_messages, coded
@@ -142,11 +142,11 @@ def test_a_gate_holds_the_99_percent_hdi_against_the_budget(hdi99: tuple[float, 
 
 
 def test_the_worst_decision_wins() -> None:
-    assert worst([Decision.NEGLIGIBLE, Decision.UNDECIDED, Decision.COSTLY]) is Decision.UNDECIDED
-    assert worst([Decision.UNDECIDED, Decision.OVER, Decision.WITHIN]) is Decision.OVER
-    assert worst([Decision.OVER, Decision.UNSOUND]) is Decision.UNSOUND
-    assert worst([Decision.NEGLIGIBLE, Decision.COSTLY]) is Decision.COSTLY
-    assert worst([]) is Decision.UNDECIDED
+    assert most_severe([Decision.NEGLIGIBLE, Decision.UNDECIDED, Decision.COSTLY]) is Decision.UNDECIDED
+    assert most_severe([Decision.UNDECIDED, Decision.OVER, Decision.WITHIN]) is Decision.OVER
+    assert most_severe([Decision.OVER, Decision.UNSOUND]) is Decision.UNSOUND
+    assert most_severe([Decision.NEGLIGIBLE, Decision.COSTLY]) is Decision.COSTLY
+    assert most_severe([]) is Decision.UNDECIDED
 
 
 def test_intervals_are_said_in_percent_without_a_negative_zero() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tdelta.inference import judge
+from tdelta.inference import analyze_run
 from tdelta.inference.instance_effect import (
     BETWEEN_SITTINGS,
     INSTANCE_SD_SCALE,
@@ -124,17 +124,17 @@ def test_a_run_is_judged_with_what_its_settings_know_of_luck() -> None:
     trials = run(noisy(0.03, 0.002, instance_effect=0.001), rounds=2)
 
     def width(instance_effect: InstanceEffectPrior | None) -> float:
-        low, high = judge(trials, settings_with(instance_effect)).verdicts[0].ratio.hdi95
+        low, high = analyze_run(trials, settings_with(instance_effect)).verdicts[0].ratio.hdi95
         return high - low
 
     assert width(InstanceEffectPrior(0.001, 0.3, 0.2)) < 0.8 * width(None)
-    assert judge(trials, settings_with(KNOWN)) == judge(trials, settings_with(KNOWN))
+    assert analyze_run(trials, settings_with(KNOWN)) == analyze_run(trials, settings_with(KNOWN))
 
 
 def test_a_calibration_of_another_metric_leaves_this_one_alone() -> None:
     trials = run(noisy(0.03, 0.01, instance_effect=0.002), rounds=3)
     plain, known = (
-        judge(trials, settings_with(instance_effect)).verdicts
+        analyze_run(trials, settings_with(instance_effect)).verdicts
         for instance_effect in (None, InstanceEffectPrior(0.001, 0.3, 0.0))
     )
     of_cpu = [[v for v in found if v.metric is Metric.CPU_PER_OPERATION] for found in (plain, known)]
@@ -144,10 +144,10 @@ def test_a_calibration_of_another_metric_leaves_this_one_alone() -> None:
 
 def test_instance_effects_far_beyond_what_was_calibrated_is_a_caution_with_its_remedy() -> None:
     trials = run(noisy(0.03, 0.002, instance_effect=0.02), rounds=6)
-    cautions = judge(trials, settings_with(InstanceEffectPrior(0.002, 0.3, 0.2))).cautions
+    cautions = analyze_run(trials, settings_with(InstanceEffectPrior(0.002, 0.3, 0.2))).cautions
     assert has(cautions, "large-instance-effect-calibrated", expected=0.002)
 
 
 def test_a_single_round_says_what_its_instance_effects_was_taken_to_be() -> None:
     trials = run(noisy(0.03), rounds=1)
-    assert has(judge(trials, settings_with(KNOWN)).cautions, "one-round", prior="calibrated, 0.4 %")
+    assert has(analyze_run(trials, settings_with(KNOWN)).cautions, "one-round", prior="calibrated, 0.4 %")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from tdelta.inference import judge, look
+from tdelta.inference import analyze_run, interim_estimates
 from tdelta.records import CheckState, Decision, Metric, Role, SpanTotals, Trial, Verdict
 from tdelta_flat import changed
 from tdelta_refused import Part, check_messages, has
@@ -23,7 +23,7 @@ def primary(found: tuple[Verdict, ...]) -> Verdict:
 
 
 def test_a_clear_cost_is_costly_and_its_interval_holds_it() -> None:
-    judgement = judge(run(noisy(math.log(1.10))), settings())
+    judgement = analyze_run(run(noisy(math.log(1.10))), settings())
     verdict = primary(judgement.verdicts)
     assert judgement.decision is verdict.decision is Decision.COSTLY
     assert verdict.ratio.hdi95[0] < 1.10 < verdict.ratio.hdi95[1]
@@ -34,19 +34,19 @@ def test_a_clear_cost_is_costly_and_its_interval_holds_it() -> None:
 
 
 def test_identical_twins_are_negligible_once_there_are_rounds_enough() -> None:
-    assert judge(run(noisy(0.0), rounds=12), settings()).decision is Decision.NEGLIGIBLE
+    assert analyze_run(run(noisy(0.0), rounds=12), settings()).decision is Decision.NEGLIGIBLE
 
 
 def test_a_clear_gain_is_faster() -> None:
-    assert judge(run(noisy(-0.2)), settings()).decision is Decision.FASTER
+    assert analyze_run(run(noisy(-0.2)), settings()).decision is Decision.FASTER
 
 
 def test_an_effect_on_the_edge_of_the_rope_is_undecided() -> None:
-    assert judge(run(noisy(math.log(1.02))), settings()).decision is Decision.UNDECIDED
+    assert analyze_run(run(noisy(math.log(1.02))), settings()).decision is Decision.UNDECIDED
 
 
 def test_absolute_values_agree_with_the_ratio_and_carry_the_unit() -> None:
-    verdict = primary(judge(run(noisy(0.1, sd=1e-3)), settings()).verdicts)
+    verdict = primary(analyze_run(run(noisy(0.1, sd=1e-3)), settings()).verdicts)
     assert verdict.unit == "µs"
     assert 80.0 < verdict.baseline_value < 125.0
     assert verdict.condition_value == pytest.approx(verdict.baseline_value * verdict.ratio.median)
@@ -54,7 +54,7 @@ def test_absolute_values_agree_with_the_ratio_and_carry_the_unit() -> None:
 
 def test_a_budget_replaces_the_rope_for_primary_verdicts_only() -> None:
     trials = run(noisy(math.log(1.10)))
-    over, within = (judge(trials, settings(budget=budget)) for budget in (0.05, 0.20))
+    over, within = (analyze_run(trials, settings(budget=budget)) for budget in (0.05, 0.20))
     assert over.decision is Decision.OVER
     assert within.decision is Decision.WITHIN
     assert any("leans" in caution for caution in map(str, over.cautions))
@@ -62,7 +62,7 @@ def test_a_budget_replaces_the_rope_for_primary_verdicts_only() -> None:
 
 
 def test_aa_twins_that_differ_beyond_the_rope_make_the_run_unsound() -> None:
-    judgement = judge(run(noisy(0.1, aa=0.2), rounds=6), settings())
+    judgement = analyze_run(run(noisy(0.1, aa=0.2), rounds=6), settings())
     (check,) = judgement.validity
     assert not check.ok
     assert check.code == "aa-twins"
@@ -78,7 +78,7 @@ def test_aa_twins_that_differ_beyond_the_rope_make_the_run_unsound() -> None:
 )
 def test_a_budget_smaller_than_the_rope_is_the_limit_of_the_aa_twins(budget: float | None, sound: bool) -> None:
     trials = run(noisy(0.1, aa=0.013, sd=1e-3), rounds=12)
-    judgement = judge(trials, settings(budget=budget))
+    judgement = analyze_run(trials, settings(budget=budget))
     low, high = judgement.noise_floor[0].ratio.hdi95
     assert 1.01 < low < high < 1.015
     (check,) = judgement.validity
@@ -89,30 +89,30 @@ def test_a_budget_smaller_than_the_rope_is_the_limit_of_the_aa_twins(budget: flo
 
 def test_aa_twins_that_are_known_too_poorly_for_the_verdict_are_not_shown_to_be_alike() -> None:
     trials = run(noisy(0.0, sd=0.06), rounds=4)
-    (check,) = judge(trials, settings()).validity
+    (check,) = analyze_run(trials, settings()).validity
     assert check.state is CheckState.NOT_SHOWN
     assert has(check.details, "twins-too-wide", needed=pytest.approx(0.02, abs=0.0005))
 
 
 def test_a_large_cost_needs_its_twins_less_alike_than_none() -> None:
-    (check,) = judge(run(noisy(0.5, sd=0.06), rounds=4), settings()).validity
+    (check,) = analyze_run(run(noisy(0.5, sd=0.06), rounds=4), settings()).validity
     assert check.state is CheckState.OK
 
 
 def test_aa_twins_that_clearly_differ_within_the_limit_are_a_caution() -> None:
-    judgement = judge(run(noisy(0.1, aa=0.013, sd=1e-3), rounds=12), settings())
+    judgement = analyze_run(run(noisy(0.1, aa=0.013, sd=1e-3), rounds=12), settings())
     assert judgement.validity[0].ok
     assert has(judgement.cautions, "twins-differ", twins="A/A", difference="+1.3", interval=Part("+"))
 
 
 @pytest.mark.parametrize("aa", [0.0, 1e-4, 0.2])
 def test_aa_twins_that_agree_or_fail_their_check_are_no_such_caution(aa: float) -> None:
-    judgement = judge(run(noisy(0.1, aa=aa, sd=1e-6), rounds=12), settings())
+    judgement = analyze_run(run(noisy(0.1, aa=aa, sd=1e-6), rounds=12), settings())
     assert not any("A/A twins differ" in caution for caution in map(str, judgement.cautions))
 
 
 def test_the_noise_floor_is_the_aa_twin_as_a_condition_of_its_own() -> None:
-    judgement = judge(run(noisy(0.1, aa=0.01, sd=2e-3), rounds=6), settings())
+    judgement = analyze_run(run(noisy(0.1, aa=0.01, sd=2e-3), rounds=6), settings())
     (floor,) = judgement.noise_floor
     assert floor.ratio.hdi95[0] < math.exp(0.01) < floor.ratio.hdi95[1]
     assert floor.ratio.median == pytest.approx(1.01, abs=0.004)
@@ -121,14 +121,14 @@ def test_the_noise_floor_is_the_aa_twin_as_a_condition_of_its_own() -> None:
 
 
 def test_the_posterior_without_a_speedup_is_cut_at_one() -> None:
-    verdict = primary(judge(run(noisy(-0.01)), settings()).verdicts)
+    verdict = primary(analyze_run(run(noisy(-0.01)), settings()).verdicts)
     assert verdict.no_speedup is not None
     assert verdict.no_speedup.hdi95[0] >= 1.0
     assert verdict.ratio.hdi95[0] < 1.0
 
 
 def test_another_metric_may_be_the_primary_one() -> None:
-    judgement = judge(run(noisy(0.1)), settings(metric=Metric.CPU_PER_OPERATION))
+    judgement = analyze_run(run(noisy(0.1)), settings(metric=Metric.CPU_PER_OPERATION))
     assert primary(judgement.verdicts).metric is Metric.CPU_PER_OPERATION
     assert Metric.RESPONSE_TIME in {v.metric for v in judgement.verdicts if not v.primary}
 
@@ -137,13 +137,13 @@ def test_another_metric_may_be_the_primary_one() -> None:
 @pytest.mark.parametrize("rounds", [2, 3, 6])
 def test_what_cpu_time_would_decide_is_what_it_decides_as_the_primary_metric(budget: float | None, rounds: int) -> None:
     trials = run(noisy(0.1), rounds=rounds)
-    as_primary = judge(trials, settings(budget=budget, metric=Metric.CPU_PER_OPERATION))
-    found = judge(trials, settings(budget=budget)).by_cpu
+    as_primary = analyze_run(trials, settings(budget=budget, metric=Metric.CPU_PER_OPERATION))
+    found = analyze_run(trials, settings(budget=budget)).by_cpu
     assert found == {v.condition.key: v.decision for v in as_primary.verdicts if v.primary}
 
 
 def test_without_a_trial_every_judged_condition_is_undecided() -> None:
-    judgement = judge([], settings())
+    judgement = analyze_run([], settings())
     verdict = primary(judgement.verdicts)
     assert judgement.decision is verdict.decision is Decision.UNDECIDED
     assert verdict.ratio.hdi95[1] - verdict.ratio.hdi95[0] > 1.0
@@ -152,21 +152,21 @@ def test_without_a_trial_every_judged_condition_is_undecided() -> None:
 
 @pytest.mark.parametrize(("rounds", "blocks"), [(1, 1), (1, 2), (1, 4), (2, 1), (4, 1)])
 def test_few_blocks_give_a_finite_wide_answer(rounds: int, blocks: int) -> None:
-    verdict = primary(judge(run(noisy(0.05), rounds=rounds, blocks=blocks), settings()).verdicts)
+    verdict = primary(analyze_run(run(noisy(0.05), rounds=rounds, blocks=blocks), settings()).verdicts)
     low, high = verdict.ratio.hdi95
     assert 0.0 < low < math.exp(0.05) < high < 3.0
     assert high - low > 0.02
 
 
 def test_one_round_says_that_instance_effects_was_not_measured_and_claims_no_less_than_it() -> None:
-    judgement = judge(run(noisy(0.0, sd=1e-4), rounds=1, blocks=60), settings())
+    judgement = analyze_run(run(noisy(0.0, sd=1e-4), rounds=1, blocks=60), settings())
     low, high = primary(judgement.verdicts).ratio.hdi95
     assert high - low > 0.01
     assert has(judgement.cautions, "one-round")
 
 
 def test_without_an_aa_twin_there_is_no_noise_floor_but_a_caution() -> None:
-    judgement = judge(run(noisy(0.1), (BASELINE, AES)), settings((BASELINE, AES)))
+    judgement = analyze_run(run(noisy(0.1), (BASELINE, AES)), settings((BASELINE, AES)))
     assert judgement.noise_floor == ()
     assert judgement.validity == ()
     assert has(judgement.cautions, "no-aa-twin")
@@ -174,18 +174,18 @@ def test_without_an_aa_twin_there_is_no_noise_floor_but_a_caution() -> None:
 
 
 def test_incomplete_blocks_are_counted_in_a_caution() -> None:
-    judgement = judge(run(noisy(0.1))[:-1], settings())
+    judgement = analyze_run(run(noisy(0.1))[:-1], settings())
     assert has(judgement.cautions, "incomplete-blocks", blocks=1)
 
 
 def test_a_cost_of_nothing_has_no_ratio_and_says_so() -> None:
-    judgement = judge(run(noisy(0.1)), settings())
+    judgement = analyze_run(run(noisy(0.1)), settings())
     assert Metric.READ_BYTES_PER_OPERATION not in {v.metric for v in judgement.verdicts}
     assert has(judgement.cautions, "no-ratio", metric="read_bytes_per_operation")
 
 
 def test_a_primary_cost_of_nothing_is_undecided_with_its_reason() -> None:
-    judgement = judge(run(noisy(0.1)), settings(metric=Metric.READ_BYTES_PER_OPERATION))
+    judgement = analyze_run(run(noisy(0.1)), settings(metric=Metric.READ_BYTES_PER_OPERATION))
     assert judgement.decision is Decision.UNDECIDED
     assert [reason.code for reason in primary(judgement.verdicts).reasons] == ["no-data"]
 
@@ -196,12 +196,14 @@ def test_a_twin_that_read_nothing_loses_its_own_ratio_only() -> None:
         replace(t, measurement=changed(t.measurement, syscall_read_bytes=0)) if t.condition == AES else t
         for t in run(noisy(0.1), (*TWINS, third), read=5_000_000)
     ]
-    judgement = judge(trials, settings((*TWINS, third)))
+    judgement = analyze_run(trials, settings((*TWINS, third)))
     assert [v.condition for v in judgement.verdicts if v.metric is Metric.READ_BYTES_PER_OPERATION] == [third]
 
 
 def test_costs_that_never_vary_are_negligible_to_the_byte() -> None:
-    written = [v for v in judge(run(noisy(0.1)), settings()).verdicts if v.metric is Metric.WRITTEN_BYTES_PER_OPERATION]
+    written = [
+        v for v in analyze_run(run(noisy(0.1)), settings()).verdicts if v.metric is Metric.WRITTEN_BYTES_PER_OPERATION
+    ]
     assert [v.decision for v in written] == [Decision.NEGLIGIBLE]
     assert written[0].ratio.median == pytest.approx(1.0, abs=1e-5)
     assert written[0].unit == "bytes"
@@ -209,14 +211,16 @@ def test_costs_that_never_vary_are_negligible_to_the_byte() -> None:
 
 def test_missing_the_wanted_precision_is_a_caution() -> None:
     trials = run(noisy(0.0, sd=0.05), rounds=3)
-    assert has(judge(trials, settings()).cautions, "precision-missed", condition="cipher=aes-256,threads=1")
+    assert has(analyze_run(trials, settings()).cautions, "precision-missed", condition="cipher=aes-256,threads=1")
     assert not has(
-        judge(trials, settings(), precision=0.5).cautions, "precision-missed", condition="cipher=aes-256,threads=1"
+        analyze_run(trials, settings(), precision=0.5).cautions,
+        "precision-missed",
+        condition="cipher=aes-256,threads=1",
     )
 
 
 def test_instances_unlike_each_other_beyond_the_prior_are_a_caution() -> None:
-    judgement = judge(run(noisy(0.0, sd=1e-3, instance_effect=0.2), rounds=8), settings())
+    judgement = analyze_run(run(noisy(0.0, sd=1e-3, instance_effect=0.2), rounds=8), settings())
     assert has(judgement.cautions, "large-instance-effect", metric="response_time")
 
 
@@ -229,7 +233,7 @@ def test_a_planted_twin_shows_its_realised_cost() -> None:
         for b in range(6)
         for p, c in enumerate((BASELINE, AA, planted))
     ]
-    verdicts = judge(trials, settings((BASELINE, AA, planted))).verdicts
+    verdicts = analyze_run(trials, settings((BASELINE, AA, planted))).verdicts
     by_metric = {v.metric: v.realised for v in verdicts}
     assert by_metric[Metric.RESPONSE_TIME] == pytest.approx(1.05)
     assert by_metric[Metric.CPU_PER_OPERATION] == pytest.approx(1.05)
@@ -240,7 +244,7 @@ def test_a_planted_twin_shows_its_realised_cost() -> None:
 
 def test_an_identical_twin_is_judged_like_any_other() -> None:
     identical = condition("none", Role.IDENTICAL)
-    judgement = judge(run(noisy(0.0), (BASELINE, AA, identical)), settings((BASELINE, AA, identical)))
+    judgement = analyze_run(run(noisy(0.0), (BASELINE, AA, identical)), settings((BASELINE, AA, identical)))
     assert primary(judgement.verdicts).condition == identical
 
 
@@ -248,19 +252,19 @@ def test_strata_are_compared_with_their_own_baselines() -> None:
     slow = tuple(condition(c.as_json()["cipher"], c.role, 1) for c in TWINS)  # type: ignore[arg-type]
     costs = noisy(0.1, sd=5e-3)
     trials = run(lambda c, r, b: costs(c, r, b) + (1.0 if c.stratum else 0.0), (*TWINS, *slow))
-    judgement = judge(trials, settings((*TWINS, *slow)))
+    judgement = analyze_run(trials, settings((*TWINS, *slow)))
     found = [v for v in judgement.verdicts if v.primary]
     assert [v.baseline.stratum for v in found] == [0, 1]
     assert [floor.stratum for floor in judgement.noise_floor] == [0, 1]
     assert [check.detail.split(":")[0] for check in judgement.validity] == ["threads 1", "threads 2"]
-    cautions = judge(trials[:-1], settings((*TWINS, *slow))).cautions
+    cautions = analyze_run(trials[:-1], settings((*TWINS, *slow))).cautions
     assert has(cautions, "incomplete-blocks", place="threads 2", blocks=1)
     assert all(v.ratio.hdi95[0] < math.exp(0.1) < v.ratio.hdi95[1] for v in found)
     assert found[1].baseline_value > 2.0 * found[0].baseline_value
 
 
 def test_transaction_types_are_judged_one_by_one_and_decide_nothing() -> None:
-    judgement = judge(run(noisy(0.1), types=(1.0, 5.0, 0.2)), settings())
+    judgement = analyze_run(run(noisy(0.1), types=(1.0, 5.0, 0.2)), settings())
     typed = [v for v in judgement.verdicts if v.transaction != "all"]
     assert [v.transaction for v in typed] == ["type0", "type1", "type2"]
     assert not any(v.primary for v in typed)
@@ -275,28 +279,28 @@ def without_type(t: Trial, name: str) -> Trial:
 
 def test_a_type_that_ran_in_some_blocks_only_is_judged_by_those() -> None:
     trials = [without_type(t, "type1") if t.block % 2 else t for t in run(noisy(0.1), types=(1.0, 1.0))]
-    by_name = {v.transaction: v for v in judge(trials, settings()).verdicts if v.transaction != "all"}
+    by_name = {v.transaction: v for v in analyze_run(trials, settings()).verdicts if v.transaction != "all"}
     assert set(by_name) == {"type0", "type1"}
     assert by_name["type1"].ratio.hdi95[0] < math.exp(0.1) < by_name["type1"].ratio.hdi95[1]
 
 
 def test_a_type_that_never_ran_in_a_whole_block_is_left_out() -> None:
     trials = [without_type(t, "type1") if t.condition == AA else t for t in run(noisy(0.1), types=(1.0, 1.0, 1.0))]
-    assert {v.transaction for v in judge(trials, settings()).verdicts} == {"all", "type0", "type2"}
+    assert {v.transaction for v in analyze_run(trials, settings()).verdicts} == {"all", "type0", "type2"}
 
 
 def test_a_look_sees_what_the_judgement_says() -> None:
     trials = run(noisy(0.1))
-    ((of, estimate, target),) = look(trials, settings())
+    ((of, estimate, target),) = interim_estimates(trials, settings())
     assert of == AES
-    judged = primary(judge(trials, settings()).verdicts).ratio
+    judged = primary(analyze_run(trials, settings()).verdicts).ratio
     assert estimate.hdi95 == pytest.approx(judged.hdi95, abs=1e-5)
     assert estimate.median == pytest.approx(judged.median, abs=1e-5)
     assert target == pytest.approx(max(0.02, 0.1 * (estimate.median - 1.0)))
 
 
 def test_a_look_before_any_block_is_wide_open() -> None:
-    ((_, estimate, _),) = look([], settings())
+    ((_, estimate, _),) = interim_estimates([], settings())
     assert estimate.hdi95[1] - estimate.hdi95[0] > 1.0
 
 
@@ -305,8 +309,8 @@ def test_a_look_before_any_block_is_wide_open() -> None:
 def test_the_unit_of_a_cost_does_not_change_its_ratio(scale: float, seed: int) -> None:
     costs = noisy(0.05, seed=seed)
     rescaled = noisy(0.05, seed=seed)
-    ((_, before, _),) = look(run(costs, rounds=2), settings())
-    ((_, after, _),) = look(run(lambda c, r, b: rescaled(c, r, b) + math.log(scale), rounds=2), settings())
+    ((_, before, _),) = interim_estimates(run(costs, rounds=2), settings())
+    ((_, after, _),) = interim_estimates(run(lambda c, r, b: rescaled(c, r, b) + math.log(scale), rounds=2), settings())
     assert after.median == pytest.approx(before.median, abs=1e-5)
     assert after.hdi95 == pytest.approx(before.hdi95, abs=1e-4)
 
@@ -315,20 +319,20 @@ def test_the_unit_of_a_cost_does_not_change_its_ratio(scale: float, seed: int) -
 @given(st.permutations(range(18)), st.integers(0, 1000))
 def test_neither_the_order_of_trials_nor_the_drift_of_blocks_changes_the_answer(order: list[int], seed: int) -> None:
     trials = run(noisy(0.05, seed=seed), rounds=1)
-    assert look([trials[i] for i in order], settings()) == look(trials, settings())
+    assert interim_estimates([trials[i] for i in order], settings()) == interim_estimates(trials, settings())
 
 
 def test_swapping_baseline_and_condition_inverts_the_ratio() -> None:
     pairs = [(c, b) for c in TWINS for b in range(24)]
     costs = {(c.key, b): 0.01 * math.sin(7 * b + len(c.key)) + (0.1 if c == AES else 0.0) for c, b in pairs}
     pair = (BASELINE, AES)
-    ((_, forward, _),) = look(run(lambda c, _, b: costs[c.key, b], pair), settings(pair))
+    ((_, forward, _),) = interim_estimates(run(lambda c, _, b: costs[c.key, b], pair), settings(pair))
     other = {BASELINE.key: AES.key, AES.key: BASELINE.key}
-    ((_, backward, _),) = look(run(lambda c, _, b: costs[other[c.key], b], pair), settings(pair))
+    ((_, backward, _),) = interim_estimates(run(lambda c, _, b: costs[other[c.key], b], pair), settings(pair))
     assert backward.median == pytest.approx(1.0 / forward.median, rel=1e-3)
 
 
 def test_trials_without_a_checkpoint_have_no_time_with_one_and_no_caution_for_it() -> None:
-    judgement = judge(run(noisy(0.1)), settings())
+    judgement = analyze_run(run(noisy(0.1)), settings())
     assert Metric.TIME_WITH_CHECKPOINT not in {v.metric for v in judgement.verdicts}
     assert not [caution for caution in map(str, judgement.cautions) if "time_with_checkpoint" in caution]

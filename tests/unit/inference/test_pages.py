@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tdelta.inference import judge
+from tdelta.inference import analyze_run
 from tdelta.inference.pages import PageFloor, page_costs
 from tdelta.records import Metric, Trial
 
@@ -26,7 +26,7 @@ def costly(of, _round, _block) -> float:
 
 def test_extra_cpu_is_spread_over_the_pages_that_moved() -> None:
     trials = counted(run(costly), misses=3000, writes=1000)  # of 1000 operations each
-    judged = judge(trials, settings())
+    judged = analyze_run(trials, settings())
     (cost,) = page_costs(trials, judged.verdicts, {AES.key: FLOOR})
     verdict = next(v for v in judged.verdicts if v.metric is Metric.CPU_PER_OPERATION)
     assert cost.condition == AES
@@ -41,13 +41,13 @@ def test_extra_cpu_is_spread_over_the_pages_that_moved() -> None:
 
 def test_hardly_a_page_moved_is_no_cost_a_page() -> None:
     trials = counted(run(costly), misses=3, writes=1)
-    (cost,) = page_costs(trials, judge(trials, settings()).verdicts, {AES.key: FLOOR})
+    (cost,) = page_costs(trials, analyze_run(trials, settings()).verdicts, {AES.key: FLOOR})
     assert cost.pages_per_operation == 0.004
     assert (cost.cpu_us_per_page, cost.hdi95, cost.cipher_us_per_page) == (None, None, None)
 
 
 def test_a_cipher_without_a_floor_still_has_a_cost() -> None:
     trials = counted(run(costly), misses=1000, writes=0)
-    (cost,) = page_costs(trials, judge(trials, settings()).verdicts, {})
+    (cost,) = page_costs(trials, analyze_run(trials, settings()).verdicts, {})
     assert cost.cpu_us_per_page is not None
     assert (cost.cipher_us_per_page, cost.cipher_measured) == (None, "")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tdelta.inference import complete_blocks, densities, judge, paired_ratios
+from tdelta.inference import analyze_run, complete_blocks, densities, paired_ratios
 from tdelta.records import Estimate, Metric, Role
 
 from . import builders as b
@@ -35,7 +35,7 @@ def effect(request: pytest.FixtureRequest) -> float:
 def test_a_density_is_that_of_the_estimate_that_judging_gives(effect: float) -> None:
     trials = b.run(b.noisy(effect, instance_effect=0.004))
     (curve, twin) = densities(trials, b.settings())
-    judgement = judge(trials, b.settings())
+    judgement = analyze_run(trials, b.settings())
     assert curve.condition == b.AES
     assert figures(curve.estimate) == alike(judgement.verdicts[0].ratio)
     assert twin.condition == b.AA

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tdelta.inference import judge
+from tdelta.inference import analyze_run
 from tdelta.inference.judging import Judgement
 from tdelta.records import CheckState, Condition, Decision, Role, Trial, Validity
 from tdelta_refused import has
@@ -23,7 +23,7 @@ def dearer(twin: Condition, by: float, *, sd: float = 5e-3, effect: float = 0.1)
 
 
 def judged(costs: LogCost, conditions: tuple[Condition, ...] = BOTH, *, rounds: int = 6) -> Judgement:
-    return judge(run(costs, conditions, rounds=rounds), settings(conditions))
+    return analyze_run(run(costs, conditions, rounds=rounds), settings(conditions))
 
 
 def checks(judgement: Judgement) -> dict[tuple[str, str | None], Validity]:
@@ -67,7 +67,7 @@ def test_bb_twins_of_one_stratum_say_nothing_of_another() -> None:
 
 
 def test_aa_twins_that_differ_make_every_verdict_unsound_though_bb_twins_agree() -> None:
-    found = judge(run(noisy(0.1, sd=5e-3, aa=0.2), BOTH, rounds=6), settings(BOTH))
+    found = analyze_run(run(noisy(0.1, sd=5e-3, aa=0.2), BOTH, rounds=6), settings(BOTH))
     assert set(decisions(found).values()) == {Decision.UNSOUND}
 
 
@@ -93,7 +93,7 @@ def taking_turns(trials: list[Trial]) -> list[Trial]:
 
 def test_twins_that_take_turns_are_checked_by_the_rounds_they_were_in() -> None:
     trials = taking_turns(run(dearer(BB_128, 0.2), BOTH, rounds=8))
-    found = judge(trials, settings(BOTH))
+    found = analyze_run(trials, settings(BOTH))
     of_twins = {f.condition: (f.rounds, f.blocks) for f in found.noise_floor if f.condition}
     assert of_twins == {AES: (4, 24), AES_128: (4, 24)}
     assert decisions(found) == {AES: Decision.COSTLY, AES_128: Decision.UNSOUND}
@@ -101,6 +101,6 @@ def test_twins_that_take_turns_are_checked_by_the_rounds_they_were_in() -> None:
 
 def test_a_run_without_an_aa_twin_is_still_checked_by_its_bb_twin() -> None:
     conditions = (BASELINE, AES, BB)
-    found = judge(run(dearer(BB, 0.2), conditions, rounds=6), settings(conditions))
+    found = analyze_run(run(dearer(BB, 0.2), conditions, rounds=6), settings(conditions))
     assert [check.code for check in found.validity] == ["bb-twins"]
     assert found.decision is Decision.UNSOUND

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdelta.inference.stopping import enough, gate_decided, is_gate_look, precise_enough, target_width
+from tdelta.inference.stopping import gate_decided, is_gate_look, precise_enough, should_stop, target_width
 from tdelta.records import Condition, Estimate
 
 from .builders import AES
@@ -51,13 +51,13 @@ def test_looks_of_a_gate_grow_geometrically_from_the_first() -> None:
 
 def test_no_rule_stops_before_the_fewest_rounds() -> None:
     sure = [look(1.0, 1e-4)]
-    assert not enough(sure, budget=None, rounds_done=2, first_look=3)
-    assert not enough(sure, budget=0.05, rounds_done=2, first_look=3)
-    assert enough(sure, budget=None, rounds_done=3, first_look=3)
+    assert not should_stop(sure, budget=None, rounds_done=2, first_look=3)
+    assert not should_stop(sure, budget=0.05, rounds_done=2, first_look=3)
+    assert should_stop(sure, budget=None, rounds_done=3, first_look=3)
 
 
 def test_a_budget_replaces_precision_and_looks_more_rarely() -> None:
     wide_but_within = [look(1.0, 0.04)]
-    assert not enough(wide_but_within, budget=None, rounds_done=6, first_look=3)
-    assert enough(wide_but_within, budget=0.05, rounds_done=6, first_look=3)
-    assert not enough(wide_but_within, budget=0.05, rounds_done=5, first_look=3)
+    assert not should_stop(wide_but_within, budget=None, rounds_done=6, first_look=3)
+    assert should_stop(wide_but_within, budget=0.05, rounds_done=6, first_look=3)
+    assert not should_stop(wide_but_within, budget=0.05, rounds_done=5, first_look=3)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tdelta.inference import judge
+from tdelta.inference import analyze_run
 from tdelta.messages import Reason
 from tdelta.records import Decision, Verdict
 from tdelta_refused import check_messages, coded, has
@@ -14,7 +14,7 @@ from .builders import AA, AES, LogCost, noisy, run, settings
 
 
 def verdict(costs: LogCost, *, rounds: int = 6, budget: float | None = None) -> Verdict:
-    (found,) = (v for v in judge(run(costs, rounds=rounds), settings(budget=budget)).verdicts if v.primary)
+    (found,) = (v for v in analyze_run(run(costs, rounds=rounds), settings(budget=budget)).verdicts if v.primary)
     return found
 
 

@@ -13,7 +13,7 @@ import tdelta.workloads
 from tdelta.driver import TwinFolder
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.errors import Defect, EngineUnavailable, StorageFault, TdeltaError, TimeFault, UsageError
-from tdelta.inference import judge
+from tdelta.inference import analyze_run
 from tdelta.messages import Refusal
 from tdelta.records import CheckState, Decision, InterimAnalysis, PageCost, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
@@ -132,7 +132,7 @@ def test_the_observer_is_told_the_plan_first_and_every_look(sitting: Sitting) ->
 
 def test_the_verdicts_are_those_of_the_stored_trials(sitting: Sitting) -> None:
     result = sitting.conduct()
-    assert judge(sitting.trials(), result.settings).verdicts == result.verdicts
+    assert analyze_run(sitting.trials(), result.settings).verdicts == result.verdicts
 
 
 def test_nothing_of_the_twins_is_left_on_disk(sitting: Sitting) -> None:

@@ -190,7 +190,7 @@ class AgentLoad:
         )
         self._raise(found["answers"])
 
-    def trial(self, trial: Mapping[str, Any], deadline_seconds: float) -> Trialled:
+    def trial(self, trial: Mapping[str, Any], deadline_seconds: float) -> AgentsTrial:
         """Run one trial on all agents.
 
         Raises:
@@ -204,7 +204,7 @@ class AgentLoad:
         self._raise(answers)
         found = {name: one["ok"] for name, one in answers.items()}
         agents = merging.parts(found, {name: one["node"] for name, one in answers.items()})
-        return Trialled(merging.added(list(found.values())), agents, merging.own_histograms(found))
+        return AgentsTrial(merging.added(list(found.values())), agents, merging.own_histograms(found))
 
     def stop(self) -> None:
         """Have a trial that is running end after the operations that agents are at."""
@@ -226,7 +226,7 @@ class AgentLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class Trialled:
+class AgentsTrial:
     """A trial by agents: their answers as one worker's, what each did, and the histograms of each."""
 
     answer: Mapping[str, Any]

@@ -1,6 +1,6 @@
 """How one private server is made and run: data.
 
-A private server lives in a folder of its own (`Place`): data directory, configuration, keyring, log and socket.
+A private server lives in a folder of its own (`ServerPaths`): data directory, configuration, keyring, log and socket.
 A recipe goes to its supervisor as JSON, through a pipe, since keys are in it.
 """
 
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerPaths:
     """Where one server lives. ``socket`` must be short: a Unix socket's path has at most 107 bytes."""
 
     folder: Path
@@ -94,7 +94,7 @@ class Recipe:
     `tdelta._native.ServerTwin` without ``database``.
     """
 
-    place: Place
+    place: ServerPaths
     files: Mapping[Path, str] = field(repr=False)
     initialize: tuple[Command, ...]
     serve: Command
@@ -129,7 +129,7 @@ def from_json(found: Mapping[str, Any]) -> Recipe:
     """The recipe that `as_json` told."""
     greeting = found["greeting"]
     return Recipe(
-        place=Place(Path(found["folder"]), Path(found["socket"])),
+        place=ServerPaths(Path(found["folder"]), Path(found["socket"])),
         files={Path(path): text for path, text in found["files"].items()},
         links={Path(path): Path(target) for path, target in found["links"].items()},
         initialize=tuple(_command(told) for told in found["initialize"]),

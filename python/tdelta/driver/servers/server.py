@@ -15,7 +15,7 @@ from typing import Any
 
 from tdelta.driver import signals, tree, tree_usage
 from tdelta.driver.mounts import unmount_below
-from tdelta.driver.servers.ground import has_no_room, waits_for_room
+from tdelta.driver.servers.directories import has_no_room, waits_for_room
 from tdelta.driver.servers.recipes import Greeting, Recipe, as_json
 from tdelta.errors import EnvironmentFault, ServerFault, ServerLost, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.children import Child, Declined

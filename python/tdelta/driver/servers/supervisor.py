@@ -16,7 +16,7 @@ from pathlib import Path
 from tdelta.driver import tree
 from tdelta.driver.files import is_of_a_run
 from tdelta.driver.mounts import is_mounted, unmount
-from tdelta.driver.servers.ground import Ground, waits_for_room
+from tdelta.driver.servers.directories import ServerDirectories, waits_for_room
 from tdelta.driver.servers.recipes import Command, Mount, Recipe, from_json
 from tdelta.driver.supervising import Failed, Host, Input, Order, launch, supervise
 from tdelta.measure.aes import OPENSSL_VARIABLE
@@ -36,7 +36,7 @@ class ServerHost(Host):
     def __init__(self, orders: Input) -> None:
         super().__init__(orders)
         self._recipe: Recipe | None = None
-        self._ground: Ground | None = None
+        self._directories: ServerDirectories | None = None
         self._run_folder: Path | None = None
         self._environment: dict[str, str] = {}
         self._pulse_seconds = 0.0
@@ -49,7 +49,7 @@ class ServerHost(Host):
     def do_adopt(self, order: Order) -> Order:
         """Take charge of a server's folders: make them and write its files, readable by their owner only."""
         recipe = from_json(order["recipe"])
-        self._ground = Ground(recipe.place)
+        self._directories = ServerDirectories(recipe.place)
         self._recipe = recipe
         self._run_folder = recipe.place.folder.parent if is_of_a_run(recipe.place.folder.parent) else None
         self._environment = order["environment"]
@@ -152,8 +152,8 @@ class ServerHost(Host):
     def end(self) -> None:
         """Leave nothing of the server behind. The run's folder is its keeper's; one that was made again goes."""
         tree.kill(os.getpid(), _KILL_SECONDS)
-        if self._ground is not None:
-            self._ground.clear()
+        if self._directories is not None:
+            self._directories.clear()
         if self._run_folder is not None:
             with contextlib.suppress(OSError):  # it is not empty: the run goes on, or its keeper is at it
                 self._run_folder.rmdir()

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tdelta.driver.looking import Looks
+from tdelta.driver.file_scanner import FileScanner
 from tdelta.engines.clickhouse.files import clickhouse_files
 from tdelta.evidence import TABLE, TwinFile
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
@@ -30,16 +30,16 @@ _SORT = (
 _COPY = "tdelta_copy"
 
 
-class ClickhouseExposure(Looks):
+class ClickhouseExposure(FileScanner):
     """The markers of one twin on their way, and what every look at its files found."""
 
     def _files(self) -> tuple[TwinFile, ...]:
         return clickhouse_files(self._worker.pid, self._database)
 
-    def look_at_sort(self) -> None:
+    def scan_during_sort(self) -> None:
         """Search all files while a sort has markers in temporary ones."""
         self._worker.send("run", statements=[_SORT])
-        self.look_until_answered(_LOOK_SECONDS)
+        self.scan_until_answered(_LOOK_SECONDS)
         self._worker.answer(_LOOK_SECONDS)
 
     @contextmanager

@@ -14,7 +14,7 @@ from tdelta.driver.answers import as_checksums, checksums, measurement, of_embed
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import STEPS, TRACE, AnyJob, LoadJob, Mix, TrialJob
 from tdelta.driver.protocol import Checksums, CipherProof, LoopCost, Tables
-from tdelta.driver.servers.whole import WholeTrials, work_of
+from tdelta.driver.servers.sequential import SequentialBlocks, work_of
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.workers import Worker
 from tdelta.engines.clickhouse.engine import FILES, ClickhouseEngine, ClickhouseSettings, header
@@ -96,12 +96,12 @@ class ClickhouseTwin:
             TdeltaError: a statement failed; the message is ClickHouse's.
         """
         exposure = ClickhouseExposure(self._worker, self._home, needles)
-        exposure.look_at_sort()
+        exposure.scan_during_sort()
         with exposure.under_way():
             self._worker.send("trial", trial=job.as_json())
-            exposure.look_until_answered(job.deadline_seconds)
+            exposure.scan_until_answered(job.deadline_seconds)
             raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
-        exposure.look()
+        exposure.scan()
         return exposure.found()
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
@@ -141,7 +141,7 @@ class ClickhouseTwin:
         shutil.rmtree(self._home, ignore_errors=True)
 
 
-class ClickhouseTwins(WholeTrials):
+class ClickhouseTwins(SequentialBlocks):
     """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
 
     def __init__(self, engine: ClickhouseEngine, folder: TwinFolder, job: AnyJob, mix: Mix) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdelta.driver.looking import Looks
+from tdelta.driver.file_scanner import FileScanner
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.files import duckdb_files
 from tdelta.evidence import TABLE, FileClass, MarkerHit, TwinFile
@@ -41,16 +41,16 @@ CONTROL = " (control: temporary files not encrypted)"
 """What is added to the name of a file that only shows that a search finds what is in files of its kind."""
 
 
-class DuckdbExposure(Looks):
+class DuckdbExposure(FileScanner):
     """The markers of one twin on their way, and what every look at its files found."""
 
     def _files(self) -> tuple[TwinFile, ...]:
         return duckdb_files(self._worker.pid, self._database)
 
-    def look_at_spill(self) -> None:
+    def scan_during_spill(self) -> None:
         """Search all files while temporary ones hold markers."""
         with self._exposed([_SPILL], squeezes=True):
-            self.look()
+            self.scan()
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
@@ -84,7 +84,7 @@ def spilled(program: str, options: Mapping[str, object], needles: Sequence[bytes
     with Worker(program=program) as worker:
         worker.ask("open", options=options)
         control = DuckdbExposure(worker, Path(str(options["path"])), needles)
-        control.look_at_spill()
+        control.scan_during_spill()
     return tuple(
         dataclasses.replace(found, name=found.name + CONTROL)
         for found in control.found()

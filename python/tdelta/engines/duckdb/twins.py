@@ -17,7 +17,7 @@ from tdelta.driver.answers import as_checksums, checksums, measurement, of_embed
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import STEPS, TRACE, AnyJob, LoadJob, Mix, TrialJob
 from tdelta.driver.protocol import Checksums, CipherProof, LoopCost, Tables
-from tdelta.driver.servers.whole import WholeTrials, work_of
+from tdelta.driver.servers.sequential import SequentialBlocks, work_of
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.tree_usage import usage
 from tdelta.driver.workers import Worker
@@ -132,13 +132,13 @@ class DuckdbTwin:
             TdeltaError: a statement failed; the message is DuckDB's.
         """
         exposure = DuckdbExposure(self._worker, self._path, needles)
-        exposure.look_at_spill()
+        exposure.scan_during_spill()
         with exposure.under_way():
             # The checkpoint behind a trial would wait for the exposure's snapshot to end.
             self._worker.send("trial", trial=job.as_json(), checkpoint=False)
-            exposure.look_until_answered(job.deadline_seconds)
+            exposure.scan_until_answered(job.deadline_seconds)
             raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
-        exposure.look()
+        exposure.scan()
         hides_temp = not self._engine.needs_key(self._settings.cipher) and self._settings.encrypts_temp
         return (*exposure.found(), *(self._control(needles) if hides_temp else ()))
 
@@ -221,7 +221,7 @@ class DuckdbTwin:
         shutil.rmtree(self._path.parent, ignore_errors=True)
 
 
-class DuckdbTwins(WholeTrials):
+class DuckdbTwins(SequentialBlocks):
     """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
 
     def __init__(self, engine: DuckdbEngine, folder: TwinFolder, job: AnyJob, mix: Mix) -> None:

@@ -18,7 +18,7 @@ from tdelta.engines.shared.mysql_evidence import (
     press,
     spill,
 )
-from tdelta.engines.shared.promises import parts
+from tdelta.engines.shared.scope_coverage import parts
 from tdelta.evidence import FileClass
 
 _PLAN = ExposurePlan(

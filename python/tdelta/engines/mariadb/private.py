@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta.driver.servers.recipes import Command, Place, Recipe
+from tdelta.driver.servers.recipes import Command, Recipe, ServerPaths
 from tdelta.engines.mariadb.actions import ACTIONS, NEW_KEY
 from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mariadb.profile import PROFILE
@@ -163,7 +163,7 @@ class MariadbEngine(MysqlFamily):
     own_facts = ("tx_isolation", "innodb_log_file_size", "innodb_buffer_pool_chunk_size", "aria_pagecache_buffer_size")
     keys_setting = f"plugin_load_add={_PLUGIN}"
 
-    def recipe(self, place: Place, settings: ServerSettings) -> Recipe:
+    def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
         """How the server of a twin is made and run."""
         option_path, user_path = place.folder / OPTION_FILE, place.folder / "user.sql"
         options = {
@@ -274,7 +274,7 @@ class MariadbEngine(MysqlFamily):
             raise UnknownName("cipher of MariaDB", settings.keyed_cipher, self.ciphers)
         return cipher
 
-    def _encryption(self, place: Place, settings: ServerSettings) -> Options:
+    def _encryption(self, place: ServerPaths, settings: ServerSettings) -> Options:
         if not settings.keyed_cipher:
             return {}
         return {
@@ -305,7 +305,7 @@ def _compression(settings: ServerSettings) -> Options:
     return {"innodb_compression_default": "ON", "innodb_compression_algorithm": settings.compression}
 
 
-def _key_file(place: Place) -> Path:
+def _key_file(place: ServerPaths) -> Path:
     return place.keys / "keys.txt"
 
 

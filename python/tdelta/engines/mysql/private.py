@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tdelta.design.factors import COMPRESSIONS
-from tdelta.driver.servers.recipes import Command, Place, Recipe
+from tdelta.driver.servers.recipes import Command, Recipe, ServerPaths
 from tdelta.engines.mysql.actions import ACTIONS
 from tdelta.engines.mysql.backups import PLUGIN
 from tdelta.engines.mysql.evidence import EVIDENCE
@@ -173,7 +173,7 @@ class MysqlEngine(MysqlFamily):
         parts = [f"+{part}" for part in ("log", "temp", "binlog") if part in self.switches]
         return (PLAIN_SCOPE, "data", *parts, "all")
 
-    def recipe(self, place: Place, settings: ServerSettings) -> Recipe:
+    def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
         """How the server of a twin is made and run. It draws its key itself."""
         option_path, user_path = place.folder / OPTION_FILE, place.folder / "user.sql"
         files = {
@@ -286,7 +286,7 @@ class MysqlEngine(MysqlFamily):
         """Wait until no page is dirty: an idle server writes them, at the rate of innodb_io_capacity."""
         return Settling(statements=("PURGE BINARY LOGS BEFORE NOW()",), query=dirty_pages_sql(STATUS_TABLE))
 
-    def _options(self, place: Place, settings: ServerSettings) -> Options:
+    def _options(self, place: ServerPaths, settings: ServerSettings) -> Options:
         return {
             **shared_options(self.binary, place, settings),
             **_OWN_OPTIONS,
@@ -305,13 +305,13 @@ class MysqlEngine(MysqlFamily):
         share = base_folder(self.binary) / "share" / "mysql"
         return {"lc_messages_dir": share, "character_sets_dir": share / "charsets"}
 
-    def _program(self, place: Place) -> tuple[str, ...]:
+    def _program(self, place: ServerPaths) -> tuple[str, ...]:
         """The server by way of its loader, which gives it the name by which it finds its manifest."""
         loader = self.binary.launcher or (str(self.binary.loader),)
         name = str(place.folder / "bin" / _NAME)
         return (loader[0], "--argv0", name, *loader[1:], str(self.binary.path))
 
-    def _links(self, place: Place, settings: ServerSettings) -> Mapping[Path, Path]:
+    def _links(self, place: ServerPaths, settings: ServerSettings) -> Mapping[Path, Path]:
         base = base_folder(self.binary)
         folder = next((base / name for name in _PLUGIN_FOLDERS if (base / name).is_dir()), base / _PLUGIN_FOLDERS[0])
         names = (_HELPER, PLUGIN, *((_COMPONENT,) if settings.keyed_cipher else ()))
@@ -334,11 +334,11 @@ def _system_fault(found: Mapping[str, str]) -> str | None:
     return f"{encrypted} of the server's own tablespaces are encrypted, expected all"
 
 
-def _plugins(place: Place) -> Path:
+def _plugins(place: ServerPaths) -> Path:
     return place.folder / "plugins"
 
 
-def _keyring_files(place: Place) -> dict[Path, str]:
+def _keyring_files(place: ServerPaths) -> dict[Path, str]:
     """The manifest and the component's configuration; the keyring itself is the server's to write."""
     configuration = {"path": str(place.keys / "keyring"), "read_only": False}
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tdelta.driver.servers.recipes import Place
+from tdelta.driver.servers.recipes import ServerPaths
 from tdelta.engines.shared.mysql_replication import CONFIRM_MS, MysqlReplication, Words
 
 _SOURCE, _REPLICA = "semisync_source.so", "semisync_replica.so"
@@ -70,5 +70,5 @@ def replication(version: str) -> MysqlReplication:
     )
 
 
-def _own_uuid(place: Place) -> dict[Path, str]:
+def _own_uuid(place: ServerPaths) -> dict[Path, str]:
     return {place.data / "auto.cnf": _SERVER_UUID}

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta.driver.servers.recipes import Command, Greeting, Place, Recipe
+from tdelta.driver.servers.recipes import Command, Greeting, Recipe, ServerPaths
 from tdelta.engines.postgres.actions import CONVERSIONS, RESTARTS
 from tdelta.engines.postgres.backups import tools
 from tdelta.engines.postgres.catalog import PostgresCatalog
@@ -160,7 +160,7 @@ class PostgresEngine:
         """The folder in which such a twin must be made; None: anywhere."""
         return self.protection.home(settings) if isinstance(self.protection, Lodges) else None
 
-    def recipe(self, place: Place, settings: ServerSettings) -> Recipe:
+    def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
         """How the server of a twin is made and run.
 
         Configuration lies outside the data directory, since initdb wants that empty and a copy of it must not bring
@@ -193,7 +193,7 @@ class PostgresEngine:
             return recipe
         return dataclasses.replace(recipe, mount=self.protection.mount(recipe.place, settings, key))
 
-    def _initdb(self, place: Place) -> Command:
+    def _initdb(self, place: ServerPaths) -> Command:
         program = self.binary.path.with_name("initdb")
         flags = ("--no-sync", "--data-checksums", "--locale=C.UTF-8", "--encoding=UTF8", "--auth=trust")
         return Command((str(program), "-D", str(place.data), f"--username={_USER}", *flags), as_user=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from tdelta.driver.servers.recipes import Mount, Place
+from tdelta.driver.servers.recipes import Mount, ServerPaths
 from tdelta.engines.servers import ServerCipher, ServerSettings
 from tdelta.messages import Caution
 
@@ -43,7 +43,7 @@ class Protection(Protocol):
 class Mounts(Protocol):
     """A file system of tdelta's under the data directory encrypts all of it."""
 
-    def mount(self, place: Place, settings: ServerSettings, key: str) -> Mount:
+    def mount(self, place: ServerPaths, settings: ServerSettings, key: str) -> Mount:
         """That file system."""
 
 

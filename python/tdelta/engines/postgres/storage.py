@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta.driver.servers.recipes import Command, Mount, Place
+from tdelta.driver.servers.recipes import Command, Mount, ServerPaths
 from tdelta.engines.servers import PLAIN_SCOPE, ServerCipher, ServerSettings
 from tdelta.messages import Caution
 
@@ -63,7 +63,7 @@ class Gocryptfs:
         """Go's own code."""
         return "go"
 
-    def mount(self, place: Place, settings: ServerSettings, key: str) -> Mount:
+    def mount(self, place: ServerPaths, settings: ServerSettings, key: str) -> Mount:
         """The mount at the data directory. The key is gocryptfs's password and goes to its standard input.
 
         A password of 256 random bits needs no slow key derivation, so scrypt does the least that gocryptfs takes.

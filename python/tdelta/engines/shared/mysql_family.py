@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from tdelta.driver.servers.recipes import Greeting, Place, Recipe
+from tdelta.driver.servers.recipes import Greeting, Recipe, ServerPaths
 from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings
 from tdelta.engines.shared.mysql_catalog import MySqlCatalog
 from tdelta.engines.shared.private.restore import RestoreTarget
@@ -165,7 +165,7 @@ def free_pages(pool: int) -> int:
     return min(_MOST_FREE_PAGES, max(_LEAST_FREE_PAGES, pool // PAGE_BYTES // _FREE_SHARE))
 
 
-def shared_options(binary: ServerBinary, place: Place, settings: ServerSettings) -> Options:
+def shared_options(binary: ServerBinary, place: ServerPaths, settings: ServerSettings) -> Options:
     """What every twin of these engines is given, whatever its cipher.
 
     Each size is fixed, since a server that chose its own by the machine's memory would be another experiment. Pages go
@@ -268,7 +268,7 @@ def _flush_log(settings: ServerSettings) -> int:
     return 1 if settings.is_durable else 2
 
 
-def connect_options(place: Place) -> dict[str, object]:
+def connect_options(place: ServerPaths) -> dict[str, object]:
     """How the native client connects."""
     return {"protocol": "mysql", "socket": str(place.socket), "user": DATABASE}
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta.driver.servers.recipes import Place, Recipe
+from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.engines.shared.mysql_family import Options
 from tdelta.engines.shared.private.replicas import Behind, Link, Session
 from tdelta.errors import EnvironmentFault
@@ -71,7 +71,7 @@ class MysqlReplication:
 
     words: Words
     kept_until_applied: Sequence[str] = ("PURGE BINARY LOGS BEFORE NOW()",)
-    replica_files: Callable[[Place], Mapping[Path, str]] = lambda _place: {}
+    replica_files: Callable[[ServerPaths], Mapping[Path, str]] = lambda _place: {}
     """What a replica must have otherwise than the data that it is a copy of."""
 
     def recipes(self, primary: Recipe, replica: Recipe, link: Link) -> tuple[Recipe, Recipe]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta.driver.servers.recipes import Mount, Place
+from tdelta.driver.servers.recipes import Mount, ServerPaths
 from tdelta.engines.shared.file_classes import FileRules, server_file_class
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence.classes import FileClass
@@ -40,7 +40,7 @@ class ServerFiles:
     """
 
     rules: FileRules
-    place: Place
+    place: ServerPaths
     pids: Callable[[], Sequence[int]]
     mount: Mount | None = None
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdelta.driver.looking import Looks
+from tdelta.driver.file_scanner import FileScanner
 from tdelta.driver.workers import Worker
 from tdelta.evidence import TABLE, TwinFile, files_of
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
@@ -40,7 +40,7 @@ _CHANGE = (
 _SPILLED = "temp.tdelta_spill"
 
 
-class Exposure(Looks):
+class Exposure(FileScanner):
     """The markers of one twin on their way, and what every look at its files found."""
 
     def __init__(self, worker: Worker, database: Path, needles: Sequence[bytes]) -> None:
@@ -61,13 +61,13 @@ class Exposure(Looks):
     def _files(self) -> tuple[TwinFile, ...]:
         return files_of(self._worker.pid, self._database)
 
-    def look_afterwards(self) -> None:
+    def scan_afterwards(self) -> None:
         """Search the rollback journal while a transaction fills it, then all files once the log is in the database."""
         if self._journal_mode in _JOURNALS:
             with self._exposed(["BEGIN IMMEDIATE", _CHANGE], []):
-                self.look()
+                self.scan()
         self._worker.ask("facts", seconds=_LOOK_SECONDS, queries={"checkpoint": "PRAGMA wal_checkpoint(TRUNCATE)"})
-        self.look()
+        self.scan()
 
     @contextmanager
     def _exposed(self, statements: list[str], cursors: list[str]) -> Iterator[None]:

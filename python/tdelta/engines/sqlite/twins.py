@@ -126,9 +126,9 @@ class SqliteTwin:
         with exposure.under_way():
             # The checkpoint behind a trial would wait for the exposure's snapshot to end.
             self.worker.send("trial", trial=job.as_json(), checkpoint=False)
-            exposure.look_until_answered(job.deadline_seconds)
+            exposure.scan_until_answered(job.deadline_seconds)
             raise_failed(self.worker.answer(job.deadline_seconds + _GRACE_SECONDS))
-        exposure.look_afterwards()
+        exposure.scan_afterwards()
         return exposure.found()
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tdelta.driver.looking import Looks
+from tdelta.driver.file_scanner import FileScanner
 from tdelta.engines.turso.files import turso_files
 from tdelta.evidence import TABLE, TwinFile
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
@@ -35,7 +35,7 @@ _REMOVE = f"DELETE FROM {TABLE} WHERE id > {_APART}"
 _HELD = ("BEGIN", f"SELECT count(*) FROM {TABLE}")
 
 
-class TursoExposure(Looks):
+class TursoExposure(FileScanner):
     """The markers of one twin on their way, and what every look at its files found."""
 
     def _files(self) -> tuple[TwinFile, ...]:

@@ -13,7 +13,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import STEPS, TRACE, AnyJob, LoadJob, Mix, Steps, TrialJob
 from tdelta.driver.protocol import Checksums, CipherProof, LoopCost, Tables
 from tdelta.driver.rows import generated_checksums, load_rows
-from tdelta.driver.servers.whole import WholeTrials, work_of
+from tdelta.driver.servers.sequential import SequentialBlocks, work_of
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.workers import Worker
 from tdelta.engines.shared.rewriting import markers_of
@@ -115,9 +115,9 @@ class TursoTwin:
         with exposure.under_way():
             # The checkpoint behind a trial would wait for the exposure's snapshot to end.
             self._worker.send("trial", trial=job.as_json(), checkpoint=False)
-            exposure.look_until_answered(job.deadline_seconds)
+            exposure.scan_until_answered(job.deadline_seconds)
             raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
-        exposure.look()
+        exposure.scan()
         return exposure.found()
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
@@ -165,7 +165,7 @@ class TursoTwin:
         shutil.rmtree(self._path.parent, ignore_errors=True)
 
 
-class TursoTwins(WholeTrials):
+class TursoTwins(SequentialBlocks):
     """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
 
     def __init__(self, engine: TursoEngine, folder: TwinFolder, job: AnyJob, mix: Mix) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from tdelta.errors import UnknownName, UsageError
-from tdelta.inference.decisions import worst
+from tdelta.inference.decisions import most_severe
 from tdelta.inference.observed.comparing import Fits, compared, fitted
 from tdelta.inference.observed.pairing import Pair, formats, paired
 from tdelta.inference.observed.settings import AnalysisSettings
@@ -50,7 +50,7 @@ def analyze(
 
     comparisons = chosen([of(pair) for pair in pairs.pairs], settings)
     return AnalysisResult(
-        decision=worst(c.decision for c in comparisons if c.primary),
+        decision=most_severe(c.decision for c in comparisons if c.primary),
         comparisons=comparisons,
         rope=settings.rope,
         baseline=settings.baseline,

@@ -11,7 +11,7 @@ from tdelta.design.layout import PLAIN
 from tdelta.driver import TrialJob
 from tdelta.driver.protocol import Searchable
 from tdelta.engines.capabilities import Scoped
-from tdelta.evidence import FileClass, Searched, validity, weigh
+from tdelta.evidence import FileClass, Searched, classify, validity
 from tdelta.messages import Detail, RunPart
 from tdelta.records import Condition, FileEvidence, Phase, Validity
 from tdelta.session.context import SEARCHES, Ready, Round, RunContext, lasting
@@ -68,7 +68,7 @@ class FileSearch:
         plan = self._plan
         evidence = self._context.state.evidence
         searched = self._context.searched()
-        return weigh([Searched(c, evidence[c.key], _covered(plan, c)) for c in searched])
+        return classify([Searched(c, evidence[c.key], _covered(plan, c)) for c in searched])
 
     def validity(self) -> tuple[Validity, ...]:
         """Whether nothing leaks, and whether the search would have seen it."""

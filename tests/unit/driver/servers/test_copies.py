@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 
 from tdelta.driver.servers import copy_data
-from tdelta.driver.servers.recipes import Command, Mount, Place, Recipe
+from tdelta.driver.servers.recipes import Command, Mount, Recipe, ServerPaths
 from tdelta.errors import StorageFault
 from tdelta_refused import Part, refused
 
 
 def recipe(folder: Path, *, is_mounted: bool = False) -> Recipe:
-    place = Place(folder, folder / "s")
+    place = ServerPaths(folder, folder / "s")
     mount = Mount(Command(()), Command(()), folder / "ciphertext", place.data) if is_mounted else None
     place.keys.mkdir(parents=True)
     return Recipe(place, {}, (), Command(()), {}, mount=mount)

@@ -4,11 +4,11 @@ import json
 import signal
 from pathlib import Path
 
-from tdelta.driver.servers.recipes import Command, Greeting, Mount, Place, Recipe, as_json, from_json
+from tdelta.driver.servers.recipes import Command, Greeting, Mount, Recipe, ServerPaths, as_json, from_json
 
 WORDS = ("hush", "word")
 RECIPE = Recipe(
-    place=Place(Path("/run/twin"), Path("/run/s/socket")),
+    place=ServerPaths(Path("/run/twin"), Path("/run/s/socket")),
     files={Path("/run/twin/keys/key"): "1;abcd"},
     initialize=(Command(("make", "it"), {"A": "b"}, as_user=True, secret=WORDS[0]),),
     serve=Command(("serve",)),

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.servers.recipes import Place, Recipe
+from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
-from tdelta.engines.shared.promises import covered
+from tdelta.engines.shared.scope_coverage import covered
 from tdelta.evidence import FileClass
 
 PLAIN = ServerSettings("none")
 ENCRYPTED = ServerSettings("aes-256", "all")
-PLACE = Place(Path("/run/twin's"), Path("/run/twin's/.s.PGSQL.5432"))
+PLACE = ServerPaths(Path("/run/twin's"), Path("/run/twin's/.s.PGSQL.5432"))
 KEY = "ab" * 32
 PROTECTIONS: tuple[Protection, ...] = (
     Gocryptfs(Path("/usr/bin/gocryptfs")),

@@ -98,9 +98,9 @@ def test_markers_reach_every_class_of_file_and_the_rows_stay_what_they_are(tmp_p
     before = held.rows()
     exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
     with exposure.under_way():
-        exposure.look()
+        exposure.scan()
         during = found_by(exposure)
-    exposure.look_afterwards()
+    exposure.scan_afterwards()
     after = found_by(exposure)
     held.db.close()
     assert during[FileClass.DATABASE] == after[FileClass.DATABASE] == 32
@@ -124,12 +124,12 @@ def test_files_are_searched_over_and_over_until_there_is_an_answer(tmp_path: Pat
         if len(looks) == 3:
             os.write(pipe, b"{}\n")
 
-    exposure.look = look  # type: ignore[method-assign]
-    exposure.look_until_answered(60.0)
-    exposure.look_until_answered(60.0)
+    exposure.scan = look  # type: ignore[method-assign]
+    exposure.scan_until_answered(60.0)
+    exposure.scan_until_answered(60.0)
     assert looks == [0, 1, 2, 3]
     os.read(answers, 100)
-    exposure.look_until_answered(0.0)  # a worker that is stuck is not waited for here
+    exposure.scan_until_answered(0.0)  # a worker that is stuck is not waited for here
     os.close(answers)
     os.close(pipe)
     held.db.close()
@@ -144,7 +144,7 @@ def test_the_log_keeps_its_markers_while_the_workload_commits_and_checkpoints(tm
     with exposure.under_way():
         for _ in range(300):
             held.db.execute("INSERT INTO work VALUES (randomblob(3000))")
-        exposure.look()
+        exposure.scan()
     assert found_by(exposure)[FileClass.WAL] >= 32
     held.db.close()
 
@@ -172,7 +172,7 @@ def test_a_worker_that_dies_under_search_is_told_as_that(tmp_path: Path) -> None
         held.pid = dead.pid
         held.require_running = dead.require_running  # type: ignore[attr-defined]
         with refused(WorkerFault, "process-died", ending=Part("killed")):
-            exposure.look()
+            exposure.scan()
     held.db.close()
 
 
@@ -181,7 +181,7 @@ def test_a_journal_is_held_only_once_the_trial_is_over_and_nothing_is_left_held(
     exposure = Exposure(held, held.path, MARKERS.needles)  # type: ignore[arg-type]
     with exposure.under_way():
         held.told.append("trial")
-    exposure.look_afterwards()
+    exposure.scan_afterwards()
     assert held.told == ["facts", "expose", "trial", "conceal", "expose", "conceal", "facts"]
     held.db.execute("BEGIN EXCLUSIVE")
     held.db.close()

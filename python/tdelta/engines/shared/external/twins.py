@@ -22,7 +22,7 @@ from tdelta.driver.jobs import LOAD, STEPS, TRACE, LoadJob, Mix, TrialJob
 from tdelta.driver.load_command.trial import with_server
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.rows import LOAD_SECONDS, generated_checksums, load_rows
-from tdelta.driver.servers.whole import WholeTrials, by_agents, work_of
+from tdelta.driver.servers.sequential import SequentialBlocks, by_agents, work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.tree import living
 from tdelta.driver.workers import Worker
@@ -106,7 +106,7 @@ class _Rows:
     load_seconds: float
 
 
-class ExternalTwins(WholeTrials):
+class ExternalTwins(SequentialBlocks):
     """Makes the twins of one run; see `tdelta.driver.protocol.Twins`.
 
     Args:

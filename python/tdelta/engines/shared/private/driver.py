@@ -36,7 +36,7 @@ from tdelta.engines.shared.private.binaries import (
 from tdelta.engines.shared.private.restarts import storm_connections
 from tdelta.engines.shared.private.restored import UserDump
 from tdelta.engines.shared.private.twins import ServerTwins
-from tdelta.engines.shared.promises import covered
+from tdelta.engines.shared.scope_coverage import covered
 from tdelta.errors import Defect, TdeltaError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.messages import Caution, Refusal

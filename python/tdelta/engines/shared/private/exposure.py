@@ -74,7 +74,7 @@ class ServerExposure:
         self._files = files
         self._needles = needles
         self._inflate = inflate
-        self._looks: list[MarkerHit] = []
+        self._hits: list[MarkerHit] = []
         self._open: dict[str, Connection] = {}
         self._held: list[_Held] = []
 
@@ -94,32 +94,32 @@ class ServerExposure:
         finally:
             self._close()
 
-    def look(self, inflate: Inflate | None = None) -> None:
+    def scan(self, inflate: Inflate | None = None) -> None:
         """Search every file that the server has now.
 
         Raises:
             EnvironmentFault: a file cannot be read, or open files cannot be listed.
         """
-        self._looks += search([file for place in self._files for file in place.files()], self._needles, inflate)
+        self._hits += search([file for place in self._files for file in place.files()], self._needles, inflate)
 
-    def look_while(self, is_running: Callable[[], bool], seconds: float) -> None:
+    def scan_while(self, is_running: Callable[[], bool], seconds: float) -> None:
         """Search all files over and over, at least once, while something runs; not beyond so many seconds."""
         until = time.monotonic() + seconds
-        self.look()
+        self.scan()
         while is_running() and time.monotonic() < until:
-            self.look()
+            self.scan()
 
-    def look_afterwards(self) -> None:
+    def scan_afterwards(self) -> None:
         """Search all files once what is left to write was written."""
         try:
             self._settle()
-            self.look(self._inflate)
+            self.scan(self._inflate)
         finally:
             self._close()
 
     def found(self) -> tuple[MarkerHit, ...]:
-        """What all looks found, file by file; clean files of a folder as one."""
-        return condensed(merged(self._looks))
+        """What all scans found, file by file; clean files of a folder as one."""
+        return condensed(merged(self._hits))
 
     def _begin(self, steps: Iterable[ExposureStep]) -> None:
         for step in steps:

@@ -25,8 +25,8 @@ from tdelta.driver.load_command.connections import Connection
 from tdelta.driver.load_command.trial import CommandLoad, with_server
 from tdelta.driver.protocol import Checksums, CipherProof, Tables
 from tdelta.driver.servers.recipes import Recipe
+from tdelta.driver.servers.sequential import by_agents, work_of
 from tdelta.driver.servers.server import Server
-from tdelta.driver.servers.whole import by_agents, work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import LOOK_SECONDS, Worker
 from tdelta.engines.servers import DATABASE, CallsPriced, Flushed, PriceSql, Proven, ServerEngine, ServerSettings
@@ -287,11 +287,11 @@ class ServerTwin:
             following = contextlib.nullcontext() if replica is None else replica.following(self._halt)
             with following, exposure.under_way():
                 self._worker.send("trial", trial=job.as_json(), checkpoint=False)
-                exposure.look_while(lambda: not ready([self._worker], 0.0), job.deadline_seconds)
+                exposure.scan_while(lambda: not ready([self._worker], 0.0), job.deadline_seconds)
                 raise_failed(self._worker.answer(job.deadline_seconds + _GRACE_SECONDS))
             if replica is not None:
                 replica.flush(evidence.plan)
-            exposure.look_afterwards()
+            exposure.scan_afterwards()
         return exposure.found()
 
     def idle(self, seconds: float, head_seconds: float) -> Usage:

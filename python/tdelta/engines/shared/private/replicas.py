@@ -20,7 +20,7 @@ from typing import Protocol, runtime_checkable
 from tdelta.driver.acting import Halt
 from tdelta.driver.answers import checksums
 from tdelta.driver.protocol import Checksums, Tables
-from tdelta.driver.servers.recipes import Place, Recipe
+from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.driver.servers.server import Server
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
@@ -45,7 +45,7 @@ _WAIT_SECONDS = 1.0
 class Link:
     """How a replica reaches its primary: by the socket of its place, or by a port of 127.0.0.1 and a drawn password."""
 
-    primary: Place
+    primary: ServerPaths
     port: int
     password: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
 

@@ -19,9 +19,9 @@ from tdelta.driver.rows import LOAD_SECONDS, generated_checksums
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.observation import Watched, observe, told
 from tdelta.driver.servers.places import place_for
-from tdelta.driver.servers.recipes import Place, Recipe
+from tdelta.driver.servers.recipes import Recipe, ServerPaths
+from tdelta.driver.servers.sequential import SequentialBlocks
 from tdelta.driver.servers.server import Server
-from tdelta.driver.servers.whole import WholeTrials
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, CallsPriced, FolderEncrypted, ServerEngine, ServerSettings, recipe_of
 from tdelta.engines.shared.private.actions import TwinRows
@@ -41,7 +41,7 @@ _NEEDLE_BYTES = 16
 _NEEDLES_APART = 16
 
 
-class ServerTwins(WholeTrials):
+class ServerTwins(SequentialBlocks):
     """Makes the twins of one run. Keys are drawn here, and kept in memory and in files of the twins' own folders."""
 
     def __init__(
@@ -204,10 +204,10 @@ class ServerTwins(WholeTrials):
 
         return ServerTwin(instance, settings, self._mix, rows, beside, owns_instance=owns_instance)
 
-    def _recipe(self, place: Place, settings: ServerSettings) -> Recipe:
+    def _recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
         return recipe_of(self._of(settings), place, settings, self._key(settings.keyed_cipher or "none"))
 
-    def _place(self, settings: ServerSettings, name: str) -> Place:
+    def _place(self, settings: ServerSettings, name: str) -> ServerPaths:
         engine = self._of(settings)
         home = engine.home(settings) if isinstance(engine, FolderEncrypted) else None
         folder = self._folder if home is None else self._folder_in(home)

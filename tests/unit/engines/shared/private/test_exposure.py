@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.servers.recipes import Place
+from tdelta.driver.servers.recipes import ServerPaths
 from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
 from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES
@@ -75,19 +75,21 @@ class FakeConnection:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    place = Place(tmp_path, tmp_path / "s")
+def place(tmp_path: Path) -> ServerPaths:
+    place = ServerPaths(tmp_path, tmp_path / "s")
     (place.data / "tdelta").mkdir(parents=True)
     (place.data / "tdelta" / "t.ibd").write_bytes(NEEDLE)
     (place.data / "ib_logfile0").write_bytes(b"nothing")
     return place
 
 
-def exposure(fake: Fake, place: Place, plan: ExposurePlan = PLAN) -> ServerExposure:
+def exposure(fake: Fake, place: ServerPaths, plan: ExposurePlan = PLAN) -> ServerExposure:
     return ServerExposure(plan, fake.connect, [ServerFiles(EVIDENCE.files, place, lambda: ())], [NEEDLE])
 
 
-def test_within_the_block_a_statement_is_held_and_pages_are_written_and_behind_it_all_is_put_back(place: Place) -> None:
+def test_within_the_block_a_statement_is_held_and_pages_are_written_and_all_is_put_back(
+    place: ServerPaths,
+) -> None:
     fake = Fake()
     with exposure(fake, place).under_way():
         assert fake.waiting == 1
@@ -97,24 +99,24 @@ def test_within_the_block_a_statement_is_held_and_pages_are_written_and_behind_i
     assert fake.closed == fake.opened == 3
 
 
-def test_what_every_look_finds_is_told_file_by_file(place: Place) -> None:
+def test_what_every_look_finds_is_told_file_by_file(place: ServerPaths) -> None:
     found = exposure(Fake(), place)
     with found.under_way():
-        found.look()
+        found.scan()
     (place.data / "ib_logfile0").write_bytes(NEEDLE * 2)
-    found.look_afterwards()
+    found.scan_afterwards()
     counts = {one.file_class: (one.name, one.markers_found) for one in found.found()}
     assert counts == {FileClass.TABLES: ("tdelta/t.ibd", 1), FileClass.REDO: ("ib_logfile0", 2)}
 
 
-def test_looks_go_on_while_the_workload_runs_and_there_is_one_at_least(place: Place) -> None:
+def test_looks_go_on_while_the_workload_runs_and_there_is_one_at_least(place: ServerPaths) -> None:
     found, left = exposure(Fake(), place), [True, True, False]
-    found.look_while(lambda: left.pop(0), 30.0)
+    found.scan_while(lambda: left.pop(0), 30.0)
     assert left == []
     assert {one.scanned_bytes for one in found.found()} == {3 * 16, 3 * 7}
 
 
-def test_a_failure_in_the_block_lets_go_of_what_is_held_and_is_what_is_told(place: Place) -> None:
+def test_a_failure_in_the_block_lets_go_of_what_is_held_and_is_what_is_told(place: ServerPaths) -> None:
     fake = Fake()
     with pytest.raises(RuntimeError, match="the trial failed"), exposure(fake, place).under_way():
         raise RuntimeError("the trial failed")
@@ -122,7 +124,7 @@ def test_a_failure_in_the_block_lets_go_of_what_is_held_and_is_what_is_told(plac
     assert fake.closed == fake.opened
 
 
-def test_a_statement_that_is_refused_ends_it_with_the_servers_words(place: Place) -> None:
+def test_a_statement_that_is_refused_ends_it_with_the_servers_words(place: ServerPaths) -> None:
     for failing in ("change", "wait", "hold", "flush"):
         fake = Fake(refused=failing)
         with pytest.raises(StatementFault, match=f"no {failing}"), exposure(fake, place).under_way():
@@ -130,7 +132,7 @@ def test_a_statement_that_is_refused_ends_it_with_the_servers_words(place: Place
         assert fake.closed == fake.opened
 
 
-def test_a_statement_that_does_not_hold_is_a_fault_and_no_evidence(place: Place) -> None:
+def test_a_statement_that_does_not_hold_is_a_fault_and_no_evidence(place: ServerPaths) -> None:
     fake = Fake()
     fake.released.set()
     with refused(WorkerFault, "statement-ended"), exposure(fake, place).under_way():

@@ -45,7 +45,7 @@ class Searched:
         return sum(found.markers_found for found in self.found if found.file_class is file_class)
 
 
-def weigh(searched: Sequence[Searched]) -> tuple[FileEvidence, ...]:
+def classify(searched: Sequence[Searched]) -> tuple[FileEvidence, ...]:
     """A record for every twin and every class of files that any twin has, and always one of temporary files."""
     seen = {found.file_class for one in searched for found in one.found}
     home = FileClass.TABLES if FileClass.TABLES in seen else FileClass.DATABASE

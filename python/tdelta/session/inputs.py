@@ -17,19 +17,19 @@ Observer = Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class RunInputs:
     """At most one of the two: ``source`` where rows are the user's, ``servers`` where servers are."""
 
     source: Source | None = None
     servers: ReachedServers | None = None
 
-    def entered(self) -> AbstractContextManager[None]:
+    def active(self) -> AbstractContextManager[None]:
         """While the block lasts, what the run needs is there: its schemas on servers of the user's."""
         return nullcontext() if self.servers is None else self.servers.made()
 
 
 @contextmanager
-def grounded(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Ground]:
+def prepared_inputs(request: RunRequest, run_id: str, observe: Observer) -> Iterator[RunInputs]:
     """Make ready what a run stands on, while the block lasts.
 
     Args:
@@ -46,7 +46,7 @@ def grounded(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Gr
         check(request)
         with reached(request.values, dsns, run_id) as servers:  # silent: a person may be asked for a password
             observe(Phase("compare", "the two servers were found to be twins"))
-            yield Ground(servers=servers)
+            yield RunInputs(servers=servers)
     else:
         with staged(request, run_id, observe) as source:
-            yield Ground(source=source)
+            yield RunInputs(source=source)

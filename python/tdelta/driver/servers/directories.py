@@ -7,14 +7,14 @@ import shutil
 from pathlib import Path
 
 from tdelta.driver.mounts import unmount_below
-from tdelta.driver.servers.recipes import Place
+from tdelta.driver.servers.recipes import ServerPaths
 
 _NO_ROOM_BYTES = 1 << 20
 _LAST_BYTES = 8192
 _WAITING = b"aiting for someone to free"
 
 
-class Ground:
+class ServerDirectories:
     """Where one server stands. What another made there meanwhile, under the same name, is left alone.
 
     Args:
@@ -24,7 +24,7 @@ class Ground:
         OSError: they cannot be made, or are there already.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ServerPaths) -> None:
         self._place = place
         self._held: dict[Path, int] = {}
         place.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def has_no_room(folder: Path) -> bool:
     return status.f_bavail * status.f_frsize <= _NO_ROOM_BYTES
 
 
-def waits_for_room(place: Place) -> bool:
+def waits_for_room(place: ServerPaths) -> bool:
     """Whether a server, or what makes its data, waits until space is freed, as MariaDB does without end."""
     if not has_no_room(place.folder):
         return False

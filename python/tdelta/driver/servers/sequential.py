@@ -19,17 +19,17 @@ from tdelta.records import Measurement
 _SETTLE_SECONDS = 120.0
 
 
-class Trialled(Protocol):
+class HasTrial(Protocol):
     """What is run one after another."""
 
     def trial(self, job: TrialJob) -> Measurement:
         """Run one trial."""
 
 
-AnyTwin = TypeVar("AnyTwin", bound=Trialled)
+AnyTwin = TypeVar("AnyTwin", bound=HasTrial)
 
 
-class WholeTrials:
+class SequentialBlocks:
     """The part of `tdelta.driver.protocol.Twins` that does not depend on whose servers they are."""
 
     def __init__(self, mix: Mix) -> None:

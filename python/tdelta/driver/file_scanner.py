@@ -1,4 +1,4 @@
-"""Looks at all files of a twin while markers are on their way through them."""
+"""Scans all files of a twin while markers are on their way through them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tdelta.evidence import MarkerHit, TwinFile, merged, search
 from tdelta.measure.children import ready
 
 
-class Looks(ABC):
-    """What every look at the files of one twin found; how markers get into them is the engine's own.
+class FileScanner(ABC):
+    """What every scan of the files of one twin found; how markers get into them is the engine's own.
 
     Args:
         worker: has the database open.
@@ -26,20 +26,20 @@ class Looks(ABC):
         self._worker = worker
         self._database = database
         self._needles = needles
-        self._looks: list[MarkerHit] = []
+        self._hits: list[MarkerHit] = []
 
     @abstractmethod
     def _files(self) -> tuple[TwinFile, ...]:
         """Every file that the twin has now, those without a name included."""
 
-    def look_until_answered(self, seconds: float) -> None:
+    def scan_until_answered(self, seconds: float) -> None:
         """Search all files over and over, at least once, until the worker answers; not beyond so many seconds."""
         until = time.monotonic() + seconds
-        self.look()
+        self.scan()
         while not ready([self._worker], 0.0) and time.monotonic() < until:
-            self.look()
+            self.scan()
 
-    def look(self) -> None:
+    def scan(self) -> None:
         """Search every file that the twin has now.
 
         Raises:
@@ -47,11 +47,11 @@ class Looks(ABC):
             WorkerFault: the worker has died.
         """
         try:
-            self._looks += search(self._files(), self._needles)
+            self._hits += search(self._files(), self._needles)
         except EnvironmentFault:
             self._worker.require_running()  # one that is gone has no files, and that is not what is wrong
             raise
 
     def found(self) -> tuple[MarkerHit, ...]:
-        """What all looks found, file by file."""
-        return merged(self._looks)
+        """What all scans found, file by file."""
+        return merged(self._hits)
