@@ -104,18 +104,18 @@ class TwinHost:
         trial = json.dumps(order["trial"])
         if "begin_ns" in order:
             _wait_until(order["begin_ns"])
-        with self._feeding(order.get("fed")) as feed:
+        with self._feeding(order.get("fed")) as fed:
             settle = order.get("checkpoint", True)
-            answer: Order = self.open_twin().trial(trial, turns and json.dumps(turns), settle, feed)
+            answer: Order = self.open_twin().trial(trial, turns and json.dumps(turns), settle, **fed)
         if "begin_ns" in order:
             answer.update({name: answer["outcome"][name] for name in ("began_ns", "ended_ns")})
         return answer
 
     @contextlib.contextmanager
-    def _feeding(self, fed: Order | None) -> Iterator[_native.Feed | None]:
-        """Say whenever the trial within the block wants more operations."""
+    def _feeding(self, fed: Order | None) -> Iterator[dict[str, _native.Feed]]:
+        """Say whenever the trial within the block wants more operations; what it is given for that."""
         if fed is None:
-            yield None
+            yield {}
             return
         number, feed = fed["number"], _native.Feed([(first, last) for first, last in fed["chunks"]])
         if fed["is_complete"]:
@@ -129,7 +129,7 @@ class TwinHost:
         wishing = threading.Thread(target=wish, daemon=True)
         wishing.start()
         try:
-            yield feed
+            yield {"feed": feed}
         finally:
             feed.complete()
             wishing.join()  # so that nothing is wished for after the answer
