@@ -49,8 +49,8 @@ def init(
     typed = {_key(option): _value(option, given[option.name]) for option in _TAKEN if given[option.name] is not None}
     values = {"studies": list(studies), "engines": list(engines), "labels": list(labels), **typed}
     if not any(values.values()):
-        values = _asked() if sys.stdin is not None and sys.stdin.isatty() else {"engines": [_USUAL]}
-    text = project_text(values)
+        values = _asked(path) if sys.stdin is not None and sys.stdin.isatty() else {"engines": [_USUAL]}
+    text = project_text(values, path)
     from tdelta.store.export import replacing
 
     try:
@@ -77,28 +77,37 @@ def _value(option: Option, parsed: Any) -> object:
     return value.write(value.gathered(parsed) if not option.also else parsed)
 
 
-def _asked() -> dict[str, object]:
-    """What a user answers; each question is asked until its answer can stand in the file."""
-    return {
-        "engines": _ask("engines", "Engines, one or several (`tdelta engines` lists them)", _USUAL),
-        "studies": _ask("studies", "Studies, none or several (`tdelta studies` lists them)", ""),
-        "workload": _ask("workload", "Workload, a name or a folder of your own", ""),
-        "budget": _ask("budget", "Overhead that you allow, such as 5% (a gate for CI)", ""),
-        "max-time": _ask("max-time", "Wall clock of a run, such as 5m", ""),
-        "labels": _ask("labels", "Labels of all runs", ""),
-    }
+_QUESTIONS = {
+    "engines": "Engines, one or several (`tdelta engines` lists them)",
+    "studies": "Studies, none or several (`tdelta studies` lists them)",
+    "workload": "Workload, a name or a folder of your own",
+    "budget": "Overhead that you allow, such as 5% (a gate for CI)",
+    "max-time": "Wall clock of a run, such as 5m",
+    "labels": "Labels of all runs",
+}
 
 
-def _ask(key: str, question: str, usual: str) -> object:
+def _asked(path: Path) -> dict[str, object]:
+    """What a user answers; each question is asked until a run with the answers so far would not be refused."""
+    found: dict[str, object] = {}
+    for key, question in _QUESTIONS.items():
+        found[key] = _ask(key, question, found, path)
+    return found
+
+
+def _ask(key: str, question: str, before: dict[str, object], path: Path) -> object:
     from tdelta.errors import ProjectError
     from tdelta.session.project import LISTS, project_text
 
+    usual = _USUAL if key == "engines" else ""
     while True:
         answer = click.prompt(question, default=usual, show_default=bool(usual), err=True).strip()
         found = answer.replace(",", " ").split() if key in LISTS else answer or None
         try:
-            project_text({key: found})
+            project_text({**before, key: found}, path)
         except ProjectError as error:
+            if answer == usual:  # nothing that could be typed here would do
+                raise
             click.echo("\n".join(refusal.text for refusal in error.refusals), err=True)
         else:
             return found

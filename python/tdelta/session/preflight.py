@@ -49,14 +49,15 @@ def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
 
 
 def require_time_as_pressed(plan: Plan, clock: Clock) -> None:
-    """Raise where the set-up of servers would take so long on a machine as busy as this one that no round fits.
+    """Raise where the set-up would take so long on a machine as busy as this one that no round fits.
 
-    That would turn out after the first load, minutes later. Where there is plenty of time nothing is measured.
+    That would turn out after the first load, of servers minutes later. Where there is plenty of time nothing is
+    measured, nor where the servers are the user's: what is set up there is not known to need this machine's CPUs.
 
     Raises:
         TimeFault: not even one round without a search fits into the run's time.
     """
-    if plan.settings.external_servers is not None or not plan.request.is_served:
+    if plan.settings.external_servers is not None:
         return
     pace = Pace(plan, clock.elapsed)
     if pace.is_tight():

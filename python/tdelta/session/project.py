@@ -15,16 +15,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from tdelta.engines.registry import profiles
-from tdelta.errors import EngineUnavailable, ProjectError, UsageError
+from tdelta.errors import EngineUnavailable, ProjectError, TdeltaError, UsageError
 from tdelta.messages import Refusal
 from tdelta.session.options import Option
 from tdelta.session.planning import check
+from tdelta.session.preflight import dry_run
 from tdelta.session.project_file import FILE
 from tdelta.session.request import OPTIONS, RunRequest
+from tdelta.session.staging import require_data
 from tdelta.session.studies import studies
 from tdelta.session.values import Choice, Factors, Flag, Number, Place, Value, Whole
 from tdelta.workloads import limits
@@ -79,13 +80,17 @@ class ProjectRun:
         return f"{self.study or 'run'} on {self.request.tested.engine}"
 
 
-def read_project(path: Path) -> Project:
+def read_project(path: Path, content: str | None = None) -> Project:
     """The project of a file.
+
+    Args:
+        path: the file.
+        content: what would be in it; None to read the file.
 
     Raises:
         ProjectError: all faults of the file, each with its line.
     """
-    reader = ProjectReader(path)
+    reader = ProjectReader(path, content)
     project = reader.read()
     if project is None or reader.faults:
         raise ProjectError(str(path), reader.faults.refusals())
@@ -192,15 +197,20 @@ def _expected(expected: str, found: object) -> Refusal:
 
 
 class ProjectReader(FolderFiles):
-    """One reading of one file, with the faults found in it."""
+    """One reading of one file, or of what would be its content, with the faults found in it."""
 
     toml = FILE
     missing = Refusal.of("project-missing", hint="")
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, content: str | None = None) -> None:
         super().__init__(path.absolute().parent)
         self.path = path
         self.toml = path.name
+        self._content = content
+
+    def text(self, name: str, missing: Refusal) -> str | None:
+        """The content of the file, or what would be in it."""
+        return super().text(name, missing) if self._content is None else self._content
 
     def fault(self, said: Refusal, *path: str) -> None:
         """A fault that repeats no password, whatever it quotes."""
@@ -358,23 +368,38 @@ _TABLES_AS_KEYS = ("study",)
 """A table, or a study alone, which is an argument and no option."""
 
 
-def project_text(values: Mapping[str, object]) -> str:
+def project_text(values: Mapping[str, object], path: Path) -> str:
     """A project file with these values, by their keys; empty lists and None are left out.
 
+    Args:
+        values: of its options and lists.
+        path: where it is to be, which paths in it are meant from.
+
     Raises:
-        ProjectError: the file would have faults.
+        ProjectError: the file would have faults, or ``tdelta run --dry-run`` would refuse one of its runs. A user's
+            database is not copied for that, and a user's servers are not connected to.
     """
     given = {key: value for key, value in values.items() if value not in (None, [], ())}
     lines = (f"{key} = {_toml(value)}" for key, value in given.items())
     text = "\n".join((*_HEAD, *lines, ""))
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / FILE
-        path.write_text(text, encoding="utf-8")
-        try:
-            read_project(path)
-        except ProjectError as error:
-            raise ProjectError(FILE, error.refusals) from None
+    faults = [fault for run in runs_of(read_project(path, text), {}) for fault in _faults_of(run)]
+    if faults:
+        raise ProjectError(str(path), list(dict.fromkeys(faults)))
     return text
+
+
+def _faults_of(run: ProjectRun) -> Iterator[Refusal]:
+    """What a dry run of it is refused for."""
+    tested = run.request.tested
+    try:
+        if tested.database is not None or tested.restore is not None:
+            require_data(run.request)
+        elif tested.baseline is not None or tested.encrypted is not None:
+            check(run.request)
+        else:
+            yield from (Fault(run.title, 0, refusal).placed() for refusal in dry_run(run.request).faults)
+    except TdeltaError as error:
+        yield from (Fault(run.title, 0, refusal).placed() for refusal in error.refusals)
 
 
 _HEAD = (

@@ -73,6 +73,18 @@ def staged(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Sour
         yield _Staging(request, engine, data, copy, observe).run()
 
 
+def require_data(request: RunRequest) -> None:
+    """See whether the user's data that a request names are there; copies nothing, and nothing without such data.
+
+    Raises:
+        TdeltaError: as `staged`, before a byte is copied.
+    """
+    if request.tested.database is None and request.tested.restore is None:
+        return
+    check(request)
+    _user_data(request, engine_of(request))
+
+
 def _user_data(request: RunRequest, engine: RunEngine) -> UserData:
     """What the request names."""
     file, command = request.tested.database, request.tested.restore

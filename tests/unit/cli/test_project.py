@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 import tdelta_samples as s
 
 import tdelta.session
+import tdelta.workloads
+from tdelta.cli.init import init
 from tdelta.cli.project_runs import most_severe
-from tdelta.errors import EngineUnavailable
+from tdelta.errors import EngineUnavailable, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Event, RunResult
 from tdelta.session.request import RunRequest
@@ -124,11 +127,11 @@ def test_the_worst_code_is_the_projects(codes: tuple[int, ...], code: int) -> No
 
 
 def test_init_writes_what_was_typed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = "spill --engine sqlite --engine duckdb --budget 5% --max-time 5m --threads 4 --vary cipher=aes-256"
+    words = "spill --engine sqlite --budget 5% --max-time 5m --threads 4 --vary cipher=aes-256"
     assert call("init", *words.split(), "--rounds", "3..5", "--label", "ci", "--plant", "5%", "--no-bb-twin").code == 0
     assert tomllib.loads((folder / "tdelta.toml").read_text(encoding="utf-8")) == {
         "studies": ["spill"],
-        "engines": ["sqlite", "duckdb"],
+        "engines": ["sqlite"],
         "labels": ["ci"],
         "threads": 4,
         "vary": ["cipher=aes-256"],
@@ -138,8 +141,8 @@ def test_init_writes_what_was_typed(folder: Path, monkeypatch: pytest.MonkeyPatc
         "max-time": "5m",
         "budget": "5%",
     }
-    fake = conducting(monkeypatch, sqlite=s.costly(), duckdb=s.costly())
-    assert (call("run", "--engine", "sqlite").code, len(fake.requests)) == (0, 1)
+    fake = conducting(monkeypatch, sqlite=s.costly())
+    assert (call("run").code, len(fake.requests)) == (0, 1)
 
 
 def test_init_replaces_no_file_that_is_there(folder: Path) -> None:
@@ -152,22 +155,42 @@ def test_init_replaces_no_file_that_is_there(folder: Path) -> None:
     assert tomllib.loads((folder / "tdelta.toml").read_text(encoding="utf-8")) == {"engines": ["duckdb"]}
 
 
-def test_init_writes_no_file_with_faults(folder: Path) -> None:
-    assert call("init", "--engine", "sqlit").code == 2
-    assert call("init", "--baseline", "mysql://me:geheim@db/").code == 2
-    assert list(folder.iterdir()) == []
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("--engine sqlit", "project-unknown"),
+        ("--baseline mysql://me:geheim@db/", "project-password"),
+        ("nowhere", "project-unknown"),
+        ("--workload nowhere", "no-folder"),
+        ("--workload ./nowhere", "no-folder"),
+        ("--database nowhere.db", "database-not-readable"),
+        ("--max-time 1s", "time-too-short"),
+        ("--engine duckdb --library sqlcipher", "not-supported"),
+    ],
+)
+def test_init_writes_no_file_that_a_dry_run_refuses(folder: Path, words: str, code: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        init.main(words.split(), standalone_mode=False)
+    assert ([one.code for one in raised.value.refusals], list(folder.iterdir())) == ([code], [])
+
+
+def test_paths_that_init_writes_are_meant_from_its_file(folder: Path) -> None:
+    workloads = Path(tdelta.workloads.__file__).parent
+    shutil.copytree(workloads / "read_only", folder / "mine")
+    assert call("init", "--workload", "mine").code == 0
+    assert call("run", "--dry-run").code == 0
 
 
 def test_init_asks_on_a_terminal_and_again_where_an_answer_cannot_stand(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = iter(["sqlit", "sqlite, duckdb", "", "mine", "5", "5%", "", "ci v1"])
+    answers = iter(["sqlit", "sqlite, duckdb", "", "mine", "./mine", "read-only", "5", "5%", "1s", "", "ci v1"])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("click.prompt", lambda *_, **__: next(answers))
     assert call("init").code == 0
     assert tomllib.loads((folder / "tdelta.toml").read_text(encoding="utf-8")) == {
         "engines": ["sqlite", "duckdb"],
-        "workload": "mine",
+        "workload": "read-only",
         "budget": "5%",
         "labels": ["ci", "v1"],
     }

@@ -241,7 +241,7 @@ def test_the_nearest_file_above_is_the_projects(tmp_path: Path) -> None:
 
 def test_a_text_is_read_back_as_it_was_meant(tmp_path: Path) -> None:
     values = {"engines": ["sqlite"], "labels": ['a"b\\c', "é"], "threads": 4, "trial-seconds": 0.5, "aa": True}
-    text = project_text({**values, "studies": [], "budget": None})
+    text = project_text({**values, "studies": [], "budget": None}, tmp_path / FILE)
     assert tomllib.loads(text) == values
     assert requests(tmp_path, text) == [
         RunRequest(engine="sqlite", labels=('a"b\\c', "é"), threads=4, trial_seconds=0.5, aa=True)
