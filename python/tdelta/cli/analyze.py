@@ -76,7 +76,7 @@ class _Analyze(Command):
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page as well."
 )
-@click.option("--force", is_flag=True, help="Overwrite a file that is no page of tdelta's.")
+@click.option("--force", is_flag=True, help="Overwrite a file that tdelta did not write.")
 @answer_options
 def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Manner, **given: object) -> int:
     """Judge results that you already have, of any tool.

@@ -30,8 +30,8 @@ _TAKEN = ("engine", "baseline", "encrypted", "schema", "assume_encrypted")
 def contract(as_json: bool, record: Path | None, **given: object) -> int:
     """Try every ability that tdelta needs of an engine on a plain server and an encrypted one, within ten minutes.
 
-    Makes a schema of its own on both, works in it, and removes it. The report has no data and no secrets in it: it can
-    be sent to whoever maintains tdelta, above all for an engine that was never run there.
+    Makes its own schema on both, works in it, and removes it. The report has no data and no secrets in it: it can
+    be sent to the maintainers of tdelta, above all for an engine that was never run there.
 
     Example: tdelta contract --baseline mysql://me@db1/ --encrypted mysql://me@db2/ --json
     """

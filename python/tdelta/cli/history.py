@@ -40,7 +40,7 @@ _ORDERS = ("date", "version", "label")
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the HTML page to this file as well."
 )
-@click.option("--force", is_flag=True, help="Overwrite a FILE that is no report of tdelta's.")
+@click.option("--force", is_flag=True, help="Overwrite a FILE that tdelta did not write.")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON (docs/json.md).")
 def history(

@@ -17,7 +17,7 @@ _ENVIRONMENT = {
     "TDELTA_DEBUG": "shows the traceback of a defect",
     "XDG_DATA_HOME, XDG_CACHE_HOME": "where results are kept, and where the twins' files go, each in a folder tdelta",
     "NO_COLOR": "no colours, also on a terminal",
-    "COLUMNS": "how wide text is where standard output is no terminal",
+    "COLUMNS": "how wide text is where standard output is not a terminal",
 }
 _TOPIC = "What encryption at rest costs a database"
 

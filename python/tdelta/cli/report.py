@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     help="File to write.  [./tdelta-RUN.html, ./tdelta-compare.html or ./tdelta-decision.html]",
 )
 @click.option("--open", "is_opened", is_flag=True, help="Open it in the browser, where there is a display.")
-@click.option("--force", is_flag=True, help="Overwrite a file that is no report of tdelta's.")
+@click.option("--force", is_flag=True, help="Overwrite a file that tdelta did not write.")
 @store_option
 def report(
     runs: tuple[str, ...],

@@ -33,7 +33,7 @@ ANALYSIS_REASONS = {
     "few-runs": "{runs} runs in all: more runs narrow this interval, longer ones hardly do",
     "confounded": (
         "all runs of {first} came before those of {then}, and the figures drift by {drift:+.2g} % from one run to the"
-        " next: drift and condition cannot be told apart; repeat the runs in turn"
+        " next: drift and condition cannot be separated; alternate the conditions from run to run"
     ),
     "hidden-drift": (
         "in the order of their numbers the figures drift by {drift:+.2g} % from one run to the next, and whether"

@@ -90,7 +90,7 @@ CAUTIONS = {
         "round {round}: the cache of {condition} had not settled after {trials} trials of warm-up ({misses} misses"
         " per operation)"
     ),
-    "server-lost": "round {round}: {void} is void and the twins were made anew, since {why}",
+    "server-lost": "round {round}: {void} is void and the twins were recreated, since {why}",
     "block-void": "round {round}: block {block} was void and was run again, since {why}",
     # load agents
     "agents-differ": (
@@ -114,7 +114,7 @@ CAUTIONS = {
         " out"
     ),
     "sysbench-histogram": "sysbench's histogram has steps of 1.8 %: percentiles are that coarse, means are exact",
-    "sysbench-no-histogram": "sysbench was told to keep no histogram: there are means, but no percentiles",
+    "sysbench-no-histogram": "sysbench ran without a histogram: there are means, but no percentiles",
     # engines
     "one-memory-limit": (
         "{product} has one limit of memory for cached blocks and queries: {memory_mib} MiB of it are not counted as"
@@ -132,7 +132,7 @@ CAUTIONS = {
         " that began before a table was converted and comes to it afterwards (error 1412); its client must repeat it"
     ),
     "gocryptfs-fuse": (
-        "the encrypted twin's files pass through gocryptfs, a process behind FUSE, and the plain twin's do not: what is"
+        "the encrypted twin's files pass through gocryptfs, a FUSE process, and the plain twin's do not: what is"
         " measured is the cost of that file system, the cipher is a part of it"
     ),
     "kernel-cache-decrypted": (
@@ -215,30 +215,29 @@ CAUTIONS = {
     "scope-not-encrypted": "not encrypted on the encrypted server: {scope} ({said})",
     # storage
     "storage-mounted": (
-        "encrypted storage hides nothing from whoever is logged in and may read files there as long as it is mounted:"
-        " it is for disks and copies that are lost"
+        "encrypted storage hides nothing from anyone who is logged in and may read files there as long as it is mounted"
+        ": it is for disks and copies that are lost"
     ),
     "storage-cached": (
         "the kernel keeps what storage decrypted in its page cache, where reads cost no decryption: what fits into"
         " memory shows little of what reading from the disk would cost (--vary work=cold, or more data, shows that)"
     ),
     "storage-kernel-threads": (
-        "threads of the kernel, which decrypt for fscrypt and LUKS and serve loop devices, are nobody's: what they"
-        " take is in response times, and not in CPU per operation"
+        "threads of the kernel, which decrypt for fscrypt and LUKS and serve loop devices, belong to no process: what"
+        " they take is in response times, and not in CPU per operation"
     ),
     "storage-fuse": (
         "gocryptfs is a process that the kernel asks through FUSE for every read and write that its cache does not"
         " meet: its figures are of that way and of its cipher together"
     ),
     "storage-own-folder": (
-        "{folder} is on a disk and a file system of its own, and not on an image as other twins of the run may be: what"
+        "{folder} is on its own disk and file system, and not on an image as other twins of the run may be: what"
         " differs there beside encryption is in its figures, and the CPU time of a process that encrypts there is not"
     ),
     "storage-folders": (
-        "twins lie in folders and not on images of their own, which takes root and loop devices: they share a file"
-        " system"
+        "twins lie in folders and not on separate images, which takes root and loop devices: they share a file system"
     ),
-    "storage-alone": "{product} has no cipher of its own in this run: what is compared is storage alone",
+    "storage-alone": "{product} itself encrypts nothing in this run: storage alone is compared",
     "storage-on-encrypted-disk": (
         "{folder}, where all of it lies, is on {found} itself: that is in every figure, the baseline's included"
     ),
@@ -282,7 +281,7 @@ AGAINST_TRUST = {
     "large-instance-effect": "fresh databases differ by {found:.1f%}: intervals may be too narrow",
     "large-instance-effect-calibrated": "fresh databases differ by {found:.1f%}: intervals may be too narrow",
     "cache-unsettled": "caches had not settled when trials began",
-    "server-lost": "a server was lost and started anew",
+    "server-lost": "a server was lost and restarted",
     "late-arrivals": "{share:.0f%} of the operations waited for a free connection: the rate is near the limit",
     "loop-dilutes": "{share:.1f%} of the measured time is tdelta's own loop",
     "load-timed": "the load command runs for a time, so the faster twin does more work",

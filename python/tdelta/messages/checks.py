@@ -78,7 +78,7 @@ DETAILS = {
     "markers-absent": "not found in {classes} of {twins} {twins:twin|twins}, {read:,} bytes read",
     "markers-not-tested": "NOT tested: no twin is encrypted, or no plain twin shows markers",
     "left-in-the-clear": "left in the clear by {condition}, which does not cover it: {classes}",
-    "clear-while-mounted": "in the clear on {condition} for whoever reads it mounted: {classes}",
+    "clear-while-mounted": "in the clear on {condition} for anyone who reads it mounted: {classes}",
     "classes-not-tested": "not tested: {classes}",
     "home-without-marker": (
         "no marker in the {home} of {condition}, whose rows hold them: absence elsewhere says nothing"

@@ -16,7 +16,9 @@ INSTRUMENT_REASONS = {
         " cared about"
     ),
     # why a plan does not reach an aim
-    "effect-on-edge": ("a true overhead on the ROPE's edge cannot be told from the ROPE, however long one measures"),
+    "effect-on-edge": (
+        "a true overhead on the ROPE's edge cannot be distinguished from the ROPE, however long one measures"
+    ),
     "hardly-decided": "after {rounds} rounds hardly any of the runs would have decided",
     "decided-too-seldom": "after {rounds} rounds {share:.0f%} of the runs would have decided",
 }
@@ -32,8 +34,8 @@ INSTRUMENT_CAUTIONS = {
         "reads {points:.1f} points too little (95 % interval {interval}): overheads here carry that, too"
     ),
     "planted-is-no-truth": (
-        "threads wait for each other, so what was planted is no truth for response time; it is shown, and nothing is"
-        " held against it"
+        "threads wait for each other, so the planted cost is not the truth for response time; it is shown, and nothing"
+        " is held against it"
     ),
     "calibration-interrupted": "the calibration was interrupted: this is what was known by then",
     "calibration-runs-short": "{short} of {runs} runs had fewer than {rounds} rounds: give --max-time more",

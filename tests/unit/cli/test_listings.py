@@ -7,6 +7,7 @@ import pytest
 import tdelta.engines.catalogue
 import tdelta.session.studies
 from tdelta.engines.profile import EngineInfo
+from tdelta.report.listings import ENGINES_SCHEMA, STUDIES_SCHEMA
 from tdelta.session.studies import Study
 
 from .calling import call
@@ -31,9 +32,12 @@ def lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tdelta.session.studies, "studies", lambda: (STUDY,))
 
 
-@pytest.mark.parametrize(("command", "name"), [("engines", "sqlite"), ("studies", "order-entry")])
-def test_a_list_is_printed_for_people_and_for_programs(command: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "name", "schema"),
+    [("engines", "sqlite", ENGINES_SCHEMA), ("studies", "order-entry", STUDIES_SCHEMA)],
+)
+def test_a_list_is_printed_for_people_and_for_programs(command: str, name: str, schema: str) -> None:
     assert call(command).out.startswith(name)
     values = json.loads(call(command, "--json").out)
-    assert values["schema"] == f"tdelta.{command}/1"
+    assert values["schema"] == schema
     assert [item["name"] for item in values[command]] == [name]

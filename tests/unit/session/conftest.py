@@ -6,6 +6,7 @@ import pytest
 
 from tdelta.driver import signals
 from tdelta.inference import cost_breakdown
+from tdelta.session.clock import Clock
 
 from .conducting import Sitting
 
@@ -28,3 +29,9 @@ def no_rest_is_much(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 def signals_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a process of the command line's."""
     monkeypatch.setattr(signals, "_are_ours", True)
+
+
+@pytest.fixture(autouse=True)
+def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other programs do on the machine of the tests decides nothing here."""
+    monkeypatch.setattr(Clock, "slowdown", lambda _clock: 1.0)

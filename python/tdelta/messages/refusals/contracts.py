@@ -36,7 +36,7 @@ CONTRACTS = {
     "contract-evidence-changed": "expected what the server said of {scope} before the work, found something else",
     "contract-evidence-alike": "expected tables that differ in their encryption, found both: {said}",
     "contract-conversion-stuck": "expected the schema {wanted} within {seconds:.0f} s, found: {said}",
-    "contract-conversion-rows": "expected the rows from before the schema was encrypted anew, found others: {tables}",
+    "contract-conversion-rows": "expected the rows from before the schema was encrypted again, found others: {tables}",
     "contract-kind": "expected the server's refusal to be recognized as {expected!r}, found {found!r}: {said}",
     "contract-session-unseen": "expected the session of the load to be found by its mark, found none",
     "contract-session-lives": "expected a session that was ended to be gone, found that it answers",

@@ -37,13 +37,13 @@ LOADS: dict[str, str] = {
     ),
     "load-driver": "--db-driver={found}: the twins speak {protocol}; leave it out, or {driver}",
     "load-report-checkpoints": (
-        "--report-checkpoints: starts the counts anew within a trial; leave it out (--report-interval does not)"
+        "--report-checkpoints: resets the counts within a trial; leave it out (--report-interval does not)"
     ),
     "load-verbosity": (
         "--verbosity: hides the report that the results are read from; expected 3 or more, or leave it out"
     ),
     "load-percentile": "--percentile=0 rules --histogram out: leave one of them out",
-    "load-is-none": "--{option}: is no load; leave it out",
+    "load-is-none": "--{option}: this is not a load; leave it out",
     "load-not-closed": "{fault}: close what is open",
     "load-missing": "expected a command, found nothing: --load 'sysbench oltp_read_only run'",
     "load-program-missing": "{program}: not found, or not a program: {install}",

@@ -22,7 +22,7 @@ REQUESTS = {
     # options that exclude one another
     "option-and-factor": f"{{options}}: {_ONE_OF_TWO}; list every level you want in --vary",
     "compression-and-load": "--vary compression=… with work=load: expected tables that stay, since {product} has each"
-    " compressed once it is there, found a load that makes them anew; leave out one of the two",
+    " compressed once it is there, found a load that recreates them; leave out one of the two",
     "cold-and-work": f"--cold and --vary work=…: {_ONE_OF_TWO}; list cold among the levels in --vary",
     "rate-and-at": f"--rate and --at: {_ONE_OF_TWO}; --at finds the rate from the baseline's capacity",
     "study-and-rows": (f"STUDY {{study}} and {{option}}: {_ONE_OF_TWO}, since a study makes its own rows"),
@@ -191,7 +191,7 @@ REQUESTS = {
         " work=warm,cold), or a run without them"
     ),
     # runs of a store
-    "no-store": "store {store}: there is none, so there is no run to read; `tdelta run` makes one",
+    "no-store": "store {store}: not found, so there is no run to read; `tdelta run` makes one",
     "store-without-run": "store {store}: it holds no run yet; make one with: tdelta run",
     "ambiguous-run": "run {run!r} is ambiguous: it fits {fitting}; write more of the id",
     "fewer-than-two-runs": "--compare: expected at least two runs, found {found}; name another RUN",
@@ -214,13 +214,13 @@ REQUESTS = {
     "versions-changed": "run {run}: versions have changed since it began ({changed}); start a new run",
     "library-changed": "run {run}: the library under test was {before}, and is now {now}; start a new run",
     "marker-without-files": "--marker: expected a file or a folder to search, found {target!r}, which is neither",
-    "neither-files-nor-run": "{run!r} is no file or folder here, and no run with a result: {fault}",
+    "neither-files-nor-run": "{run!r} is neither a file or folder here nor a run with a result: {fault}",
     "target-out-of-reach": "{target}: expected a file, a folder or a run: {fault}",
     "marker-not-hex": "expected pairs of hexadecimal digits after hex:",
     "marker-too-short": "expected at least {least} bytes, found {found}: shorter ones occur by chance",
     "not-files": "{target}: expected a file or a folder, found a device, a pipe or a socket",
     "calibration-not-of-run": "no calibration can be of this run",
-    "manner-with-format": "--format has a form of its own: expected without --details and --quiet",
+    "manner-with-format": "--format cannot be combined with --details or --quiet",
     "one-manner": "--quiet prints the sentence alone: expected without --details and --json, found {found}",
     "force-without-output": "--force: expected with --output, found without",
     "one-run-expected": "expected one RUN, found {found}; --compare sets runs side by side",

@@ -2,7 +2,7 @@
 
 RESULTS: dict[str, str] = {
     "all-times-zero": (
-        "expected response times above 0, found {found} that are all 0. The clock behind them is too coarse, or the"
+        "expected response times above 0, found {found} that are all 0. Their clock is too coarse, or the"
         " unit is wrong: nothing can be said about them"
     ),
     "groups-too-many": (
@@ -11,7 +11,7 @@ RESULTS: dict[str, str] = {
     ),
     "pack-without-trials": "expected a run with trials that finished operations, found none in its pack",
     "not-a-time-of-results": (
-        "expected a response time from 0 to {most:g} ms, found {found}. Leave out rows that are no measurement"
+        "expected a response time from 0 to {most:g} ms, found {found}. Leave out rows that are not measurements"
     ),
     "several-formats": (
         "expected one format, found what looks like {formats}. Say which it is: --input-format '{first}'; or split the"
@@ -113,7 +113,7 @@ RESULTS: dict[str, str] = {
     "no-rows-after-header": "expected rows after the header in line {line}, found none",
     "not-a-row-of-csv": "expected a row of a CSV, found one that is none: {fault}",
     "cell-over-lines": (
-        "expected each row on a line of its own, found a quoted cell that goes over several lines somewhere behind"
+        "expected one row per line, found a quoted cell that goes over several lines somewhere after"
         " it. Is a quotation mark missing?"
     ),
     "row-of-other-width": "expected {width} columns, as the header in line {header} has, found {found}: {row}",
@@ -176,7 +176,7 @@ RESULTS: dict[str, str] = {
     "line-without-end": "expected lines of at most {most}, found a longer one that begins {found}. Is it text?",
     "file-not-utf-8": (
         "expected UTF-8 text, found the byte 0x{byte:02x}. Convert the file (iconv -f LATIN1 -t UTF-8), or leave out"
-        " what is no text"
+        " what is not text"
     ),
     "file-binary": "expected text, found a zero byte: the file is binary, or damaged",
     "line-too-long": "expected a line of at most {most}, found {length} that begin {found}. Is it text?",
@@ -240,7 +240,7 @@ RESULTS: dict[str, str] = {
     "time-without-rate": "expected pairs of a time and a rate in TPSReadings, found a time without its rate",
     "not-a-reading": "expected epoch ms and transactions a second in TPSReadings, found {found}",
     "neither-results-nor-readings": "expected Result elements with AverageResponse, or TPSReadings; found neither",
-    "result-without-id": "expected a Result with an id of its own, found {found}",
+    "result-without-id": "expected a Result with its own id, found {found}",
     "no-transactions-a-second": "expected a number in AverageTransactionsPerSecond, found {found}",
     "no-average-response": "expected an AverageResponse above 0 of {transaction}, found {found:g}",
     "average-out-of-range": (

@@ -18,7 +18,7 @@ _LEFT_THERE = "schema {schema} is left there; remove it: {drop}"
 SERVERS = {
     # actions
     "action-stopped": "stopped while it waited for this: {what}",
-    "rewritten-differs": "expected {expected} as the answer of a file that was rewritten or opened anew, found {found}",
+    "rewritten-differs": "expected {expected} as the answer of a file that was rewritten or reopened, found {found}",
     "action-in-vain": "waited {seconds:.0f} s in vain for this: {what}",
     "not-suspended": "expected a version whose conversions can be suspended, found {found}: leave out the knob pause",
     "program-missing": "expected the program {program} in the PATH, found none: {remedy}",
@@ -55,7 +55,7 @@ SERVERS = {
     "dsn-relative-socket": "expected an absolute path",
     "dsn-long-socket": "expected at most {most} bytes, which is all the system takes",
     "dsn-slash": "a '/' in its name is written %2F",
-    "dsn-database": "expected no database: tdelta makes a schema of its own and touches no other (--schema names it)",
+    "dsn-database": "expected no database: tdelta makes its own schema and touches no other (--schema names it)",
     "dsn-unknown-tls": "expected one of {known}",
     "dsn-tls-on-socket": "a Unix socket has none; take it out",
     "dsn-without-authority": "tls={tls}: expected tls-ca=PATH beside it, the certificates to trust (PEM)",
@@ -64,7 +64,7 @@ SERVERS = {
     "dsn-one-client": "{engine} has one client here: leave it out",
     "dsn-two-passwords": "expected one of password-env and password-file, found both",
     "dsn-not-a-variable": "expected the name of an environment variable",
-    "nobody-to-ask": f"expected a password for {{server}}, found nobody to ask: {_THREE_WAYS}",
+    "nobody-to-ask": f"expected a password for {{server}}, found no terminal to ask on: {_THREE_WAYS}",
     "no-password-given": f"expected a password for {{server}}, found no answer: {_THREE_WAYS}",
     "no-such-variable": "password-env={name}: expected that variable in the environment: export {name}",
     "password-file-unreadable": "password-file={path}: cannot be read: {fault}",
@@ -76,14 +76,14 @@ SERVERS = {
     "encryption-not-seen": "{said}: {remedy}",
     "nothing-encrypted": "expected encryption that the baseline lacks, found none: {said}; {remedy}",
     "server-changes": "it says that it is something else from one question to the next: expected {products}",
-    "replica": "it is a replica, so the work of its primary would be measured, too: give a server of its own",
+    "replica": "it is a replica, so the work of its primary would be measured, too: give a separate server",
     "replica-stopped": (
-        "it is a replica whose replication is stopped, which may go on at any time: give a server of its own"
+        "it is a replica whose replication is stopped, which may go on at any time: give a separate server"
     ),
     "server-read-only": "it is read-only (read_only=ON): SET GLOBAL read_only = OFF, if nothing forbids it",
     "cluster-node": "it is a node of a Galera cluster, which sends every change to all nodes: give a single server",
     "database-read-only": "it is open as {said}: expected a database that takes writes",
-    "standby": "it is a standby, which takes no writes but its primary's: give a server of its own",
+    "standby": "it is a standby, which takes no writes but its primary's: give a separate server",
     "user-read-only": "its transactions are read-only (default_transaction_read_only=on): set it off for this user",
     "answer-without-column": "the server answered {answer} where a column {name!r} was asked for",
     "answer-without-row": "the server answered no row where one was asked for",
@@ -100,9 +100,7 @@ SERVERS = {
     "server-not-reached": (
         "{said}; is it running, does it listen there, and does a firewall let this machine through?"
     ),
-    "server-without-database": (
-        "{said}; name a database that exists in the DSN: tdelta makes a schema of its own in it"
-    ),
+    "server-without-database": ("{said}; name a database that exists in the DSN: tdelta makes its own schema in it"),
     "server-tls": ("{said}; ?tls=disable if the connection may go unencrypted, ?tls=require if the server wants it"),
     # the load on it
     "server-takes-no-writes": (

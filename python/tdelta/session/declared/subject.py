@@ -227,7 +227,7 @@ class Work:
     cold: bool = option(
         "--cold",
         Flag(),
-        "Empty all caches before each trial: the server is started anew (DuckDB: its file attached; yours: by SQL).",
+        "Empty all caches before each trial: the server is restarted (DuckDB: its file attached; yours: by SQL).",
         False,
         factor="work",
         decides_trial=True,
