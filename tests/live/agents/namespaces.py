@@ -21,7 +21,7 @@ from pathlib import Path
 from tdelta.driver.tree import living
 
 PATIENCE_SECONDS = 180.0
-_LOOK_SECONDS = 0.05
+_LOOK_SECONDS = 0.2
 _PORT = 6379
 _STARTED = "Ray runtime started"
 _RAY = (sys.executable, "-m", "ray.scripts.scripts", "start")

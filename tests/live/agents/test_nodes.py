@@ -190,7 +190,7 @@ def test_a_run_without_a_node_ends_with_what_it_knows_and_goes_on_when_there_is_
 ) -> None:
     process = place.start(*asked)
     read_until(process, "round 1:")
-    until(lambda: len(stored(place)) >= 2)
+    until(lambda: place.query("SELECT COUNT(*) FROM trials") >= [(2,)])
     for node in up.nodes:
         node.kill()
     ran = waited_for(process, PATIENCE_SECONDS)

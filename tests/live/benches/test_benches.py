@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from agents.namespaces import cannot
 from sqlite.running import require
 
 BENCHES = Path(__file__).parents[3] / "benches"
@@ -24,6 +25,7 @@ SMALL = ("--", "--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--r
 BARE = ("--no-aa-twin", "--no-bb-twin")
 
 SMOKE: dict[str, list[tuple[str, ...]]] = {
+    "agents": [("--agents", "2", "--delays", "1", "--trials", "1", "--seconds", "0.2", "--simulated", "10")],
     "aes": [("--proofs", "1", "--cipher", "aes-128")],
     "analyze_calibration": [("--experiments", "2", "--rows", "^one run each, runs differ 1")],
     "backup_planted": [("--blocks", "1", "--rounds", "1")],
@@ -115,6 +117,9 @@ def test_a_bench_runs(name: str, tmp_path: Path) -> None:
     if name in PROGRAMS:
         program, remedy = PROGRAMS[name]
         require(shutil.which(program), remedy)
+    if name == "agents":
+        require(find_spec("ray"), "scripts/need-ray")
+        require(not cannot(), cannot())
     if name == "nuts":
         require(find_spec("numpyro"), "pip install numpyro")
     environment = os.environ | {
