@@ -49,7 +49,7 @@ _STYLES = {
     Decision.UNDECIDED: "bold magenta",
     Decision.UNSOUND: "bold white on red",
 }
-_MOST_TYPES = 4
+MOST_TYPES = 4
 """Transaction types that a brief table has a row for."""
 
 _MOST_CONDITIONS = 12
@@ -110,13 +110,19 @@ def throughputs(verdict: Verdict, result: RunResult) -> tuple[float, float] | No
     return at_once * _US / verdict.baseline_value, at_once * _US / verdict.condition_value
 
 
-def brief_table(result: RunResult, width: int) -> list[Text | Table]:
-    """The rows that an owner asks for: of one condition its costs and transactions, of several one row each."""
+def brief_table(result: RunResult, width: int, types: int = MOST_TYPES) -> list[Text | Table]:
+    """The rows that an owner asks for: of one condition its costs and transactions, of several one row each.
+
+    Args:
+        result: whose verdicts.
+        width: columns that there are.
+        types: transaction types at most, where they have rows: those that became the slowest.
+    """
     if not result.verdicts:
         return []
     is_single = len({v.condition for v in result.verdicts}) == 1
     notes = _Footnotes(result.settings)
-    table, note = (_of_one if is_single else _of_several)(result, notes)
+    table, note = _of_one(result, notes, types) if is_single else _of_several(result, notes)
     table.columns[-1].no_wrap = True
     if measured(table) > width:
         table.padding = (0, 1, 0, 0)
@@ -132,7 +138,7 @@ def _level(settings: RunSettings) -> str:
     return "95 % interval" if settings.budget is None else "99 % interval"
 
 
-def _of_one(result: RunResult, notes: _Footnotes) -> tuple[Table, str]:
+def _of_one(result: RunResult, notes: _Footnotes, most_types: int) -> tuple[Table, str]:
     settings = result.settings
     name = cipher_name(condition_label(result.verdicts[0].condition, settings))
     table = plain_table(
@@ -149,7 +155,7 @@ def _of_one(result: RunResult, notes: _Footnotes) -> tuple[Table, str]:
         for label, cells in _beside(verdict, result, _ends(verdict, settings)):
             table.add_row(label, *cells)
     types = [v for v in result.verdicts if v.transaction != _ALL and v.metric is Metric.RESPONSE_TIME]
-    slowest = sorted(types, key=lambda v: -v.ratio.median)[:_MOST_TYPES]
+    slowest = sorted(types, key=lambda v: -v.ratio.median)[:most_types]
     for verdict in (v for v in types if v in slowest):
         table.add_row(transaction_name(verdict.transaction), *_brief_cells(verdict, result, notes))
     left = len(types) - len(slowest)

@@ -41,9 +41,12 @@ from tdelta.report.quantities import (
 )
 from tdelta.report.sentence import answer, floor, limits
 from tdelta.report.simulated import held_text
-from tdelta.report.table import brief_table, decision_style, full_table
+from tdelta.report.table import MOST_TYPES, brief_table, decision_style, full_table
 
 DEFAULT_WIDTH = 100
+
+MOST_LINES = 24
+"""Of an answer, where there are 100 columns: what a terminal of 80 by 25 was high."""
 
 _BESIDE_FROM = 70
 """Columns from which on texts stand beside their titles."""
@@ -68,8 +71,8 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
     sections: tuple[list[Text | Table], ...] = (
         [*paragraph(sentence(result), width, decision_style(result.decision))],
         brief_lines(lines(result), width),
-        full_table(result, width) if details else brief_table(result, width),
     )
+    sections += (full_table(result, width) if details else _table_with_room(result, width, sections),)
     if not details:
         sections += tuple(one.text(result, width) for one in SHOWN if one.text is not None and one.is_asked)
     else:
@@ -81,7 +84,20 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
             _cautions(result, width),
             _footer(result, width),
         )
-    return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)
+    return draw(_parted(sections), width, color=color)
+
+
+def _parted(sections: Sequence[list[Text | Table]]) -> list[Text | Table]:
+    return [part for section in sections if section for part in (*section, Text())][:-1]
+
+
+def _table_with_room(result: RunResult, width: int, above: Sequence[list[Text | Table]]) -> list[Text | Table]:
+    """The brief table with as many transaction types as there is room for; in a narrow terminal as anywhere else."""
+    for types in range(MOST_TYPES, 0, -1):
+        table = brief_table(result, width, types)
+        if width < DEFAULT_WIDTH or draw(_parted((*above, table)), width, color=False).count("\n") <= MOST_LINES:
+            break
+    return table
 
 
 def brief_lines(given: Sequence[Line], width: int) -> list[Text | Table]:

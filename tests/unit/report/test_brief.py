@@ -12,15 +12,14 @@ import tdelta_samples as s
 from tdelta.messages import Caution, Reason
 from tdelta.messages.cautions import AGAINST_TRUST
 from tdelta.messages.message import fields_of
-from tdelta.records import Decision, Metric, RunResult
+from tdelta.records import Decision, Metric, RunResult, Verdict
 from tdelta.report.brief import against_trust, caution_lines, lead, lines, sentence
 from tdelta.report.effect import Effect
 from tdelta.report.findings.registry import SHOWN
 from tdelta.report.labels import decision_word
 from tdelta.report.table import throughputs
-from tdelta.report.terminal import render
+from tdelta.report.terminal import MOST_LINES, render
 
-MOST_LINES = 24
 OVER, WITHIN, UNDECIDED = Decision.OVER, Decision.WITHIN, Decision.UNDECIDED
 
 
@@ -127,6 +126,19 @@ def cautioned(*codes: str) -> RunResult:
     given = {code: dict.fromkeys(fields_of(AGAINST_TRUST[code]), 0.5) for code in codes}
     cautions = [Caution.of(code, **parameters) for code, parameters in given.items()]
     return replace(s.costly(), cautions=tuple(cautions))
+
+
+def test_where_much_speaks_against_an_answer_fewer_transactions_have_rows() -> None:
+    said = cautioned("others-waited", "one-round", "calibration-unsound").cautions
+    run = s.few_stalls()
+    run = replace(run, verdicts=(*run.verdicts, *(named(f"type {at}") for at in range(8))), cautions=said, findings=())
+    shown = {width: render(run, width) for width in (99, 100)}
+    assert shown[100].count("\n") <= MOST_LINES < shown[99].count("\n")
+
+
+def named(transaction: str) -> Verdict:
+    """A verdict on the response time of transactions of that name."""
+    return replace(s.costly().primary[0], transaction=transaction, primary=False)
 
 
 @pytest.mark.parametrize("code", AGAINST_TRUST)
