@@ -161,5 +161,5 @@ def drawn(script: str, constants: Mapping[str, int]) -> str:
 
 def test_a_dump_that_fails_is_told_with_the_last_lines(target: RestoreTarget) -> None:
     command = "PGPASSFILE={folder}/passwords psql -X -v ON_ERROR_STOP=1 -c 'SELECT * FROM missing'"
-    with refused(RestoreFault, "restore-failed", found=1, tail=Part('relation "missing" does not exist')):
+    with refused(RestoreFault, "restore-failed", found=1, tail=Part('"missing"')):
         restore(command, target, 60.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def test_a_copy_that_does_not_fit_is_a_fault_with_a_remedy(tmp_path: Path) -> No
         source = folder.file("load")
         source.write_bytes(bytes(100_000))
         folder.file("twin").symlink_to("/dev/full")
-        with refused(StorageFault, "cannot-copy-twin", fault="No space left on device"):
+        with refused(StorageFault, "cannot-copy-twin", fault=os.strerror(errno.ENOSPC)):
             folder.copy(source, "twin")
 
 

@@ -12,7 +12,7 @@ from tdelta.driver.acting import Halt
 from tdelta.driver.programs import Program, Programs
 from tdelta.driver.tree import living
 from tdelta.errors import EnvironmentFault, UsageError
-from tdelta_refused import Coded, coded, refused
+from tdelta_refused import Coded, Part, coded, refused
 
 from .servers.faking import until
 
@@ -50,8 +50,8 @@ def test_the_cpu_time_of_all_programs_is_found(programs: Programs) -> None:
     ("stages", "said"),
     [
         (
-            [("sh", "-c", "echo no room >&2; exit 7"), ("cat",)],
-            coded("program-failed", program="sh", status=7, said="no room"),
+            [("sh", "-c", "echo no-room >&2; exit 7"), ("cat",)],
+            coded("program-failed", program="sh", status=7, said="no-room"),
         ),
         ([("yes",), ("sh", "-c", "exit 3")], coded("program-failed", program="sh", status=3, said="nothing")),
         (
@@ -73,7 +73,7 @@ def test_a_halt_ends_what_runs_and_its_end_leaves_no_process(tmp_path: Path, hal
         programs.begin(("sleep", "1000"), ("cat",))
         until(lambda: len(living(programs.pid)) == 2)
         halt.ask()
-        with refused(EnvironmentFault, "action-stopped", what="the end of sleep | cat"):
+        with refused(EnvironmentFault, "action-stopped", what=Part("sleep | cat")):
             programs.answer()
         running = living(programs.pid)
         assert len(running) == 2

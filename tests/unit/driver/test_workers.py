@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver import Worker, workers
+from tdelta.driver.answers import WORKER
 from tdelta.driver.orders import listen
 from tdelta.driver.worker import Host
 from tdelta.driver.workers import failure
@@ -95,7 +96,7 @@ def test_a_worker_that_is_killed_is_a_fault_that_says_so() -> None:
 def test_a_worker_that_breaks_says_its_last_words() -> None:
     with (
         Worker() as worker,
-        refused(WorkerFault, "process-died", ending="ended with status 1", words=Part("do_nonsense")),
+        refused(WorkerFault, "process-died", ending=Part("1"), words=Part("do_nonsense")),
     ):
         worker.ask("nonsense")
 
@@ -113,7 +114,7 @@ def test_a_worker_that_is_stopped_for_good_is_given_up(monkeypatch: pytest.Monke
     monkeypatch.setattr("tdelta.driver.workers._PATIENCE_SECONDS", 0.2)
     with Worker() as worker:
         os.kill(worker.pid, signal.SIGSTOP)
-        with refused(ServerLost, "stopped-by-signal", process="a worker process", seconds=0.2):
+        with refused(ServerLost, "stopped-by-signal", process=WORKER, seconds=0.2):
             worker.ask("hello")
 
 
@@ -131,7 +132,7 @@ def test_a_worker_whose_server_is_stopped_for_good_is_given_up_as_well(monkeypat
     with subprocess.Popen(["sleep", "60"]) as server, Worker() as worker:
         worker.server = server.pid
         os.kill(server.pid, signal.SIGSTOP)
-        with refused(ServerLost, "stopped-by-signal", process="the server", seconds=0.2):
+        with refused(ServerLost, "stopped-by-signal", process=Part("server"), seconds=0.2):
             worker.answer(30.0)  # to nothing that was asked: it waits, as for a server that is silent
         server.kill()
 

@@ -253,7 +253,7 @@ def test_a_quotation_mark_without_its_second_is_refused(tmp_path: Path) -> None:
         ("condition,response", coded("time-without-unit", column="response", where="file.txt:1")),
         (
             "condition,response_ms,latency_us",
-            coded("columns-of-one-part", part="response time", columns="response_ms, latency_us", where="file.txt:1"),
+            coded("columns-of-one-part", columns="response_ms, latency_us", where="file.txt:1"),
         ),
         (
             "condition,transaction,statement,tps",

@@ -15,7 +15,7 @@ from tdelta.importers.csv_columns import one_spelling
 from tdelta.importers.csv_units import asked_unit
 from tdelta.importers.recognizing import read_files
 from tdelta.records.observed import Figure, Observation, Samples, Series, Summary
-from tdelta_refused import has, refused
+from tdelta_refused import Part, has, refused
 
 from .files import all_of, only
 
@@ -55,7 +55,7 @@ def test_a_column_a_condition_is_read_with_the_users_unit(tmp_path: Path) -> Non
 
 def test_a_column_a_condition_without_a_unit_is_asked_about_once(tmp_path: Path) -> None:
     with refused(
-        ImportFault, "columns-without-unit", column="plain", listed="plain, tde", where="plain.csv:1"
+        ImportFault, "columns-without-unit", column="plain", listed=Part("tde"), where="plain.csv:1"
     ) as caught:
         found_in(tmp_path, "run,plain,tde\n1,12.1,12.9\n2,12.3,12.8\n")
     assert len(str(caught.value).splitlines()) == 1

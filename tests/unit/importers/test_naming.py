@@ -273,12 +273,12 @@ def test_what_stays_open_is_an_error_with_a_command_that_works(names: tuple[str,
 
 
 def test_files_that_look_like_one_run_are_an_error() -> None:
-    with refused(ImportFault, "names-leave-open", understood=Part("Tell runs apart")):
+    with refused(ImportFault, "names-leave-open"):
         named("plain/out.txt", "plain/out.log", "tde/out.txt")
 
 
 def test_a_file_without_a_run_is_not_taken_for_the_one_that_is_called_the_first() -> None:
-    with refused(ImportFault, "names-leave-open", understood=Part("Tell runs apart")):
+    with refused(ImportFault, "names-leave-open"):
         named("A", "B", "A-run1")
 
 

@@ -10,7 +10,7 @@ from tdelta.importers.protocol import Naming
 from tdelta.importers.swingbench import IMPORTERS
 from tdelta.importers.swingbench.document import DEEPEST, MOST_ELEMENTS
 from tdelta.records.observed import Group
-from tdelta_refused import Coded, check_messages, coded, has
+from tdelta_refused import Coded, Part, check_messages, coded, has
 
 from .given import FIXTURES, changed, faulty, figures, read, series, summaries, written
 
@@ -87,7 +87,7 @@ def test_readings_that_are_no_rates_a_second_are_not_used(tmp_path: Path):
             37,
             coded(
                 "no-such-part",
-                expected="a count in TransactionCount",
+                expected=Part("TransactionCount"),
                 transaction="'Customer Registration'",
                 found="'many'",
                 where="results.xml:37",
@@ -99,7 +99,7 @@ def test_readings_that_are_no_rates_a_second_are_not_used(tmp_path: Path):
             37,
             coded(
                 "no-such-part",
-                expected="a count in TransactionCount",
+                expected=Part("TransactionCount"),
                 transaction="'Customer Registration'",
                 found="'-3'",
                 where="results.xml:37",
@@ -111,7 +111,7 @@ def test_readings_that_are_no_rates_a_second_are_not_used(tmp_path: Path):
             19,
             coded(
                 "no-such-part",
-                expected="milliseconds in AverageResponse",
+                expected=Part("AverageResponse"),
                 transaction="'Customer Registration'",
                 found="'nan'",
                 where="results.xml:19",
@@ -123,7 +123,7 @@ def test_readings_that_are_no_rates_a_second_are_not_used(tmp_path: Path):
             19,
             coded(
                 "no-such-part",
-                expected="milliseconds in AverageResponse",
+                expected=Part("AverageResponse"),
                 transaction="'Customer Registration'",
                 found="'1e999'",
                 where="results.xml:19",

@@ -8,6 +8,7 @@ import pytest
 
 from tdelta.inference import analyze_run
 from tdelta.inference.judging import Judgement
+from tdelta.messages.checks import BB_CHECK, CHECKS
 from tdelta.records import CheckState, Condition, Decision, Role, Trial, Validity
 from tdelta_refused import has
 
@@ -57,7 +58,7 @@ def test_bb_twins_that_differ_make_their_own_conditions_verdict_unsound_and_no_o
     assert found.decision is Decision.UNSOUND
     (unsound,) = (v for v in found.verdicts if v.decision is Decision.UNSOUND)
     assert unsound.reasons[0].code == "check-failed"
-    assert has([unsound.reasons[0]], "check-failed", check="b/b twins are alike")
+    assert has([unsound.reasons[0]], "check-failed", check=CHECKS[BB_CHECK])
 
 
 def test_bb_twins_of_one_stratum_say_nothing_of_another() -> None:

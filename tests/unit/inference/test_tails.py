@@ -13,7 +13,7 @@ from tdelta.errors import TdeltaError
 from tdelta.inference.percentiles import FEWEST_PAIRS
 from tdelta.inference.tails import tail_cautions, tail_measures, threshold_ns
 from tdelta.records import ALL, Condition, Role, RunSettings, TailMeasure, TailUnit, Trial
-from tdelta_refused import has
+from tdelta_refused import Part, has
 
 from .builders import AA, AES, BASELINE, condition, measurement, settings, trial
 
@@ -124,7 +124,7 @@ def test_types_are_told_apart_and_the_mix_holds_all_of_them() -> None:
     assert (order.blocks, order.exceedance.condition.transactions) == (11, 1100)
     assert (browse.blocks, browse.exceedance.condition.transactions) == (12, 600)
     assert (browse.exceedance.quotient, browse.exceedance.ratio) == (None, None)
-    assert has([browse.exceedance.reason_code], "tail-none", sides="the condition nor on the plain twins")
+    assert has([browse.exceedance.reason_code], "tail-none", sides=Part("plain"))
 
 
 def test_incomplete_blocks_are_left_out() -> None:

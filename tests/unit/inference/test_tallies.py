@@ -32,7 +32,7 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
-from tdelta_refused import check_messages, has
+from tdelta_refused import Part, check_messages, has
 
 from .builders import BASELINE, condition, settings
 
@@ -133,24 +133,24 @@ def test_intervals_that_miss_too_often_are_a_fault_and_a_few_are_not() -> None:
     missed, held = planted(1.065, half=0.01), planted(1.055, half=0.01)
     assert found_faults([missed] * 2 + [held] * 12) == []
     (fault,) = found_faults([missed] * 7 + [held] * 7)
-    assert has([fault], "cost-not-held", held=7, of=14, where="planted 5 %, response time")
+    assert has([fault], "cost-not-held", held=7, of=14, where=Part("planted 5 %"))
 
 
 def test_a_bias_that_is_surely_larger_than_the_rope_is_a_fault_and_a_smaller_one_a_caution() -> None:
     large = [planted(1.05 + bias, half=0.1) for bias in (0.03, 0.031, 0.032)]
     (fault,) = found_faults(large)
-    assert has([fault], "bias-beyond-rope", bias=pytest.approx(3.1), where="planted 5 %, response time")
+    assert has([fault], "bias-beyond-rope", bias=pytest.approx(3.1), where=Part("planted 5 %"))
     small = [planted(1.05 + bias, half=0.1) for bias in (0.01, 0.011, 0.012)]
     assert found_faults(small) == []
     cautions = list(tally_cautions(12, planted_tallies(small, is_truth=True)))
-    assert has(cautions, "reads-too-much", points=pytest.approx(1.1), where="planted 5 %, response time")
+    assert has(cautions, "reads-too-much", points=pytest.approx(1.1), where=Part("planted 5 %"))
 
 
 def test_where_threads_wait_nothing_is_held_against_response_time_and_that_is_said() -> None:
     far = [planted(1.5)] * 14
     assert found_faults(far, is_truth=False) == []
     cautions = tally_cautions(14, planted_tallies(far, is_truth=False))
-    check_messages(cautions, "planted-is-no-truth", where="planted 5 %, response time")
+    check_messages(cautions, "planted-is-no-truth", where=Part("planted 5 %"))
 
 
 def test_a_run_that_failed_a_check_is_a_fault_and_counts_for_nothing_else() -> None:

@@ -155,5 +155,5 @@ def test_a_child_that_gets_no_more_memory_is_an_environments_fault(tmp_path: Pat
     (tmp_path / "lacking.py").write_text("import os, sys\nsys.stdin.readline()\nos._exit(2)\n")
     with Child("lacking", {**os.environ, "PYTHONPATH": str(tmp_path)}) as process:
         process.send("work")
-        with refused(EnvironmentFault, "no-memory", where="a process of tdelta's own"):
+        with refused(EnvironmentFault, "no-memory", where=Part("tdelta")):
             process.answer()

@@ -186,8 +186,8 @@ def test_progress_is_told_pass_by_pass_and_ends_full(levels):
     ],
 )
 def test_what_openssl_refuses_is_told_with_a_remedy_and_ends_both_processes(levels, kind, fault, code):
-    levels.refusal = Declined(kind, "it said no")
-    with refused(fault, code, said="it said no") as caught:
+    levels.refusal = Declined(kind, "nope")
+    with refused(fault, code, said="nope") as caught:
         small()
     assert type(caught.value) is fault
     assert sorted(levels.told("end")) == [("off",), ("on",)]

@@ -59,13 +59,13 @@ def test_a_page_is_whole_blocks_of_at_most_a_mebibyte(size):
 
 
 def test_nothing_to_measure_is_a_fault():
-    with refused(UsageError, "none-given", kind="page size"):
+    with refused(UsageError, "none-given"):
         page_tasks([], ["aes-128"], ["cbc"])
 
 
 def test_levels_come_once_and_in_order():
     assert check_levels(["off", "on", "off"]) == ("on", "off")
-    with refused(UnknownName, "unknown-name", kind="level of the AES instructions", found="half"):
+    with refused(UnknownName, "unknown-name", found="half"):
         check_levels(["on", "half"])
     with refused(UsageError, "none-given", kind=Part("level")):
         check_levels([])

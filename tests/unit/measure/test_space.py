@@ -119,7 +119,7 @@ def test_more_threads_than_the_system_gives_are_refused_with_the_limit(tmp_path:
         require_threads(1401, tmp_path)
     (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
     (tmp_path / "sys/fs/cgroup/pids.max").write_text("150\n")
-    with refused(EnvironmentFault, "threads-too-few", needed=51, limit="pids.max of the cgroup"):
+    with refused(EnvironmentFault, "threads-too-few", needed=51, limit=Part("pids.max")):
         require_threads(51, tmp_path)
 
 

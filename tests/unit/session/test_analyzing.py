@@ -128,7 +128,7 @@ def test_a_threshold_and_files_without_response_times_is_told_with_the_remedy(tm
         files.append(str(path))
     result = analyze_files(AnalysisRequest(tuple(files), slo_seconds=0.005)).result
     assert [c.tail for c in result.comparisons] == [None] * len(result.comparisons)
-    assert has(result.cautions, "slo-without-tail", why=Part("plain and tde"), remedy=Part("sysbench with --histogram"))
+    assert has(result.cautions, "slo-without-tail", why=Part("tde"), remedy=Part("--histogram"))
     assert not any(
         "--slo" in caution for caution in texts(analyze_files(AnalysisRequest(tuple(files))).result.cautions)
     )

@@ -142,7 +142,7 @@ def test_without_memory_for_it_there_is_none(sitting: Sitting, monkeypatch: pyte
     monkeypatch.setattr("tdelta.session.preflight.free_memory_bytes", lambda: 1_000_000)
     made = with_bb_twin(plan(sitting.request(bb_twin=None), "run"))
     assert Role.BB not in {c.role for c in made.conditions}
-    assert has([made.cautions[-1]], "no-bb-twin", lacking="there is too little free memory for it")
+    assert has([made.cautions[-1]], "no-bb-twin", lacking=Part("memory"))
 
 
 def test_identical_twins_have_none_and_no_caution(sitting: Sitting) -> None:

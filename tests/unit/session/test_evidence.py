@@ -100,7 +100,7 @@ def test_a_cipher_that_is_not_the_one_asked_for_makes_the_run_unsound(sitting: S
         coded(
             "cipher-fault",
             condition="cipher=aes-256,threads=1",
-            fault="the library says cipher aes128cbc and not aes256cbc",
+            fault=Part("aes128cbc"),
         ),
     )
 
@@ -115,9 +115,7 @@ def test_a_twin_that_is_really_plain_is_seen_by_its_file_as_well(sitting: Sittin
 def test_the_ciphers_in_force_do_not_count_as_settings_that_differ(sitting: Sitting) -> None:
     result = sitting.conduct()
     assert (check(result, "settings").ok, check(result, IN_FORCE).ok) == (True, True)
-    check_messages(
-        check(result, IN_FORCE).details, coded("cipher-seen", seen="none: a plain file, aes-256: cipher aes256cbc")
-    )
+    check_messages(check(result, IN_FORCE).details, coded("cipher-seen", seen=Part("aes-256: cipher aes256cbc")))
 
 
 # When it happens
@@ -155,9 +153,7 @@ def test_the_markers_are_rows_of_every_twin_and_of_the_checksums(sitting: Sittin
         changed = settings.cipher != "none"
         return equal_rows(settings, tables, trials) | ({"tdelta_marker": (512, "other")} if changed else {})
 
-    with refused(
-        TdeltaError, "twins-differ", differences=Part("table tdelta_marker: the load for aes-256/4096 has 512 rows")
-    ):
+    with refused(TdeltaError, "twins-differ", differences=Part("table tdelta_marker: ")):
         sitting.scripted(rows=rows).conduct()
 
 

@@ -91,7 +91,7 @@ def test_a_block_that_stands_still_again_and_again_costs_the_round_and_at_last_t
     result = sitting.scripted(standstill=stands(3)).conduct()
     codes = [caution.code for caution in result.cautions]
     assert (codes.count("block-void"), codes.count("server-lost")) == (2, 1)
-    with refused(ServerLost, "losses-too-many", losses=4, loss="a worker process stood still for 3 s"):
+    with refused(ServerLost, "losses-too-many", losses=4, loss=Part(" 3 s")):
         sitting.scripted(standstill=lambda twin, job: PAUSE if is_block(job) else "").conduct()
 
 

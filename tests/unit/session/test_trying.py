@@ -12,7 +12,7 @@ from tdelta.messages import Refusal
 from tdelta.session.trying import Names, choose
 from tdelta.workloads import load
 from tdelta.workloads.proposal import Choice, Proposal, TransactionKind
-from tdelta_refused import Part, has, refused
+from tdelta_refused import has, refused
 
 NAMED = Names("mine", "app.db", "app.db")
 
@@ -65,7 +65,7 @@ def test_all_that_is_proposed_takes_a_quarter_of_the_runs_time_however_much_of_i
 def test_a_transaction_of_the_users_that_does_not_end_is_refused_with_its_file_and_line() -> None:
     workload = load("point-select", {})
     on = Endless()
-    with refused(WorkloadError, "transaction-fails", said=Part("expected it to end"), where="point_select.sql:1"):
+    with refused(WorkloadError, "transaction-fails", where="point_select.sql:1"):
         choose(workload, NAMED, on, lambda _event: None, 1e6)
     assert on.seconds == [60.0]
 

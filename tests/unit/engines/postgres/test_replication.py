@@ -79,7 +79,7 @@ def test_a_replica_that_does_not_stream_is_refused(monkeypatch: pytest.MonkeyPat
     replica = FakeSession(paused="t")
     pair = joined(FakeSession(), replica)
     monkeypatch.setattr(replica, "run", replica.said.append)
-    with refused(EnvironmentFault, "replica-not-connected", seconds=0, said=Part("recovery is paused")):
+    with refused(EnvironmentFault, "replica-not-connected", seconds=0, said=Part("paused")):
         pair.connect(confirms=False)
 
 

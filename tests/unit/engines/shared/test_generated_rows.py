@@ -172,7 +172,7 @@ def test_a_worker_that_cannot_write_is_a_fault_of_the_storage(tmp_path: Path) ->
         rows = GeneratedRows(folder, job_of(PLAN), "DuckDB")
         files = dict.fromkeys(rows.files(), "/dev/full")
         rows.files = lambda: files  # type: ignore[method-assign]
-        with refused(StorageFault, "disk-refuses", said=Part("No space left")):
+        with refused(StorageFault, "disk-refuses", said=Part(os.strerror(errno.ENOSPC))):
             rows.write(worker)
 
 

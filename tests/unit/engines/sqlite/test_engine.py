@@ -36,13 +36,13 @@ def test_a_library_that_encrypts_nothing_refuses_every_cipher_and_says_what_can_
 
 def test_an_unknown_synchronous_level_is_refused() -> None:
     ENGINE.check_synchronous("full")
-    with refused(UnknownName, "unknown-name-near", near="full", kind="synchronous level", found="fulll"):
+    with refused(UnknownName, "unknown-name-near", near="full", found="fulll"):
         ENGINE.check_synchronous("fulll")
 
 
 def test_an_unknown_temporary_store_is_refused() -> None:
     ENGINE.check_temp_store("memory")
-    with refused(UnknownName, "unknown-name", kind="temporary store", found="ram"):
+    with refused(UnknownName, "unknown-name", found="ram"):
         ENGINE.check_temp_store("ram")
 
 

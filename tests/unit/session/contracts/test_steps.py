@@ -18,7 +18,7 @@ from tdelta.session.contracts.conducting import conduct_contract, tried
 from tdelta.session.contracts.redacting import redacted
 from tdelta.session.contracts.steps import STEPS, Step
 from tdelta.session.request import RunRequest
-from tdelta_refused import Coded, check_messages, coded, refused
+from tdelta_refused import Coded, Part, check_messages, coded, refused
 
 from .fakes import BASELINE, ENCRYPTED, FakeBench
 
@@ -148,7 +148,7 @@ def test_what_an_adapter_does_not_offer_is_no_failure(absent: str, ability: str,
 def test_what_needs_an_ability_that_failed_is_not_tried_and_all_is_removed_all_the_same() -> None:
     made = steps_of(FakeBench("rows"))
     assert made["work done"].outcome is Outcome.NOT_TRIED
-    check_messages([made["work done"].refusals[0]], coded("contract-not-tried", needs="rows loaded"))
+    check_messages([made["work done"].refusals[0]], coded("contract-not-tried", needs=Part("rows")))
     assert made["sessions ended"].outcome is Outcome.PASSED
     assert made["everything removed"].outcome is Outcome.PASSED
     nothing = steps_of(FakeBench("reach"))

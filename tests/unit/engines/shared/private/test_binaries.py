@@ -110,10 +110,8 @@ def test_a_named_program_that_is_another_says_what_was_found(place: Path) -> Non
         find_servers("mysql", place / "nowhere")
 
 
-@pytest.mark.parametrize(
-    ("kind", "remedy"), [("mariadb", "apt-get install mariadb-server"), ("postgres", "apt-get install postgresql")]
-)
-def test_what_is_missing_is_said_with_its_remedy(place: Path, kind: str, remedy: str) -> None:
+@pytest.mark.parametrize(("kind", "remedy"), [("mariadb", Part("mariadb-server")), ("postgres", Part("postgresql"))])
+def test_what_is_missing_is_said_with_its_remedy(place: Path, kind: str, remedy: Part) -> None:
     with refused(EngineUnavailable, "no-server", kind=kind, remedy=remedy):
         find_servers(kind)
     assert find_servers() == ()
