@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver import LoadJob, TwinFolder, Worker
+from tdelta.driver import PopulateJob, TwinFolder, Worker
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.twins import LOADING_MIB, PROGRAM
 from tdelta.engines.registry import dialects
@@ -35,14 +35,14 @@ LIMIT_BYTES = 4 << 30
 """What generation and load are to fit in."""
 
 
-def job_of(rows: int) -> LoadJob:
+def job_of(rows: int) -> PopulateJob:
     """The fact table with so many rows."""
     workload = load("warehouse", dialects())
     plan: Any = workload.plan(1.0)
     for table in plan["tables"]:
         table["rows"] = rows
     tables = tuple((table.name, tuple(column.name for column in table.columns)) for table in workload.tables)
-    return LoadJob(plan, SEED, workload.tables_sql(dialects()["duckdb"]), (), tables)
+    return PopulateJob(plan, SEED, workload.tables_sql(dialects()["duckdb"]), (), tables)
 
 
 def peak_bytes(worker: Worker) -> int:
@@ -72,7 +72,7 @@ def timed(worker: Worker, rows: int, order: str, **content: object) -> tuple[dic
     return found, answer
 
 
-def generate(rows: GeneratedRows, job: LoadJob, count: int) -> dict[str, Any]:
+def generate(rows: GeneratedRows, job: PopulateJob, count: int) -> dict[str, Any]:
     """Have a worker write the file."""
     rows.path.mkdir()
     with Worker(program=PROGRAM) as worker:
@@ -82,7 +82,7 @@ def generate(rows: GeneratedRows, job: LoadJob, count: int) -> dict[str, Any]:
 
 
 def load_into(
-    path: Path, rows: GeneratedRows, job: LoadJob, count: int, arguments: argparse.Namespace
+    path: Path, rows: GeneratedRows, job: PopulateJob, count: int, arguments: argparse.Namespace
 ) -> dict[str, Any]:
     """Have another load it into a twin's file, as twins are loaded."""
     engine, threads = DuckdbEngine(), len(os.sched_getaffinity(0))

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from tdelta.design import stream
 from tdelta.driver.evp_calls import COUNTS_VARIABLE
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import AnyJob, Mix, TrialJob
+from tdelta.driver.jobs import AnyJob, TrialJob, WorkloadSpec
 from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, PagePrice, Tables
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.evidence import FileClass, MarkerHit
@@ -265,7 +265,7 @@ class FakeTwins:
         self._data_bytes = data_bytes
         self._start_seconds = start_seconds
 
-    def __call__(self, _engine: SqliteEngine, folder: TwinFolder, job: AnyJob, _mix: Mix) -> FakeTwins:
+    def __call__(self, _engine: SqliteEngine, folder: TwinFolder, job: AnyJob, _mix: WorkloadSpec) -> FakeTwins:
         """Stand in for the factory of a real engine's twins."""
         self._folder = folder
         self._job = job

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 
-def found_in(package: str, **modules: tuple[str, ...]) -> Callable[[str], object]:
+def lazy_getattr(package: str, **modules: tuple[str, ...]) -> Callable[[str], object]:
     """A package's ``__getattr__``.
 
     Args:

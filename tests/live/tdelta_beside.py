@@ -51,11 +51,11 @@ def beside(folder: Path, engine: str, level: str, **options: object) -> BesideTr
     made = plan(RunRequest(**{"engine": engine, "aa_twin": False, **given, **options}), "r1")
     (condition,) = (c for c in made.conditions if c.level("during") == level and c.level("cipher") == "none")
     with TwinFolder(folder, "beside") as home:
-        twins = made.engine.make_twins(home, made.load_job(), made.mix())
+        twins = made.engine.make_twins(home, made.populate_job(), made.workload_spec())
         settings = made.engine.settings(made.layout, condition, _SIZE)
         twins.load(settings)
         twin = twins.start(settings, "twin")
-        tables = made.load_job().tables
+        tables = made.populate_job().tables
         job = TrialJob(
             seed=1, stream=0, operations=_OPERATIONS, first_op=1, deadline_seconds=120.0, during=level, discard=0
         )

@@ -30,7 +30,7 @@ def acted(tmp_path: Path, actions: Iterable[str], again: str, beside: str = "", 
     made = plan(RunRequest(**{**given, **options}), "r1")
     found = {}
     with TwinFolder(tmp_path, "acted") as folder:
-        twins = made.engine.make_twins(folder, made.load_job(), made.mix())
+        twins = made.engine.make_twins(folder, made.populate_job(), made.workload_spec())
         kinds = {str(c.level("cipher")): made.engine.settings(made.layout, c, 200_000) for c in made.conditions}
         for settings in kinds.values():
             twins.load(settings)

@@ -15,7 +15,7 @@ from tdelta.errors import StorageFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.session.options import Option
 from tdelta.session.request import OPTIONS
-from tdelta.session.values import Flag, Number, Whole
+from tdelta.session.values import Flag, Number, WholeNumber
 
 _LISTS = ("engine", "labels")
 _USUAL = OPTIONS["engine"].default
@@ -70,7 +70,7 @@ def _value(option: Option, parsed: Any) -> object:
     value = option.value
     if isinstance(value, Flag):
         return True
-    if isinstance(value, Whole) or type(value) is Number:
+    if isinstance(value, WholeNumber) or type(value) is Number:
         return parsed
     if value.is_repeated:
         return [text for text in value.texts(value.gathered(parsed)) if text is not None]

@@ -12,7 +12,7 @@ from tdelta.cli.help import Option as GroupedOption
 from tdelta.cli.output import BadValue
 from tdelta.errors import TdeltaError
 from tdelta.session.options import Option
-from tdelta.session.values import Choice, Flag, Number, Place, Value, Whole
+from tdelta.session.values import Choice, Flag, Number, PathValue, Value, WholeNumber
 
 
 class Typed(click.ParamType[object]):
@@ -80,11 +80,11 @@ def _click_option(option: Option) -> click.Option:
 def _type(value: Value) -> click.ParamType[object]:
     """Click's own type where it has one, whose messages people know."""
     match value:
-        case Whole():
+        case WholeNumber():
             return click.IntRange(min=value.least, max=value.most)
         case Choice():
             return click.Choice(value.names)
-        case Place():
+        case PathValue():
             return click.Path(file_okay=value.is_file, dir_okay=value.is_folder, path_type=Path)
         case Number() if type(value) is Number:
             return click.FloatRange(min=0, min_open=True)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tdelta.driver.files import TwinFolder, default_base, sweep, sweep_all
-    from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, TrialJob
+    from tdelta.driver.jobs import AnyJob, DatabaseJob, PopulateJob, RestoreJob, TrialJob, WorkloadSpec
     from tdelta.driver.protocol import Checksums, LoopCost, MakeTwins, Tables, Twin, Twins
     from tdelta.driver.workers import Worker
 else:
-    from tdelta.lazily import found_in
+    from tdelta.lazily import lazy_getattr
 
-    __getattr__ = found_in(
+    __getattr__ = lazy_getattr(
         __name__,
         files=("TwinFolder", "default_base", "sweep", "sweep_all"),
-        jobs=("AnyJob", "DatabaseJob", "LoadJob", "Mix", "RestoreJob", "TrialJob"),
+        jobs=("AnyJob", "DatabaseJob", "PopulateJob", "WorkloadSpec", "RestoreJob", "TrialJob"),
         protocol=("Checksums", "LoopCost", "MakeTwins", "Tables", "Twin", "Twins"),
         workers=("Worker",),
     )
@@ -27,10 +27,9 @@ __all__ = [
     "AnyJob",
     "Checksums",
     "DatabaseJob",
-    "LoadJob",
     "LoopCost",
     "MakeTwins",
-    "Mix",
+    "PopulateJob",
     "RestoreJob",
     "Tables",
     "TrialJob",
@@ -38,6 +37,7 @@ __all__ = [
     "TwinFolder",
     "Twins",
     "Worker",
+    "WorkloadSpec",
     "default_base",
     "sweep",
     "sweep_all",

@@ -139,7 +139,7 @@ class BackupOrder:
     inflate: Inflate | None = None
 
 
-class _Place:
+class _BackupFolders:
     """The folders of one action, and the programs that run there."""
 
     def __init__(self, folder: Path, halt: Halt) -> None:
@@ -177,11 +177,11 @@ class Backup:
         self._maker = maker
         self._order = order
         self._halt = halt
-        self._place: _Place | None = None
+        self._place: _BackupFolders | None = None
 
     def prepare(self) -> None:
         """Make the folders, and start what runs programs."""
-        self._place = _Place(self._order.folder, self._halt)
+        self._place = _BackupFolders(self._order.folder, self._halt)
         self._maker.start()
 
     def perform(self) -> Outcome:
@@ -226,12 +226,12 @@ class Restore:
         self._maker = maker
         self._order = order
         self._halt = halt
-        self._place: _Place | None = None
+        self._place: _BackupFolders | None = None
         self._expected: Checksums = {}
 
     def prepare(self) -> None:
         """Make the backup, and read the rows that it must have."""
-        self._place = _Place(self._order.folder, self._halt)
+        self._place = _BackupFolders(self._order.folder, self._halt)
         self._maker.start()
         self._maker.make(self._place.made, self._order.compress, self._place.programs)
         self._expected = self._maker.checksums()
@@ -260,7 +260,7 @@ class Restore:
             self._place.remove()
 
 
-def _there(place: _Place | None) -> _Place:
+def _there(place: _BackupFolders | None) -> _BackupFolders:
     assert place is not None  # noqa: S101 - prepared
     return place
 

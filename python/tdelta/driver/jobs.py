@@ -26,7 +26,7 @@ TRACE = "trace"
 
 
 @dataclass(frozen=True, slots=True)
-class LoadJob:
+class PopulateJob:
     """How a twin's rows are made. ``tables`` pairs each table with its columns, for the checksums."""
 
     plan: Mapping[str, object]
@@ -66,7 +66,7 @@ class RestoreJob:
     needles: tuple[bytes, ...]
 
 
-AnyJob: TypeAlias = LoadJob | DatabaseJob | RestoreJob
+AnyJob: TypeAlias = PopulateJob | DatabaseJob | RestoreJob
 """Where the rows of a run's twins come from."""
 
 
@@ -79,7 +79,7 @@ class Steps:
         rebuild: the statements that rebuild the tables, in the engine's own words; none where there is nothing to.
     """
 
-    job: LoadJob
+    job: PopulateJob
     rebuild: tuple[str, ...] = ()
 
     @property
@@ -104,7 +104,7 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class Mix:
+class WorkloadSpec:
     """The transactions of a workload with their weights, and the variables that hold throughout.
 
     With ``command``, trials run that instead; the transactions are those of the search for plaintext. ``writes`` says

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from tdelta.driver.jobs import LoadJob
+from tdelta.driver.jobs import PopulateJob
 from tdelta.errors import UsageError
 from tdelta.evidence import COLUMNS, TABLE, Markers, table_sql
 from tdelta.messages import Refusal
@@ -18,7 +18,7 @@ def require_no_markers(tables: Iterable[str]) -> None:
         raise UsageError(Refusal.of("table-name-taken", table=TABLE))
 
 
-def with_markers(job: LoadJob, markers: Markers, dialect: Dialect) -> LoadJob:
+def with_markers(job: PopulateJob, markers: Markers, dialect: Dialect) -> PopulateJob:
     """A load with the markers' table behind all others, in an engine's SQL; their rows stay what they are without it.
 
     Raises:

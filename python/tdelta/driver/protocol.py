@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import AnyJob, Mix, TrialJob
+from tdelta.driver.jobs import AnyJob, TrialJob, WorkloadSpec
 from tdelta.evidence import MarkerHit
 from tdelta.measure.aes import PreloadMode
 from tdelta.records import Measurement, Usage
@@ -253,7 +253,7 @@ class Joined(Protocol):
         """Connections of another condition to the instance that ``twin`` is; it ends with that one, or before."""
 
 
-MakeTwins: TypeAlias = Callable[[Any, TwinFolder, AnyJob, Mix], Twins[Any]]
+MakeTwins: TypeAlias = Callable[[Any, TwinFolder, AnyJob, WorkloadSpec], Twins[Any]]
 """Makes twins in place of an engine's own, from its adapter, the run's folder, and the work."""
 
 

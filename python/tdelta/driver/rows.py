@@ -7,19 +7,19 @@ import os
 
 from tdelta import _native
 from tdelta.driver.answers import as_checksums
-from tdelta.driver.jobs import LoadJob
+from tdelta.driver.jobs import PopulateJob
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.workers import Worker
 
-LOAD_SECONDS = 24 * 3600.0
+POPULATE_SECONDS = 24 * 3600.0
 """How long a load may take."""
 
 
-def load_rows(worker: Worker, job: LoadJob) -> None:
+def populate(worker: Worker, job: PopulateJob) -> None:
     """Have a worker make the tables, fill them and build the indexes; raises as `Worker.ask` does."""
     worker.ask(
         "load",
-        seconds=LOAD_SECONDS,
+        seconds=POPULATE_SECONDS,
         plan=job.plan,
         seed=job.seed,
         threads=os.cpu_count() or 1,
@@ -28,6 +28,6 @@ def load_rows(worker: Worker, job: LoadJob) -> None:
     )
 
 
-def generated_checksums(job: LoadJob) -> Checksums:
+def generated_checksums(job: PopulateJob) -> Checksums:
     """The checksums of the rows that a plan generates."""
     return as_checksums(_native.plan_checksums(json.dumps(job.plan), job.seed, os.cpu_count() or 1))

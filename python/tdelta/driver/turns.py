@@ -38,7 +38,7 @@ class Participant(Protocol):
         """See whether it stands still; called about once a second."""
 
 
-def take_turns(
+def interleave(
     entries: Sequence[tuple[Participant, TrialJob]], order: Sequence[int], seconds: float
 ) -> list[dict[str, Any]]:
     """Run one trial on each participant, slice by slice.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from tdelta.driver import AnyJob, Mix, TwinFolder, Twins
+from tdelta.driver import AnyJob, TwinFolder, Twins, WorkloadSpec
 from tdelta.driver.user_data import UserData
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import Profile
@@ -61,7 +61,7 @@ class Engine(Protocol):
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         """What a run takes of the machine."""
 
-    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> Twins[Any]:
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> Twins[Any]:
         """Makes the twins of a run."""
 
 

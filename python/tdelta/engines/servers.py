@@ -103,7 +103,7 @@ class ServerSettings:
         return self.compression not in ("", "none")
 
     @property
-    def load_kind(self) -> tuple[str, ...]:
+    def template_key(self) -> tuple[str, ...]:
         """What decides how the rows lie in the files: twins that agree in it are copies of the same load."""
         return (self.cipher, self.scope, *(part for part in (self.compression, self.server) if part))
 
@@ -120,7 +120,7 @@ class ServerCipher:
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint:
+class ServerResources:
     """What a server takes before it holds any data, measured (docs/engines).
 
     ``disk_bytes`` is with its logs at their fullest and the temporary files of a search. ``memory_bytes`` leaves out
@@ -210,7 +210,7 @@ class PrivateServer(Protocol):
         """What the socket's file must be called."""
 
     @property
-    def footprint(self) -> Footprint:
+    def resources(self) -> ServerResources:
         """What one of its servers takes beside its data."""
 
     def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:

@@ -79,7 +79,7 @@ class OpenFile:
     identity: tuple[int, int]
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """Its name for people, without folder."""
         return f"{self.target.name} (unlinked)" if self.is_unlinked else self.target.name
 
@@ -203,7 +203,7 @@ def _beside(database: Path) -> Iterator[TwinFile]:
 def _open_in(pid: int, database: Path) -> Iterator[TwinFile]:
     for file in open_files(pid):
         of = file_class(file.target.name, database.name, is_unlinked=file.is_unlinked, is_stream=file.is_stream)
-        yield TwinFile(file.told, file.path, of, file.identity)
+        yield TwinFile(file.label, file.path, of, file.identity)
 
 
 def open_files(pid: int) -> Iterator[OpenFile]:

@@ -60,7 +60,7 @@ class PerThread(Protocol):
     is_per_thread: bool
 
 
-Told = Callable[[Refusal], None]
+OnRefusal = Callable[[Refusal], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def read_files(
     column: str | None = None,
     input_format: str | None = None,
     progress: Progress = lambda _: None,
-    told: Told = lambda _: None,
+    told: OnRefusal = lambda _: None,
     importers: Sequence[Importer] = IMPORTERS,
 ) -> tuple[Observation, ...]:
     """All observations in files and folders, in the files' order.
@@ -197,7 +197,7 @@ def _by_any_line(source: Source, importers: Sequence[Importer]) -> tuple[Importe
 
 
 def _recognized(
-    paths: Sequence[tuple[Path, bool]], told: Told, importers: Sequence[Importer], column: str | None
+    paths: Sequence[tuple[Path, bool]], told: OnRefusal, importers: Sequence[Importer], column: str | None
 ) -> list[_Recognized]:
     """Files with their importers. What lies in a folder without being results is left out, unless all of it is so."""
     found: list[_Recognized] = []

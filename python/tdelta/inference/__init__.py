@@ -33,9 +33,9 @@ if TYPE_CHECKING:
         width,
     )
 else:
-    from tdelta.lazily import found_in
+    from tdelta.lazily import lazy_getattr
 
-    __getattr__ = found_in(
+    __getattr__ = lazy_getattr(
         __name__,
         decisions=("decide", "decide_gate", "most_severe"),
         judging=("Judgement", "gate_answered", "analyze_run", "interim_estimates"),

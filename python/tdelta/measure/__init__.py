@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     )
     from tdelta.measure.versions import library_versions
 else:
-    from tdelta.lazily import found_in
+    from tdelta.lazily import lazy_getattr
 
-    __getattr__ = found_in(
+    __getattr__ = lazy_getattr(
         __name__,
         aes=("CryptoKind", "cannot_hide", "cpu_has_aes", "hidden_environment"),
         floor=("Floor", "FloorCell", "cipher_us_per_page", "measure_floor", "page_floor"),

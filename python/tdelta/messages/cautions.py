@@ -152,7 +152,7 @@ CAUTIONS = {
         " (--write-workload, --workload)"
     ),
     "transaction-left-out": "{transaction} was proposed and left out, because it failed when it was tried: {fault}",
-    "unrepeatable-tables": (
+    "nondeterministic-tables": (
         "a trigger or a default writes what depends on the clock or on chance, so these tables are not compared after"
         " the trials: {tables}"
     ),
@@ -301,5 +301,6 @@ AGAINST_TRUST = {
 EARLIER_CAUTIONS = {
     "surprising-luck": "large-instance-effect",
     "surprising-luck-calibrated": "large-instance-effect-calibrated",
+    "unrepeatable-tables": "nondeterministic-tables",
 }
 """The codes that earlier versions stored, with those of today."""

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from tdelta.session.request import RunRequest
     from tdelta.session.run import conduct, resume
 else:
-    from tdelta.lazily import found_in
+    from tdelta.lazily import lazy_getattr
 
-    __getattr__ = found_in(
+    __getattr__ = lazy_getattr(
         __name__,
         outlook=("DryRun",),
         planning=("Plan", "plan"),

@@ -250,7 +250,7 @@ def _cautions(plan: Plan, ending: Ending) -> Iterator[Caution]:
     yield from storage_cautions(plan)
     engine = plan.engine
     if isinstance(engine, Cautioned):
-        kinds = (plan.twin_settings(condition, 0) for condition in plan.load_kinds().values())
+        kinds = (plan.twin_settings(condition, 0) for condition in plan.data_templates().values())
         yield from dict.fromkeys(caution for settings in kinds for caution in engine.cautions(settings))
     if ending.interrupted:
         yield Caution.of("run-interrupted")

@@ -112,7 +112,7 @@ def with_storage(measured: Measurement, before: Usage, after: Usage) -> Measurem
     )
 
 
-def needs_of(plan: Plan) -> ResourceEstimate:
+def resource_estimate(plan: Plan) -> ResourceEstimate:
     """What a plan takes of the machine, the images of its twins and its workers' histograms included."""
     needs, count = plan.engine.estimate(plan.layout), len(plan.instances())
     of_worker = _native.histograms_bytes(plan.workload.most_spans)

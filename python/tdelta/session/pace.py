@@ -20,7 +20,7 @@ from enum import StrEnum
 from tdelta.engines.layout import ResourceEstimate
 from tdelta.errors import TimeFault
 from tdelta.records import Condition
-from tdelta.session.housing import needs_of
+from tdelta.session.housing import resource_estimate
 from tdelta.session.planning import Plan
 from tdelta.session.trial_size import LONGEST_TRIALS
 from tdelta.session.warming import LOOKED_AT
@@ -131,8 +131,8 @@ class Pace:
     def __init__(self, plan: Plan, elapsed: Callable[[], float] = lambda: 0.0) -> None:
         self._plan = plan.of_one_round()
         self._elapsed = elapsed
-        self.needs = needs_of(self._plan)
-        self._counts = {Stage.LOAD: len(self._plan.load_kinds()), Stage.OBSERVE: 1, Stage.CALIBRATE: 1}
+        self.needs = resource_estimate(self._plan)
+        self._counts = {Stage.LOAD: len(self._plan.data_templates()), Stage.OBSERVE: 1, Stage.CALIBRATE: 1}
         self._timed = len(timed_conditions(self._plan)) if self.needs.times_calls else 0
         self._estimates = _estimates(self._plan, self.needs)
         self._estimates[Stage.TIMING] = self._estimate_timing(self._estimates.__getitem__)
@@ -200,7 +200,7 @@ class Pace:
     def tidying(self) -> float:
         """What it takes to end a round's twins and to remove all that the run made."""
         each = self.of(Stage.END) / len(self._plan.instances())
-        return self.of(Stage.END) + _LOADED_END * each * len(self._plan.load_kinds())
+        return self.of(Stage.END) + _LOADED_END * each * len(self._plan.data_templates())
 
     def _slowdown(self) -> float:
         """By how much the stages that were run took longer than was estimated; at least 1, and at most so much."""

@@ -15,8 +15,8 @@ from tdelta.design import drawn_twin, fresh_seed, lay_out, with_bb_twins
 from tdelta.design.actions import connects
 from tdelta.design.factors import cache_bytes
 from tdelta.design.layout import PLAIN
-from tdelta.driver import AnyJob, LoadJob, Mix, default_base
-from tdelta.driver.agents.asked import AgentsAsked
+from tdelta.driver import AnyJob, PopulateJob, WorkloadSpec, default_base
+from tdelta.driver.agents.asked import AgentsRequest
 from tdelta.driver.jobs import Steps
 from tdelta.driver.load_command.command import LoadCommand
 from tdelta.driver.markers import with_markers
@@ -169,13 +169,13 @@ class Plan:
         """The conditions of each stratum."""
         return self.layout.strata
 
-    def load_job(self) -> AnyJob:
+    def populate_job(self) -> AnyJob:
         """Where rows come from: the same for every twin."""
         return self._generating_job() if self.source is None else self.source.job()
 
-    def _generating_job(self) -> LoadJob:
+    def _generating_job(self) -> PopulateJob:
         tables = tuple((t.name, tuple(c.name for c in t.columns)) for t in self.workload.tables)
-        job = LoadJob(
+        job = PopulateJob(
             plan=self.workload.plan(self.scale),
             seed=self.settings.seed,
             tables_sql=self.workload.tables_sql(self.engine.profile.dialect),
@@ -188,7 +188,7 @@ class Plan:
         """The rows by which plaintext is recognised."""
         return Markers.drawn(self.settings.seed)
 
-    def mix(self) -> Mix:
+    def workload_spec(self) -> WorkloadSpec:
         """The transactions and the variables that every script is given."""
         transactions = tuple(
             {"name": name, "weight": script["weight"], "text": script["text"]}
@@ -197,12 +197,12 @@ class Plan:
         rows = {f"rows_{table}": float(count) for table, count in self.workload.rows(self.scale).items()}
         given = {} if self.source is None else self.source.constants
         writes = self.layout.writes
-        return Mix(transactions, {**rows, **given, "scale": self.scale}, self.command, writes, self._steps())
+        return WorkloadSpec(transactions, {**rows, **given, "scale": self.scale}, self.command, writes, self._steps())
 
     def _steps(self) -> Steps | None:
         """What the run's steps are made of; None where all its trials are of transactions."""
-        job = self.load_job()
-        if not isinstance(job, LoadJob) or not any(self.step(condition) for condition in self.conditions):
+        job = self.populate_job()
+        if not isinstance(job, PopulateJob) or not any(self.step(condition) for condition in self.conditions):
             return None
         return Steps(job, self.workload.rebuilds.get(self.engine.profile.dialect.name, ()))
 
@@ -213,16 +213,16 @@ class Plan:
         return load_command(self.request, self.engine.profile.protocol, threads)
 
     @property
-    def agents(self) -> AgentsAsked | None:
+    def agents(self) -> AgentsRequest | None:
         """The load agents; None where the load is of tdelta's own worker."""
         work = self.request.work
-        return None if work.agents is None else AgentsAsked(work.agents, work.ray)
+        return None if work.agents is None else AgentsRequest(work.agents, work.ray)
 
     def twin_settings(self, condition: Condition, data_bytes: int) -> Any:
         """What a condition's twins are opened with, of the engine's type; the cache is a share of ``data_bytes``."""
         return self.engine.settings(self.layout, condition, data_bytes)
 
-    def load_kinds(self) -> dict[tuple[str | int, ...], Condition]:
+    def data_templates(self) -> dict[tuple[str | int, ...], Condition]:
         """One condition for each kind of data that must be loaded; plain ones first."""
         return templates(self.engine, self.layout)
 

@@ -22,7 +22,7 @@ from tdelta.measure import (
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Event
 from tdelta.session.clock import Clock
-from tdelta.session.housing import needs_of, user_folders
+from tdelta.session.housing import resource_estimate, user_folders
 from tdelta.session.inputs import RunInputs, prepared_inputs
 from tdelta.session.outlook import DryRun, TableLine, TransactionLine
 from tdelta.session.pace import Pace, about
@@ -68,7 +68,7 @@ def require_time_as_pressed(plan: Plan, clock: Clock) -> None:
 def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...]:
     """What has to fit, each raising where it does not."""
     one_round = plan.of_one_round()
-    needs = needs_of(one_round)
+    needs = resource_estimate(one_round)
     of_instance = needs.disk_bytes // max(1, len(one_round.instances()))
     space, memory = partial(require_space, plan.base, needs.disk_bytes), partial(require_memory, needs.memory_bytes)
     if plan.source is not None:

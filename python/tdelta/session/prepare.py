@@ -44,7 +44,7 @@ def prepare(context: RunContext, twins: Twins[Any], folder: Path, checks: Checks
 def _load(context: RunContext, twins: Twins[Any], checks: Checks) -> int:
     """Load every kind of data, compare the rows, and return the size of the plain one."""
     plan, expected = context.plan, twins.expected_checksums()
-    kinds = plan.load_kinds()
+    kinds = plan.data_templates()
     data_bytes = 0
     for number, (kind, condition) in enumerate(kinds.items()):
         settings = plan.twin_settings(condition, 0)
@@ -69,7 +69,7 @@ def _observe_ciphers(context: RunContext, twins: Twins[Any]) -> None:
     is_seen = plan.engine.profile.is_server and plan.engine.crypto == CryptoKind.OPENSSL
     if not is_seen or not isinstance(twins, Observable) or context.state.ciphers is not None:
         return
-    for condition in plan.load_kinds().values():
+    for condition in plan.data_templates().values():
         cipher, version = str(condition.level("cipher")), dict(condition.levels).get("server", "")
         if cipher != PLAIN and (cipher, version) not in seen:
             context.observe(Phase("observe", f"which cipher {cipher} is in fact"))

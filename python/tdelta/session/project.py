@@ -27,7 +27,7 @@ from tdelta.session.project_file import FILE
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.staging import require_data
 from tdelta.session.studies import studies
-from tdelta.session.values import Choice, Factors, Flag, Number, Place, Value, Whole
+from tdelta.session.values import Choice, Factors, Flag, Number, PathValue, Value, WholeNumber
 from tdelta.workloads import limits
 from tdelta.workloads.faults import Fault, hint, shown
 from tdelta.workloads.files import FolderFiles
@@ -173,7 +173,7 @@ def _one(value: Value, found: object) -> Any:
             return value.stands_for if found else None
         case Flag():
             raise ValueError(_expected("true or false", found))
-        case Whole():
+        case WholeNumber():
             limit = f"a whole number of at least {value.least}" + (f" and at most {value.most}" if value.most else "")
             is_whole = isinstance(found, int) and not isinstance(found, bool) and value.least <= found < 2**63
             if not is_whole or (value.most is not None and isinstance(found, int) and found > value.most):
@@ -189,7 +189,7 @@ def _one(value: Value, found: object) -> Any:
             return found
     if not isinstance(found, str) or not found.isprintable() or not found:
         raise ValueError(_expected(f"text, as it is typed for {value.metavar or 'the option'}", found))
-    return Path(found) if isinstance(value, Place) else value.parse(found)
+    return Path(found) if isinstance(value, PathValue) else value.parse(found)
 
 
 def _expected(expected: str, found: object) -> Refusal:

@@ -247,7 +247,7 @@ def _set_up_seconds(request: RunRequest) -> float:
     if request.tested.database is not None or request.tested.restore is not None or request.is_served:
         return 0.0
     made = plan(request, "plan")
-    return made.engine.estimate(made.layout).set_up_seconds(len(made.load_kinds()))
+    return made.engine.estimate(made.layout).set_up_seconds(len(made.data_templates()))
 
 
 def _with_options(found: Prospect, request: RunRequest, asked: PlanQuery, metric: Metric | None = None) -> Prospect:

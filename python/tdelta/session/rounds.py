@@ -219,7 +219,7 @@ class RoundRunner:
 
     def _checksums(self, twins: Mapping[Condition, tuple[str, Twin]]) -> dict[Condition, Checksums]:
         """Read every row of these twins, as many at once as there are cores; that warms the page cache alike, too."""
-        tables = self._plan.load_job().tables
+        tables = self._plan.populate_job().tables
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             sums = pool.map(lambda entry: entry[1].checksums(tables), twins.values())
             return dict(zip(twins, sums, strict=True))
@@ -335,7 +335,7 @@ class RoundRunner:
 
     def _compare_replicas(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Compare every replica with its primary, whatever made the rows."""
-        tables = self._plan.load_job().tables
+        tables = self._plan.populate_job().tables
         for condition, sums in (self._checksums(twins) if twins else {}).items():
             twin = twins[condition][1]
             replica = twin.replica_checksums(tables) if isinstance(twin, Replicating) else None

@@ -25,7 +25,6 @@ from tdelta.messages import Caution, Refusal
 from tdelta.records import InterimAnalysis, Phase, RunPlanned, RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session.answer import Ending, assemble
-from tdelta.session.calibrated import key_of, with_calibration
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.collectors import Collectors
 from tdelta.session.collectors.checks import Checks
@@ -39,6 +38,7 @@ from tdelta.session.preflight import check_room, require_time_as_pressed, time_c
 from tdelta.session.prepare import prepare
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import RoundRunner
+from tdelta.session.self_test_lookup import key_of, with_calibration
 from tdelta.session.state import RunState
 from tdelta.store import RunStatus, Store
 
@@ -220,7 +220,7 @@ def _announce(context: RunContext, short: Caution | None) -> None:
 def _twins(plan: Plan, folder: TwinFolder, make_twins: MakeTwins | None) -> Iterator[Twins[Any]]:
     """The maker of twins, until the end of the block."""
     with ExitStack() as stack:
-        job, mix = plan.load_job(), plan.mix()
+        job, mix = plan.populate_job(), plan.workload_spec()
         if plan.agents is not None:
             mix = dataclasses.replace(mix, agents=stack.enter_context(AgentPool(plan.agents)))
         if make_twins is None:

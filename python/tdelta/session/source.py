@@ -22,8 +22,8 @@ class Source:
 
     ``tables`` and ``checksums`` are of the rows as they were read, and of what tdelta added. ``constants`` are the
     variables that scripts are given. ``notes`` say what a proposal left out and why; ``cautions`` go with the answer.
-    ``unrepeatable`` are the tables into which transactions write what depends on the clock or on chance, so that they
-    cannot be compared after trials.
+    ``nondeterministic_tables`` are the tables into which transactions write what depends on the clock or on chance, so
+    that they cannot be compared after trials.
     """
 
     copy: StagedCopy
@@ -35,7 +35,7 @@ class Source:
     is_proposed: bool
     notes: tuple[str, ...] = ()
     cautions: tuple[Caution, ...] = ()
-    unrepeatable: tuple[str, ...] = ()
+    nondeterministic_tables: tuple[str, ...] = ()
 
     def facts(self) -> DatabaseFacts:
         """What a report may tell of it."""

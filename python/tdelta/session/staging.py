@@ -30,7 +30,7 @@ from tdelta.session.trying import (
     Names,
     choose,
     left_by_writes,
-    moment_cautions,
+    nondeterminism_cautions,
     own_tables,
     tables_of,
     writing,
@@ -127,7 +127,9 @@ class _Staging:
             named = Names(self._request.work.workload, self._data.named, self._data.title)
             max_seconds = self._request.decision.max_seconds
             chosen = choose(wanted, named, trier, self._observe, max_seconds)
-        unrepeatable = self._unrepeatable(chosen.workload, constants, tables) if done.may_vary else ()
+        nondeterministic_tables = (
+            self._nondeterministic_tables(chosen.workload, constants, tables) if done.may_vary else ()
+        )
         proposed = (Caution.of("proposed-workload"),) if isinstance(wanted, Proposal) else ()
         return Source(
             copy=done.copy,
@@ -138,8 +140,8 @@ class _Staging:
             checksums=done.checksums,
             is_proposed=isinstance(wanted, Proposal),
             notes=(*found.notes, *chosen.notes),
-            cautions=(*found.cautions, *proposed, *chosen.cautions, *moment_cautions(unrepeatable)),
-            unrepeatable=unrepeatable,
+            cautions=(*found.cautions, *proposed, *chosen.cautions, *nondeterminism_cautions(nondeterministic_tables)),
+            nondeterministic_tables=nondeterministic_tables,
         )
 
     def _wanted(self, database: Database) -> Workload | Proposal:
@@ -156,7 +158,9 @@ class _Staging:
         keys = (sql for key in wanted.keys for sql in key_sql(key, database, self._dialect))
         return Additions((*keys, *markers.table_sql(self._dialect)), own_tables(wanted, database), markers.rows)
 
-    def _unrepeatable(self, workload: Workload, constants: Mapping[str, int], tables: Tables) -> tuple[str, ...]:
+    def _nondeterministic_tables(
+        self, workload: Workload, constants: Mapping[str, int], tables: Tables
+    ) -> tuple[str, ...]:
         """The tables that hold other rows when the same work is done a moment later.
 
         A trigger that stamps rows with the time is common; twins under it do the same work and differ all the same.

@@ -120,10 +120,10 @@ def writing(workload: Workload) -> list[Transaction]:
     return [transaction for transaction in workload.transactions if transaction.writes]
 
 
-def moment_cautions(unrepeatable: tuple[str, ...]) -> Iterator[Caution]:
+def nondeterminism_cautions(nondeterministic_tables: tuple[str, ...]) -> Iterator[Caution]:
     """What is said of tables that the clock or chance writes to."""
-    if unrepeatable:
-        yield Caution.of("unrepeatable-tables", tables=", ".join(unrepeatable))
+    if nondeterministic_tables:
+        yield Caution.of("nondeterministic-tables", tables=", ".join(nondeterministic_tables))
 
 
 def tables_of(database: Database) -> Tables:

@@ -102,7 +102,7 @@ class Choice(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Whole(Value):
+class WholeNumber(Value):
     """A whole number within limits."""
 
     metavar: str = "N"
@@ -257,7 +257,7 @@ class Rounds(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Value):
+class PathValue(Value):
     """A path; ``is_file`` and ``is_folder`` say what may be there."""
 
     metavar: str = "PATH"

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from tdelta.store.store import Store
     from tdelta.store.summaries import RunStatus, RunSummary
 else:
-    from tdelta.lazily import found_in
+    from tdelta.lazily import lazy_getattr
 
-    __getattr__ = found_in(
+    __getattr__ = lazy_getattr(
         __name__,
         codec=("decode", "encode"),
         places=("default_path",),

@@ -16,7 +16,7 @@ _HELD = frozenset({"SQLITE_BUSY", "SQLITE_LOCKED"})
 
 
 @contextlib.contextmanager
-def told(path: Path) -> Iterator[None]:
+def store_errors(path: Path) -> Iterator[None]:
     """Turn what SQLite and the system raise about the store at ``path`` into tdelta's own exceptions.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tdelta.errors import StorageFault, StoreError
-from tdelta.store.faults import told
+from tdelta.store.faults import store_errors
 from tdelta.store.rows import MAPPINGS, MEASURED_COLUMNS
 from tdelta.store.seals import delete
 from tdelta.store.store import Store
@@ -49,7 +49,7 @@ def compact(store: Store) -> bool:
     writing to it; what comes next then goes where the removed was.
     """
     try:
-        with told(store.path):
+        with store_errors(store.path):
             store._db.execute("VACUUM")
     except (StorageFault, StoreError):
         return False

@@ -29,7 +29,7 @@ from tdelta.messages import Refusal
 from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.records.kept import LAST, RunKind
 from tdelta.store.codec import dumps, loads
-from tdelta.store.faults import changed, decoding, not_a_store, told, too_new
+from tdelta.store.faults import changed, decoding, not_a_store, store_errors, too_new
 from tdelta.store.kinds import KIND, LABELS, NOTE, PART_OF
 from tdelta.store.older import modern
 from tdelta.store.places import default_path, make_private
@@ -80,7 +80,7 @@ class Store:
         where = default_path() if path is None else path
         if must_exist and not where.exists():
             raise UsageError(Refusal.of("no-store", store=str(where)))
-        with told(where):
+        with store_errors(where):
             make_private(where)
             with contextlib.suppress(FileNotFoundError):  # it could not be made: SQLite says what is wrong
                 require_regular(where)
@@ -356,7 +356,7 @@ class Store:
         return found
 
     def _prepare(self) -> None:
-        with told(self.path):
+        with store_errors(self.path):
             for pragma in ("foreign_keys = ON", "journal_mode = TRUNCATE", "synchronous = FULL"):
                 self._db.execute(f"PRAGMA {pragma}")
             if self._is_empty() or self._pragma("user_version") < SCHEMA_VERSION or self._lacks_columns():
@@ -411,7 +411,7 @@ class Store:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """All or nothing, and durable at the end."""
-        with told(self.path):
+        with store_errors(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
@@ -421,12 +421,12 @@ class Store:
                 raise
 
     def _query(self, sql: str, parameters: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        with told(self.path):
+        with store_errors(self.path):
             return self._db.execute(sql, parameters).fetchall()
 
     def _require(self, kind: str, *key: object) -> None:
         """Raise `StoreError` where what is there is not what was written."""
-        with told(self.path):
+        with store_errors(self.path):
             self._db.execute("BEGIN")
             try:
                 broken = is_broken(self._db, kind, *key)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from tdelta.workloads.dialect import Dialect
     from tdelta.workloads.model import Column, Table, Transaction, Workload
 else:
-    from tdelta.lazily import found_in
+    from tdelta.lazily import lazy_getattr
 
     # The parser of SQL is slow to import, and an engine's profile needs no more than `tdelta.workloads.dialect`.
-    __getattr__ = found_in(__name__, model=("Column", "Table", "Transaction", "Workload"))
+    __getattr__ = lazy_getattr(__name__, model=("Column", "Table", "Transaction", "Workload"))
 
 __all__ = ["BUILT_IN", "Column", "Table", "Transaction", "Workload", "load"]
 

@@ -101,7 +101,7 @@ def read_schema(
     for line, fault in torn:
         faults.add(file, line, fault)
     for piece in pieces:
-        for fault in sql.unrepeatable(piece):
+        for fault in sql.nondeterminism(piece):
             faults.add(file, piece.line, fault)
         reader.take(piece.text, piece.line)
     tables = tuple(text for _, text in reader.statements["TABLE"])

@@ -255,7 +255,7 @@ class _Checker:
 
     def statement(self, piece: Piece) -> None:
         self.read(piece.line, piece.variables)
-        self.faults += [(piece.line, fault) for fault in sql.unrepeatable(piece)]
+        self.faults += [(piece.line, fault) for fault in sql.nondeterminism(piece)]
         if "?" in piece.code:
             self.faults.append((piece.line, Refusal.of("question-mark")))
         if self.declared is not None:

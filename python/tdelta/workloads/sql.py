@@ -90,7 +90,7 @@ def unwritable(tree: exp.Expression) -> str | None:
     return None
 
 
-def unrepeatable(piece: Piece) -> Iterable[Refusal]:
+def nondeterminism(piece: Piece) -> Iterable[Refusal]:
     """Why a statement would not do the same on every twin: it reads the clock or draws by itself."""
     for pattern in (_CLOCK, _CLOCK_CALL):
         if match := pattern.search(piece.code):

@@ -14,7 +14,7 @@ from sqlite.running import require
 
 from tdelta.driver.evp_calls import HEAD, SLOT, environment
 from tdelta.driver.servers import Server
-from tdelta.driver.servers.observation import CipherCalls, Watched, observe, read_counts, told
+from tdelta.driver.servers.observation import CipherCalls, Watched, describe_calls, observe, read_counts
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable
@@ -74,7 +74,7 @@ def test_pages_are_encrypted_with_128_bits_whatever_the_keys_length(engine: Mari
     assert found["AES-128-CBC"].decrypts >= working[0].pages
     # OpenSSL's random numbers are AES-256's; what is not once a page is not of pages
     assert not [name for name, calls in found.items() if "256" in name and calls.all > working[0].pages / 10], found
-    assert told(found).startswith("AES-128-")
+    assert describe_calls(found).startswith("AES-128-")
     assert not list(tmp_path.glob("counts-*"))
 
 

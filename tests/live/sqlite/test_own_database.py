@@ -18,7 +18,7 @@ import apsw
 import pytest
 
 import tdelta.workloads
-from tdelta.driver import Mix, TwinFolder, Worker
+from tdelta.driver import TwinFolder, Worker, WorkloadSpec
 from tdelta.driver.database_answers import Refused, answered
 from tdelta.engines.sqlite.convert import convert
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
@@ -456,7 +456,7 @@ def test_a_trigger_that_stamps_rows_with_the_time_does_not_make_twins_differ(pec
     _, document = peculiar
     assert has(details(document, ROWS_AFTER), "rows-after-rounds", rounds=2)
     assert has(details(document, ROWS_AFTER), "rows-after-not-tables", tables="audit")
-    check_messages(cautions(document, "unrepeatable-tables"), "unrepeatable-tables", tables="audit")
+    check_messages(cautions(document, "nondeterministic-tables"), "nondeterministic-tables", tables="audit")
 
 
 def schema_edited(path: Path, old: str, new: str) -> None:
@@ -573,7 +573,7 @@ def test_a_folder_that_makes_its_own_rows_is_refused_on_a_database(place: Place,
 
 def test_the_library_makes_twins_of_a_database_as_of_generated_rows(tmp_path: Path, small: Path) -> None:
     with sourced(tmp_path, small) as source, TwinFolder(tmp_path / "twins", "run") as folder:
-        twins = SqliteTwins(SqliteEngine(), folder, source.job(), Mix((), {}))
+        twins = SqliteTwins(SqliteEngine(), folder, source.job(), WorkloadSpec((), {}))
         settings = TwinSettings("aes-128", 4096, "wal", "normal", 0, 1, 1_000_000)
         path, sums = twins.load(settings)
         assert sums == twins.expected_checksums() == source.checksums

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver import AnyJob, Checksums, LoadJob, Mix, Tables, TrialJob, TwinFolder, Worker
+from tdelta.driver import AnyJob, Checksums, PopulateJob, Tables, TrialJob, TwinFolder, Worker, WorkloadSpec
 from tdelta.driver.answers import checksums, of_embedded
-from tdelta.driver.rows import generated_checksums, load_rows
+from tdelta.driver.rows import generated_checksums, populate
 from tdelta.driver.servers.sequential import SequentialBlocks, work_of
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
@@ -57,8 +57,8 @@ class ToyDriver:
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         return of_files(self, layout, times_calls=False)
 
-    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> ToyTwins:
-        assert isinstance(job, LoadJob)
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> ToyTwins:
+        assert isinstance(job, PopulateJob)
         return ToyTwins(folder, job, mix)
 
     def described(self, settings: ToySettings, facts: Mapping[str, str]) -> str:
@@ -121,7 +121,7 @@ class ToyTwin:
 class ToyTwins(SequentialBlocks):
     """Makes them."""
 
-    def __init__(self, folder: TwinFolder, job: LoadJob, mix: Mix) -> None:
+    def __init__(self, folder: TwinFolder, job: PopulateJob, mix: WorkloadSpec) -> None:
         super().__init__(mix)
         self._folder, self._job = folder, job
         self._key = secrets.token_hex(32)
@@ -133,7 +133,7 @@ class ToyTwins(SequentialBlocks):
         path = self._loaded[settings.cipher] = self._folder.file(f"load-{settings.cipher}")
         with Worker(program=PROGRAM) as worker:
             self.library = self._open(worker, path, settings)["library"]
-            load_rows(worker, job)
+            populate(worker, job)
             return path, checksums(worker, job.tables)
 
     def expected_checksums(self) -> Checksums:

@@ -9,7 +9,7 @@ from calibration_samples import short, sound, unsound
 from tdelta.cli.calibrate import calibrate
 from tdelta.cli.run import run
 from tdelta.records import Event, MachineCalibration, Phase
-from tdelta.session import RunRequest, calibrating
+from tdelta.session import RunRequest, self_test
 
 from .asking import ASKED, WORDS
 from .calling import call
@@ -31,7 +31,7 @@ class FakeCalibration:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> FakeCalibration:
     fake = FakeCalibration()
-    monkeypatch.setattr(calibrating, "calibrate_machine", fake)
+    monkeypatch.setattr(self_test, "calibrate_machine", fake)
     return fake
 
 

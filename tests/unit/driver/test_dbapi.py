@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tdelta import _native
-from tdelta.driver import LoadJob, TrialJob, Worker
+from tdelta.driver import PopulateJob, TrialJob, Worker
 from tdelta.driver.answers import checksums
 from tdelta.driver.dbapi import ClientError, NoDatabase, explained, loop_cost
 from tdelta.engines.registry import dialects
@@ -222,9 +222,9 @@ def own_twin(path: Path) -> _native.DbApiTwin:
     return _native.DbApiTwin('{"parameters": "qmark"}', connect, 1, explained)
 
 
-def job_of(workload: Workload) -> LoadJob:
+def job_of(workload: Workload) -> PopulateJob:
     tables = tuple((t.name, tuple(c.name for c in t.columns)) for t in workload.tables)
-    return LoadJob(workload.plan(SCALE), 5, workload.tables_sql(DIALECT), workload.indexes_sql(DIALECT), tables)
+    return PopulateJob(workload.plan(SCALE), 5, workload.tables_sql(DIALECT), workload.indexes_sql(DIALECT), tables)
 
 
 def both(path: Path, mix: dict[str, Any], tables: Any) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tdelta.driver.jobs import LoadJob, Steps
+from tdelta.driver.jobs import PopulateJob, Steps
 from tdelta.driver.steps import client_step, embedded_step
 from tdelta.measure.usage import spent
 
-JOB = LoadJob(
+JOB = PopulateJob(
     {"tables": []},
     7,
     ("CREATE TABLE a (x)", "CREATE TABLE b (x)"),

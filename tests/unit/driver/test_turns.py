@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tdelta.driver import TrialJob
-from tdelta.driver.turns import take_turns
+from tdelta.driver.turns import interleave
 from tdelta.errors import Defect, TdeltaError, WorkerFault
 from tdelta_refused import refused
 
@@ -67,7 +67,7 @@ def test_everyone_is_handed_its_own_place_in_the_same_order_and_the_first_has_th
     made: list[Participant],
 ) -> None:
     made += [Participant("a"), Participant("b")]
-    answers = take_turns([(participant, JOB) for participant in made], (1, 0, 0, 1), 5.0)
+    answers = interleave([(participant, JOB) for participant in made], (1, 0, 0, 1), 5.0)
     assert answers == [{"name": "a"}, {"name": "b"}]
     told = [(turns["participant"], turns["order"], turns["trial"]) for one in made for turns in one.begun]
     assert told == [(0, [1, 0, 0, 1], JOB.as_json()), (1, [1, 0, 0, 1], JOB.as_json())]
@@ -79,7 +79,7 @@ def test_one_failure_stops_the_others_and_is_the_one_that_is_raised(made: list[P
     failure = Defect("no such table")
     made += [Participant("a", quick=False), Participant("b", failure=failure)]
     with pytest.raises(TdeltaError) as raised:
-        take_turns([(participant, JOB) for participant in made], (0, 1, 0, 1), 5.0)
+        interleave([(participant, JOB) for participant in made], (0, 1, 0, 1), 5.0)
     assert raised.value is failure
     assert [participant.stops for participant in made] == [1, 0]
 
@@ -87,13 +87,13 @@ def test_one_failure_stops_the_others_and_is_the_one_that_is_raised(made: list[P
 def test_twins_that_never_answer_are_a_fault(made: list[Participant]) -> None:
     made += [Participant("a", quick=False), Participant("b")]
     with refused(WorkerFault, "block-silent", seconds=0.01):
-        take_turns([(participant, JOB) for participant in made], (0, 1), 0.01)
+        interleave([(participant, JOB) for participant in made], (0, 1), 0.01)
 
 
 def test_whoever_keeps_the_block_waiting_is_looked_at(made: list[Participant], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tdelta.driver.workers.LOOK_SECONDS", 0.02)
     made += [Participant("a", quick=False), Participant("b")]
     with refused(WorkerFault, "block-silent", seconds=0.1):
-        take_turns([(participant, JOB) for participant in made], (0, 1), 0.1)
+        interleave([(participant, JOB) for participant in made], (0, 1), 0.1)
     assert made[0].looks >= 3
     assert made[1].looks == 0

@@ -155,7 +155,7 @@ def test_a_cold_trial_is_one_operation_a_thread_since_the_second_would_be_warm(
     cold = dataclasses.replace(made, request=made.request.replace(cold=True))
     twins = FakeTwins(Script(cost_ns=cost_by_cipher({"none": cost_ns}, 0.0)))
     with TwinFolder(sitting.base, "run") as folder:
-        found = calibrate(cold, twins(made.engine, folder, made.load_job(), made.mix()), 3_000_000)
+        found = calibrate(cold, twins(made.engine, folder, made.populate_job(), made.workload_spec()), 3_000_000)
     assert found.operations == {0: threads}
     assert [[job.operations for job in twin.jobs] for twin in twins.started] == [[threads]]
 

@@ -79,11 +79,11 @@ def test_bytes_that_the_original_keeps_of_a_page_stay_kept(
 
 def test_rows_come_from_the_copy_and_scripts_get_its_variables(tmp_path: Path) -> None:
     made = planned(tmp_path)
-    job = made.load_job()
+    job = made.populate_job()
     assert isinstance(job, DatabaseJob)
     assert job.path == tmp_path / "original.db"
     assert [table for table, _ in job.tables] == ["work", "tdelta_key_work"]
-    mix = made.mix()
+    mix = made.workload_spec()
     assert [(entry["name"], entry["text"]) for entry in mix.transactions] == [("look", LOOK.text)]
     assert mix.constants == {"rows_work": 1000, "min_work": 1, "max_work": 2**60, "keys_work": 1000, "scale": 1.0}
     assert isinstance(mix.constants["max_work"], int)
@@ -218,7 +218,7 @@ def test_a_table_that_the_clock_writes_to_is_not_compared_after_the_trials(
     name = "rows-after"
     differing = sitting.scripted(rows=rows).conduct(**OWN, database=database)
     assert not check(differing, name).ok
-    made = staging(lambda: source(sitting.base, unrepeatable=("work",)))
+    made = staging(lambda: source(sitting.base, nondeterministic_tables=("work",)))
     monkeypatch.setattr("tdelta.session.inputs.staged", made)
     found = check(sitting.scripted(rows=rows).conduct(**OWN, database=database), name)
     assert found.ok

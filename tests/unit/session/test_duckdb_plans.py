@@ -37,7 +37,7 @@ def test_by_default_it_is_compared_with_its_own_default_cipher() -> None:
 
 def test_a_file_is_loaded_once_for_each_cipher() -> None:
     of = made(vary={"cipher": ("aes-256-gcm", "aes-256-gcm-mbedtls"), "threads": (1, 4)})
-    assert list(of.load_kinds()) == [("none",), ("aes-256-gcm",), ("aes-256-gcm-mbedtls",)]
+    assert list(of.data_templates()) == [("none",), ("aes-256-gcm",), ("aes-256-gcm-mbedtls",)]
 
 
 def test_memory_is_the_cache_and_what_queries_work_in() -> None:
@@ -47,7 +47,7 @@ def test_memory_is_the_cache_and_what_queries_work_in() -> None:
 
 
 def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> None:
-    job = made().load_job()
+    job = made().populate_job()
     assert "CHAR(120)" not in job.tables_sql[0] or "TEXT" in job.tables_sql[0]
     assert job.tables_sql[-1] == "CREATE TABLE tdelta_marker (id INTEGER PRIMARY KEY, marker BLOB NOT NULL)"
 
@@ -103,7 +103,7 @@ def test_temporary_files_are_encrypted_on_all_twins_unless_a_scope_says_on_which
     covered = {scope: FileClass.TEMP in of.engine.covered(one) for scope, one in found.items()}
     assert covered == {"none": False, "data": False, "+temp": True}
     assert of.engine.differing(found["+temp"])[-1] == "temp_file_encryption"
-    assert len(of.load_kinds()) == 2
+    assert len(of.data_templates()) == 2
     plain, encrypted = settings(made(scope="data", aa_twin=False)).values()
     assert not plain.encrypts_temp
     assert not encrypted.encrypts_temp

@@ -125,7 +125,7 @@ def test_conditions_that_differ_in_the_client_share_a_schema_and_controls_have_t
     assert set(places.values()) == {"baseline", "encrypted", "aa", "planted1", "planted2"}
     assert len(made.instances()) == 5
     assert {made.twin_settings(c, 0).threads for c in made.conditions} == {1, 4}
-    kinds = [made.twin_settings(c, 0).loaded for c in made.load_kinds().values()]
+    kinds = [made.twin_settings(c, 0).loaded for c in made.data_templates().values()]
     assert kinds == ["baseline", "encrypted"]
 
 

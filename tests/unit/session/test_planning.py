@@ -109,7 +109,7 @@ def test_reserved_bytes_are_the_most_that_any_cipher_needs_unless_natural(reserv
 
 def test_one_file_is_loaded_for_each_cipher_and_page_size_the_plain_ones_first() -> None:
     made = plan(RunRequest(vary={"cipher": ("aes-256",), "page_size": (4096, 8192), "threads": (1, 2)}), "r")
-    assert list(made.load_kinds()) == [("none", 4096), ("none", 8192), ("aes-256", 4096), ("aes-256", 8192)]
+    assert list(made.data_templates()) == [("none", 4096), ("none", 8192), ("aes-256", 4096), ("aes-256", 8192)]
 
 
 @pytest.fixture

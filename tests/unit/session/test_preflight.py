@@ -13,7 +13,7 @@ from tdelta import _native
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.errors import EnvironmentFault, StorageFault
 from tdelta.session import RunRequest, conduct, dry_run
-from tdelta.session.housing import needs_of
+from tdelta.session.housing import resource_estimate
 from tdelta.session.planning import Plan, plan
 from tdelta_refused import Part, refused
 
@@ -52,7 +52,7 @@ def test_the_histograms_of_thousands_of_statements_are_in_what_is_announced() ->
     many = replace(
         few, workload=replace(few.workload, transactions=(replace(transaction, text="SELECT 1;\n" * 10_000),))
     )
-    added = needs_of(many).memory_bytes - needs_of(few).memory_bytes
+    added = resource_estimate(many).memory_bytes - resource_estimate(few).memory_bytes
     assert added == len(few.conditions) * (
         _native.histograms_bytes(10_002) - _native.histograms_bytes(few.workload.most_spans)
     )
@@ -86,7 +86,7 @@ def test_conditions_that_share_a_server_share_its_disk_and_its_cache() -> None:
 
 def test_a_server_takes_its_own_disk_and_memory_beside_the_data() -> None:
     size = 1_000_000
-    empty = engine().footprint
+    empty = engine().resources
     found = needs(size_bytes=size)
     assert found.disk_bytes > 4 * empty.disk_bytes  # two loads, two twins
     assert found.disk_bytes < 4 * (empty.disk_bytes + 2 * size)
@@ -99,14 +99,14 @@ def test_a_server_takes_its_own_disk_and_memory_beside_the_data() -> None:
     [("point-select", 120_832_000), ("order-entry", 193_987_000)],  # InnoDB, of 100 MB asked for
 )
 def test_tables_are_counted_as_servers_hold_them(workload: str, table_bytes: int) -> None:
-    empty = engine().footprint
+    empty = engine().resources
     data = needs(workload=workload, size_bytes=100_000_000).disk_bytes / 4 - empty.disk_bytes
     assert table_bytes < data < 1.35 * table_bytes
 
 
 def test_each_connection_takes_memory_and_is_an_open_file() -> None:
     few, many = (needs(threads=threads) for threads in (1024, 2048))
-    assert many.memory_bytes - few.memory_bytes > 1024 * 2 * engine().footprint.connection_bytes
+    assert many.memory_bytes - few.memory_bytes > 1024 * 2 * engine().resources.connection_bytes
     assert (few.open_files, many.open_files) == (1000 + 1024 + 8, 1000 + 2048 + 8)
 
 

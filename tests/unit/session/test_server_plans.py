@@ -77,7 +77,7 @@ def test_a_server_takes_the_connections_of_all_conditions_that_share_it_and_some
 
 def test_data_is_loaded_once_for_each_cipher_and_scope() -> None:
     of = made(vary={"cipher": ("aes-128", "aes-256"), "scope": ("data", "+log"), "threads": (1, 4)})
-    assert list(of.load_kinds()) == [
+    assert list(of.data_templates()) == [
         ("none", "none"),
         *((cipher, scope) for cipher in ("aes-128", "aes-256") for scope in ("data", "+log")),
     ]
@@ -85,7 +85,7 @@ def test_data_is_loaded_once_for_each_cipher_and_scope() -> None:
 
 def test_data_is_loaded_once_for_each_compression_and_each_has_its_own_baseline() -> None:
     of = made(vary={"cipher": ("aes-256",), "compression": ("none", "zlib")}, aa_twin=False)
-    assert sorted(str(kind[-1]) for kind in of.load_kinds()) == ["none", "none", "zlib", "zlib"]
+    assert sorted(str(kind[-1]) for kind in of.data_templates()) == ["none", "none", "zlib", "zlib"]
     assert [(c.stratum, c.level("cipher")) for c in of.conditions] == [
         (0, "none"), (0, "aes-256"), (1, "none"), (1, "aes-256")
     ]  # fmt: skip
@@ -194,7 +194,7 @@ def test_every_version_has_every_cipher_and_plain_twins_of_its_own(two_versions:
     ]
     assert of.settings.options["vary"]["server"] == list(TWO)
     assert {one.server for one in settings(of).values()} == {"10.11.19", "11.8.3"}
-    assert len(of.load_kinds()) == 6
+    assert len(of.data_templates()) == 6
     assert of.engine.versions() == {"MariaDB": "10.11.19, 11.8.3"}
 
 

@@ -7,7 +7,7 @@ import pytest
 from tdelta.errors import UsageError
 from tdelta.records import Measurement, Usage
 from tdelta.session import RunRequest, faults, housing
-from tdelta.session.housing import needs_of, storage_cautions, with_storage
+from tdelta.session.housing import resource_estimate, storage_cautions, with_storage
 from tdelta.session.planning import Plan, plan
 
 from .served import installed
@@ -35,15 +35,15 @@ def test_cipher_and_storage_are_varied_together_unless_the_cipher_is_none() -> N
 
 
 def test_every_storage_has_copies_of_the_same_loads() -> None:
-    assert made().load_kinds().keys() == made(vary={}).load_kinds().keys()
+    assert made().data_templates().keys() == made(vary={}).data_templates().keys()
 
 
 def test_images_count_for_disk_and_time() -> None:
     without, varied = made(vary={"cipher": ("aes-128", "aes-256", "aegis", "chacha20", "ascon128")}), made()
     assert len(without.instances()) == len(varied.instances())
     for of in (without, varied):
-        assert (needs_of(of).disk_bytes > of.engine.estimate(of.layout).disk_bytes) is (of is varied)
-        assert (needs_of(of).start_seconds > of.engine.estimate(of.layout).start_seconds) is (of is varied)
+        assert (resource_estimate(of).disk_bytes > of.engine.estimate(of.layout).disk_bytes) is (of is varied)
+        assert (resource_estimate(of).start_seconds > of.engine.estimate(of.layout).start_seconds) is (of is varied)
 
 
 @pytest.mark.parametrize(

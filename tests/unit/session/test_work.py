@@ -31,8 +31,8 @@ def test_a_load_is_of_the_rows_that_twins_have_and_a_rebuild_is_the_workloads_ow
     of = made()
     steps = of.mix().steps
     assert steps is not None
-    assert steps.job == of.load_job()
-    assert steps.rows == sum(table["rows"] for table in of.load_job().plan["tables"])
+    assert steps.job == of.populate_job()
+    assert steps.rows == sum(table["rows"] for table in of.populate_job().plan["tables"])
     assert steps.rebuild == ("VACUUM",)
 
 

@@ -10,7 +10,7 @@ from tdelta.messages import Refusal
 
 
 @dataclass(frozen=True, slots=True)
-class AgentsAsked:
+class AgentsRequest:
     """How many agents a run has, and the address of the Ray cluster; None: one of this machine's, made for the run."""
 
     count: int

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver.agents import merging
-from tdelta.driver.agents.asked import AgentsAsked
+from tdelta.driver.agents.asked import AgentsRequest
 from tdelta.driver.agents.host import machine, network, tdelta_version
 from tdelta.driver.agents.segments import segments
 from tdelta.driver.workers import PROGRAM, Worker, failure
@@ -103,7 +103,7 @@ class AgentPool(RayWorker):
 
     called = "the coordinator of the load agents"
 
-    def __init__(self, asked: AgentsAsked) -> None:
+    def __init__(self, asked: AgentsRequest) -> None:
         super().__init__(_COORDINATOR, asked.address)
         self._twins = itertools.count(1)
         self.count = asked.count

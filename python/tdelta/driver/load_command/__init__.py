@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from tdelta.driver.load_command.tools import Amount
     from tdelta.driver.load_command.trial import CommandLoad, run, with_server
 else:
-    from tdelta.lazily import found_in
+    from tdelta.lazily import lazy_getattr
 
-    __getattr__ = found_in(
+    __getattr__ = lazy_getattr(
         __name__,
         command=("PLACEHOLDERS", "LoadCommand", "Work", "parse_load"),
         connections=("Connection",),

@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from tdelta.driver.servers.places import place_for
     from tdelta.driver.servers.server import Server, greets
 else:
-    from tdelta.lazily import found_in
+    from tdelta.lazily import lazy_getattr
 
-    __getattr__ = found_in(__name__, copies=("copy_data",), places=("place_for",), server=("Server", "greets"))
+    __getattr__ = lazy_getattr(__name__, copies=("copy_data",), places=("place_for",), server=("Server", "greets"))
 
 __all__ = ["Server", "copy_data", "greets", "place_for"]

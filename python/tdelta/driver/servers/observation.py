@@ -78,7 +78,7 @@ def read_counts(path: Path) -> dict[str, CipherCalls]:
     return found
 
 
-def told(calls: Mapping[str, CipherCalls]) -> str:
+def describe_calls(calls: Mapping[str, CipherCalls]) -> str:
     """What was observed, for people."""
     if not calls:
         return "not observed"

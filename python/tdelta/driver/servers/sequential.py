@@ -10,7 +10,7 @@ from tdelta.driver.acting import of_recorded
 from tdelta.driver.agents.merging import fault
 from tdelta.driver.agents.pool import AgentLoad
 from tdelta.driver.answers import measurement
-from tdelta.driver.jobs import Mix, TrialJob
+from tdelta.driver.jobs import TrialJob, WorkloadSpec
 from tdelta.driver.load_command.trial import with_server
 from tdelta.driver.protocol import LoopCost
 from tdelta.driver.workers import Worker
@@ -32,7 +32,7 @@ AnyTwin = TypeVar("AnyTwin", bound=HasTrial)
 class SequentialBlocks:
     """The part of `tdelta.driver.protocol.Twins` that does not depend on whose servers they are."""
 
-    def __init__(self, mix: Mix) -> None:
+    def __init__(self, mix: WorkloadSpec) -> None:
         self._mix = mix
 
     def block(self, entries: Sequence[tuple[AnyTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
@@ -69,6 +69,6 @@ def by_agents(agents: AgentLoad, worker: Worker, job: TrialJob) -> Measurement:
     )
 
 
-def work_of(mix: Mix) -> dict[str, Any]:
+def work_of(mix: WorkloadSpec) -> dict[str, Any]:
     """The transactions as a worker is told them."""
     return {"transactions": mix.transactions, "constants": mix.constants}

@@ -117,7 +117,7 @@ class Database:
         self._configuration = os.memfd_create("configuration", os.MFD_CLOEXEC)
         os.write(self._configuration, configuration(options).encode())
         self._sessions: list[Cursor] = []
-        with self.told():
+        with self.translated_errors():
             self._main = self._opened()
             self.run(f"CREATE DATABASE IF NOT EXISTS {DATABASE} ENGINE = Atomic")
             self._use(self._main)
@@ -129,7 +129,7 @@ class Database:
 
     def connect(self) -> Cursor:
         """One more session."""
-        with self.told():
+        with self.translated_errors():
             cursor = self._opened()
             self._use(cursor)
         self._sessions.append(cursor)
@@ -158,7 +158,7 @@ class Database:
 
     def rows(self, sql: str) -> list[list[Any]]:
         """All that one statement answers."""
-        with self.told():
+        with self.translated_errors():
             self._main.execute(sql)
             return self._main.fetchall()
 
@@ -217,7 +217,7 @@ class Database:
         return [path for path in (self.home / FILES).rglob("*") if path.is_file()]
 
     @contextlib.contextmanager
-    def told(self) -> Iterator[None]:
+    def translated_errors(self) -> Iterator[None]:
         """Within the block, what ClickHouse raises becomes a `ClientError` without the key."""
         try:
             yield

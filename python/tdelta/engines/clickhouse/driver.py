@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tdelta.driver import AnyJob, Mix, TwinFolder
+from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
 from tdelta.engines.capabilities import Template
 from tdelta.engines.clickhouse.engine import ClickhouseEngine, ClickhouseSettings
 from tdelta.engines.clickhouse.messages import ClickhouseRefusal
@@ -121,7 +121,7 @@ class ClickhouseDriver:
         """Folders and workers."""
         return of_analytic_files(self, layout)
 
-    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> ClickhouseTwins:
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> ClickhouseTwins:
         """Folders and workers."""
         return ClickhouseTwins(self.engine, folder, job, mix)
 

@@ -56,4 +56,4 @@ def files_below(home: Path) -> Iterator[TwinFile]:
 def _open_in(pid: int, home: Path) -> Iterator[TwinFile]:
     for file in open_files(pid):
         of = clickhouse_file_class(file.target, home, is_unlinked=file.is_unlinked, is_stream=file.is_stream)
-        yield TwinFile(file.told, file.path, of, file.identity)
+        yield TwinFile(file.label, file.path, of, file.identity)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import STEPS, TRACE, AnyJob, LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import STEPS, TRACE, AnyJob, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.driver.protocol import Checksums, CipherProof, LoopCost, Tables
 from tdelta.driver.servers.sequential import SequentialBlocks, work_of
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
@@ -144,9 +144,9 @@ class ClickhouseTwin:
 class ClickhouseTwins(SequentialBlocks):
     """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
 
-    def __init__(self, engine: ClickhouseEngine, folder: TwinFolder, job: AnyJob, mix: Mix) -> None:
+    def __init__(self, engine: ClickhouseEngine, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> None:
         super().__init__(mix)
-        if not isinstance(job, LoadJob):
+        if not isinstance(job, PopulateJob):
             raise Defect("ClickHouse's twins hold generated rows only")
         self._engine = engine
         self._folder = folder

@@ -70,7 +70,7 @@ class Database:
         self._catalog = _MAIN if options["path"] is None else CATALOG
         self._connections: list[Connection] = []
         try:
-            with self.told():
+            with self.translated_errors():
                 for statement in setting_statements(options):
                     self._main.execute(statement)
             if options["path"] is not None:
@@ -90,7 +90,7 @@ class Database:
         return bool(self._options["read_only"])
 
     @contextlib.contextmanager
-    def told(self, key: str | None = None) -> Iterator[None]:
+    def translated_errors(self, key: str | None = None) -> Iterator[None]:
         """Within the block, what DuckDB raises becomes a `ClientError` without the key, the file's or the one given."""
         try:
             yield
@@ -103,13 +103,13 @@ class Database:
 
     def attach(self) -> None:
         """Attach the file."""
-        with self.told():
+        with self.translated_errors():
             self._main.execute(attach_sql(self._options))
             self._main.execute(f"USE {CATALOG}")
 
     def detach(self) -> None:
         """Detach the file; connections have none meanwhile."""
-        with self.told():
+        with self.translated_errors():
             for connection in self._connections:
                 connection.run(f"USE {_MAIN}")
             self._main.execute(f"USE {_MAIN}")
@@ -134,13 +134,13 @@ class Database:
 
     def take(self, options: Options) -> None:
         """Attach another file as what is copied, in the place of what was."""
-        with self.told(options["key"]):
+        with self.translated_errors(options["key"]):
             self._main.execute(f"DETACH DATABASE IF EXISTS {_SOURCE}")
             self._main.execute(attach_sql(options, _SOURCE))
 
     def copy(self, options: Options) -> None:
         """Copy all of it into a new file, and write that to the disk."""
-        with self.told(options["key"]):
+        with self.translated_errors(options["key"]):
             self._main.execute(attach_sql(options, _TARGET))
             self._main.execute(f"COPY FROM DATABASE {_SOURCE} TO {_TARGET}")
             self._main.execute(f"CHECKPOINT {_TARGET}")
@@ -152,7 +152,7 @@ class Database:
 
     def connect(self) -> Connection:
         """One more connection, using the attached file."""
-        with self.told():
+        with self.translated_errors():
             connection = Connection(self, self._main.cursor())
             connection.run(f"USE {self._catalog}")
         self._connections.append(connection)
@@ -165,7 +165,7 @@ class Database:
 
     def run(self, *statements: str) -> None:
         """Run statements one after another."""
-        with self.told():
+        with self.translated_errors():
             for statement in statements:
                 self._main.execute(statement)
 
@@ -181,7 +181,7 @@ class Database:
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """All that one statement answers."""
-        with self.told():
+        with self.translated_errors():
             found: list[tuple[Any, ...]] = self._main.execute(sql, list(parameters)).fetchall()
             return found
 
@@ -192,7 +192,7 @@ class Database:
 
     def cipher(self) -> dict[str, str]:
         """What DuckDB says of the file's encryption, and whose code does it."""
-        with self.told():
+        with self.translated_errors():
             cursor = self._main.execute(DATABASE_SQL)
             names = [column[0] for column in cursor.description]
             (row,) = cursor.fetchall()
@@ -268,7 +268,7 @@ class Connection:
 
     def run(self, sql: str) -> None:
         """Run a statement and drop what it answers."""
-        with self._database.told():
+        with self._database.translated_errors():
             self.cursor.execute(sql)
 
     def interrupt(self) -> None:
@@ -277,7 +277,7 @@ class Connection:
 
     def close(self) -> None:
         """Close it."""
-        with contextlib.suppress(ClientError), self._database.told():
+        with contextlib.suppress(ClientError), self._database.translated_errors():
             self.cursor.close()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from tdelta.driver import AnyJob, Mix, TwinFolder
+from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
 from tdelta.driver.backups import backup_checks
 from tdelta.engines.capabilities import Template
 from tdelta.engines.duckdb.actions import ACTIONS, CHOICES, DURING
@@ -147,7 +147,7 @@ class DuckdbDriver:
         """Files and workers."""
         return of_analytic_files(self, layout)
 
-    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> DuckdbTwins:
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> DuckdbTwins:
         """Files and workers."""
         return DuckdbTwins(self.engine, folder, job, mix)
 

@@ -57,4 +57,4 @@ def _below(database: Path) -> Iterator[TwinFile]:
 def _open_in(pid: int, database: Path) -> Iterator[TwinFile]:
     for file in open_files(pid):
         of = duckdb_file_class(file.target.name, database.name, is_stream=file.is_stream)
-        yield TwinFile(file.told, file.path, of, file.identity)
+        yield TwinFile(file.label, file.path, of, file.identity)

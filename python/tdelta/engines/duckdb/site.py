@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta.driver.acting import Halt
-from tdelta.driver.jobs import LoadJob
+from tdelta.driver.jobs import PopulateJob
 from tdelta.driver.workers import Worker, failure
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings, quoted
 
@@ -39,7 +39,7 @@ class DuckdbSite:
     path: Path
     plain: Path
     worker: Worker
-    job: LoadJob
+    job: PopulateJob
     environment: Mapping[str, str]
     halt: Halt
     is_beside: bool = False

@@ -19,7 +19,15 @@ from tdelta.engines.mariadb.actions import ACTIONS, NEW_KEY
 from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.mariadb.replication import REPLICATION
-from tdelta.engines.servers import DATABASE, PLAIN_SCOPE, Footprint, PriceSql, ServerCipher, ServerSettings, Tracing
+from tdelta.engines.servers import (
+    DATABASE,
+    PLAIN_SCOPE,
+    PriceSql,
+    ServerCipher,
+    ServerResources,
+    ServerSettings,
+    Tracing,
+)
 from tdelta.engines.shared.compressed_pages import compression_facts, compression_fault
 from tdelta.engines.shared.mysql_family import (
     CREATE_SQL,
@@ -256,9 +264,9 @@ class MariadbEngine(MysqlFamily):
         )
 
     @property
-    def footprint(self) -> Footprint:
+    def resources(self) -> ServerResources:
         """10.11: 165 MB on the disk, 128 of them the redo log; 50 MB and 64 kB a connection that does nothing."""
-        return Footprint(250_000_000, 60_000_000, 400_000, initialize_seconds=2.0, start_seconds=0.3)
+        return ServerResources(250_000_000, 60_000_000, 400_000, initialize_seconds=2.0, start_seconds=0.3)
 
     @property
     def settling(self) -> Settling:

@@ -25,10 +25,10 @@ from tdelta.engines.mysql.replication import replication
 from tdelta.engines.servers import (
     DATABASE,
     PLAIN_SCOPE,
-    Footprint,
     PriceSql,
     ServerBinary,
     ServerCipher,
+    ServerResources,
     ServerSettings,
     Tracing,
 )
@@ -277,9 +277,9 @@ class MysqlEngine(MysqlFamily):
         return TRACING
 
     @property
-    def footprint(self) -> Footprint:
+    def resources(self) -> ServerResources:
         """9.7: 240 MB on the disk; 520 MB, most of it the performance schema's, and 340 kB a connection."""
-        return Footprint(330_000_000, 530_000_000, 600_000, initialize_seconds=7.0, start_seconds=1.2)
+        return ServerResources(330_000_000, 530_000_000, 600_000, initialize_seconds=7.0, start_seconds=1.2)
 
     @property
     def settling(self) -> Settling:

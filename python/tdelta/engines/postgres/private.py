@@ -26,7 +26,7 @@ from tdelta.engines.postgres.profile import PROFILE
 from tdelta.engines.postgres.protection import Configures, Lodges, Mounts, Protection, Proves
 from tdelta.engines.postgres.replication import REPLICATION
 from tdelta.engines.profile import Profile
-from tdelta.engines.servers import DATABASE, Footprint, ServerBinary, ServerCipher, ServerSettings, Tracing
+from tdelta.engines.servers import DATABASE, ServerBinary, ServerCipher, ServerResources, ServerSettings, Tracing
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.private.actions import ServerAction
 from tdelta.engines.shared.private.backups import backups
@@ -300,9 +300,9 @@ class PostgresEngine:
         return TRACING
 
     @property
-    def footprint(self) -> Footprint:
+    def resources(self) -> ServerResources:
         """15: 40 MB on the disk and a log that keeps 256 MB; 20 MB, 17 MB for gocryptfs, and 1.1 MB an idle backend."""
-        return Footprint(320_000_000, 60_000_000, 3_000_000, initialize_seconds=2.0, start_seconds=0.4)
+        return ServerResources(320_000_000, 60_000_000, 3_000_000, initialize_seconds=2.0, start_seconds=0.4)
 
     @property
     def settling(self) -> Settling:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tdelta.engines.capabilities import Engine
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key, instances_of
-from tdelta.engines.servers import Footprint, ServerSettings
+from tdelta.engines.servers import ServerResources, ServerSettings
 from tdelta.records import Condition
 
 # A load of 50 MB took 1 to 3 s a cipher, a worker 0.15 s to start.
@@ -122,28 +122,28 @@ def _backups(layout: RunLayout) -> float:
     return _BACKUPS if layout.acts & {"backup", "restore"} else 0.0
 
 
-def of_servers(engine: Engine, layout: RunLayout, footprint: Footprint, *, prices: bool) -> ResourceEstimate:
+def of_servers(engine: Engine, layout: RunLayout, resources: ServerResources, *, prices: bool) -> ResourceEstimate:
     """A loaded server for each kind, and one for all conditions that share it, with a worker for each condition."""
     kinds, instances, conditions = len(templates(engine, layout)), _instances(engine, layout), len(layout.conditions)
     data = layout.size_bytes + _ROW_BYTES * layout.rows
     settings = [engine.settings(layout, first, data) for first in instances]
     factors, trial = engine.profile.client_factors, layout.options["trial_seconds"]
-    started = data / _COPY_BYTES_PER_SECOND + footprint.start_seconds
+    started = data / _COPY_BYTES_PER_SECOND + resources.start_seconds
     copies = 2 if layout.has_replicas else 1  # a replica is another server on the same data
     strata, servers = len(layout.strata), len({instance_key(c[0], factors) for c in layout.strata.values()})
     others = int(layout.converts or "restore" in layout.acts)  # a copy of one twin's tables, or a server, at a time
     return ResourceEstimate(
         disk_bytes=round(
-            (kinds + copies * len(instances) + others) * (data + footprint.disk_bytes) + _backups(layout) * data
+            (kinds + copies * len(instances) + others) * (data + resources.disk_bytes) + _backups(layout) * data
         ),
         memory_bytes=max(
-            _LOADING_BYTES + footprint.memory_bytes,
-            copies * sum(_server_bytes(one, footprint) for one in settings)
-            + others * max(_server_bytes(one, footprint) for one in settings)
+            _LOADING_BYTES + resources.memory_bytes,
+            copies * sum(_server_bytes(one, resources) for one in settings)
+            + others * max(_server_bytes(one, resources) for one in settings)
             + sum(_TWIN_BYTES + _THREAD_BYTES * int(c.level("threads")) for c in layout.conditions),
         ),
         open_files=_OTHER_FILES + max(one.connections for one in settings),
-        load_seconds=_load_seconds(layout, data) + footprint.initialize_seconds,
+        load_seconds=_load_seconds(layout, data) + resources.initialize_seconds,
         observe_seconds=(_OBSERVATION_SECONDS + started) * (len(layout.ciphers) - 1),
         calibrate_seconds=copies * servers * started + strata * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * trial),
         start_seconds=copies * len(instances) * started + conditions * _CONNECT_SECONDS,
@@ -152,7 +152,7 @@ def of_servers(engine: Engine, layout: RunLayout, footprint: Footprint, *, price
         laps=_LAPS,
         search_seconds=copies * len(instances) * (_SEARCH_SECONDS + data / _ROWS_BYTES_PER_SECOND),
         step_seconds=data / _SERVER_STEP_BYTES_PER_SECOND,
-        cold_seconds=footprint.start_seconds,
+        cold_seconds=resources.start_seconds,
         applied_trials=_APPLIED_TRIALS if layout.has_replicas else 0.0,
         times_calls=prices,
     )
@@ -220,6 +220,6 @@ def of_connections(engine: Engine, layout: RunLayout) -> ResourceEstimate:
     )
 
 
-def _server_bytes(settings: ServerSettings, footprint: Footprint) -> int:
-    connections = settings.connections * footprint.connection_bytes
-    return footprint.memory_bytes + _SUPERVISOR_BYTES + settings.cache_bytes + connections
+def _server_bytes(settings: ServerSettings, resources: ServerResources) -> int:
+    connections = settings.connections * resources.connection_bytes
+    return resources.memory_bytes + _SUPERVISOR_BYTES + settings.cache_bytes + connections

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import LoadJob
+from tdelta.driver.jobs import PopulateJob
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.workers import Worker
 from tdelta.errors import Defect
@@ -25,7 +25,7 @@ _SECONDS = 24 * 3600.0
 class GeneratedRows:
     """The files of a run's rows, in a folder of their own within the run's; ``product`` is who reads them."""
 
-    def __init__(self, folder: TwinFolder, job: LoadJob, product: str) -> None:
+    def __init__(self, folder: TwinFolder, job: PopulateJob, product: str) -> None:
         self._job = job
         self._product = product
         self.path = folder.path / "rows"

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tdelta.driver.jobs import LoadJob
+from tdelta.driver.jobs import PopulateJob
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import TABLE, FileClass, TwinFile, search
 from tdelta.messages import Refusal
@@ -85,7 +85,7 @@ def _entries(folder: Path) -> list[Path]:
         return []
 
 
-def markers_of(job: LoadJob) -> list[bytes]:
+def markers_of(job: PopulateJob) -> list[bytes]:
     """How planted rows begin, out of the plan that the rows are made by."""
     tables: Any = job.plan["tables"]
     marker = next(table for table in tables if table["name"] == TABLE)

@@ -70,7 +70,7 @@ class ServerFiles:
 
     def _listed(self, file: OpenFile) -> TwinFile:
         if file.is_stream and file.target != self.place.log:
-            return TwinFile(file.told, file.path, FileClass.OTHER, file.identity)
+            return TwinFile(file.label, file.path, FileClass.OTHER, file.identity)
         return self._file(file.target, file.path, file.identity, is_unlinked=file.is_unlinked)
 
     def _file(self, path: Path, by: str, identity: tuple[int, int], *, is_unlinked: bool = False) -> TwinFile:

@@ -73,7 +73,7 @@ def describe(query: Query) -> Database:
     return _with_samples(query, database)
 
 
-def depends_on_the_moment(query: Query) -> bool:
+def reads_clock_or_random(query: Query) -> bool:
     """Whether the schema has words by which a trigger or a default may read the clock or draw by chance."""
     return _MOMENT.search(query("SELECT group_concat(sql, char(10)) FROM sqlite_schema")) is not None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.factors import DEFAULT_PAGE_SIZE
-from tdelta.driver import AnyJob, Mix, TwinFolder
+from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
 from tdelta.driver.backups import backup_checks
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
@@ -227,7 +227,7 @@ class SqliteDriver:
         """Files and workers."""
         return of_files(self, layout, times_calls=self.engine.calls_openssl)
 
-    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> SqliteTwins:
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> SqliteTwins:
         """Files and workers."""
         return SqliteTwins(self.engine, folder, job, mix, self._versions)
 

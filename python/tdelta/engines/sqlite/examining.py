@@ -15,7 +15,7 @@ from tdelta.driver.database_answers import Refused, answered
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.conversion import Layout
-from tdelta.engines.sqlite.describing import bounded, depends_on_the_moment, describe, virtual_tables
+from tdelta.engines.sqlite.describing import bounded, describe, reads_clock_or_random, virtual_tables
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine
 from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.engines.sqlite.staging import HEADER_BYTES
@@ -99,9 +99,9 @@ class CopyExaminer:
             raise DatabaseFault(self._file, said)
         return database
 
-    def depends_on_the_moment(self) -> bool:
+    def reads_clock_or_random(self) -> bool:
         """Whether a trigger or a default may read the clock or draw by chance, by the words of the schema."""
-        return bool(self._told(depends_on_the_moment))
+        return bool(self._told(reads_clock_or_random))
 
     def bounded(self, tables: Iterable[DatabaseTable]) -> tuple[DatabaseTable, ...]:
         """The tables with their rows and row numbers as they are now."""

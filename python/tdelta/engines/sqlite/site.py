@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tdelta.driver.acting import Halt
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import LoadJob
+from tdelta.driver.jobs import PopulateJob
 from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 
@@ -37,7 +37,7 @@ class FileSite:
     plain: Path
     folder: TwinFolder
     worker: Worker
-    job: LoadJob
+    job: PopulateJob
     environment: Mapping[str, str]
     halt: Halt
 

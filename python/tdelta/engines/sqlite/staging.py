@@ -23,7 +23,7 @@ from tdelta.errors import DatabaseFault, StorageFault
 from tdelta.inputs import NotRegular, require_regular
 from tdelta.measure.private import private
 
-Told = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Told how many bytes of how many are copied."""
 
 SUFFIXES = ("", "-wal", "-journal")
@@ -118,7 +118,7 @@ def find_original(named: Path) -> Original:
 def copy_original(
     original: Original,
     target: Path,
-    told: Told = lambda _done, _total: None,
+    told: OnProgress = lambda _done, _total: None,
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Original:
@@ -179,7 +179,7 @@ def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, Fi
     return None
 
 
-def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: Path, told: Told) -> bool:
+def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: Path, told: OnProgress) -> bool:
     """Copy every file that was seen. Returns False if one has gone since."""
     progress = _Progress(sum(file.size_bytes for file in seen.values() if file is not None), told)
     for suffix, file in seen.items():
@@ -204,7 +204,7 @@ def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: P
 class _Progress:
     """Adds up what is copied, and tells."""
 
-    def __init__(self, total_bytes: int, told: Told) -> None:
+    def __init__(self, total_bytes: int, told: OnProgress) -> None:
         self._total_bytes = total_bytes
         self._told = told
         self._done_bytes = 0

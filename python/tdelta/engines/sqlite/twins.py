@@ -15,12 +15,12 @@ from tdelta.driver import acting
 from tdelta.driver.answers import checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import STEPS, TRACE, AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob, Steps, TrialJob
+from tdelta.driver.jobs import STEPS, TRACE, AnyJob, DatabaseJob, PopulateJob, RestoreJob, Steps, TrialJob, WorkloadSpec
 from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, PagePrice, Tables
-from tdelta.driver.rows import generated_checksums, load_rows
+from tdelta.driver.rows import generated_checksums, populate
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.tree_usage import usage
-from tdelta.driver.turns import take_turns
+from tdelta.driver.turns import interleave
 from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.actions import actions_of
 from tdelta.engines.sqlite.convert import convert
@@ -238,7 +238,7 @@ class SqliteTwins:
         engine: SqliteEngine,
         folder: TwinFolder,
         job: AnyJob,
-        mix: Mix,
+        mix: WorkloadSpec,
         versions: Mapping[str, SqliteEngine] = ONE_LIBRARY,
     ) -> None:
         self._engine = engine
@@ -268,18 +268,18 @@ class SqliteTwins:
         self.library = " and ".join(self._said.values())
         return path, sums
 
-    def _generate(self, job: LoadJob, settings: TwinSettings, name: str, key: str | None) -> tuple[Path, Checksums]:
+    def _generate(self, job: PopulateJob, settings: TwinSettings, name: str, key: str | None) -> tuple[Path, Checksums]:
         path = self._folder.file(name)
         with Worker(program=WORKER) as worker:
             engine = self._of(settings)
             options = engine.create_options(str(path), settings, key)
             self._said[settings.library] = self._open(engine, worker, options)["library"]
-            load_rows(worker, job)
+            populate(worker, job)
             return path, checksums(worker, job.tables)
 
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any database had them, or as read from a user's database."""
-        if not isinstance(self._job, LoadJob):
+        if not isinstance(self._job, PopulateJob):
             return self._job.checksums
         return generated_checksums(self._job)
 
@@ -318,7 +318,7 @@ class SqliteTwins:
     ) -> acting.Act:
         """An action, bound to a twin."""
         job = self._job
-        if not isinstance(job, LoadJob):
+        if not isinstance(job, PopulateJob):
             raise Defect(f"{asked.name} was asked of twins of a user's rows")
         engine = self._of(settings)
         site = FileSite(
@@ -353,7 +353,7 @@ class SqliteTwins:
         return worker.ask("open", seconds=seconds, library=library, options=options, connections=connections)
 
     def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
-        """Run one trial on each twin, slice by slice in the given order; see `take_turns`.
+        """Run one trial on each twin, slice by slice in the given order; see `interleave`.
 
         Cold twins are made so first: a file's pages come back by no other twin's trial.
         """
@@ -363,7 +363,7 @@ class SqliteTwins:
         for twin, _ in entries:
             twin.cool()
         seconds = sum(job.deadline_seconds for _, job in entries) + _GRACE_SECONDS
-        answers = take_turns([(twin.worker, job) for twin, job in entries], order, seconds)
+        answers = interleave([(twin.worker, job) for twin, job in entries], order, seconds)
         for answer in answers:
             raise_failed(answer)
         return tuple(twin.measurement(answer, job) for (twin, job), answer in zip(entries, answers, strict=True))

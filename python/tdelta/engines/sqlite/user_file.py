@@ -156,7 +156,7 @@ class StagedFile:
         changed = [table for table, found in read.items() if rebuilt[table] != found]
         if changed:
             raise UnsoundTwins(SqliteRefusal.of("vacuum-changed-rows", tables=", ".join(changed)))
-        may_vary = examiner.depends_on_the_moment()
+        may_vary = examiner.reads_clock_or_random()
         self._layout = examiner.layout()
         examiner.end()
         return Completed(FileCopy(self._original, self._path, self._layout), database, rebuilt, may_vary)

@@ -98,7 +98,7 @@ class Database:
 
     def text(self, sql: str) -> str:
         """The first value that one statement answers, as text; empty for NULL, and where there is none."""
-        with self.told():
+        with self.translated_errors():
             self._main.execute(sql)
             rows = self._main.fetchall() if self._main.description is not None else []
         value = rows[0][0] if rows else None
@@ -121,7 +121,7 @@ class Database:
         return Path(f"{self.path}-wal")
 
     @contextlib.contextmanager
-    def told(self) -> Iterator[None]:
+    def translated_errors(self) -> Iterator[None]:
         """Within the block, what Turso raises becomes a `ClientError` without the key."""
         try:
             yield
@@ -148,7 +148,7 @@ class Database:
     def close(self) -> None:
         """Close every connection."""
         for one in (self._main, *(cursor.cursor for cursor in self._cursors)):
-            with contextlib.suppress(ClientError), self.told():
+            with contextlib.suppress(ClientError), self.translated_errors():
                 one.connection.close()
         self._cursors.clear()
 
@@ -158,7 +158,7 @@ class Database:
         if self._options["key"] is not None:
             encryption = self._turso.EncryptionOpts(self._options["cipher"], self._options["key"])
             given |= {"experimental_features": _EXPERIMENT, "encryption": encryption}
-        with self.told():
+        with self.translated_errors():
             cursor = self._turso.connect(str(self.path), **given).cursor()
             for pragma in (f"synchronous={_SYNCHRONOUS}", f"cache_size=-{self._options['cache_kib']}"):
                 cursor.execute(f"PRAGMA {pragma}")

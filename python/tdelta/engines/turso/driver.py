@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tdelta.driver import AnyJob, Mix, TwinFolder
+from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import EngineInfo
@@ -114,7 +114,7 @@ class TursoDriver:
         """Files and workers."""
         return of_files(self, layout, times_calls=False)
 
-    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> TursoTwins:
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> TursoTwins:
         """Files and workers."""
         return TursoTwins(self.engine, folder, job, mix)
 

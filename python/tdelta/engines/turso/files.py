@@ -59,4 +59,4 @@ def _below(database: Path) -> Iterator[TwinFile]:
 def _open_in(pid: int, database: Path) -> Iterator[TwinFile]:
     for file in open_files(pid):
         of = turso_file_class(file.target.name, database.name, is_unlinked=file.is_unlinked, is_stream=file.is_stream)
-        yield TwinFile(file.told, file.path, of, file.identity)
+        yield TwinFile(file.label, file.path, of, file.identity)

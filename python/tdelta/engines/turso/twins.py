@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tdelta.driver.answers import checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import STEPS, TRACE, AnyJob, LoadJob, Mix, Steps, TrialJob
+from tdelta.driver.jobs import STEPS, TRACE, AnyJob, PopulateJob, Steps, TrialJob, WorkloadSpec
 from tdelta.driver.protocol import Checksums, CipherProof, LoopCost, Tables
-from tdelta.driver.rows import generated_checksums, load_rows
+from tdelta.driver.rows import generated_checksums, populate
 from tdelta.driver.servers.sequential import SequentialBlocks, work_of
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.workers import Worker
@@ -168,9 +168,9 @@ class TursoTwin:
 class TursoTwins(SequentialBlocks):
     """Makes twins of one run. Keys are drawn here, kept in memory, and sent through the workers' pipes only."""
 
-    def __init__(self, engine: TursoEngine, folder: TwinFolder, job: AnyJob, mix: Mix) -> None:
+    def __init__(self, engine: TursoEngine, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> None:
         super().__init__(mix)
-        if not isinstance(job, LoadJob):
+        if not isinstance(job, PopulateJob):
             raise Defect("Turso's twins hold generated rows only")
         self._engine = engine
         self._folder = folder
@@ -189,7 +189,7 @@ class TursoTwins(SequentialBlocks):
         loading = dataclasses.replace(settings, threads=1, cache_bytes=_LOADING_BYTES)
         with Worker(_temporary(path), PROGRAM) as worker:
             self.library = self._open(worker, path, loading)["library"]
-            load_rows(worker, self._job)
+            populate(worker, self._job)
             worker.ask("facts", seconds=STEP_SECONDS, queries={"checkpoint": _CHECKPOINT})
             sums = checksums(worker, self._job.tables)
         self._loads[settings.cipher] = path

@@ -63,7 +63,7 @@ class TursoHost(Host):
         for statements in (order["statements"], order["held"]):
             self._exposed.append(database.connect())
             for sql in statements:
-                with database.told():
+                with database.translated_errors():
                     self._exposed[-1].execute(sql)
                     self._exposed[-1].fetchall()
         return {}
@@ -73,7 +73,10 @@ class TursoHost(Host):
         database = self._open()
         while self._exposed:
             cursor = self._exposed.pop()
-            with contextlib.suppress(ClientError), database.told():  # only what is held has a transaction open
+            with (
+                contextlib.suppress(ClientError),
+                database.translated_errors(),
+            ):  # only what is held has a transaction open
                 cursor.execute("ROLLBACK")
             database.drop(cursor)
         database.run(*self._afterwards)

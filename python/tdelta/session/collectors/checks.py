@@ -146,7 +146,7 @@ class Checks:
 
     def after(self, condition: Condition, sums: Checksums) -> None:
         """A twin's rows after its round, against the first twin of the same stratum."""
-        left_out = () if self._plan.source is None else self._plan.source.unrepeatable
+        left_out = () if self._plan.source is None else self._plan.source.nondeterministic_tables
         compared = {table: found for table, found in sums.items() if table not in left_out}
         first, known = self._ended.setdefault(condition.stratum, (condition.key, compared))
         self._notes.after += _differences(condition.key, compared, first, known)
@@ -279,7 +279,7 @@ class Checks:
     def _left_out(self) -> Iterator[Detail]:
         if threaded := sum(condition.level("threads") != 1 for condition in self._plan.conditions):
             yield Detail.of("rows-after-not-threaded", twins=threaded)
-        if tables := () if self._plan.source is None else self._plan.source.unrepeatable:
+        if tables := () if self._plan.source is None else self._plan.source.nondeterministic_tables:
             yield Detail.of("rows-after-not-tables", tables=", ".join(tables))
 
     def _settings_check(self) -> Validity:
@@ -305,7 +305,7 @@ class Checks:
         for _, facts in self._notes.facts.values():
             for name, value in facts.items():
                 values.setdefault(name, {})[value] = None
-        engine, kinds = self._plan.engine, self._plan.load_kinds().values()
+        engine, kinds = self._plan.engine, self._plan.data_templates().values()
         settings = [self._plan.twin_settings(condition, 0) for condition in kinds]
         return SettingsCompared(
             shared={name: next(iter(found)) for name, found in sorted(values.items()) if len(found) == 1},

@@ -257,7 +257,7 @@ class _Passes:
         self.perf = perf
         plan = context.plan
         self._conditions = [
-            c for c in plan.conditions if c in of.twins and (c.role not in _NOT_SAMPLED or plan.mix().writes)
+            c for c in plan.conditions if c in of.twins and (c.role not in _NOT_SAMPLED or plan.workload_spec().writes)
         ]
         self._begun = 0
         self.done: list[dict[Condition, tuple[Recording, Measurement]]] = []

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol, TypeAlias
 
-from tdelta.driver.jobs import LoadJob, TrialJob
+from tdelta.driver.jobs import PopulateJob, TrialJob
 from tdelta.driver.protocol import Checksums
 from tdelta.engines.shared.external.dsn import Dsn
 from tdelta.engines.shared.external.kind import ANSWER_SECONDS
@@ -99,7 +99,7 @@ class Bench:
         self.measured: list[Measurement] = []
         self.twins: ExternalTwins
         self.settings: Sequence[ExternalSettings]
-        self.job: LoadJob
+        self.job: PopulateJob
         self.scripts: Mapping[str, str]
         self._request = request
         self._dsns = dsns
@@ -136,8 +136,8 @@ class Bench:
         servers = self._found
         self._made.enter_context(servers.made())
         made = plan(self._request, self._run_id, None, servers)
-        job, mix = made.load_job(), made.mix()
-        if not isinstance(job, LoadJob):
+        job, mix = made.populate_job(), made.workload_spec()
+        if not isinstance(job, PopulateJob):
             raise Defect("the contract's rows are generated")
         self.job, self.scripts = job, {str(one["name"]): str(one["text"]) for one in mix.transactions}
         self.twins = ExternalTwins(servers.schemas, servers.access, job, mix)

@@ -25,7 +25,7 @@ from tdelta.records.contracts import Contract, ContractStep, Outcome
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.contracts.bench import Bench, NotOffered
 from tdelta.session.contracts.redacting import redacted
-from tdelta.session.contracts.steps import STEPS, Step, lacking
+from tdelta.session.contracts.steps import STEPS, AbilityCheck, lacking
 from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
 
@@ -79,7 +79,7 @@ def _recorded(record: Path | None) -> Iterator[None]:
 
 
 def tried(
-    bench: Bench, interruption: Interruption, observe: Callable[[Event], None], steps: Iterable[Step] = STEPS
+    bench: Bench, interruption: Interruption, observe: Callable[[Event], None], steps: Iterable[AbilityCheck] = STEPS
 ) -> tuple[ContractStep, ...]:
     """Try steps one after another, those that can be tried.
 
@@ -102,11 +102,11 @@ def tried(
     return tuple(done)
 
 
-def _not_tried(step: Step, why: Refusal) -> ContractStep:
+def _not_tried(step: AbilityCheck, why: Refusal) -> ContractStep:
     return ContractStep(step.ability, Outcome.NOT_TRIED, refusals=(why,))
 
 
-def _attempted(step: Step, bench: Bench, interruption: Interruption) -> ContractStep:
+def _attempted(step: AbilityCheck, bench: Bench, interruption: Interruption) -> ContractStep:
     began = time.monotonic()
     try:
         made = ContractStep(step.ability, Outcome.PASSED, found=step.does(bench))

@@ -24,7 +24,7 @@ _ALIVE = "contract alive"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AbilityCheck:
     """One ability, by name, and the steps without which it cannot be tried."""
 
     ability: str
@@ -266,27 +266,27 @@ REACHED, MADE, LOADED, WORKED = "servers reached", "schema made", "rows loaded",
 """Abilities that others need."""
 
 STEPS = (
-    Step(REACHED, servers_reached),
-    Step("state read", state_read, (REACHED,)),
-    Step(MADE, schemas_made, (REACHED,)),
-    Step(LOADED, rows_loaded, (MADE,)),
-    Step("tables seen", tables_seen, (LOADED,)),
-    Step(WORKED, worked, (LOADED,)),
-    Step("rows alike", rows_alike, (WORKED,)),
-    Step("plans read", planned, (WORKED,)),
-    Step("statements traced", traced, (WORKED,)),
-    Step("counters read", costed, (WORKED,)),
-    Step("caches emptied", cooled, (WORKED,)),
-    Step("evidence kept", evidence_kept, (WORKED,)),
-    Step("encryption changed", converted, (WORKED,)),
-    Step("refusals recognized", refused_rightly, (MADE,)),
-    Step("sessions ended", sessions_ended, (MADE,)),
-    Step("everything removed", all_removed, (MADE,), is_last=True),
+    AbilityCheck(REACHED, servers_reached),
+    AbilityCheck("state read", state_read, (REACHED,)),
+    AbilityCheck(MADE, schemas_made, (REACHED,)),
+    AbilityCheck(LOADED, rows_loaded, (MADE,)),
+    AbilityCheck("tables seen", tables_seen, (LOADED,)),
+    AbilityCheck(WORKED, worked, (LOADED,)),
+    AbilityCheck("rows alike", rows_alike, (WORKED,)),
+    AbilityCheck("plans read", planned, (WORKED,)),
+    AbilityCheck("statements traced", traced, (WORKED,)),
+    AbilityCheck("counters read", costed, (WORKED,)),
+    AbilityCheck("caches emptied", cooled, (WORKED,)),
+    AbilityCheck("evidence kept", evidence_kept, (WORKED,)),
+    AbilityCheck("encryption changed", converted, (WORKED,)),
+    AbilityCheck("refusals recognized", refused_rightly, (MADE,)),
+    AbilityCheck("sessions ended", sessions_ended, (MADE,)),
+    AbilityCheck("everything removed", all_removed, (MADE,), is_last=True),
 )
 """All of them, in their order."""
 
 
-def lacking(step: Step, passed: Iterable[str]) -> tuple[str, ...]:
+def lacking(step: AbilityCheck, passed: Iterable[str]) -> tuple[str, ...]:
     """What a step needs and did not pass."""
     have = set(passed)
     return tuple(need for need in step.needs if need not in have)

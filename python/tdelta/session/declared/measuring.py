@@ -17,12 +17,12 @@ from tdelta.session.values import (
     Flag,
     Labels,
     Number,
+    PathValue,
     Percent,
     Percents,
-    Place,
     ResponseTime,
     Rounds,
-    Whole,
+    WholeNumber,
 )
 
 
@@ -72,10 +72,10 @@ class Design:
         shown="a tenth",
         decides_trial=True,
     )
-    blocks_per_round: int = option("--blocks", Whole(), "Blocks per round.", 6, calibrates=True)
+    blocks_per_round: int = option("--blocks", WholeNumber(), "Blocks per round.", 6, calibrates=True)
     step_blocks: int | None = option(
         "--step-blocks",
-        Whole(),
+        WholeNumber(),
         "How many of these have the loads and rebuilds of --vary work=…, which take longest.",
         shown="all",
     )
@@ -140,7 +140,7 @@ class Design:
     )
     seed: int | None = option(
         "--seed",
-        Whole(least=0, most=2**63 - 1),
+        WholeNumber(least=0, most=2**63 - 1),
         "Random seed; recorded either way.",
         shown="drawn",
         calibrates=True,
@@ -167,7 +167,7 @@ class DecisionOptions:
         of_pilot=False,
         group=Group.EXPERIMENT,
     )
-    max_rounds: int | None = option("", Whole(), "The most rounds.")
+    max_rounds: int | None = option("", WholeNumber(), "The most rounds.")
     max_seconds: float = option(
         "--max-time", Duration(), "Wall clock, set-up included.", 85.0, of_pilot=False, group=Group.EVERYDAY
     )
@@ -217,7 +217,7 @@ class Where:
 
     directory: Path | None = option(
         "--dir",
-        Place("DIR"),
+        PathValue("DIR"),
         "Where the twins' files go.",
         shown="~/.cache/tdelta",
         calibrates=True,
@@ -226,7 +226,7 @@ class Where:
     )
     store: Path | None = option(
         "--store",
-        Place("FILE", is_folder=False),
+        PathValue("FILE", is_folder=False),
         "File that keeps the results.",
         shown="TDELTA_STORE, else the user's data folder",
         calibrates=True,

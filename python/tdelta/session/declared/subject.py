@@ -15,7 +15,18 @@ from tdelta.engines.sqlite.libraries import SQLITE3MC, WHEELS
 from tdelta.engines.takes import Takes
 from tdelta.session.groups import Group
 from tdelta.session.options import option
-from tdelta.session.values import CacheSize, Choice, Flag, Number, PageSize, Percent, Place, Size, Value, Whole
+from tdelta.session.values import (
+    CacheSize,
+    Choice,
+    Flag,
+    Number,
+    PageSize,
+    PathValue,
+    Percent,
+    Size,
+    Value,
+    WholeNumber,
+)
 from tdelta.workloads import BUILT_IN
 
 
@@ -31,7 +42,7 @@ class _Named(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class _NamedOrPlace(_Named):
+class _NamedOrPath(_Named):
     """One of some names, or the path of what is there."""
 
     def within(self, folder: Path, value: Any) -> Any:
@@ -94,7 +105,7 @@ class Tested:
     )
     library: str = option(
         "--library",
-        _NamedOrPlace("NAME|PATH", names=WHEELS),
+        _NamedOrPath("NAME|PATH", names=WHEELS),
         "SQLite library: sqlite3mc, sqlcipher, or a path.",
         SQLITE3MC.name,
         takes=Takes.LIBRARY,
@@ -103,7 +114,7 @@ class Tested:
     )
     server_binary: Path | None = option(
         "--server-binary",
-        Place(),
+        PathValue(),
         "Server program to test: mariadbd, mysqld or postgres.",
         shown="the newest that is found",
         takes=Takes.SERVER,
@@ -120,7 +131,7 @@ class Tested:
     )
     database: Path | None = option(
         "--database",
-        Place("FILE"),
+        PathValue("FILE"),
         "SQLite file of your own, which is only read: twins are copies of it.",
         shown="generated rows",
         takes=Takes.LIBRARY,
@@ -181,7 +192,7 @@ class Work:
 
     workload: str | None = option(
         "--workload",
-        _NamedOrPlace("NAME|DIR", names=BUILT_IN),
+        _NamedOrPath("NAME|DIR", names=BUILT_IN),
         "Built-in workload, or a folder of your own.",
         shown="order-entry",
         calibrates=True,
@@ -205,7 +216,7 @@ class Work:
     )
     agents: int | None = option(
         "--agents",
-        Whole(),
+        WholeNumber(),
         "Load agents that share the clients and the operations of each trial, placed by Ray.",
         shown="tdelta's own process",
         takes=Takes.AGENTS,
@@ -223,7 +234,9 @@ class Work:
         of_study=False,
         group=Group.SERVERS,
     )
-    threads: int = option("--threads", Whole(), "Clients at work at once.", 1, decides_trial=True, group=Group.EVERYDAY)
+    threads: int = option(
+        "--threads", WholeNumber(), "Clients at work at once.", 1, decides_trial=True, group=Group.EVERYDAY
+    )
     cold: bool = option(
         "--cold",
         Flag(),
@@ -278,7 +291,7 @@ class TwinOptions:
     )
     encrypted_dir: Path | None = option(
         "--encrypted-dir",
-        Place("DIR", is_file=False),
+        PathValue("DIR", is_file=False),
         "Folder on an encrypted file system, for PostgreSQL's encrypted twins.",
         shown="gocryptfs, or pg_tde",
         takes=Takes.ENCRYPTED_FOLDER,

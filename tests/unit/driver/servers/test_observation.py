@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tdelta.driver.evp_calls import COUNTS_VARIABLE, HEAD, SLOT
-from tdelta.driver.servers.observation import CipherCalls, observe, read_counts, told
+from tdelta.driver.servers.observation import CipherCalls, describe_calls, observe, read_counts
 
 
 def slot(number: int, name: bytes, encrypts: int, decrypts: int) -> bytes:
@@ -46,5 +46,5 @@ def test_what_was_started_before_the_work_is_left_out_and_the_most_comes_first(t
 
     found = observe(start, tmp_path)
     assert list(found.items()) == [("many", CipherCalls(10, 300)), ("few", CipherCalls(1, 0))]
-    assert told(found) == "many 310 times, few 1 times"
+    assert describe_calls(found) == "many 310 times, few 1 times"
     assert not list(tmp_path.iterdir())

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tdelta import _native
-from tdelta.driver import LoadJob, TwinFolder, Worker
+from tdelta.driver import PopulateJob, TwinFolder, Worker
 from tdelta.engines.duckdb.engine import quoted
 from tdelta.engines.duckdb.twins import PROGRAM
 from tdelta.engines.duckdb.worker import Host
@@ -80,9 +80,9 @@ def files_in(folder: Path, plan: Mapping[str, Any]) -> dict[str, str]:
     return {table["name"]: str(folder / f"{number}.csv") for number, table in enumerate(plan["tables"])}
 
 
-def job_of(plan: Mapping[str, Any]) -> LoadJob:
+def job_of(plan: Mapping[str, Any]) -> PopulateJob:
     tables = tuple((table["name"], tuple(column["name"] for column in table["columns"])) for table in plan["tables"])
-    return LoadJob(plan, SEED, (), (), tables)
+    return PopulateJob(plan, SEED, (), (), tables)
 
 
 def test_every_distribution_is_written_byte_for_byte_as_python_would_write_it(tmp_path: Path) -> None:

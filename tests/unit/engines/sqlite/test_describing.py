@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tdelta.engines.sqlite.describing import bounded, depends_on_the_moment, describe, virtual_tables
+from tdelta.engines.sqlite.describing import bounded, describe, reads_clock_or_random, virtual_tables
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 
 SCHEMA = """
@@ -131,7 +131,7 @@ def test_row_numbers_that_a_rebuild_would_change_are_told_as_it_will_make_them()
 def test_a_schema_that_may_read_the_clock_is_told_by_its_words(statement: str, depends: bool) -> None:
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as opened:
         opened.executescript(statement)
-        assert depends_on_the_moment(asking(opened)) is depends
+        assert reads_clock_or_random(asking(opened)) is depends
 
 
 def test_what_the_library_refuses_is_passed_on() -> None:

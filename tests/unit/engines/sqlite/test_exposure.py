@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver import LoadJob, Worker
+from tdelta.driver import PopulateJob, Worker
 from tdelta.driver.markers import with_markers
 from tdelta.engines.sqlite.exposure import Exposure
 from tdelta.engines.sqlite.profile import DIALECT
@@ -21,7 +21,7 @@ from tdelta.evidence import FileClass, Markers, table_sql
 from tdelta_refused import Part, refused
 
 MARKERS = Markers.drawn(7)
-LOAD = LoadJob(
+LOAD = PopulateJob(
     {"tables": [{"name": "t", "rows": 1, "columns": []}], "more": 1}, 7, ("CREATE t",), ("INDEX",), (("t", ("id",)),)
 )
 

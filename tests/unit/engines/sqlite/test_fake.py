@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver import LoadJob, Mix, TrialJob, Twin, TwinFolder, Twins
+from tdelta.driver import PopulateJob, TrialJob, Twin, TwinFolder, Twins, WorkloadSpec
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.twins import SqliteTwin, SqliteTwins
 from tdelta_fake_twins import FakeClock, FakeTwin, FakeTwins, Script, cost_by_cipher
 
 SETTINGS = TwinSettings("none", 4096, "wal", "normal", 0, 1, 1_000_000)
 JOB = TrialJob(seed=1, stream=2, operations=100, first_op=1, deadline_seconds=30.0)
-LOAD = LoadJob({}, 1, (), (), (("rows", ("id",)),))
+LOAD = PopulateJob({}, 1, (), (), (("rows", ("id",)),))
 
 
 def methods(kind: type) -> dict[str, list[str]]:
@@ -36,7 +36,7 @@ def test_real_and_fake_have_every_method_of_the_protocol(protocol: type, kind: t
 def twins(tmp_path: Path) -> FakeTwins:
     with TwinFolder(tmp_path, "r") as folder:
         yield FakeTwins(Script(cost_ns=cost_by_cipher({"none": 1e6}, noise=0.0)))(
-            SqliteEngine(), folder, LOAD, Mix((), {})
+            SqliteEngine(), folder, LOAD, WorkloadSpec((), {})
         )
 
 

@@ -16,7 +16,7 @@ from tdelta.session.clock import Interruption
 from tdelta.session.contracts import converting
 from tdelta.session.contracts.conducting import conduct_contract, tried
 from tdelta.session.contracts.redacting import redacted
-from tdelta.session.contracts.steps import STEPS, Step
+from tdelta.session.contracts.steps import STEPS, AbilityCheck
 from tdelta.session.request import RunRequest
 from tdelta_refused import Coded, Part, check_messages, coded, refused
 
@@ -163,7 +163,7 @@ def test_when_the_time_is_up_only_the_removal_is_tried() -> None:
         return {}
 
     at = [step.ability for step in STEPS].index("rows loaded")
-    listed = (*STEPS[:at], Step("slow", ring), *STEPS[at:])
+    listed = (*STEPS[:at], AbilityCheck("slow", ring), *STEPS[at:])
     made = {step.ability: step for step in tried(bench, interruption, lambda _event: None, listed)}
     late = [step for step in made.values() if [said.code for said in step.refusals] == ["contract-time-up"]]
     assert [step.ability for step in late] == [step.ability for step in STEPS[at:-1]]
@@ -178,14 +178,14 @@ def test_a_step_that_the_end_of_the_time_cuts_has_failed_and_a_ctrl_c_ends_the_c
         interruption.is_late = True
         raise KeyboardInterrupt
 
-    (step,) = tried(FakeBench(), interruption, lambda _event: None, [Step("slow", rung)])
+    (step,) = tried(FakeBench(), interruption, lambda _event: None, [AbilityCheck("slow", rung)])
     assert (step.outcome, step.refusals[0].code) == (Outcome.FAILED, "contract-time-up")
 
     def interrupted(_bench: Any) -> Any:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tried(FakeBench(), Interruption(), lambda _event: None, [Step("typed", interrupted)])
+        tried(FakeBench(), Interruption(), lambda _event: None, [AbilityCheck("typed", interrupted)])
 
 
 def test_names_addresses_paths_and_passwords_are_taken_out() -> None:

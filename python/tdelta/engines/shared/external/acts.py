@@ -23,7 +23,7 @@ from tdelta.records.actions import BACKUP
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Place:
+class ActionTarget:
     """Where something is done: in a schema, by a worker. ``elsewhere`` opens a worker in another schema there."""
 
     schema: RunSchema
@@ -32,7 +32,7 @@ class Place:
     elsewhere: Callable[[str], Worker]
 
 
-def acted(place: Place, level: str, ready: Callable[[], None] | None) -> Measurement:
+def acted(place: ActionTarget, level: str, ready: Callable[[], None] | None) -> Measurement:
     """A trial that is an action.
 
     Args:
@@ -61,7 +61,7 @@ def acted(place: Place, level: str, ready: Callable[[], None] | None) -> Measure
         if restore is not None:
             _require_rows(place, restore)
     measured = with_server(client_step(level, answer), used)
-    with schema.server.told():
+    with schema.server.translated_errors():
         (row,) = schema.server.ask(action.counted(schema.name))
     counted = {f"{COUNTED}{name}": round(float(value or 0)) for name, value in row.items()}
     data = {f"{COUNTED}{BACKUP}data_bytes": data_bytes(schema)} if counted else {}
@@ -71,7 +71,7 @@ def acted(place: Place, level: str, ready: Callable[[], None] | None) -> Measure
 
 def data_bytes(schema: RunSchema) -> int:
     """How large the tables of a schema are with their indexes, as the server says."""
-    with schema.server.told():
+    with schema.server.translated_errors():
         (row,) = schema.server.ask(schema.server.kind.data_bytes_sql(schema.name))
     return int(float(next(iter(row.values())) or 0))
 
@@ -82,14 +82,14 @@ def _step(worker: Worker, statements: Sequence[str]) -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def _room(place: Place, restore: SqlRestore) -> Iterator[None]:
+def _room(place: ActionTarget, restore: SqlRestore) -> Iterator[None]:
     """Within the block a schema may be restored, whose name is free before; after it, that and the backup are gone.
 
     Raises:
         ExternalServerFault: there is a schema of that name, whoever made it: it is not touched.
     """
     server, name = place.schema.server, restore.name(place.schema.name)
-    with server.told():
+    with server.translated_errors():
         if server.kind.has_schema(server.ask, name):
             raise ExternalServerFault(server.name, Refusal.of("schema-taken", schema=name))
     try:
@@ -98,16 +98,16 @@ def _room(place: Place, restore: SqlRestore) -> Iterator[None]:
         with contextlib.suppress(Refused, ServerLost, WorkerFault):
             _remove(place, restore)
         raise
-    with server.told():
+    with server.translated_errors():
         _remove(place, restore)
 
 
-def _remove(place: Place, restore: SqlRestore) -> None:
+def _remove(place: ActionTarget, restore: SqlRestore) -> None:
     for statement in restore.remove(place.schema.name):
         place.schema.server.connection.run(statement)
 
 
-def _require_rows(place: Place, restore: SqlRestore) -> None:
+def _require_rows(place: ActionTarget, restore: SqlRestore) -> None:
     """See that what was restored has the rows of the original."""
     with place.elsewhere(restore.name(place.schema.name)) as there:
         found = checksums(there, place.tables)

@@ -63,7 +63,7 @@ class Change:
 
         The session of a statement that ends with the conversion is opened here: that it takes seconds is in no figure.
         """
-        with self._schema.server.told():
+        with self._schema.server.translated_errors():
             if isinstance(self._kind, ConvertsInStatement) and self._kind.converts_in_statement:
                 self._session = self._opens()
             if self._asked.knobs.get(PAUSE) and not self._kind.suspend_sql(self._schema.name):
@@ -76,7 +76,7 @@ class Change:
 
     def perform(self) -> Outcome:
         """Do it, and wait until it is over: the size of the schema, and how the pause went where there is one."""
-        with self._schema.server.told():
+        with self._schema.server.translated_errors():
             counted = {"file_bytes": self._bytes()}
             if is_offline(self._asked):
                 self._convert_offline(is_encrypted=self._asked.name == ENCRYPT)
@@ -90,7 +90,7 @@ class Change:
 
     def undo(self) -> None:
         """Have the schema plain and without a key."""
-        with self._schema.server.told(), contextlib.ExitStack() as opened:
+        with self._schema.server.translated_errors(), contextlib.ExitStack() as opened:
             if self._session is not None:
                 opened.callback(self._session.close)
             if self._stands().is_encrypted is not False:
@@ -187,7 +187,7 @@ def trial_beside(
     waits = {"max_tries": _TRIES_UNTIL_DEADLINE} if is_offline(asked) else {}
 
     def executed() -> int:
-        with server.told():
+        with server.translated_errors():
             return int(float(first(server.ask(kind.executed_sql)) or 0))
 
     with prepared(act, halt):

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tdelta.design.actions import parse_action
-from tdelta.driver import AnyJob, LoadJob, Mix, TwinFolder
+from tdelta.driver import AnyJob, PopulateJob, TwinFolder, WorkloadSpec
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import Profile
@@ -178,9 +178,9 @@ class ExternalDriver:
         scopes = self._reached.pair.encrypted.encryption.scopes
         return tuple(f"{scope.name}: {scope.said}" for scope in scopes if scope.is_encrypted)
 
-    def make_twins(self, _folder: TwinFolder, job: AnyJob, mix: Mix) -> ExternalTwins:
+    def make_twins(self, _folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> ExternalTwins:
         """Connections to both servers."""
-        if not isinstance(job, LoadJob):
+        if not isinstance(job, PopulateJob):
             raise Defect("a database of the user's cannot be loaded into a server of the user's")
         return ExternalTwins(self._reached.schemas, self._reached.access, job, mix)
 

@@ -75,37 +75,37 @@ def place_of(condition: Condition, planted: Sequence[float]) -> str:
     """Which of a run's schemas a condition works in."""
     during = str(dict(condition.levels).get("during", NOTHING))
     if during != NOTHING:
-        return _changed_place(during)
+        return _changed_schema_role(during)
     if condition.role is Role.PLANTED:
-        return _planted_place(planted.index(condition.planted or 0.0))
+        return _planted_schema_role(planted.index(condition.planted or 0.0))
     return {Role.TREATMENT: ENCRYPTED_PLACE, Role.BASELINE: BASELINE_PLACE}.get(condition.role, condition.role.value)
 
 
-def _planted_place(number: int) -> str:
+def _planted_schema_role(number: int) -> str:
     return f"planted{number + 1}"
 
 
-def _changed_place(during: str) -> str:
+def _changed_schema_role(during: str) -> str:
     """Where a schema is whose encryption is changed beside its load: one for each level, since loads change rows."""
     return re.sub("[^a-z0-9]", "_", during)
 
 
-def _further_places(options: Mapping[str, Any]) -> list[str]:
-    """The places on the baseline's server beside the first; `_encrypted_places` has those on the other."""
+def _further_schema_roles(options: Mapping[str, Any]) -> list[str]:
+    """The places on the baseline's server beside the first; `_encrypted_schema_roles` has those on the other."""
     aa = [Role.AA.value] if options["aa_twin"] else []
     identical = [Role.IDENTICAL.value] if options["aa"] else []
-    return [*aa, *identical, *map(_planted_place, range(len(options["plant"])))]
+    return [*aa, *identical, *map(_planted_schema_role, range(len(options["plant"])))]
 
 
-def _encrypted_places(options: Mapping[str, Any]) -> list[str]:
+def _encrypted_schema_roles(options: Mapping[str, Any]) -> list[str]:
     """The places on the encrypted server beside the first."""
     return [Role.BB.value] if options["bb_twin"] and not options["aa"] else []
 
 
-def _changed_places(options: Mapping[str, Any]) -> list[str]:
+def _changed_schema_roles(options: Mapping[str, Any]) -> list[str]:
     """The places on the encrypted server that are plain before each trial."""
     levels = [] if options["aa"] else options["vary"].get("during", ())
-    return [_changed_place(str(level)) for level in levels if level != NOTHING]
+    return [_changed_schema_role(str(level)) for level in levels if level != NOTHING]
 
 
 @dataclass(slots=True)
@@ -240,7 +240,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
     schema = schema_name(run_id, options["schema"])
     places, encrypted_places, changed_places = (
         {place: checked_name(f"{schema}_{place}") for place in found(options)}
-        for found in (_further_places, _encrypted_places, _changed_places)
+        for found in (_further_schema_roles, _encrypted_schema_roles, _changed_schema_roles)
     )
     passwords = Passwords.of_this_process()
     with ExitStack() as stack:

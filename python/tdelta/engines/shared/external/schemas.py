@@ -64,11 +64,11 @@ class RunSchema:
             ExternalServerFault: there is one of that name, or the server refuses; nothing of this run is left then.
         """
         server = self.server
-        with server.told():
+        with server.translated_errors():
             is_taken = server.kind.has_schema(server.ask, self.name)
         if is_taken:
             raise ExternalServerFault(server.name, Refusal.of("schema-taken", schema=self.name))
-        with server.told():
+        with server.translated_errors():
             kept(server.connection, server.kind.probe(lock_name(self.name)).take)
         begins(self)
         statements = server.kind.make_sql(self._new)
@@ -84,7 +84,7 @@ class RunSchema:
         """
         if self.is_encrypted is None:
             return
-        with self.server.told():
+        with self.server.translated_errors():
             found = self.server.kind.tables(self.server.ask, self.name)
         wrong = sorted(table for table, is_encrypted in found.items() if is_encrypted is not self.is_encrypted)
         if wrong:
@@ -137,7 +137,7 @@ class RunSchema:
 
 def leftovers(server: FoundServer) -> tuple[Caution, ...]:
     """The schemas that killed runs left on a server, each with what removes it; those of living runs are none."""
-    with server.told():
+    with server.translated_errors():
         return tuple(caution.at(server.name) for caution in left_by_name(server).values())
 
 

@@ -57,7 +57,7 @@ class FoundServer:
         """Run one query. Raises ``Refused``."""
         return asking(self.connection, _told)(sql)
 
-    def told(self) -> AbstractContextManager[None]:
+    def translated_errors(self) -> AbstractContextManager[None]:
         """Within the block, what it refuses is a fault of this server."""
         return refusals_of(self.name)
 

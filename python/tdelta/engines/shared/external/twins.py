@@ -18,17 +18,17 @@ from typing import Any
 
 from tdelta.driver.acting import Halt
 from tdelta.driver.answers import checksums, measurement, raise_failed, traced
-from tdelta.driver.jobs import LOAD, STEPS, TRACE, LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import LOAD, STEPS, TRACE, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.driver.load_command.trial import with_server
 from tdelta.driver.protocol import Checksums, Tables
-from tdelta.driver.rows import LOAD_SECONDS, generated_checksums, load_rows
+from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums, populate
 from tdelta.driver.servers.sequential import SequentialBlocks, by_agents, work_of
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.tree import living
 from tdelta.driver.workers import Worker
 from tdelta.engines.registry import profile
 from tdelta.engines.servers import Flushed
-from tdelta.engines.shared.external.acts import Place, acted, data_bytes
+from tdelta.engines.shared.external.acts import ActionTarget, acted, data_bytes
 from tdelta.engines.shared.external.beside import trial_beside
 from tdelta.engines.shared.external.kind import (
     ANSWER_SECONDS,
@@ -116,7 +116,7 @@ class ExternalTwins(SequentialBlocks):
         mix: the transactions.
     """
 
-    def __init__(self, schemas: Mapping[str, RunSchema], access: Access, job: LoadJob, mix: Mix) -> None:
+    def __init__(self, schemas: Mapping[str, RunSchema], access: Access, job: PopulateJob, mix: WorkloadSpec) -> None:
         super().__init__(mix)
         self._schemas = schemas
         self._access = access
@@ -177,7 +177,7 @@ class ExternalTwins(SequentialBlocks):
         kind, names = schema.server.kind, [name for name, _ in job.tables]
         with self._worker(schema) as worker:
             _run(worker, schema, kind.drop_tables_sql([*reversed(names)]))
-            load_rows(worker, job)
+            populate(worker, job)
             _run(worker, schema, kind.statistics_sql(names))
             self._presize(worker, place)
         self._rows[place] = _Rows(is_fresh=True, load_seconds=time.monotonic() - began)
@@ -219,7 +219,7 @@ class ExternalTwin:
         schema: RunSchema,
         access: Access,
         settings: ExternalSettings,
-        mix: Mix,
+        mix: WorkloadSpec,
         tables: Tables,
         used: Callable[[], None],
     ) -> None:
@@ -254,7 +254,7 @@ class ExternalTwin:
         """What the server said of each scope, and under ``tables`` how its catalog has the tables of the schema."""
         server = self.schema.server
         scopes = {scope.name: scope.said for scope in server.encryption.scopes}
-        with server.told():
+        with server.translated_errors():
             return {**scopes, "tables": _states(server.kind.tables(server.ask, self.schema.name))}
 
     def checksums(self, tables: Tables) -> Checksums:
@@ -265,7 +265,7 @@ class ExternalTwin:
         """How the server runs each statement of these transactions; none where it cannot be asked."""
         kind, server = self.schema.server.kind, self.schema.server
         if isinstance(kind, RemembersPlans):
-            with server.told():
+            with server.translated_errors():
                 return kind.plan_hashes(server.ask, self.schema.name, scripts)
         dialect = profile(server.identity.engine).dialect
         if isinstance(kind, ExplainsBySteps):
@@ -307,7 +307,7 @@ class ExternalTwin:
         if job.step in STEPS:
             return self._step(job.step, ready)
         if job.step:
-            return acted(Place(self.schema, self._worker, self._tables, self._elsewhere), job.step, ready)
+            return acted(ActionTarget(self.schema, self._worker, self._tables, self._elsewhere), job.step, ready)
         if job.during and isinstance(self.schema.server.kind, ConvertsBeside) and self._agents is None:
             return trial_beside(self.schema, self._worker, job, self._halt, self._unlimited, ready)
         if self._settings.is_cold:
@@ -451,7 +451,7 @@ def _options(schema: RunSchema, access: Access, setup: Sequence[str], fetch_size
 
 def _run(worker: Worker, schema: RunSchema, statements: Sequence[str]) -> None:
     try:
-        worker.ask("run", seconds=LOAD_SECONDS, statements=list(statements))
+        worker.ask("run", seconds=POPULATE_SECONDS, statements=list(statements))
     except StatementFault as fault:
         raise ExternalServerFault(schema.server.name, *fault.refusals) from fault
 

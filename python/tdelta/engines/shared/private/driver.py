@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tdelta.design.actions import parse_action
-from tdelta.driver import AnyJob, Mix, TwinFolder
+from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
 from tdelta.driver.backups import backup_checks
 from tdelta.engines.capabilities import Cautioned, Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
@@ -156,7 +156,7 @@ class PrivateDriver:
             words += f", page compression {settings.compression}"
         if settings.server:
             words += f", server {settings.server}"
-        return Template(settings.load_kind, words)
+        return Template(settings.template_key, words)
 
     def described(self, _settings: ServerSettings, facts: Mapping[str, str]) -> str:
         """What the server's catalog says of its encryption."""
@@ -195,7 +195,7 @@ class PrivateDriver:
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         """Servers, whose instances are shared, and workers."""
-        return of_servers(self, layout, self.engine.footprint, prices=isinstance(self.engine, CallsPriced))
+        return of_servers(self, layout, self.engine.resources, prices=isinstance(self.engine, CallsPriced))
 
     def user_dump(self, command: str) -> UserDump:
         """A user's dump; twins restore it themselves."""
@@ -203,7 +203,7 @@ class PrivateDriver:
             raise Defect(f"a dump cannot be restored into {self.product}")
         return UserDump(self.engine, command)
 
-    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: Mix) -> ServerTwins:
+    def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> ServerTwins:
         """Private servers and workers."""
         return ServerTwins(self.engine, folder, job, mix, self._versions)
 

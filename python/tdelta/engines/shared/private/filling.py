@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from tdelta.driver.jobs import LoadJob, RestoreJob
-from tdelta.driver.rows import LOAD_SECONDS, load_rows
+from tdelta.driver.jobs import PopulateJob, RestoreJob
+from tdelta.driver.rows import POPULATE_SECONDS, populate
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, Prepared, Restorable, ServerEngine, ServerSettings
@@ -27,13 +27,13 @@ def loading(settings: ServerSettings) -> ServerSettings:
 def make_database(worker: Worker, engine: ServerEngine, recipe: Recipe, settings: ServerSettings) -> None:
     """Make the database, and leave the worker connected to it."""
     worker.ask("connect", options={**recipe.connect, "database": engine.admin_database}, connections=1)
-    worker.ask("run", seconds=LOAD_SECONDS, statements=engine.schema_sql(settings))
+    worker.ask("run", seconds=POPULATE_SECONDS, statements=engine.schema_sql(settings))
     worker.ask("connect", options={**recipe.connect, "database": DATABASE}, connections=1)
     if isinstance(engine, Prepared):
-        worker.ask("run", seconds=LOAD_SECONDS, statements=engine.before_load_sql(settings))
+        worker.ask("run", seconds=POPULATE_SECONDS, statements=engine.before_load_sql(settings))
 
 
-def make_rows(worker: Worker, engine: ServerEngine, recipe: Recipe, job: LoadJob | RestoreJob) -> None:
+def make_rows(worker: Worker, engine: ServerEngine, recipe: Recipe, job: PopulateJob | RestoreJob) -> None:
     """Make the tables and fill them.
 
     Raises:
@@ -44,14 +44,14 @@ def make_rows(worker: Worker, engine: ServerEngine, recipe: Recipe, job: LoadJob
         if not isinstance(engine, Restorable):
             raise Defect(f"a dump cannot be restored into {engine.profile.product}")
         restore_dump(engine, recipe, job.command)
-        worker.ask("run", seconds=LOAD_SECONDS, statements=job.statements)
+        worker.ask("run", seconds=POPULATE_SECONDS, statements=job.statements)
         return
-    load_rows(worker, job)
+    populate(worker, job)
 
 
 def settle_rows(worker: Worker, engine: ServerEngine, settings: ServerSettings, tables: Iterable[str]) -> None:
     """Gather statistics, and have all that was loaded come to rest."""
-    worker.ask("run", seconds=LOAD_SECONDS, statements=engine.after_load_sql(settings, list(tables)))
+    worker.ask("run", seconds=POPULATE_SECONDS, statements=engine.after_load_sql(settings, list(tables)))
 
 
 def restore_dump(engine: Restorable, recipe: Recipe, command: str) -> None:
@@ -62,4 +62,4 @@ def restore_dump(engine: Restorable, recipe: Recipe, command: str) -> None:
     """
     folder = recipe.place.folder / _FILES
     folder.mkdir(exist_ok=True)
-    restore(command, engine.restore_target(recipe, folder), LOAD_SECONDS)
+    restore(command, engine.restore_target(recipe, folder), POPULATE_SECONDS)

@@ -19,7 +19,7 @@ from tdelta.design import stream
 from tdelta.design.actions import NOTHING, parse_action
 from tdelta.driver import acting
 from tdelta.driver.answers import checksums, measurement, raise_failed, traced
-from tdelta.driver.jobs import STEPS, TRACE, Mix, TrialJob
+from tdelta.driver.jobs import STEPS, TRACE, TrialJob, WorkloadSpec
 from tdelta.driver.load_command.command import Work
 from tdelta.driver.load_command.connections import Connection
 from tdelta.driver.load_command.trial import CommandLoad, with_server
@@ -145,7 +145,7 @@ class ServerTwin:
         self,
         instance: Instance,
         settings: ServerSettings,
-        mix: Mix,
+        mix: WorkloadSpec,
         rows: TwinRows,
         beside: MakeRecipe,
         *,

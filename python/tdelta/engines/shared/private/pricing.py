@@ -30,7 +30,7 @@ def page_prices_of(observed: str, calls_us: Sequence[float], level: str, probe: 
     """Prices of a page read and written, as JSON values; empty where no cipher was observed.
 
     Args:
-        observed: as `tdelta.driver.servers.observation.told` has it, the pages' cipher first.
+        observed: as `tdelta.driver.servers.observation.describe_calls` has it, the pages' cipher first.
         calls_us: what a start takes, of each pass.
         level: of the CPU's AES instructions.
         probe: what is known of the server's way with pages.

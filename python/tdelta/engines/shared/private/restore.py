@@ -86,9 +86,9 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
             ending.callback(_end, process, tail)
         code = _waited(process, seconds)
     if code is None:
-        raise RestoreFault(Refusal.of("restore-too-slow", seconds=seconds, command=command, tail=tail.told()))
+        raise RestoreFault(Refusal.of("restore-too-slow", seconds=seconds, command=command, tail=tail.last_lines()))
     if code != 0:
-        raise RestoreFault(Refusal.of("restore-failed", found=_code(code), command=command, tail=tail.told()))
+        raise RestoreFault(Refusal.of("restore-failed", found=_code(code), command=command, tail=tail.last_lines()))
 
 
 def _shell() -> list[str]:
@@ -166,7 +166,7 @@ class _Tail:
         if not self._reader.is_alive():
             self._stream.close()
 
-    def told(self) -> str:
+    def last_lines(self) -> str:
         """The last lines, for a message."""
         lines = [line.decode("utf-8", "replace").rstrip() for line in self._lines]
         shown = [line for line in lines if line]

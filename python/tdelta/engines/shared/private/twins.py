@@ -13,11 +13,11 @@ from typing import Any
 from tdelta.driver.answers import checksums
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder, sweep
-from tdelta.driver.jobs import AnyJob, DatabaseJob, LoadJob, Mix, RestoreJob
+from tdelta.driver.jobs import AnyJob, DatabaseJob, PopulateJob, RestoreJob, WorkloadSpec
 from tdelta.driver.protocol import NOTHING, Checksums, Tables
-from tdelta.driver.rows import LOAD_SECONDS, generated_checksums
+from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums
 from tdelta.driver.servers.copies import copy_data
-from tdelta.driver.servers.observation import Watched, observe, told
+from tdelta.driver.servers.observation import Watched, describe_calls, observe
 from tdelta.driver.servers.places import place_for
 from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.driver.servers.sequential import SequentialBlocks
@@ -49,7 +49,7 @@ class ServerTwins(SequentialBlocks):
         engine: ServerEngine,
         folder: TwinFolder,
         job: AnyJob,
-        mix: Mix,
+        mix: WorkloadSpec,
         versions: Mapping[str, ServerEngine] = NOTHING_ELSE,
     ) -> None:
         super().__init__(mix)
@@ -77,7 +77,7 @@ class ServerTwins(SequentialBlocks):
         with server.at_work(), Worker() as worker:
             sums, data_bytes = self._fill(worker, recipe, started, self._job)
         server.stop()
-        self._loads[settings.load_kind] = _Load(settings, recipe, data_bytes)
+        self._loads[settings.template_key] = _Load(settings, recipe, data_bytes)
         return place.folder, sums
 
     def end(self) -> None:
@@ -89,7 +89,7 @@ class ServerTwins(SequentialBlocks):
         return self._versions.get(settings.server, self._engine)
 
     def _fill(
-        self, worker: Worker, recipe: Recipe, settings: ServerSettings, job: LoadJob | RestoreJob
+        self, worker: Worker, recipe: Recipe, settings: ServerSettings, job: PopulateJob | RestoreJob
     ) -> tuple[Checksums, int]:
         engine = self._of(settings)
         make_database(worker, engine, recipe, settings)
@@ -101,7 +101,7 @@ class ServerTwins(SequentialBlocks):
 
     def expected_checksums(self) -> Checksums:
         """The checksums of the rows as generated, before any server had them."""
-        return generated_checksums(self._job) if isinstance(self._job, LoadJob) else self._job.checksums
+        return generated_checksums(self._job) if isinstance(self._job, PopulateJob) else self._job.checksums
 
     def data_bytes(self, path: Path) -> int:
         """How large the tables are with their indexes, as the server says."""
@@ -165,7 +165,7 @@ class ServerTwins(SequentialBlocks):
     ) -> Server:
         server = Server(recipe, together(self._environment(settings), environment))
         stack.callback(server.end)
-        copy_data(self._loads[settings.load_kind].recipe, recipe)
+        copy_data(self._loads[settings.template_key].recipe, recipe)
         server.start(seconds=_START_SECONDS)
         return server
 
@@ -174,7 +174,7 @@ class ServerTwins(SequentialBlocks):
 
         Nothing is measured meanwhile. Empty where nothing can be observed.
         """
-        load = self._loads[settings.load_kind]
+        load = self._loads[settings.template_key]
         tables = self._job.tables
 
         @contextlib.contextmanager
@@ -189,7 +189,7 @@ class ServerTwins(SequentialBlocks):
                     yield _Working(self._of(settings), recipe, tables)
 
         found = observe(started, self._folder.path)
-        return told(found) if found else ""
+        return describe_calls(found) if found else ""
 
     def join(self, twin: ServerTwin, settings: ServerSettings) -> ServerTwin:
         """Another condition's connections to the same server."""
@@ -227,7 +227,7 @@ class ServerTwins(SequentialBlocks):
         """How the planted rows begin, out of the plan that the rows were made by."""
         if isinstance(self._job, RestoreJob):
             return [row[:_NEEDLE_BYTES] for row in self._job.needles[::_NEEDLES_APART]]
-        assert isinstance(self._job, LoadJob)  # noqa: S101 - nothing else was loaded
+        assert isinstance(self._job, PopulateJob)  # noqa: S101 - nothing else was loaded
         tables: Any = self._job.plan["tables"]
         marker = next(table for table in tables if table["name"] == TABLE)
         return [bytes.fromhex(row)[:_NEEDLE_BYTES] for row in marker["columns"][1]["hex"][::_NEEDLES_APART]]
@@ -265,4 +265,4 @@ class _Working:
         with Worker() as worker:
             worker.ask("connect", options=self._options, connections=1)
             checksums(worker, self._tables)
-            worker.ask("run", seconds=LOAD_SECONDS, statements=[self._engine.evidence.change_sql] * 2)
+            worker.ask("run", seconds=POPULATE_SECONDS, statements=[self._engine.evidence.change_sql] * 2)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tdelta.engines.shared.external import acts
-from tdelta.engines.shared.external.acts import Place, acted
+from tdelta.engines.shared.external.acts import ActionTarget, acted
 from tdelta.engines.shared.external.kind import SqlAction, SqlRestore
 from tdelta.errors import ExternalServerFault
 
@@ -34,7 +34,7 @@ class Worker:
         pass
 
 
-def place(there: Worker, *, is_taken: bool = False) -> tuple[Place, Worker, list[str]]:
+def place(there: Worker, *, is_taken: bool = False) -> tuple[ActionTarget, Worker, list[str]]:
     removed: list[str] = []
     restore = SqlRestore(
         name=lambda schema: f"{schema}_restored",
@@ -56,7 +56,7 @@ def place(there: Worker, *, is_taken: bool = False) -> tuple[Place, Worker, list
     schema: Any = SimpleNamespace(name="x", server=server)
     opened: Any = lambda _database: there  # noqa: E731 - one answer
     worker: Any = here
-    return Place(schema, worker, TABLES, opened), here, removed
+    return ActionTarget(schema, worker, TABLES, opened), here, removed
 
 
 def test_a_schema_that_has_the_name_already_is_not_touched() -> None:

@@ -52,7 +52,9 @@ def change(
         conversion=lambda _ask, _schema: server.stands,
         **more,
     )
-    schema: Any = SimpleNamespace(name="x", server=SimpleNamespace(**vars(server), told=server.told, ask=lambda _: []))
+    schema: Any = SimpleNamespace(
+        name="x", server=SimpleNamespace(**vars(server), translated_errors=server.told, ask=lambda _: [])
+    )
     schema.server.name, schema.server.identity = server.name, server.identity
     return Change(schema, kind, parse_action(level), halt, opens)
 

@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import pytest
 
-from tdelta.driver.jobs import LoadJob, Mix, TrialJob
+from tdelta.driver.jobs import PopulateJob, TrialJob, WorkloadSpec
 from tdelta.engines.shared.external import twins as external_twins
 from tdelta.engines.shared.external.kind import Identity
 from tdelta.engines.shared.external.twins import Access, ExternalSettings, ExternalTwin, ExternalTwins, _Rows
 
 BASELINE = ExternalSettings("none", "baseline", threads=1, loaded="baseline")
 AA = ExternalSettings("none", "aa", threads=1, loaded="baseline")
-JOB = LoadJob({}, 1, (), (), ())
+JOB = PopulateJob({}, 1, (), (), ())
 
 
 class FakeSchema:
@@ -29,7 +29,7 @@ class Filled(ExternalTwins):
 
     def __init__(self, load_seconds: float, *, writes: bool) -> None:
         schemas = cast(Any, {place: FakeSchema() for place in ("baseline", "aa", "encrypted")})
-        super().__init__(schemas, Access(lambda _server: None), JOB, Mix((), {}, writes=writes))
+        super().__init__(schemas, Access(lambda _server: None), JOB, WorkloadSpec((), {}, writes=writes))
         self.load_seconds = load_seconds
         self.filled: list[str] = []
 
