@@ -51,7 +51,9 @@ def place(there: Worker, *, is_taken: bool = False) -> tuple[ActionTarget, Worke
     )
     kind = SimpleNamespace(actions={"restore": action}, has_schema=lambda _ask, _name: is_taken)
     connection = SimpleNamespace(run=removed.append)
-    server = SimpleNamespace(kind=kind, ask=None, connection=connection, name="S", told=contextlib.nullcontext)
+    server = SimpleNamespace(
+        kind=kind, ask=None, connection=connection, name="S", translated_errors=contextlib.nullcontext
+    )
     here = Worker()
     schema: Any = SimpleNamespace(name="x", server=server)
     opened: Any = lambda _database: there  # noqa: E731 - one answer

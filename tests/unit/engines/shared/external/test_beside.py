@@ -21,7 +21,7 @@ class Server:
 
     name, ask = "S", None
     identity = SimpleNamespace(described="product 14.0")
-    told = staticmethod(contextlib.nullcontext)
+    translated_errors = staticmethod(contextlib.nullcontext)
 
     def __init__(self, *, stands: bool | None = True, refuses: str = "") -> None:
         self.ran: list[str] = []
@@ -53,7 +53,7 @@ def change(
         **more,
     )
     schema: Any = SimpleNamespace(
-        name="x", server=SimpleNamespace(**vars(server), translated_errors=server.told, ask=lambda _: [])
+        name="x", server=SimpleNamespace(**vars(server), translated_errors=server.translated_errors, ask=lambda _: [])
     )
     schema.server.name, schema.server.identity = server.name, server.identity
     return Change(schema, kind, parse_action(level), halt, opens)
