@@ -57,7 +57,7 @@ def test_a_dsn_says_where_who_and_how_and_reads_the_same_when_written_out(text: 
         ("mysql://app@", ["expected a host"]),
         (f"mysql://{'u' * 5000}@db1", ["expected at most 4,096 characters, found 5,012"]),
         ("mysql://db1", ["expected a user"]),
-        ("mysql://app@db1/shop", ["expected no database: tdelta makes a schema of its own"]),
+        ("mysql://app@db1/shop", ["expected no database: tdelta makes its own schema"]),
         ("mysql://app@db1:0", ["port: expected a number from 1 to 65535"]),
         ("mysql://app@db1:65536", ["port: expected a number"]),
         ("mysql://app@db1:x", ["port: expected a number"]),
