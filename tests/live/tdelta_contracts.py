@@ -8,6 +8,8 @@ from own_engines import PASSWORD
 from sqlite.running import Place
 from tdelta_external_runs import RunsOnTwoServers
 
+from tdelta.records.contracts import Outcome
+
 ABSENT = {"caches emptied", "encryption changed"}
 """What none of these adapters offers."""
 
@@ -27,7 +29,7 @@ class HoldsContract(RunsOnTwoServers):
         document = ran.document
         outcomes = {step["ability"]: step["outcome"] for step in document["steps"]}
         assert {ability for ability, outcome in outcomes.items() if outcome != "passed"} == ABSENT
-        assert {outcomes[ability] for ability in ABSENT} == {"not offered"}
+        assert {outcomes[ability] for ability in ABSENT} == {Outcome.NOT_OFFERED}
         assert document["client"].startswith(self.driver)
         assert all(name not in ran.out for name in (PASSWORD, "127.0.0.1", str(servers[0].port), str(place.base)))
         assert self.objects(servers) == left_as_they_were

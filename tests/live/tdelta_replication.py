@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
-from tdelta_runs import ALONE, ServerPlace, detail, failed_checks, occupied, states
+from tdelta_runs import ALONE, ServerPlace, failed_checks, occupied, states
 
 from tdelta.design.factors import REPLICATIONS
 from tdelta.messages.checks import REPLICAS
+from tdelta_codes import details
+from tdelta_refused import check_messages
 
 SMALL = ("--workload", "insert", "--size", "2MB", "--trial-seconds", "0.2", "--blocks", "2", "--rounds", "1..1", *ALONE)
 
@@ -32,7 +34,7 @@ class ReplicatedRuns:
     def test_replicas_are_their_primaries_replicas(self, ran: tuple[ServerPlace, Any]) -> None:
         place, document = ran
         assert failed_checks(document) == []
-        assert "2 replicas with the rows of their primaries" in detail(document, REPLICAS)
+        check_messages(details(document, REPLICAS), "replicas-compared", replicas=2)
         assert place.left() == []
 
     def test_every_level_shows_what_its_replica_did(self, ran: tuple[ServerPlace, Any]) -> None:

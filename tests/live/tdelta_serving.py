@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
 import random
 import shutil
@@ -29,6 +30,7 @@ from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable, ServerFault, StorageFault
 from tdelta.evidence import FileClass, TwinFile, search
 from tdelta.measure.space import allocated
+from tdelta_refused import Part, refused
 from tdelta_thorough import draws
 
 Engine = MariadbEngine | MysqlEngine
@@ -295,7 +297,7 @@ class PrivateServers:
             copy_data(loaded.recipe, server.recipe)
             for key in server.recipe.place.keys.iterdir():
                 key.unlink()
-            with pytest.raises(ServerFault, match="last lines of its log") as caught:
+            with refused(ServerFault, "server-ended") as caught:
                 server.start()
             assert KEY[:32] not in str(caught.value)
 
@@ -308,7 +310,7 @@ class PrivateServers:
         try:
             with (
                 Server(recipe(engine, tiny / "twin", settings("none"))) as server,
-                pytest.raises(StorageFault, match="free some space"),
+                refused(StorageFault, "server-disk-full"),
             ):
                 server.start(initialize=True)
             assert list(tiny.iterdir()) == []
@@ -324,7 +326,7 @@ class PrivateServers:
         try:
             with (
                 Server(recipe(engine, tiny / "twin", settings("none"))) as server,
-                pytest.raises(StorageFault, match="No space left on device"),
+                refused(StorageFault, "cannot-copy-data", fault=Part(os.strerror(errno.ENOSPC))),
             ):
                 copy_data(loaded.recipe, server.recipe)
         finally:

@@ -19,7 +19,7 @@ from temporaries import temporary_files_in
 from tdelta import _native
 from tdelta.driver import Worker
 from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run, with_server
-from tdelta.errors import LoadFault, WorkerFault
+from tdelta.errors import Defect, LoadFault
 from tdelta.measure.children import die_with_parent
 from tdelta_refused import refused
 
@@ -124,7 +124,7 @@ def test_what_the_server_used_meanwhile_is_added(server: Server, tmp_path: Path)
         worker.ask("begin_outside")
         own = load.trial(WORK, 60.0)
         measured = with_server(own, worker.ask("end_outside"))
-        with pytest.raises(WorkerFault):
+        with pytest.raises(Defect):
             worker.ask("end_outside")
     assert measured.cpu_seconds > 0.0
     assert measured.client_cpu_seconds == own.client_cpu_seconds > 0.0

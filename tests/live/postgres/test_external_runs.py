@@ -27,11 +27,9 @@ class TestPostgresExternalRuns(ExternalRuns, DisturbedRuns, HoldsContract, Trace
     product = "PostgreSQL"
     scheme = "postgresql"
     vouching = ("--assume-encrypted",)
-    files_check = "none: plain, as the user says, encrypted: as the user says"
-    cipher_check = "tables the server cannot tell"
     important = "shared_buffers: 4096 8kB / 2048 8kB"
     refusal = "password authentication failed"
-    lacking = "a right is missing: GRANT CREATE ON DATABASE app TO nobody"
+    lacking = "GRANT CREATE ON DATABASE app TO nobody"
 
     def test_what_rests_on_the_users_word_is_said_to(self, answered: Answered) -> None:
         assert cautions(answered.document, "encryption-assumed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sqlite3
@@ -13,38 +14,47 @@ from pathlib import Path
 import pytest
 
 from tdelta_codes import check_refused
-from tdelta_texts import has_no_answer
+from tdelta_refused import Coded, Part, coded
 
 from .running import PATIENCE_SECONDS, PROGRAM, SMALL, Place, Ran, read_until, workers_left, workers_of
 
 LONG = [option if option != "2..2" else "200..200" for option in SMALL]
 
 
-def assert_refused(ran: Ran, *told: str) -> None:
-    assert (ran.code, has_no_answer(ran.out)) == (2, True), ran.err
-    for words in told:
-        assert words in ran.err
+UNWRITABLE = {"folder-not-writable", "store-not-writable", "store-out-of-reach"}
+"""What is said of a place where nothing can be made: of that of twins, and of the store."""
+
+
+def refusals(ran: Ran, *shown: str) -> list[str]:
+    """The codes of a run that is refused, whose message shows this."""
+    assert ran.code == 2, ran.err
     assert "Traceback" not in ran.err
+    assert all(words in ran.err for words in shown), ran.err
+    return [one["code"] for one in ran.document["refusals"]]
+
+
+def near(kind: str, found: str, named: str) -> Coded:
+    return coded("unknown-name-near", kind=kind, found=found, near=named)
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "said"),
     [
-        (("--vary", "threads=1,many"), ("threads=many: expected a whole number",)),
-        (("--vary", "cipher=aes-265"), ("unknown cipher 'aes-265'", "Did you mean 'aes-256'?")),
-        (("--vary", "cifer=none,aes-256"), ("unknown factor 'cifer'", "Did you mean 'cipher'?")),
-        (("--engine", "sqlit"), ("unknown engine 'sqlit'", "Did you mean 'sqlite'?")),
-        (("--engine", "oracle"), ("two servers of your own", "--baseline")),
-        (("order-entri",), ("unknown study 'order-entri'", "Did you mean 'order-entry'?")),
-        (("response-times",), ("is an analysis", "tdelta analyze published:response-times")),
-        (("--workload", "read-onyl"), ("unknown workload 'read-onyl'", "Did you mean 'read-only'?")),
-        (("--resume", "20260101-zzzz"), ("there is no run to read",)),
+        (("--vary", "threads=1,many"), coded("not-a-level", factor="threads", found="many")),
+        (("--vary", "cipher=aes-265"), near("cipher", "aes-265", "aes-256")),
+        (("--vary", "cifer=none,aes-256"), near("factor", "cifer", "cipher")),
+        (("--engine", "sqlit"), near("engine", "sqlit", "sqlite")),
+        (("--engine", "oracle"), coded("engine-own-servers-only")),
+        (("order-entri",), near("study", "order-entri", "order-entry")),
+        (("response-times",), coded("study-does-not-run", command="tdelta analyze published:response-times")),
+        (("--workload", "read-onyl"), near("workload", "read-onyl", "read-only")),
+        (("--resume", "20260101-zzzz"), coded("no-store")),
     ],
 )
 def test_a_name_that_does_not_exist_is_refused_with_the_nearest_one(
-    place: Place, options: tuple[str, ...], told: tuple[str, ...]
+    place: Place, options: tuple[str, ...], said: Coded
 ) -> None:
-    assert_refused(place.tdelta("run", *options), *told)
+    check_refused(place.tdelta("run", "--json", *options), said)
     assert not place.twins.exists()
 
 
@@ -55,31 +65,35 @@ def test_a_store_of_a_newer_version_is_refused_and_left_as_it_is(place: Place) -
         db.execute(f"PRAGMA application_id = {int.from_bytes(b'tdlt', 'big')}")
         db.execute("PRAGMA user_version = 99")
     before = store.read_bytes()
-    for command in (("run", *SMALL), ("show",), ("export", "--format", "csv")):
-        assert_refused(place.tdelta(*command, "--store", str(store)), "a newer tdelta wrote it", "Upgrade tdelta")
+    for command in (("run", "--json", *SMALL), ("show", "--json")):
+        check_refused(place.tdelta(*command, "--store", str(store)), "store-too-new", found=99)
+    ran = place.tdelta("export", "--format", "csv", "--store", str(store))
+    assert (ran.code, ran.out, "Traceback" in ran.err) == (2, "", False)
     assert store.read_bytes() == before
 
 
 def test_a_store_that_is_no_store_is_refused(place: Place) -> None:
     store = place.base / "notes.txt"
     store.write_text("not a database at all, whatever its name is\n" * 50)
-    assert_refused(place.run("--store", str(store)), "expected a store of tdelta's")
+    check_refused(place.run("--store", str(store)), "not-a-store", path=str(store))
 
 
 @pytest.mark.parametrize("option", ["--dir", "--store"])
 def test_a_folder_under_a_file_is_refused(place: Place, option: str) -> None:
     (place.base / "file").touch()
-    assert_refused(place.run(option, str(place.base / "file" / "below")), str(place.base / "file"))
+    (code,) = refusals(place.run(option, str(place.base / "file" / "below")), str(place.base / "file"))
+    assert code in UNWRITABLE
 
 
 @pytest.mark.parametrize("option", ["--dir", "--store"])
 def test_a_folder_where_nobody_can_write_is_refused(place: Place, option: str) -> None:
-    assert_refused(place.run(option, "/proc/tdelta/runs.sqlite"), "/proc/tdelta")
+    (code,) = refusals(place.run(option, "/proc/tdelta/runs.sqlite"), "/proc/tdelta")
+    assert code in UNWRITABLE
 
 
 def test_more_data_than_memory_for_its_cache_is_refused_before_anything_is_made(place: Place) -> None:
     ran = place.run("--cache", "100000%", "--size", "1GB")
-    assert_refused(ran, "free memory", "smaller --cache")
+    check_refused(ran, "memory-too-small", remedy=Part("--cache"))
     assert not place.twins.exists()
 
 
@@ -122,17 +136,17 @@ def ended(place: Place, process: subprocess.Popen[str]) -> Ran:
 
 def test_a_disk_that_is_too_small_is_refused_before_anything_is_made(place: Place, mount: Mount) -> None:
     disk = mount(4_000)
-    assert_refused(place.run("--dir", str(disk)), "of free disk space, found", "--size")
+    check_refused(place.run("--dir", str(disk)), "disk-too-small", remedy=Part("--size"))
     assert list(disk.iterdir()) == []
 
 
 @pytest.mark.parametrize("stage", ["load: none", "calibrate", "round 1:", "after round 1"])
 def test_a_disk_of_twins_that_fills_up_during_the_run_is_told(place: Place, mount: Mount, stage: str) -> None:
     disk = mount(60_000)
-    process = place.start("run", *LONG, "--dir", str(disk))
+    process = place.start("run", "--json", *LONG, "--dir", str(disk))
     read_until(process, stage)
     fill(disk)
-    assert_refused(ended(place, process), "free some space", "--dir")
+    check_refused(ended(place, process), "disk-refuses")
     assert [file.name for file in disk.iterdir()] == ["filler"]
     assert place.query("SELECT status FROM runs") == [("failed",)]
 
@@ -153,10 +167,10 @@ def test_a_disk_of_the_store_that_fills_up_during_the_run_is_told_and_trials_sta
     place: Place, mount: Mount
 ) -> None:
     disk = mount(2_000)
-    process = place.start("run", *LONG, "--store", str(disk / "runs.sqlite"))
+    process = place.start("run", "--json", *LONG, "--store", str(disk / "runs.sqlite"))
     read_until(process, "after round 1")
     fill(disk)
-    assert_refused(ended(place, process), "disk is full", "--store")
+    check_refused(ended(place, process), "store-disk-full")
     (disk / "filler").unlink()
     assert list(place.twins.iterdir()) == []
     ran = place.tdelta("export", "last", "--format", "csv", "--store", str(disk / "runs.sqlite"))
@@ -166,14 +180,15 @@ def test_a_disk_of_the_store_that_fills_up_during_the_run_is_told_and_trials_sta
 def test_a_store_on_a_disk_that_is_full_from_the_start_is_told(place: Place, mount: Mount) -> None:
     disk = mount(100)
     fill(disk)
-    assert_refused(place.run("--store", str(disk / "runs.sqlite")), "--store")
+    check_refused(place.run("--store", str(disk / "runs.sqlite")), "store-disk-full")
 
 
 @pytest.mark.parametrize("option", ["--dir", "--store"])
 def test_a_file_system_that_is_read_only_is_told(place: Place, mount: Mount, option: str) -> None:
     disk = mount(20_000)
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    assert_refused(place.run(option, str(disk / "runs.sqlite")), str(disk), option)
+    (code,) = refusals(place.run(option, str(disk / "runs.sqlite")), str(disk), option)
+    assert code in UNWRITABLE
 
 
 def test_a_worker_that_is_killed_ends_the_run_with_a_message_and_keeps_the_trials(place: Place) -> None:
@@ -188,6 +203,8 @@ def test_a_worker_that_is_killed_ends_the_run_with_a_message_and_keeps_the_trial
 def test_an_answer_that_cannot_be_written_is_told_and_stays_in_the_store(place: Place) -> None:
     program = f"import os\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\n{PROGRAM}"
     process = place.start("run", *SMALL, "--no-aa-twin", program=program)
-    assert_refused(ended(place, process), "standard output cannot be written", "No space left on device")
+    ran = ended(place, process)
+    assert (ran.code, ran.out, "Traceback" in ran.err) == (2, "", False)
+    assert os.strerror(errno.ENOSPC) in ran.err
     assert place.query("SELECT status FROM runs") == [("done",)]
     assert "AES-256" in place.tdelta("show").out

@@ -29,8 +29,8 @@ from tdelta.messages.checks import ROWS_AFTER, ROWS_BEFORE
 from tdelta.session import RunRequest
 from tdelta.session.source import Source
 from tdelta.session.staging import staged
-from tdelta_codes import cautions, details
-from tdelta_refused import Part, check_messages, has
+from tdelta_codes import cautions, check_refused, details
+from tdelta_refused import Coded, Part, check_messages, coded, has
 from tdelta_texts import has_no_answer
 
 from .own import CUSTOMERS, DETAILS_TABLE, SHOP_ROWS, SHOP_TABLES, left_open, state
@@ -68,13 +68,6 @@ def run(place: Place, database: Path, *options: str) -> Ran:
 
 def answer(place: Place, database: Path, *options: str) -> Any:
     return run(place, database, *options).answer
-
-
-def refused(ran: Ran, *told: str) -> None:
-    assert (ran.code, has_no_answer(ran.out)) == (2, True), ran.err
-    for words in told:
-        assert words in ran.err
-    assert "Traceback" not in ran.err
 
 
 def checks(document: Any) -> dict[str, str]:
@@ -193,7 +186,8 @@ def test_any_statement_of_sqlite_is_taken_raw_and_all_that_it_refuses_are_named_
     assert [one["name"] for one in place.tdelta(*dry).answer["transactions"]] == ["raw"]
     wrong = RAW.replace("AS hits", "AS hit").replace("SAVEPOINT s", "SAVPOINT s").replace("SET x = x", "SET y = x")
     (folder / "raw.sql").write_text(wrong, encoding="utf-8")
-    refused(place.tdelta(*dry), "raw.sql:2: ", "raw.sql:5: ", "raw.sql:7: ")
+    lines = ("raw.sql:2", "raw.sql:5", "raw.sql:7")
+    check_refused(place.tdelta(*dry), *(coded("transaction-fails", where=line) for line in lines))
 
 
 def test_a_written_proposal_is_edited_and_given_back_to_several_writers(place: Place, shop: Path) -> None:
@@ -253,7 +247,7 @@ def test_a_run_that_was_interrupted_is_resumed_on_the_same_database_and_refused_
     before, trials = small.stat(), place.query("SELECT * FROM trials ORDER BY trial")
     os.utime(small)
     changed = place.tdelta("run", "--resume", "last", "--json")
-    refused(changed, "its database or its workload has changed since it began")
+    check_refused(changed, "work-changed", changed=Part("database"))
     os.utime(small, ns=(before.st_atime_ns, before.st_mtime_ns))
     resumed = place.tdelta("run", "--resume", "last", "--json").answer
     assert resumed["counts"]["rounds"] == 4
@@ -282,8 +276,7 @@ def test_a_transaction_that_would_fill_the_disk_is_left_out_with_that_reason(pla
         db.commit()
     ran = place.tdelta("run", "--dry-run", "--json", "--database", str(path), "--max-time", "300s")
     assert ran.code in (0, 2), ran.err
-    (said,) = left_out(ran.document)
-    assert (said.parameters["transaction"], said.parameters["fault_code"]) == ("insert_t", "transaction-grows")
+    assert has(left_out(ran.document), "transaction-left-out", transaction="insert_t", fault_code="transaction-grows")
 
 
 @contextlib.contextmanager
@@ -471,7 +464,7 @@ def test_a_table_of_an_unknown_module_is_refused_by_its_name(place: Place, small
         database.execute('CREATE VIRTUAL TABLE "my words" USING fts5 (body)')
         database.commit()
     schema_edited(small, "fts5", "spellfix99")
-    refused(run(place, small), "needs extensions", "table 'my words': no such module: spellfix99")
+    check_refused(run(place, small), "extensions-missing", refused=Part("'my words': no such module: spellfix99"))
     assert list(place.twins.iterdir()) == []
 
 
@@ -481,7 +474,7 @@ def test_a_collation_of_the_applications_own_is_refused_by_its_name(place: Place
         database.execute("CREATE TABLE sorted (x TEXT COLLATE swedish PRIMARY KEY)")
         database.execute("INSERT INTO sorted VALUES ('a'), ('b')")
         database.commit()
-    refused(run(place, small), "no such collation sequence: swedish")
+    check_refused(run(place, small), "copy-fails", said=Part("swedish"))
 
 
 def encrypted(path: Path, cipher: str) -> None:
@@ -509,21 +502,21 @@ def damaged(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "said"),
     [
-        (lambda path: None, "No such file or directory"),
-        (lambda path: path.mkdir(), "found: a folder"),
-        (lambda path: path.touch(), "it is empty"),
-        (lambda path: path.write_text("id,name\n" * 100), "found 69 64 2c"),
-        (lambda path: encrypted(path, "aes256cbc"), "as SQLite3 Multiple Ciphers does: give a plain copy"),
-        (lambda path: encrypted(path, "sqlcipher"), "give a plain copy (SQLCipher: sqlcipher_export"),
-        (lambda path: emptied(path, "CREATE VIEW v AS SELECT 1"), "it holds no table"),
-        (lambda path: emptied(path, "CREATE TABLE t (x)"), "its tables hold no rows"),
+        (lambda path: None, coded("database-not-readable", why=Part("No such file or directory"))),
+        (lambda path: path.mkdir(), coded("not-a-database-file")),
+        (lambda path: path.touch(), coded("database-empty")),
+        (lambda path: path.write_text("id,name\n" * 100), coded("not-plain-sqlite", found=Part("69 64 2c"))),
+        (lambda path: encrypted(path, "aes256cbc"), coded("not-plain-sqlite", kind=Part("SQLite3 Multiple Ciphers"))),
+        (lambda path: encrypted(path, "sqlcipher"), coded("not-plain-sqlite", kind=Part("sqlcipher_export"))),
+        (lambda path: emptied(path, "CREATE VIEW v AS SELECT 1"), coded("no-table")),
+        (lambda path: emptied(path, "CREATE TABLE t (x)"), coded("no-rows")),
         (
             lambda path: emptied(path, "CREATE TABLE t (rowid, _rowid_, oid)", "INSERT INTO t VALUES (1, 2, 3)"),
-            "no workload can be",
+            coded("nothing-proposed"),
         ),
-        (damaged, "quick_check of a copy says"),
+        (damaged, coded("quick-check-fails")),
     ],
     ids=[
         "missing",
@@ -538,12 +531,14 @@ def damaged(path: Path) -> None:
         "damaged",
     ],
 )
-def test_what_cannot_be_measured_is_refused_with_what_was_found(place: Place, make: Any, told: str) -> None:
+def test_what_cannot_be_measured_is_refused_with_what_was_found(place: Place, make: Any, said: Coded) -> None:
     path = place.base / "users" / "app.db"
     path.parent.mkdir()
     make(path)
     before = state(path.parent) if path.is_file() else None
-    refused(run(place, path), f"database {path}: ", told)
+    ran = run(place, path)
+    check_refused(ran, said)
+    assert str(path) in ran.err
     if before is not None:
         assert state(path.parent) == before
     assert not place.twins.exists() or list(place.twins.iterdir()) == []
@@ -560,15 +555,18 @@ def test_every_statement_that_the_database_does_not_take_is_named_with_script_an
         ("wrong_table", "SELECT 1;\n\nSELECT x FROM tt;\n"),
     )
     ran = run(place, small, "--workload", str(folder))
-    refused(ran, "2 faults", "wrong_column.sql:2: no such column: y", "wrong_table.sql:3: no such table: tt")
+    check_refused(
+        ran,
+        coded("transaction-fails", where="wrong_column.sql:2", said=Part("no such column: y")),
+        coded("transaction-fails", where="wrong_table.sql:3", said=Part("no such table: tt")),
+    )
 
 
 def test_a_folder_that_makes_its_own_rows_is_refused_on_a_database(place: Place, small: Path) -> None:
     folder = shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", place.base / "mine")
     ran = run(place, small, "--workload", str(folder))
-    refused(
-        ran, "schema.sql: does not go with --database", "[tables] does not go with --database", "[size] does not go"
-    )
+    keys = [coded("key-with-database", key=key) for key in ("size", "tables")]
+    check_refused(ran, "unknown-variable", coded("schema-with-database", where="schema.sql"), *keys)
 
 
 def test_the_library_makes_twins_of_a_database_as_of_generated_rows(tmp_path: Path, small: Path) -> None:
