@@ -20,6 +20,7 @@ from .conftest import ENGINE
 
 ENCRYPTED = {"database": "encrypted", "wal": "encrypted", "temp": "encrypted"}
 SCAN = (*ENGINE, "--workload", "scan", "--no-aa-twin")
+ONCE = ("--rounds", "1..1")
 
 
 def states(document: Any, cipher: str) -> dict[str, str]:
@@ -108,7 +109,7 @@ def every_cipher(tmp_path_factory: pytest.TempPathFactory) -> Answered:
     """A run of all ciphers on warm caches."""
     ciphers = ",".join(cipher for cipher in DuckdbEngine().ciphers if cipher != "none")
     place = Place(tmp_path_factory.mktemp("ciphers"))
-    return place.answered(*SCAN, "--vary", f"cipher={ciphers}", "--size", "1MB", "--blocks", "1")
+    return place.answered(*SCAN, "--vary", f"cipher={ciphers}", "--size", "1MB", *ONCE)
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +156,7 @@ def test_aes_instructions_can_be_hidden_and_that_is_proved(cold: Answered) -> No
 
 
 def test_several_threads_share_an_open_loop_and_a_planted_cost_is_told(place: Place) -> None:
-    options = ("--workload", "read-only", "--threads", "3", "--no-aa-twin", "--plant", "50%", "--rate", "50")
+    options = ("--workload", "read-only", "--threads", "3", "--no-aa-twin", "--plant", "50%", "--rate", "50", *ONCE)
     document = place.answer(*ENGINE, *options)
     assert checks(document)["same-work"][0] == "ok"
     planted = [trial for trial in place.trials() if trial["planted_cpu_ns"]]
@@ -181,5 +182,5 @@ def test_a_killed_run_leaves_no_process_and_the_next_one_its_folder(place: Place
     end(process, signal.SIGKILL)
     assert workers_left(process.pid) == []
     assert len(list(place.twins.glob("twins-*"))) == 1
-    place.answer(*SCAN, "--size", "1MB")
+    place.answer(*SCAN, "--size", "1MB", *ONCE)
     assert list(place.twins.glob("twins-*")) == []

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite.running import ANSWERED, Ran, read_until, waited_for
+from sqlite.running import ANSWERED, SELDOM, Ran, read_until, waited_for
 from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
 
 from tdelta_codes import cautions, check_refused
@@ -18,7 +18,7 @@ from tdelta_texts import has_no_answer
 
 SMALL = ("--workload", "point-select", "--size", "2MB", "--scope", "data", *ALONE)
 LONG_TRIALS = (*SMALL, "--trial-seconds", "1", "--blocks", "2", "--rounds", "1..1")
-LONG_ENOUGH = (*LONG_TRIALS, "--trial-seconds", "0.5")
+LONG_ENOUGH = (*LONG_TRIALS, *SELDOM)
 """For whoever looks for the one at work every few milliseconds."""
 
 DISK_BYTES = 1_400_000_000

@@ -9,10 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite.running import ANSWERED, read_until
+from sqlite.running import ANSWERED, SELDOM, read_until
 from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
 
-LONG_TRIALS = ("--workload", "point-select", "--size", "2MB", "--scope", "data", *ALONE, "--trial-seconds", "2")
+LONG_TRIALS = (
+    "--workload",
+    "point-select",
+    "--size",
+    "2MB",
+    "--scope",
+    "data",
+    *ALONE,
+    "--trial-seconds",
+    "2",
+    *SELDOM,
+)
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite.running import ANSWERED, read_until
+from sqlite.running import ANSWERED, SELDOM, read_until
 from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
 
 from tdelta_codes import cautions, check_refused
 from tdelta_texts import has_no_answer
 
 SMALL = ("--workload", "point-select", "--size", "2MB", *ALONE)
-LONG_TRIALS = (*SMALL, "--trial-seconds", "0.5", "--blocks", "2", "--rounds", "1..1")
+LONG_TRIALS = (*SMALL, "--trial-seconds", "1", *SELDOM, "--blocks", "2", "--rounds", "1..1")
 
 
 @pytest.fixture

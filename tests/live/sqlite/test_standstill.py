@@ -15,7 +15,7 @@ import pytest
 from tdelta_codes import cautions
 from tdelta_refused import Part, check_messages
 
-from .running import ANSWERED, PATIENCE_SECONDS, Place, end, read_until, waited_for, workers_left, workers_of
+from .running import ANSWERED, PATIENCE_SECONDS, SELDOM, Place, end, read_until, waited_for, workers_left, workers_of
 
 TRIAL_SECONDS = 1.5
 OPTIONS = (
@@ -27,6 +27,7 @@ OPTIONS = (
     "--no-bb-twin",
     "--trial-seconds",
     f"{TRIAL_SECONDS}",
+    *SELDOM,
 )
 LONG = ("run", "--json", *OPTIONS, "--blocks", "2", "--rounds", "1..1", "--max-time", "300s")
 

@@ -17,7 +17,7 @@ from tdelta.driver.tree import below
 from tdelta.errors import UsageError
 from tdelta.measure.procfs import read_text
 
-from .running import ANSWERED, PATIENCE_SECONDS, Answered, Place, read_until, recorded, require
+from .running import ANSWERED, PATIENCE_SECONDS, SELDOM, Answered, Place, read_until, recorded, require
 
 LEVELS = ("plain", "fscrypt", "gocryptfs")
 FOLDERS = ("plain", "gocryptfs")
@@ -143,7 +143,17 @@ def test_rooms_are_gone_after_a_kill(
 
 
 def test_a_file_system_that_is_stopped_for_a_while_voids_the_block_and_for_ever_the_round(place: Place) -> None:
-    options = ("--workload", "order-entry", "--size", "1MB", "--no-aa-twin", "--no-bb-twin", "--trial-seconds", "2")
+    options = (
+        "--workload",
+        "order-entry",
+        "--size",
+        "1MB",
+        "--no-aa-twin",
+        "--no-bb-twin",
+        "--trial-seconds",
+        "2",
+        *SELDOM,
+    )
     storage = ("--vary", f"storage={','.join(FOLDERS)}", "--vary", "cipher=none")
     process = place.start(
         "run", "--json", *options, *storage, "--blocks", "2", "--rounds", "1..1", "--max-time", "600s"
