@@ -6,12 +6,13 @@ A calibration is told here by its prior of luck alone; a simulated one is made o
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count, islice
 
 import numpy as np
 
-from calibration.harness import ROPE, Tally, tally
+from calibration.harness import ROPE, Pair, Tally, tally
 from calibration.simulation import AA, BASELINE, THREE, TREATMENT, Machine, settings, simulate
 from tdelta.inference import decide, interim_estimates
 from tdelta.inference.detectable import critical_log_ratio
@@ -58,25 +59,32 @@ def simulated_calibration(machine: Machine, index: int, runs: int = 14) -> Instr
     return found
 
 
-def with_luck(
+def answers_with(
     machine: Machine,
     instance_effect: Sequence[InstanceEffectPrior | None],
-    experiments: int,
     *,
     log_ratio: float = 0.0,
     rounds: Sequence[int] = (3, 4, 5, 6, 7, 8),
-) -> Tally:
-    """Experiments that begin with one of these priors in turn; the same trials whatever the priors."""
-
-    def answer(index: int) -> tuple[float, object]:
+) -> Iterator[Pair]:
+    """Experiments that begin with one of these priors in turn, the same trials whatever the priors; without end."""
+    for index in count():
         rng = _rng(index, "known luck", machine.name, log_ratio, tuple(rounds))
         trials = simulate(rng, machine, [log_ratio], rounds=rounds[index % len(rounds)], blocks=BLOCKS)
         found = {
             c: e for c, e, _ in interim_estimates(trials, begun_with(instance_effect[index % len(instance_effect)]))
         }
-        return log_ratio, found[TREATMENT]
+        yield log_ratio, found[TREATMENT]
 
-    return tally(answer(index) for index in range(experiments))  # type: ignore[misc]
+
+def with_luck(
+    machine: Machine,
+    instance_effect: Sequence[InstanceEffectPrior | None],
+    experiments: int,
+    *,
+    rounds: Sequence[int] = (3, 4, 5, 6, 7, 8),
+) -> Tally:
+    """So many experiments of `answers_with`."""
+    return tally(islice(answers_with(machine, instance_effect, rounds=rounds), experiments))
 
 
 def called_costly(machine: Machine, experiments: int, *, rounds: int, at: float = 1.0) -> tuple[float, float]:
@@ -103,4 +111,4 @@ def called_costly(machine: Machine, experiments: int, *, rounds: int, at: float 
     return found / experiments, overhead
 
 
-__all__ = ["SERIES", "begun_with", "called_costly", "simulated_calibration", "with_luck"]
+__all__ = ["SERIES", "answers_with", "begun_with", "called_costly", "simulated_calibration", "with_luck"]

@@ -47,7 +47,7 @@ POOLED = 30
 """Experiments of a cell where cells are added up: of 480 fewer than five misses come by chance once in 500 times, where
 3 % are missed."""
 
-LOOKING = 60
+LOOKING = 40
 """Experiments that look after each round, and so cost several."""
 
 
