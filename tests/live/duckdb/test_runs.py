@@ -8,7 +8,7 @@ import signal
 from typing import Any
 
 import pytest
-from sqlite.running import SMALL, Answered, Place, end, read_until, workers_left
+from sqlite.running import ONCE, SMALL, Answered, Place, end, read_until, workers_left
 from sqlite.test_answers import checks
 
 from tdelta.engines.duckdb.engine import DuckdbEngine
@@ -20,7 +20,6 @@ from .conftest import ENGINE
 
 ENCRYPTED = {"database": "encrypted", "wal": "encrypted", "temp": "encrypted"}
 SCAN = (*ENGINE, "--workload", "scan", "--no-aa-twin")
-ONCE = ("--rounds", "1..1")
 
 
 def states(document: Any, cipher: str) -> dict[str, str]:

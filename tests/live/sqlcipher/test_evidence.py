@@ -7,14 +7,14 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sqlite.running import Place
+from sqlite.running import ONCE, Place
 from sqlite.test_answers import checks
 
 from tdelta.messages.checks import IN_FORCE, ROWS_AFTER
 from tdelta_codes import details
 from tdelta_refused import check_messages
 
-SMALL = ("--library", "sqlcipher", "--no-aa-twin", "--workload", "order-entry")
+SMALL = ("--library", "sqlcipher", "--no-aa-twin", "--workload", "order-entry", *ONCE)
 
 
 def states(document: Any, cipher: str) -> dict[str, str]:
@@ -28,7 +28,7 @@ def test_no_file_of_an_encrypted_twin_shows_plaintext_and_writes_leave_the_same_
     found = checks(document)
     assert found[IN_FORCE][0] == "ok"
     assert found[ROWS_AFTER][0] == "ok"
-    check_messages(details(document, ROWS_AFTER), "rows-after-rounds", rounds=2)
+    check_messages(details(document, ROWS_AFTER), "rows-after-rounds", rounds=1)
     assert "secure_delete" in found["settings"][1]
     assert states(document, "none")["database"] == states(document, "none")["wal"] == "plain"
     for cipher in ("aes-256", "aes-256-no-hmac", "aes-256-hmac-sha1"):

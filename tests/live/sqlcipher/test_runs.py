@@ -6,7 +6,7 @@ import json
 import shlex
 import signal
 
-from sqlite.running import SMALL, Place, end, read_until
+from sqlite.running import ONCE, SMALL, Place, end, read_until
 from sqlite.test_answers import checks
 
 from tdelta.engines.sqlite.finding import ask_library
@@ -18,7 +18,7 @@ LEVELS = [name for name in SQLCIPHER.ciphers if name != "none"]
 def test_a_run_compares_levels_of_the_library_that_was_named(place: Place) -> None:
     document = place.answer(
         *("--library", "sqlcipher", "--workload", "read-only", "--size", "5MB"),
-        *("--vary", "cipher=aes-256,aes-256-no-hmac", "--no-aa-twin"),
+        *("--vary", "cipher=aes-256,aes-256-no-hmac", "--no-aa-twin", *ONCE),
     )
     primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
     assert [verdict["condition"]["cipher"] for verdict in primary] == ["aes-256", "aes-256-no-hmac"]
@@ -34,7 +34,7 @@ def test_a_run_compares_levels_of_the_library_that_was_named(place: Place) -> No
 def test_files_differ_in_size_where_each_level_reserves_what_it_needs(place: Place) -> None:
     document = place.answer(
         *("--library", "sqlcipher", "--vary", f"cipher={','.join(LEVELS)}", "--reserve", "natural"),
-        *("--workload", "point-select", "--no-aa-twin"),
+        *("--workload", "point-select", "--no-aa-twin", *ONCE),
     )
     assert "failed" not in {state for state, _ in checks(document).values()}
     sizes = {trial["cipher"]: trial["files_bytes"]["database"] for trial in place.trials()}
@@ -56,7 +56,8 @@ def test_an_interrupted_run_is_resumed_with_its_library(place: Place) -> None:
 
 def test_the_command_that_repeats_a_run_draws_the_same_run(place: Place) -> None:
     first = place.answer(
-        "--library", "sqlcipher", "--workload", "point-select", "--key", "passphrase", "--rate", "2000", "--no-aa-twin"
+        *("--library", "sqlcipher", "--workload", "point-select", "--key", "passphrase", "--rate", "2000"),
+        *("--no-aa-twin", *ONCE),
     )
     second = place.tdelta(*shlex.split(first["settings"]["repeat"])[1:], "--json").document
     assert second["settings"]["options"] == first["settings"]["options"]

@@ -10,9 +10,9 @@ import pytest
 from tdelta.engines.sqlite import twins
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.engines.sqlite.libraries import SQLITE3MC
-from tdelta.measure import page_floor
+from tdelta.measure import page_floor, price_effort
 
-from .running import FLOOR_SECONDS, Answered, Place, recorded, require
+from .running import FLOOR_SECONDS, ONCE, Answered, Place, recorded, require
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -23,6 +23,7 @@ def library() -> None:
 @pytest.fixture(autouse=True)
 def brief_floor(monkeypatch: pytest.MonkeyPatch) -> None:
     """For runs within this process; see `FLOOR_SECONDS`."""
+    monkeypatch.setattr(price_effort, "PASSES", 3)
     monkeypatch.setattr(twins, "page_floor", functools.partial(page_floor, seconds=FLOOR_SECONDS))
 
 
@@ -41,5 +42,5 @@ def default_run(tmp_path_factory: pytest.TempPathFactory) -> Answered:
 def every_cipher(tmp_path_factory: pytest.TempPathFactory) -> Answered:
     """A run of all ciphers of the wheel, temporary data in files; for tests that only read it and its store."""
     ciphers = ",".join(cipher for cipher in SqliteEngine().ciphers if cipher != "none")
-    options = ("--vary", f"cipher={ciphers}", "--size", "1MB", "--no-aa-twin", "--temp-store", "file")
+    options = ("--vary", f"cipher={ciphers}", "--size", "1MB", "--no-aa-twin", "--temp-store", "file", *ONCE)
     return recorded(tmp_path_factory, "sqlite-ciphers", *options)

@@ -26,6 +26,9 @@ SMALL = (
     *("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s"),
     "--no-bb-twin",
 )
+ONCE = ("--rounds", "1..1")
+"""For a run whose second round would show what the first has shown."""
+
 ANSWERED = (0, 3)
 PATIENCE_SECONDS = 60.0
 SELDOM = ("--rate", "100", "--arrivals", "constant")

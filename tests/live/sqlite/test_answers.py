@@ -17,7 +17,7 @@ from tdelta_codes import cautions, details
 from tdelta_refused import check_messages
 from tdelta_texts import has_no_answer
 
-from .running import ANSWERED, SMALL, Answered, Place
+from .running import ANSWERED, ONCE, SMALL, Answered, Place
 
 CIPHERS = [cipher for cipher in SqliteEngine().ciphers if cipher != "none"]
 EXIT_CODES = {"costly": 0, "negligible": 0, "faster": 0, "undecided": 3, "over": 5, "within": 0, "unsound": 4}
@@ -100,7 +100,7 @@ def test_every_cipher_loads_runs_and_holds_the_same_rows(every_cipher: Answered)
 def test_files_are_equally_large_unless_each_cipher_reserves_what_it_needs(
     place: Place, reserve: str, grows: bool
 ) -> None:
-    place.answer("--vary", "cipher=sqlcipher", "--reserve", reserve, *POINTS)
+    place.answer("--vary", "cipher=sqlcipher", "--reserve", reserve, *POINTS, *ONCE)
     sizes = {}
     for trial in place.trials():
         sizes.setdefault(trial["cipher"], set()).add(trial["files_bytes"]["database"])
@@ -125,7 +125,7 @@ def test_a_workload_that_only_reads_writes_nothing_and_a_budget_ends_in_an_exit_
 
 
 def test_a_run_with_everything_cached_says_that_it_cannot_show_a_cost(place: Place) -> None:
-    document = place.answer("--cache", "300%", "--size", "2MB", *POINTS)
+    document = place.answer("--cache", "300%", "--size", "2MB", *POINTS, *ONCE)
     (encrypted,) = [v["condition"] for v in document["verdicts"] if v["primary"]]
     assert encrypted["cipher"] == "aes-256"
     assert list(document["barely_encrypted"].values()) == [0.0]
@@ -162,7 +162,7 @@ def test_a_folder_of_the_users_own_runs_in_an_open_loop_at_the_rate_that_was_ask
     mine = place.base / "mine"
     shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", mine)
     open_loop = ("--rate", "500", "--arrivals", "constant", "--trial-seconds", "0.1")
-    document = place.answer("--workload", "./mine", "--no-aa-twin", *open_loop)
+    document = place.answer("--workload", "./mine", "--no-aa-twin", *open_loop, *ONCE)
     assert (document["settings"]["study"], document["settings"]["workload"]) == ("", "point-select")
     assert {name for trial in place.trials() for name in trial["transactions"]} == {"point_select"}
     assert document["counts"]["operations_per_trial"] == 50
@@ -201,7 +201,7 @@ def test_each_number_of_threads_is_compared_with_its_own_baseline(place: Place) 
 def test_factors_can_be_varied_together_and_the_twins_have_what_was_asked(place: Place) -> None:
     """How logs are written is varied in test_evidence.py."""
     varied = {"cache": {0.1, 1.2}, "page_size": {1024, 16384}}
-    document = place.answer("--vary", "cache=10%,120%", "--vary", "page_size=1024,16384", "--no-aa-twin")
+    document = place.answer("--vary", "cache=10%,120%", "--vary", "page_size=1024,16384", "--no-aa-twin", *ONCE)
     assert checks(document)["settings"][0] == "ok"
     trials = place.trials()
     for factor, found in varied.items():

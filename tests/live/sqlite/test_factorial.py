@@ -11,7 +11,7 @@ from tdelta.measure.aes import CryptoKind, cannot_hide
 from tdelta_codes import cautions, details
 from tdelta_refused import Part, check_messages
 
-from .running import Place
+from .running import ONCE, Place
 
 CANNOT = cannot_hide(CryptoKind.OWN)
 LEVELS = ("--vary", "cipher=aes-256", "--vary", "aes_instructions=on,off")
@@ -59,7 +59,7 @@ def test_the_study_compares_five_conditions_with_one_baseline(place: Place) -> N
 
 @pytest.mark.skipif(CANNOT is not None, reason=f"the level off cannot be had: {CANNOT}")
 def test_a_worker_without_the_instructions_shows_it(place: Place) -> None:
-    document = place.answer(*LEVELS, "--workload", "point-select", "--no-aa-twin")
+    document = place.answer(*LEVELS, "--workload", "point-select", "--no-aa-twin", *ONCE)
     assert check(document, "aes-instructions")["state"] == "ok"
     check_messages(details(document, "aes-instructions"), "instructions-shown", on=Part("µs"), off=Part("µs"))
 
@@ -84,7 +84,7 @@ def test_where_the_instructions_cannot_be_hidden_the_level_is_left_out_and_told(
 
 def test_a_share_of_the_baselines_capacity_becomes_a_rate(place: Place) -> None:
     document = place.answer(
-        "--vary", "at=20%,40%", "--workload", "point-select", "--no-aa-twin", "--trial-seconds", "0.2"
+        "--vary", "at=20%,40%", "--workload", "point-select", "--no-aa-twin", "--trial-seconds", "0.2", *ONCE
     )
     rates, capacities = document["arrival_rates"], document["capacities"]
     assert [round(rates[key] / capacities[key], 6) for key in rates] == [0.2, 0.4]

@@ -34,7 +34,7 @@ from tdelta_refused import Coded, Part, check_messages, coded, has
 from tdelta_texts import has_no_answer
 
 from .own import CUSTOMERS, DETAILS_TABLE, SHOP_ROWS, SHOP_TABLES, left_open, state
-from .running import Place, Ran, end, read_until, workers_left
+from .running import ONCE, Place, Ran, end, read_until, workers_left
 
 BRIEF = ("--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s", "--no-bb-twin")
 KEY = "f00d" * 16
@@ -156,7 +156,7 @@ SELECT :found;
 def test_rows_that_are_in_the_log_only_and_sampled_keys_are_in_every_twin(place: Place, shop: Path) -> None:
     keys = f"[keys.details]\ntable = {json.dumps(DETAILS_TABLE)}\n"
     folder = mine(place, ("look", LOOK), ("detail", DETAIL), keys=keys)  # \\gset fails where it finds no row
-    document = answer(place, shop, "--workload", str(folder), "--no-aa-twin")
+    document = answer(place, shop, "--workload", str(folder), "--no-aa-twin", *ONCE)
     assert document["settings"]["workload"] == "mine"
     assert not document["settings"]["database"]["proposed"]
     assert not cautions(document, "proposed-workload")
@@ -202,7 +202,7 @@ def test_a_written_proposal_is_edited_and_given_back_to_several_writers(place: P
     text = (folder / "workload.toml").read_text(encoding="utf-8")
     kept = [part for part in text.split("\n[") if "_logs]" not in part.splitlines()[0]]
     (folder / "workload.toml").write_text("\n[".join(kept), encoding="utf-8")
-    document = answer(place, shop, "--workload", str(folder), "--vary", "threads=1,4", "--no-aa-twin")
+    document = answer(place, shop, "--workload", str(folder), "--vary", "threads=1,4", "--no-aa-twin", *ONCE)
     primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
     assert [(v["condition"]["threads"], v["baseline"]["threads"]) for v in primary] == [(1, 1), (4, 4)]
     ran = {verdict["transaction"] for verdict in document["verdicts"]}
@@ -230,7 +230,7 @@ def test_ciphers_pages_and_their_reserve_can_be_others_than_the_originals(place:
     before = state(small.parent)
     document = answer(
         *(place, small, "--vary", "cipher=sqlcipher,chacha20", "--vary", "page_size=1024,16384"),
-        *("--reserve", "natural", "--no-aa-twin"),
+        *("--reserve", "natural", "--no-aa-twin", *ONCE),
     )
     assert state(small.parent) == before
     hidden = "sqlcipher hides its header, chacha20 hides its header"
@@ -397,7 +397,7 @@ def test_a_database_with_hostile_names_runs_through_the_load_loop(place: Place, 
                 ((i if number % 2 == 0 else f"k{i}", f"text {i}", "x", "y" * (500 - number)) for i in range(1, 400)),
             )
             database.execute(f'CREATE INDEX "by {number}" ON {quoted} ("n")')
-    document = answer(place, path, "--no-aa-twin")
+    document = answer(place, path, "--no-aa-twin", *ONCE)
     ran = {verdict["transaction"] for verdict in document["verdicts"]}
     assert len([name for name in ran if name.startswith("read_")]) == 5
     assert not left_out(document)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 import pytest
-from sqlite.running import SMALL, Place, end, read_until, workers_left
+from sqlite.running import ONCE, SMALL, Place, end, read_until, workers_left
 from sqlite.test_answers import checks
 
 from .conftest import ENGINE
@@ -14,7 +14,7 @@ SCAN = (*ENGINE, "--workload", "scan", "--no-aa-twin")
 
 
 def test_a_bulk_load_can_be_the_trial(place: Place) -> None:
-    document = place.answer(*SCAN, "--vary", "work=load", "--size", "1MB")
+    document = place.answer(*SCAN, "--vary", "work=load", "--size", "1MB", *ONCE)
     assert checks(document)["rows-after"][0] == "ok"
     assert {trial["work"] for trial in place.trials()} == {"load"}
 
