@@ -18,18 +18,26 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from ports import free_port
+
 from tdelta.driver.tree import living
 
 PATIENCE_SECONDS = 180.0
 _LOOK_SECONDS = 0.2
-_PORT = 6379
 _STARTED = "Ray runtime started"
 _RAY = (sys.executable, "-m", "ray.scripts.scripts", "start")
+_TRIES = 3
+"""Ray gives up a node that is not up within 30 s, which a busy machine may take."""
+
 _COMMON = ("--object-store-memory=83886080", "--disable-usage-stats", "--block")
 _GIVE_UP_SECONDS = 5
 """How long a node or a driver may be without its head before it ends; Ray's own figure is 60."""
 
-_ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_gcs_rpc_server_reconnect_timeout_s": str(_GIVE_UP_SECONDS)}
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_gcs_rpc_server_reconnect_timeout_s": str(_GIVE_UP_SECONDS),
+    "RAY_worker_niceness": "0",
+}
 
 
 def cannot() -> str:
@@ -87,7 +95,8 @@ class Cluster:
         self.hosts = f"{self._subnet}.%"
         """The nodes' addresses and the head's, as MariaDB writes them."""
 
-        self.address = f"{self.head_address}:{_PORT}"
+        self._port = free_port()  # the head listens there on all addresses
+        self.address = f"{self.head_address}:{self._port}"
         self.nodes = [Node(n, f"td{own}n{n}", f"{self._subnet}.{10 + n}") for n in range(1, nodes + 1)]
         self._head: subprocess.Popen[bytes] | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="td-ray-", dir="/tmp"))  # sockets' paths are short there
@@ -100,16 +109,18 @@ class Cluster:
     def start(self) -> None:
         """Start what is not up: the head, then the nodes side by side."""
         if self._head is None:
-            options = ("--head", "--num-cpus=0", f"--node-ip-address={self.head_address}", f"--port={_PORT}")
+            options = ("--head", "--num-cpus=0", f"--node-ip-address={self.head_address}", f"--port={self._port}")
             more = (f"--temp-dir={self._folder}", "--include-dashboard=false")
             self._head = self._begun("head", (*_RAY, *options, *more, *_COMMON))
-            self._await("head", self._head)
-        down = [node for node in self.nodes if node.ray is None]
-        for node in down:
-            node.ray = self._begun(node.name, self._within(node, self._words_of(node)))
-        for node in down:
-            assert node.ray is not None
-            self._await(node.name, node.ray)
+            assert self._is_up("head", self._head), self._said("head")
+        for _ in range(_TRIES):
+            down = [node for node in self.nodes if node.ray is None]
+            for node in down:
+                node.ray = self._begun(node.name, self._within(node, self._words_of(node)))
+            for node in down:
+                if not self._is_up(node.name, node.ray):
+                    node.kill()
+        assert all(node.ray for node in self.nodes), [self._said(node.name) for node in self.nodes]
 
     def temporary(self, node: Node) -> Path:
         """A node's folder for temporary files."""
@@ -193,10 +204,14 @@ class Cluster:
         with self._log(name).open("wb") as to:
             return subprocess.Popen(words, stdout=to, stderr=to, start_new_session=True, env=environment)
 
-    def _await(self, name: str, process: subprocess.Popen[bytes]) -> None:
-        log = self._log(name)
-        until(lambda: process.poll() is not None or _STARTED in log.read_text())
-        assert process.poll() is None, log.read_text()[-2000:]
+    def _is_up(self, name: str, process: subprocess.Popen[bytes] | None) -> bool:
+        """Wait until it is, or has ended."""
+        assert process is not None
+        until(lambda: process.poll() is not None or _STARTED in self._log(name).read_text())
+        return process.poll() is None
+
+    def _said(self, name: str) -> str:
+        return self._log(name).read_text()[-2000:]
 
     def _log(self, name: str) -> Path:
         return self._base / f"{name}.log"

@@ -44,6 +44,7 @@ def test_a_run_whose_agent_is_killed_goes_on_to_its_answer_and_leaves_nothing(tm
     below = living(process.pid)
     first, *others = agents_of(process.pid)
     assert len(others) == AGENTS - 1
+    assert os.getpriority(os.PRIO_PROCESS, first) == os.getpriority(os.PRIO_PROCESS, process.pid)
     os.kill(first, signal.SIGKILL)
     read_until(process, "lost:")
     ran = waited_for(process, PATIENCE_SECONDS)

@@ -41,6 +41,9 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ADDED = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
 """Nothing is sent to Ray's makers."""
 
+_OF_OWN = {"RAY_worker_niceness": "0"}
+"""Of a Ray made for the run. Ray's default is 15, with which agents wait for all others' work."""
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
@@ -65,8 +68,8 @@ class RayWorker(Worker):
         _sweep()
         self.folder = None if address else Path(tempfile.mkdtemp(prefix=f"{_FOLDERS}{os.getpid()}-", dir="/tmp"))
         # Whoever is on this machine could join a Ray that asks for no token.
-        token = {} if address else {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-        super().__init__({**_ADDED, **token}, program, ray_refused)
+        added = {} if address else {**_OF_OWN, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        super().__init__({**_ADDED, **added}, program, ray_refused)
         self.is_patient = True
         self._asking, self._writing = threading.Lock(), threading.Lock()
 
