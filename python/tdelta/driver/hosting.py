@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.orders import Order
+from tdelta.driver.orders import Reply, Request
 from tdelta.messages import Refusal
 from tdelta.panics import panic_words
 
@@ -29,14 +29,14 @@ class TwinHost:
     def __init__(self) -> None:
         self.twin: Any = None
         self.prepared: tuple[str, str] | None = None
-        self._say: Callable[[Order], None] = lambda _said: None
+        self._say: Callable[[Request], None] = lambda _said: None
         self._fed: tuple[int, _native.Feed] | None = None
 
-    def answer(self, order: Order) -> Order:
+    def answer(self, request: Request) -> Reply:
         """Carry out one order. What a database answers becomes ``{"error": [kind, message]}``."""
         try:
-            handler: Callable[[Order], Order] = getattr(self, f"do_{order['do']}")
-            return {"ok": handler(order)}
+            handler: Callable[[Request], Reply] = getattr(self, f"do_{request['do']}")
+            return {"ok": handler(request)}
         except MemoryError:
             return {"error": ["out_of_memory", "there is no memory left"]}
         except Exception as error:
@@ -67,52 +67,52 @@ class TwinHost:
         """Let loops run again."""
         _native.clear_stop()
 
-    def speak_by(self, say: Callable[[Order], None]) -> None:
+    def speak_by(self, say: Callable[[Request], None]) -> None:
         """How a trial says that it wants more operations."""
         self._say = say
 
-    def feed(self, order: Order) -> None:
+    def feed(self, request: Request) -> None:
         """Give a trial, by its number, another chunk of operations, or none any more; called from another thread."""
         number, feed = self._fed or (None, None)
-        if feed is None or number != order["number"]:
+        if feed is None or number != request["number"]:
             return  # of a trial that is over
-        if order["chunk"] is None:
+        if request["chunk"] is None:
             feed.complete()
         else:
-            feed.add(*order["chunk"])
+            feed.add(*request["chunk"])
 
     def end(self) -> None:
         """Close what is open."""
         self.do_close({})
 
-    def do_hello(self, _order: Order) -> Order:
+    def do_hello(self, _request: Request) -> Reply:
         """Say who is there."""
         return {"pid": os.getpid()}
 
-    def do_prepare(self, order: Order) -> Order:
+    def do_prepare(self, request: Request) -> Reply:
         """Compile and prepare the transactions."""
-        self.prepared = json.dumps(order["transactions"]), json.dumps(order["constants"])
+        self.prepared = json.dumps(request["transactions"]), json.dumps(request["constants"])
         self.open_twin().prepare(*self.prepared)
         return {}
 
-    def do_trial(self, order: Order) -> Order:
+    def do_trial(self, request: Request) -> Reply:
         """Run one trial; with ``begin_ns`` from that time of the monotonic clock on, and then it says when it ran.
 
         With ``fed``, which has its number and its first chunks, it is given its operations while it runs.
         """
-        turns = order.get("turns")
-        trial = json.dumps(order["trial"])
-        if "begin_ns" in order:
-            _wait_until(order["begin_ns"])
-        with self._feeding(order.get("fed")) as fed:
-            settle = order.get("checkpoint", True)
-            answer: Order = self.open_twin().trial(trial, turns and json.dumps(turns), settle, **fed)
-        if "begin_ns" in order:
+        turns = request.get("turns")
+        trial = json.dumps(request["trial"])
+        if "begin_ns" in request:
+            _wait_until(request["begin_ns"])
+        with self._feeding(request.get("fed")) as fed:
+            settle = request.get("checkpoint", True)
+            answer: Reply = self.open_twin().trial(trial, turns and json.dumps(turns), settle, **fed)
+        if "begin_ns" in request:
             answer.update({name: answer["outcome"][name] for name in ("began_ns", "ended_ns")})
         return answer
 
     @contextlib.contextmanager
-    def _feeding(self, fed: Order | None) -> Iterator[dict[str, _native.Feed]]:
+    def _feeding(self, fed: Request | None) -> Iterator[dict[str, _native.Feed]]:
         """Say whenever the trial within the block wants more operations; what it is given for that."""
         if fed is None:
             yield {}
@@ -134,12 +134,12 @@ class TwinHost:
             feed.complete()
             wishing.join()  # so that nothing is wished for after the answer
 
-    def do_trace(self, order: Order) -> Order:
+    def do_trace(self, request: Request) -> Reply:
         """Run one trial with every statement metered by itself."""
-        answer: Order = self.open_twin().trace(json.dumps(order["trial"]))
+        answer: Reply = self.open_twin().trace(json.dumps(request["trial"]))
         return answer
 
-    def do_close(self, _order: Order) -> Order:
+    def do_close(self, _request: Request) -> Reply:
         """Close the twin."""
         if self.twin is not None:
             self.twin.close()

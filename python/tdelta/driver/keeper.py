@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from tdelta.driver.files import remove_abandoned
-from tdelta.driver.supervising import Host, Input, Order, supervise
+from tdelta.driver.supervising import Host, Input, Request, supervise
 
 _REMOVAL_SECONDS = 60.0
 _LOOK_AGAIN_SECONDS = 0.05
@@ -26,9 +26,9 @@ class KeeperHost(Host):
         self._tdelta = os.getppid()
         self._folder: Path | None = None
 
-    def do_keep(self, order: Order) -> None:
+    def do_keep(self, request: Request) -> None:
         """Take charge of a folder, which need not be there yet; there is no answer to it."""
-        self._folder = Path(order["folder"])
+        self._folder = Path(request["folder"])
 
     def end(self) -> None:
         """Remove the folder.

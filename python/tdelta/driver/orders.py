@@ -22,13 +22,17 @@ from tdelta.measure.children import die_with_parent
 from tdelta.measure.private import UMASK
 from tdelta.measure.space import raise_open_files
 
-Order: TypeAlias = dict[str, Any]
+Request: TypeAlias = dict[str, Any]
+"""What a worker is asked to do, as JSON values: ``do`` names it."""
+
+Reply: TypeAlias = dict[str, Any]
+"""What it answers, as JSON values."""
 
 
 class Host(Protocol):
     """What carries out the orders of one worker."""
 
-    def answer(self, order: Order) -> Order:
+    def answer(self, request: Request) -> Reply:
         """Carry out one order: ``{"ok": …}``, or ``{"error": [kind, message]}``."""
 
     def request_stop(self) -> None:
@@ -45,7 +49,7 @@ class Host(Protocol):
 class HasAside(Protocol):
     """A host that can do something beside a trial, in a thread."""
 
-    def aside(self, order: Order) -> None:
+    def aside(self, request: Request) -> None:
         """Begin it; called from another thread, and there is no answer."""
 
 
@@ -53,14 +57,14 @@ class HasAside(Protocol):
 class IsFed(Protocol):
     """A host whose trial is given its operations while it runs."""
 
-    def speak_by(self, say: Callable[[Order], None]) -> None:
+    def speak_by(self, say: Callable[[Request], None]) -> None:
         """How it says that it wants more; ``say`` may be called from any thread."""
 
-    def feed(self, order: Order) -> None:
+    def feed(self, request: Request) -> None:
         """Have a trial go on with a chunk; called from another thread, and there is no answer."""
 
 
-def listen(lines: TextIO, orders: queue.SimpleQueue[Order | None], host: Host) -> None:
+def listen(lines: TextIO, orders: queue.SimpleQueue[Request | None], host: Host) -> None:
     """Hand on every order but those that cannot wait for the trial that runs. ``None`` at the end of input."""
     for line in lines:
         order = json.loads(line)
@@ -90,7 +94,7 @@ def serve(host: Host) -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     writing = threading.Lock()
 
-    def say(answer: Order) -> None:
+    def say(answer: Request) -> None:
         line = json.dumps(answer, default=_coded) + "\n"
         with writing:
             answers.write(line)
@@ -98,7 +102,7 @@ def serve(host: Host) -> None:
 
     if isinstance(host, IsFed):
         host.speak_by(say)
-    orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+    orders: queue.SimpleQueue[Reply | None] = queue.SimpleQueue()
     threading.Thread(target=listen, args=(sys.stdin, orders, host), daemon=True).start()
     while (order := orders.get()) is not None:
         say(host.answer(order))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from tdelta.driver import tree
-from tdelta.driver.supervising import Failed, Host, Order, launch, supervise
+from tdelta.driver.supervising import Failed, Host, Reply, Request, launch, supervise
 from tdelta.measure.private import private
 
 _KILL_SECONDS = 30.0
@@ -24,20 +24,20 @@ _KILL_SECONDS = 30.0
 class PipingHost(Host):
     """One pipeline at a time."""
 
-    def do_hello(self, _order: Order) -> Order:
+    def do_hello(self, _request: Request) -> Reply:
         """Say that it is there."""
         return {}
 
-    def do_run(self, order: Order) -> Order:
+    def do_run(self, request: Request) -> Reply:
         """Run programs, each of which reads what the one before it writes, until all have ended or time is over."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with contextlib.ExitStack() as files:
-            source = files.enter_context(Path(order["source"]).open("rb")) if order["source"] else None
-            out = files.enter_context(private(Path(order["target"])))
-            err = files.enter_context(private(Path(order["errors"])))
+            source = files.enter_context(Path(request["source"]).open("rb")) if request["source"] else None
+            out = files.enter_context(private(Path(request["target"])))
+            err = files.enter_context(private(Path(request["errors"])))
             began_ns = time.monotonic_ns()
-            processes = _started(order, source, out, err)
-        ended_by = self._wait([process.pid for process in processes], order["deadline_seconds"])
+            processes = _started(request, source, out, err)
+        ended_by = self._wait([process.pid for process in processes], request["deadline_seconds"])
         elapsed_ns = time.monotonic_ns() - began_ns
         if ended_by != "itself":
             tree.kill(os.getpid(), _KILL_SECONDS)
@@ -80,18 +80,20 @@ class PipingHost(Host):
         tree.kill(os.getpid(), _KILL_SECONDS)
 
 
-def _started(order: Order, source: IO[bytes] | None, out: IO[bytes], err: IO[bytes]) -> list[subprocess.Popen[bytes]]:
+def _started(
+    request: Request, source: IO[bytes] | None, out: IO[bytes], err: IO[bytes]
+) -> list[subprocess.Popen[bytes]]:
     """The programs of a pipeline, which hold the ends of their pipes, and nobody else.
 
     Raises:
         Failed: one cannot be started; the others are killed.
     """
     processes: list[subprocess.Popen[bytes]] = []
-    stages, folder = order["stages"], Path(order["folder"])
+    stages, folder = request["stages"], Path(request["folder"])
     try:
         for number, argv in enumerate(stages):
             to = out if number == len(stages) - 1 else subprocess.PIPE
-            process = launch(tuple(argv), order["environment"], to, err, source=source, folder=folder)
+            process = launch(tuple(argv), request["environment"], to, err, source=source, folder=folder)
             if processes and source is not None:
                 source.close()
             source = process.stdout

@@ -25,7 +25,8 @@ from typing import IO, Any
 from tdelta.measure.private import UMASK
 from tdelta.measure.space import raise_open_files
 
-Order = dict[str, Any]
+Request = dict[str, Any]
+Reply = dict[str, Any]
 
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What a supervisor ignores; its children must not inherit that."""
@@ -100,11 +101,11 @@ class Host:
     def __init__(self, orders: Input) -> None:
         self._orders = orders
 
-    def answer(self, order: Order) -> Order | None:
+    def answer(self, request: Request) -> Reply | None:
         """Carry out one order. What fails becomes ``{"error": [kind, message]}``."""
         try:
-            handler: Callable[[Order], Order | None] = getattr(self, f"do_{order['do']}")
-            found = handler(order)
+            handler: Callable[[Request], Reply | None] = getattr(self, f"do_{request['do']}")
+            found = handler(request)
         except Failed as error:
             return {"error": [error.kind, str(error)]}
         except OSError as error:

@@ -9,7 +9,7 @@ import json
 
 from tdelta import _native
 from tdelta.driver.hosting import TwinHost
-from tdelta.driver.orders import Order, serve
+from tdelta.driver.orders import Reply, Request, serve
 from tdelta.measure.usage import spent
 
 _ROOM = frozenset({"full", "io"})
@@ -19,113 +19,113 @@ _ROOM = frozenset({"full", "io"})
 class Host(TwinHost):
     """The state of one worker. As it is, it connects to servers."""
 
-    def do_client(self, _order: Order) -> Order:
+    def do_client(self, _request: Request) -> Reply:
         """Which client this is."""
         return {"client": "tdelta's own"}
 
-    def do_connect(self, order: Order) -> Order:
+    def do_connect(self, request: Request) -> Reply:
         """Connect to a server, on so many connections for the load and one beside them; what was open is closed."""
         self.do_close({})
-        self.twin = _native.ServerTwin(json.dumps(order["options"]), order["connections"])
+        self.twin = _native.ServerTwin(json.dumps(request["options"]), request["connections"])
         return {}
 
-    def do_observe(self, order: Order) -> Order:
+    def do_observe(self, request: Request) -> Reply:
         """Say what counts as the server's processes, which counters to read, and how it settles after a trial."""
-        self._server().observe(json.dumps(order["observed"]))
+        self._server().observe(json.dumps(request["observed"]))
         return {}
 
-    def do_run(self, order: Order) -> Order:
+    def do_run(self, request: Request) -> Reply:
         """Run statements one after another; what they answer is dropped."""
-        for statement in order["statements"]:
+        for statement in request["statements"]:
             self._server().run(statement)
         return {}
 
-    def do_rows(self, order: Order) -> Order:
+    def do_rows(self, request: Request) -> Reply:
         """All that one statement answers: the names of the columns, and rows of texts."""
-        columns, rows = self._server().rows(order["sql"])
+        columns, rows = self._server().rows(request["sql"])
         return {"columns": columns, "rows": rows}
 
-    def do_enter(self, order: Order) -> Order:
+    def do_enter(self, request: Request) -> Reply:
         """As ``connect``, to a server of the user's: a refusal is an answer."""
         try:
-            return self.do_connect(order)
+            return self.do_connect(request)
         except _native.NativeError as refusal:
             return {"refused": list(refusal.args)}
 
-    def do_put(self, order: Order) -> Order:
+    def do_put(self, request: Request) -> Reply:
         """As ``rows``, put to a server of the user's: a refusal is an answer."""
         try:
-            return self.do_rows(order)
+            return self.do_rows(request)
         except _native.NativeError as refusal:
             return {"refused": list(refusal.args)}
 
-    def do_perform(self, order: Order) -> Order:
+    def do_perform(self, request: Request) -> Reply:
         """As ``run``, put to a server of the user's, and however long it takes: a refusal is an answer."""
         try:
-            return self.do_run(order)
+            return self.do_run(request)
         except _native.NativeError as refusal:
             return {"refused": list(refusal.args)}
 
-    def do_load(self, order: Order) -> Order:
+    def do_load(self, request: Request) -> Reply:
         """Make the tables, fill them, build the indexes."""
         self.open_twin().load(
-            json.dumps(order["plan"]), order["seed"], order["threads"], order["tables"], order["indexes"]
+            json.dumps(request["plan"]), request["seed"], request["threads"], request["tables"], request["indexes"]
         )
         return {}
 
-    def do_facts(self, order: Order) -> Order:
+    def do_facts(self, request: Request) -> Reply:
         """The first value of each query, by name."""
-        return {name: self.open_twin().text(sql) for name, sql in order["queries"].items()}
+        return {name: self.open_twin().text(sql) for name, sql in request["queries"].items()}
 
-    def do_checksums(self, order: Order) -> Order:
+    def do_checksums(self, request: Request) -> Reply:
         """Row counts and order-independent checksums of tables."""
-        tables = [(name, list(columns)) for name, columns in order["tables"]]
+        tables = [(name, list(columns)) for name, columns in request["tables"]]
         return dict(self.open_twin().checksums(tables))
 
-    def do_step(self, order: Order) -> Order:
+    def do_step(self, request: Request) -> Reply:
         """Make all rows anew, or run the statements that rebuild what there is; says what that took."""
 
         def step() -> None:
-            if order["load"] is not None:
-                self.do_load(order["load"])
-            for sql in (*order["statements"], *order.get("after", ())):
+            if request["load"] is not None:
+                self.do_load(request["load"])
+            for sql in (*request["statements"], *request.get("after", ())):
                 self._run(sql)
 
-        for sql in order["before"]:
+        for sql in request["before"]:
             self._run(sql)
         return spent(step)
 
-    def do_trace(self, order: Order) -> Order:
+    def do_trace(self, request: Request) -> Reply:
         """Run one trial with every statement metered by itself; ``tracing`` says by what."""
-        if "tracing" in order:
-            self._server().trace_by(json.dumps(order["tracing"]))
-        return super().do_trace(order)
+        if "tracing" in request:
+            self._server().trace_by(json.dumps(request["tracing"]))
+        return super().do_trace(request)
 
-    def do_begin_outside(self, _order: Order) -> Order:
+    def do_begin_outside(self, _request: Request) -> Reply:
         """Take note of what the server used so far; a load of another process begins."""
         self._server().begin_outside()
         return {}
 
-    def do_end_outside(self, order: Order) -> Order:
+    def do_end_outside(self, request: Request) -> Reply:
         """Have the server come to rest, and say what it used since that load began."""
-        return self._server().end_outside(order.get("settle", True))
+        return self._server().end_outside(request.get("settle", True))
 
-    def do_loop_cost(self, order: Order) -> Order:
+    def do_loop_cost(self, request: Request) -> Reply:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
-        order["trial"]["stop_on_error"] = False
-        return _native.loop_cost(*(json.dumps(order[name]) for name in ("transactions", "constants", "trial")))
+        request["trial"]["stop_on_error"] = False
+        return _native.loop_cost(*(json.dumps(request[name]) for name in ("transactions", "constants", "trial")))
 
-    def do_try(self, order: Order) -> Order:
+    def do_try(self, request: Request) -> Reply:
         """Prepare a transaction by itself, and run it as often as the trial says: what the database said against it."""
         try:
-            self.open_twin().prepare(json.dumps([order["transaction"]]), json.dumps(order["constants"]))
-            if order["trial"] is None:
+            self.open_twin().prepare(json.dumps([request["transaction"]]), json.dumps(request["constants"]))
+            if request["trial"] is None:
                 return {"said": None}
-            outcome = self.open_twin().trial(json.dumps(order["trial"]))["outcome"]
+            outcome = self.open_twin().trial(json.dumps(request["trial"]))["outcome"]
         except _native.NativeError as error:
             return {"said": error.args[1]}
         if outcome["stopped_by"] == "deadline":
-            return {"said": f"{outcome['executed_operations']} of {order['trial']['operations']} took too long"}
+            return {"said": f"{outcome['executed_operations']} of {request['trial']['operations']} took too long"}
         return {"said": outcome["first_error"], "is_full": bool(_ROOM.intersection(outcome["errors"]))}
 
     def _run(self, sql: str) -> None:

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from tdelta import _native
 from tdelta.driver.dbapi import explained
-from tdelta.driver.orders import Order, serve
+from tdelta.driver.orders import Reply, Request, serve
 from tdelta.driver.worker import Host
 
 
 class ToyHost(Host):
     """One twin: a database in memory, written to its file when a load or a trial has ended."""
 
-    def do_open(self, order: Order) -> Order:
+    def do_open(self, request: Request) -> Reply:
         """Read the file, or begin with nothing."""
-        self.path, self.key = Path(order["path"]), bytes.fromhex(order["key"])
+        self.path, self.key = Path(request["path"]), bytes.fromhex(request["key"])
         self.database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         if self.path.exists():
             self.database.deserialize(self._enciphered(self.path.read_bytes()))
@@ -28,9 +28,9 @@ class ToyHost(Host):
         )
         return {"library": f"Toy on SQLite {sqlite3.sqlite_version}"}
 
-    def do_load(self, order: Order) -> Order:
+    def do_load(self, request: Request) -> Reply:
         """Fill it, and write the file."""
-        super().do_load(order)
+        super().do_load(request)
         self._save()
         return {}
 

@@ -16,7 +16,7 @@ from tdelta import _native
 from tdelta.driver.agents.chunks import HandOut
 from tdelta.driver.dbapi import explained
 from tdelta.driver.hosting import TwinHost
-from tdelta.driver.orders import Order, listen
+from tdelta.driver.orders import Reply, Request, listen
 
 CLOSED = {"seed": 1, "stream": 2, "operations": 400, "discard": 40, "first_op": 0, "deadline_ns": 60_000_000_000}
 NUMBER = 5
@@ -50,20 +50,20 @@ class Fed(TwinHost):
         self.twin = _native.DbApiTwin('{"parameters": "qmark"}', connect, connections, explained)
         self.do_prepare({"transactions": [{"name": "a", "weight": 1.0, "text": "SELECT :op;"}], "constants": {}})
 
-    def ran(self, chunks: list[tuple[int, int]], *, is_complete: bool = False, **trial: Any) -> Order:
+    def ran(self, chunks: list[tuple[int, int]], *, is_complete: bool = False, **trial: Any) -> Reply:
         """A trial that begins with these chunks."""
         fed = {"number": NUMBER, "chunks": chunks, "is_complete": is_complete}
         order = {"do": "trial", "trial": {**CLOSED, **trial}, "begin_ns": 0, "fed": fed}
-        answer: Order = self.answer(json.loads(json.dumps(order)))
+        answer: Reply = self.answer(json.loads(json.dumps(order)))
         return answer
 
 
 def test_operations_are_those_of_the_chunks_after_those_that_are_not_recorded() -> None:
     host = Fed(connections=3)
     later: list[list[int] | None] = [[60, 80], [200, 203], None]
-    wants: list[Order] = []
+    wants: list[Reply] = []
 
-    def say(said: Order) -> None:
+    def say(said: Request) -> None:
         wants.append(said)
         host.feed({"number": NUMBER - 1, "chunk": [300, 400]})  # of a trial that is over
         host.feed({"number": NUMBER, "chunk": later.pop(0)})
@@ -86,7 +86,7 @@ def test_what_is_complete_wants_nothing() -> None:
 def test_a_trial_that_waits_for_a_chunk_ends_when_it_is_to_stop() -> None:
     host = Fed(connections=2)
 
-    def say(_said: Order) -> None:
+    def say(_said: Request) -> None:
         while len(host.bound) < 50:  # it has begun all that it has
             time.sleep(0.001)
         host.request_stop()
@@ -111,7 +111,7 @@ def test_several_processes_do_every_operation_of_a_trial_once() -> None:
     def bound(number: int) -> list[int]:
         host = Fed(connections[number])  # native twins stay in their thread
 
-        def say(_said: Order) -> None:
+        def say(_said: Request) -> None:
             with asking:
                 chunk = handed.next(number)
             host.feed({"number": NUMBER, "chunk": chunk})
@@ -130,11 +130,11 @@ def test_a_chunk_is_given_at_once_while_a_trial_runs() -> None:
     class Busy(TwinHost):
         given: list[object] = []  # noqa: RUF012 - of one test
 
-        def feed(self, order: Order) -> None:
-            self.given.append(order["chunk"])
+        def feed(self, request: Request) -> None:
+            self.given.append(request["chunk"])
 
     lines = "".join(f"{json.dumps(order)}\n" for order in ({"do": "hello"}, {"do": "feed", "chunk": [1, 2]}))
-    orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+    orders: queue.SimpleQueue[Reply | None] = queue.SimpleQueue()
     listen(io.StringIO(lines), orders, Busy())
     assert Busy.given == [[1, 2]]
     assert [orders.get() for _ in range(2)] == [{"do": "hello"}, None]

@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 from tdelta.driver.agents.chunks import LEAST_SECONDS, HandOut
 from tdelta.driver.agents.host import Agent, machine
-from tdelta.driver.orders import Host, Order, listen
+from tdelta.driver.orders import Host, Reply, Request, listen
 from tdelta.driver.tree import living
 from tdelta.measure.private import UMASK
 from tdelta.measure.space import raise_open_files
@@ -85,7 +85,7 @@ class _Feeding:
         self.asked: dict[Any, int] = {}
         """The agents by the calls that have not returned."""
 
-    def begin(self) -> dict[int, Order]:
+    def begin(self) -> dict[int, Reply]:
         """What each agent begins with."""
         firsts = {agent: self._chunks.first(agent) for agent in self._agents}
         is_complete = self._chunks.is_over
@@ -117,7 +117,7 @@ class Coordinator:
     def __init__(self) -> None:
         self._ray: Any = None
         self._agents: dict[int, _Placed] = {}
-        self._twins: dict[str, Order] = {}
+        self._twins: dict[str, Reply] = {}
         self._stopped = threading.Event()
         self._is_over = threading.Event()
         self._folder = ""
@@ -127,10 +127,10 @@ class Coordinator:
         self._per_second: dict[int, float] = {}
         self._chunk_seconds = LEAST_SECONDS
 
-    def answer(self, order: Order) -> Order:
+    def answer(self, request: Request) -> Reply:
         """Carry out one order."""
         try:
-            return {"ok": getattr(self, f"do_{order['do']}")(order)}
+            return {"ok": getattr(self, f"do_{request['do']}")(request)}
         except Refused as refusal:
             return {"error": list(refusal.args)}
 
@@ -143,37 +143,37 @@ class Coordinator:
         """Let trials run again."""
         self._stopped.clear()
 
-    def do_start(self, order: Order) -> Order:
+    def do_start(self, request: Request) -> Reply:
         """Join a cluster, or start a Ray of this machine's, and place the agents."""
-        self._folder = order["folder"]
-        ray = joined(order["address"], self._folder, order["agents"])
+        self._folder = request["folder"]
+        ray = joined(request["address"], self._folder, request["agents"])
         self._ray = ray
-        for number in range(1, order["agents"] + 1):
+        for number in range(1, request["agents"] + 1):
             self._place(number)
         return {"ray": ray.__version__, "agents": self._told()}
 
-    def do_open(self, order: Order) -> Order:
+    def do_open(self, request: Request) -> Reply:
         """Take note of a twin, and have every agent connect to it."""
-        self._twins[order["twin"]] = order
-        return {"answers": self._opened(order["twin"])}
+        self._twins[request["twin"]] = request
+        return {"answers": self._opened(request["twin"])}
 
-    def do_trial(self, order: Order) -> Order:
+    def do_trial(self, request: Request) -> Reply:
         """One trial by all agents at once. Where one is lost, the others end, and another is placed for it."""
-        twin, seconds = order["twin"], float(order["patience_seconds"])
+        twin, seconds = request["twin"], float(request["patience_seconds"])
         failed = {name: found for name, found in self._opened(twin).items() if "ok" not in found}
         if failed:
             return self._told_of(failed, 0)
         if lost := self._see_clocks():
             return self._told_of(lost, 0)
         segments = self._twins[twin]["segments"]
-        chunks = self._chunks(order["trial"], segments)
+        chunks = self._chunks(request["trial"], segments)
         feeding = None if chunks is None else _Feeding(self._agents, twin, next(self._numbers), chunks)
         fed = {} if feeding is None else feeding.begin()
         begin_ns = time.monotonic_ns() + self._lead_ns
         refs = {
             number: agent.actor.trial.remote(
                 twin,
-                {**order["trial"], "segment": segments[number - 1]},
+                {**request["trial"], "segment": segments[number - 1]},
                 begin_ns + agent.offset_ns,
                 seconds,
                 fed.get(number),
@@ -192,14 +192,14 @@ class Coordinator:
             self._lead_ns = min(_MOST_LEAD_NS, _LEAD_GROWTH * (self._lead_ns + late_ns))
         return told
 
-    def do_close(self, order: Order) -> Order:
+    def do_close(self, request: Request) -> Reply:
         """Have every agent let go of a twin."""
-        self._twins.pop(order["twin"], None)
+        self._twins.pop(request["twin"], None)
         refs = {}
         for number, agent in self._agents.items():
-            if order["twin"] in agent.open and agent.actor is not None:  # what was lost has let go of all
-                agent.open.discard(order["twin"])
-                refs[number] = agent.actor.close.remote(order["twin"])
+            if request["twin"] in agent.open and agent.actor is not None:  # what was lost has let go of all
+                agent.open.discard(request["twin"])
+                refs[number] = agent.actor.close.remote(request["twin"])
         self._gather(refs, _STOP_SECONDS)
         self._replace()
         return {}
@@ -250,7 +250,7 @@ class Coordinator:
         """The nodes that are alive and have CPUs: their names by their ids."""
         return nodes_of(self._ray)
 
-    def _opened(self, twin: str) -> dict[int, Order]:
+    def _opened(self, twin: str) -> dict[int, Reply]:
         """Have every agent connect to a twin that it is not connected to, as one is that was placed anew."""
         self._replace()
         order = self._twins[twin]
@@ -274,7 +274,7 @@ class Coordinator:
                 self._place(number)
                 self._replaced += 1
 
-    def _chunks(self, trial: Order, segments: Sequence[Order]) -> HandOut | None:
+    def _chunks(self, trial: Request, segments: Sequence[Request]) -> HandOut | None:
         """The operations of a trial that are handed out: those that are recorded of a closed loop."""
         if trial["pace"]["kind"] != "closed" or trial["slices"] > 1:
             return None
@@ -282,7 +282,7 @@ class Coordinator:
         known, least = self._per_second, self._chunk_seconds
         return HandOut(trial["discard"], trial["operations"], connections, known, least)
 
-    def _learn(self, chunks: HandOut, found: Mapping[int, Order]) -> None:
+    def _learn(self, chunks: HandOut, found: Mapping[int, Request]) -> None:
         """Keep what the next trial is handed out by: how fast agents were, and whether they had to wait for chunks."""
         there = {number for number, agent in self._agents.items() if agent.actor is not None}
         self._per_second = {number: speed for number, speed in chunks.per_second().items() if number in there}
@@ -292,9 +292,9 @@ class Coordinator:
         changed = self._chunk_seconds * (_CHUNK_GROWTH if waited_seconds > _MOST_WAITED * seconds else _CHUNK_DECAY)
         self._chunk_seconds = max(LEAST_SECONDS, min(_MOST_CHUNK * seconds, changed))
 
-    def _gather(self, refs: Mapping[int, Any], seconds: float, feeding: _Feeding | None = None) -> dict[int, Order]:
+    def _gather(self, refs: Mapping[int, Any], seconds: float, feeding: _Feeding | None = None) -> dict[int, Reply]:
         """All answers, as they come; ``{"lost": words}`` of an agent that died or is silent: then the others stop."""
-        found: dict[int, Order] = {}
+        found: dict[int, Reply] = {}
         pending = {ref: number for number, ref in refs.items()}
         give_up = time.monotonic() + seconds
         while pending and not self._is_over.is_set():
@@ -344,14 +344,14 @@ class Coordinator:
                 with contextlib.suppress(Exception):
                     agent.actor.stop.remote()
 
-    def _see_clocks(self) -> dict[int, Order]:
+    def _see_clocks(self) -> dict[int, Reply]:
         """See how far the clocks of other machines are from this one's, which agents of this machine share.
 
         The best of a few questions: its answer was read between asking and hearing, so that the error is half of that.
         Returns those that are lost.
         """
         own = machine()
-        lost: dict[int, Order] = {}
+        lost: dict[int, Reply] = {}
         for number, agent in self._agents.items():
             if agent.said["machine"] == own:
                 continue
@@ -369,9 +369,9 @@ class Coordinator:
             agent.error_ns, agent.offset_ns = min(seen)
         return lost
 
-    def _told_of(self, found: Mapping[int, Order], begin_ns: int) -> Order:
+    def _told_of(self, found: Mapping[int, Request], begin_ns: int) -> Reply:
         """Answers, with times since the start that was set, by this process's clock."""
-        answers: dict[str, Order] = {}
+        answers: dict[str, Reply] = {}
         for number, one in sorted(found.items()):
             agent = self._agents[number]
             if "ok" in one and "began_ns" in one["ok"]:
@@ -381,7 +381,7 @@ class Coordinator:
             answers[str(number)] = {**one, "node": agent.where}
         return {"answers": answers, "replaced": self._replaced}
 
-    def _told(self) -> list[Order]:
+    def _told(self) -> list[Reply]:
         return [{"name": str(number), **agent.said} for number, agent in sorted(self._agents.items())]
 
 
@@ -467,7 +467,7 @@ def serve(host: SpeaksToRay) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+    orders: queue.SimpleQueue[Reply | None] = queue.SimpleQueue()
 
     def hear() -> None:
         listen(sys.stdin, orders, host)

@@ -16,7 +16,7 @@ from typing import Any
 from tdelta.driver.agents.coordinator import Refused, end_all, joined, nodes_of, serve, words
 from tdelta.driver.agents.site import Site
 from tdelta.driver.agents.site_run import GRACE_SECONDS
-from tdelta.driver.orders import Order
+from tdelta.driver.orders import Reply, Request
 
 _LOOK_SECONDS = 0.5
 _HELLO_SECONDS = 90.0
@@ -42,20 +42,20 @@ class Dispatcher:
         self._running: dict[Any, _Running] = {}
         self._is_over = threading.Event()
 
-    def answer(self, order: Order) -> Order:
+    def answer(self, request: Request) -> Reply:
         """Carry out one order."""
         try:
-            return {"ok": getattr(self, f"do_{order['do']}")(order)}
+            return {"ok": getattr(self, f"do_{request['do']}")(request)}
         except Refused as refusal:
             return {"error": list(refusal.args)}
 
-    def do_start(self, order: Order) -> Order:
+    def do_start(self, request: Request) -> Reply:
         """Join a cluster, or start a Ray of this machine's."""
-        self._folder = order["folder"]
-        self._ray = joined(order["address"], self._folder, 1)
+        self._folder = request["folder"]
+        self._ray = joined(request["address"], self._folder, 1)
         return {"ray": self._ray.__version__}
 
-    def do_place(self, order: Order) -> Order:
+    def do_place(self, request: Request) -> Reply:
         """Begin a run on a node that has none; ``{"node": null}`` where each has one, and some run is under way."""
         for _ in range(1 + len(nodes_of(self._ray))):
             nodes = nodes_of(self._ray)
@@ -75,13 +75,13 @@ class Dispatcher:
                 if node in nodes_of(self._ray):
                     raise Refused("agent", f"node {nodes[node]}: {words(fault)}") from fault
                 continue
-            self._running[actor.run.remote(order["words"])] = _Running(order["name"], node, said["node"], actor)
+            self._running[actor.run.remote(request["words"])] = _Running(request["name"], node, said["node"], actor)
             return {"node": said["node"], "version": said["version"]}
         raise Refused("no_node", "every node on which a run was to be placed has died")
 
-    def do_next(self, order: Order) -> Order:
+    def do_next(self, request: Request) -> Reply:
         """A run that has ended, within so many seconds: its name, node and answer; nothing where none has."""
-        give_up = time.monotonic() + float(order["patience_seconds"])
+        give_up = time.monotonic() + float(request["patience_seconds"])
         while self._running and not self._is_over.is_set():
             done, _ = self._ray.wait(list(self._running), num_returns=1, timeout=_LOOK_SECONDS)
             for ref in done:

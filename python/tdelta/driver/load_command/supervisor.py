@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from tdelta.driver import tree
-from tdelta.driver.supervising import Failed, Host, Input, Order, launch, supervise
+from tdelta.driver.supervising import Failed, Host, Input, Reply, Request, launch, supervise
 from tdelta.measure.procfs import read_text
 
 _POLITE_SECONDS = 2.0
@@ -31,23 +31,23 @@ class CommandHost(Host):
         super().__init__(orders)
         self._folder: Path | None = None
 
-    def do_keep(self, order: Order) -> None:
+    def do_keep(self, request: Request) -> None:
         """Take charge of a private folder; there is no answer to it."""
-        self._folder = Path(order["folder"])
+        self._folder = Path(request["folder"])
 
-    def do_stop(self, _order: Order) -> None:
+    def do_stop(self, _request: Request) -> None:
         """Nothing: between trials there is nothing to stop, and one that runs takes any order for a stop."""
 
-    def do_run(self, order: Order) -> Order:
+    def do_run(self, request: Request) -> Reply:
         """Run one command until it ends, or is told to, or its time is over; nothing of it runs any more afterwards."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with Path(order["out"]).open("wb") as out, Path(order["err"]).open("wb") as err:
+        with Path(request["out"]).open("wb") as out, Path(request["err"]).open("wb") as err:
             began_ns = time.monotonic_ns()
             try:
-                process = launch(tuple(order["argv"]), order["environment"], out, err)
+                process = launch(tuple(request["argv"]), request["environment"], out, err)
             except OSError as error:
                 raise Failed("cannot be started", f"{error.strerror or error}") from error
-        ended_by = self._wait(process.pid, order["deadline_seconds"])
+        ended_by = self._wait(process.pid, request["deadline_seconds"])
         elapsed_ns = time.monotonic_ns() - began_ns
         status = process.wait()
         left = _linger() if ended_by == "itself" else []

@@ -18,7 +18,7 @@ from tdelta.driver.files import is_of_a_run
 from tdelta.driver.mounts import is_mounted, unmount
 from tdelta.driver.servers.directories import ServerDirectories, waits_for_room
 from tdelta.driver.servers.recipes import Command, Mount, Recipe, from_json
-from tdelta.driver.supervising import Failed, Host, Input, Order, launch, supervise
+from tdelta.driver.supervising import Failed, Host, Input, Reply, Request, launch, supervise
 from tdelta.measure.aes import OPENSSL_VARIABLE
 
 _BREATH_SECONDS = 0.1
@@ -46,14 +46,14 @@ class ServerHost(Host):
         self._passed: Counter[str] = Counter()
         """The bytes of file systems that have ended."""
 
-    def do_adopt(self, order: Order) -> Order:
+    def do_adopt(self, request: Request) -> Reply:
         """Take charge of a server's folders: make them and write its files, readable by their owner only."""
-        recipe = from_json(order["recipe"])
+        recipe = from_json(request["recipe"])
         self._directories = ServerDirectories(recipe.place)
         self._recipe = recipe
         self._run_folder = recipe.place.folder.parent if is_of_a_run(recipe.place.folder.parent) else None
-        self._environment = order["environment"]
-        self._pulse_seconds = order["pulse_seconds"]
+        self._environment = request["environment"]
+        self._pulse_seconds = request["pulse_seconds"]
         for path, text in recipe.files.items():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.touch(mode=0o600)
@@ -63,18 +63,18 @@ class ServerHost(Host):
             path.symlink_to(target)
         return {"pid": os.getpid()}
 
-    def do_initialize(self, order: Order) -> Order:
+    def do_initialize(self, request: Request) -> Reply:
         """Make the data directory."""
         recipe = self._adopted()
         if recipe.mount:
             recipe.mount.ciphertext.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._run(recipe.mount.make, "the encrypted file system", order["seconds"])
+            self._run(recipe.mount.make, "the encrypted file system", request["seconds"])
             self._ensure_mounted(recipe.mount)
         for command in recipe.initialize:
-            self._run(command, "the data directory", order["seconds"])
+            self._run(command, "the data directory", request["seconds"])
         return {}
 
-    def do_start(self, _order: Order) -> Order:
+    def do_start(self, _request: Request) -> Reply:
         """Start the server; whether it takes connections is for others to find out."""
         recipe = self._adopted()
         if self._is_running():
@@ -85,12 +85,12 @@ class ServerHost(Host):
         self._server = self._launch(recipe.serve)
         return {"pid": self._server.pid}
 
-    def do_status(self, _order: Order) -> Order:
+    def do_status(self, _request: Request) -> Reply:
         """Whether the server runs, what it ended with if it does not, and whether its file system is there."""
         mounted = self._mount is None or self._mount.poll() is None
         return {"running": self._is_running(), "status": self._server and self._server.returncode, "mounted": mounted}
 
-    def do_processes(self, _order: Order) -> Order:
+    def do_processes(self, _request: Request) -> Reply:
         """The processes that make up the server; the file system under it is one of them, and what passed through it.
 
         Bytes are those of all that were mounted so far, by the names of ``/proc/PID/io``.
@@ -101,7 +101,7 @@ class ServerHost(Host):
             passed.update(tree.io_bytes(pid))
         return {"pids": list(tree.living(os.getpid())), "file_systems": list(mounted), "passed": passed}
 
-    def do_freeze(self, _order: Order) -> Order:
+    def do_freeze(self, _request: Request) -> Reply:
         """Stop the server's whole tree. Its file system goes on: whoever looks at a frozen mount hangs."""
         self._require_running()
         if not tree.freeze(os.getpid(), self._mount_pids(), _FREEZE_SECONDS):
@@ -114,25 +114,25 @@ class ServerHost(Host):
         self._is_frozen = True
         return {}
 
-    def do_thaw(self, _order: Order) -> Order:
+    def do_thaw(self, _request: Request) -> Reply:
         """Let it go on."""
         self._require_running()
         self._thaw()
         return {}
 
-    def do_stop(self, order: Order) -> Order:
+    def do_stop(self, request: Request) -> Reply:
         """Have the server shut down cleanly, and undo its mount. A server that is not running is stopped already."""
         recipe = self._adopted()
         if self._server is not None and self._is_running():
             self._thaw()
             self._server.send_signal(recipe.stop_signal)
-            if not self._orders.wait(self._is_quiet, order["seconds"]):
-                raise Failed("server", f"it did not shut down within {order['seconds']:.0f} s")
+            if not self._orders.wait(self._is_quiet, request["seconds"]):
+                raise Failed("server", f"it did not shut down within {request['seconds']:.0f} s")
         status = self._server and self._server.returncode
         self._end_mount()
         return {"status": status}
 
-    def do_kill(self, _order: Order) -> Order:
+    def do_kill(self, _request: Request) -> Reply:
         """End the server now, as a crash would; its files stay as they are."""
         self._kill()
         self._end_mount()

@@ -9,7 +9,7 @@ from typing import Any
 
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import NoTwin, TwinHost
-from tdelta.driver.orders import Order, serve
+from tdelta.driver.orders import Reply, Request, serve
 from tdelta.engines.clickhouse.block_prices import block_prices
 from tdelta.engines.clickhouse.database import STYLE, Database, definition, reading_sql
 from tdelta.engines.clickhouse.engine import quoted
@@ -31,82 +31,82 @@ class ClickhouseHost(TwinHost):
         """What ClickHouse said, or the system of a file, as well."""
         return list(explained(error)[:2]) if isinstance(error, (ClientError, OSError)) else super().refused(error)
 
-    def do_write_rows(self, order: Order) -> Order:
+    def do_write_rows(self, request: Request) -> Reply:
         """Make the rows of every table and write them into a file that ClickHouse reads. Says how large these are."""
-        return dict(write_files(order["plan"], order["seed"], order["files"]))
+        return dict(write_files(request["plan"], request["seed"], request["files"]))
 
-    def do_open(self, order: Order) -> Order:
+    def do_open(self, request: Request) -> Reply:
         """Open (or make) the twin, with so many connections for the load."""
         self.do_close({})
-        self._database = Database(order["options"])
-        if connections := order.get("connections", 0):
+        self._database = Database(request["options"])
+        if connections := request.get("connections", 0):
             self.twin = self._database.load_twin(connections)
         return {"library": f"ClickHouse {self._database.text('SELECT version()')}"}
 
-    def do_digest(self, order: Order) -> Order:
+    def do_digest(self, request: Request) -> Reply:
         """Rows and checksum of the files of rows, before any table has them; empty tables say which types to read."""
         database, sums = self._open(), {}
-        database.run(*map(definition, order["tables_sql"]))
-        for table, columns in order["tables"]:
-            of_bytes = order["hexadecimal"].get(table, ())
-            source = reading_sql(order["files"][table], columns, database.types(table), of_bytes)
+        database.run(*map(definition, request["tables_sql"]))
+        for table, columns in request["tables"]:
+            of_bytes = request["hexadecimal"].get(table, ())
+            source = reading_sql(request["files"][table], columns, database.types(table), of_bytes)
             sums[table] = database.digest(f"({source})", columns)
         return sums
 
-    def do_load(self, order: Order) -> Order:
+    def do_load(self, request: Request) -> Reply:
         """Make the tables and fill them out of their files."""
-        self._open().run(*map(definition, order["tables_sql"]))
-        self._open().fill(order)
+        self._open().run(*map(definition, request["tables_sql"]))
+        self._open().fill(request)
         return {}
 
-    def do_facts(self, order: Order) -> Order:
+    def do_facts(self, request: Request) -> Reply:
         """The first value of each query, by name."""
-        return {name: self._open().text(sql) for name, sql in order["queries"].items()}
+        return {name: self._open().text(sql) for name, sql in request["queries"].items()}
 
-    def do_cipher(self, _order: Order) -> Order:
+    def do_cipher(self, _request: Request) -> Reply:
         """What ClickHouse says of the disk's encryption."""
         return dict(self._open().cipher())
 
-    def do_checksums(self, order: Order) -> Order:
+    def do_checksums(self, request: Request) -> Reply:
         """Row counts and order-independent checksums of tables."""
-        return {table: self._open().digest(quoted(table), columns) for table, columns in order["tables"]}
+        return {table: self._open().digest(quoted(table), columns) for table, columns in request["tables"]}
 
-    def do_trial(self, order: Order) -> Order:
+    def do_trial(self, request: Request) -> Reply:
         """Run one trial; in a cold one nothing of the twin is in any cache before each operation."""
-        return super().do_trial({**order, "trial": order["trial"] | {"cold": order.get("is_cold", False)}})
+        return super().do_trial({**request, "trial": request["trial"] | {"cold": request.get("is_cold", False)}})
 
-    def do_step(self, order: Order) -> Order:
+    def do_step(self, request: Request) -> Reply:
         """Make all rows anew out of their files, or rebuild what there is by some statements; says what that took."""
         database = self._open()
 
         def step() -> None:
-            if order["load"] is not None:
-                self.do_load(order["load"])
-            database.run(*order["statements"])
+            if request["load"] is not None:
+                self.do_load(request["load"])
+            database.run(*request["statements"])
 
-        database.run(*(f"{sql} SYNC" for sql in order["before"]))
+        database.run(*(f"{sql} SYNC" for sql in request["before"]))
         return {**spent(step), "files": database.file_sizes()}
 
-    def do_loop_cost(self, order: Order) -> Order:
+    def do_loop_cost(self, request: Request) -> Reply:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
-        return loop_cost({**STYLE, "parameters": "named"}, "clickhouse", order, Unconnected)  # what sqlglot can read
+        return loop_cost({**STYLE, "parameters": "named"}, "clickhouse", request, Unconnected)  # what sqlglot can read
 
-    def do_run(self, order: Order) -> Order:
+    def do_run(self, request: Request) -> Reply:
         """Run statements."""
-        self._open().run(*order["statements"])
+        self._open().run(*request["statements"])
         return {}
 
-    def do_prove(self, _order: Order) -> Order:
+    def do_prove(self, _request: Request) -> Reply:
         """Time a page cipher."""
         return page_costs(self._open())
 
-    def do_price(self, order: Order) -> Order:
+    def do_price(self, request: Request) -> Reply:
         """Time the bytes of tables of its own, in a database that is empty."""
-        return {"passes": block_prices(self._open(), order["turns"], order["least_seconds"])}
+        return {"passes": block_prices(self._open(), request["turns"], request["least_seconds"])}
 
-    def do_close(self, order: Order) -> Order:
+    def do_close(self, request: Request) -> Reply:
         """Close the twin."""
-        super().do_close(order)
+        super().do_close(request)
         if self._database is not None:
             self._database.close()
             self._database = None

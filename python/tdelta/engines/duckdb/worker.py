@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import NoTwin, TwinHost
-from tdelta.driver.orders import Order, serve
+from tdelta.driver.orders import Reply, Request, serve
 from tdelta.engines.duckdb.block_prices import block_prices
 from tdelta.engines.duckdb.client import STYLE, load_twin
 from tdelta.engines.duckdb.database import Connection, Database, reading_sql, taken
@@ -37,24 +37,24 @@ class Host(TwinHost):
         self._afterwards: list[str] = []
         self._beside: Connection | None = None
 
-    def aside(self, order: Order) -> None:
+    def aside(self, request: Request) -> None:
         """Run statements on a connection of their own, in a thread; what came of them is written to a file."""
-        threading.Thread(target=self._run_aside, args=(order,), daemon=True).start()
+        threading.Thread(target=self._run_aside, args=(request,), daemon=True).start()
 
-    def _run_aside(self, order: Order) -> None:
-        said: Order = {}
+    def _run_aside(self, request: Request) -> None:
+        said: Reply = {}
         try:
             database = self._open()
             self._beside = database.connect()
             try:
-                for sql in order["statements"]:
+                for sql in request["statements"]:
                     self._beside.run(sql)
             finally:
                 connection, self._beside = self._beside, None
                 database.drop(connection)
         except Exception as error:  # whatever it is, whoever waits for the file has to know
             said = {"error": self.refused(error) or ["sql", repr(error)]}
-        target = Path(order["said"])
+        target = Path(request["said"])
         part = target.with_suffix(".part")
         part.write_text(json.dumps(said), encoding="utf-8")
         part.rename(target)
@@ -69,86 +69,86 @@ class Host(TwinHost):
         """What DuckDB said, or the system of a file, as well."""
         return list(explained(error)[:2]) if isinstance(error, (ClientError, OSError)) else super().refused(error)
 
-    def do_write_rows(self, order: Order) -> Order:
+    def do_write_rows(self, request: Request) -> Reply:
         """Make the rows of every table and write them into a file that DuckDB reads. Says how large the files are."""
-        return dict(write_files(order["plan"], order["seed"], order["files"]))
+        return dict(write_files(request["plan"], request["seed"], request["files"]))
 
-    def do_open(self, order: Order) -> Order:
+    def do_open(self, request: Request) -> Reply:
         """Attach (or make) the twin's file, with so many connections for the load."""
         self.do_close({})
-        self._database = Database(order["options"])
-        if connections := order.get("connections", 0):
+        self._database = Database(request["options"])
+        if connections := request.get("connections", 0):
             self.twin = load_twin(self._database, connections)
         return {"library": f"DuckDB {self._database.text('SELECT version()')}"}
 
-    def do_digest(self, order: Order) -> Order:
+    def do_digest(self, request: Request) -> Reply:
         """Rows and checksum of the files of rows, before any database has them; tables are made in memory for that."""
         database = self._open()
-        database.run(*order["tables_sql"])
+        database.run(*request["tables_sql"])
         sums = {}
-        for table, columns in order["tables"]:
-            source = reading_sql(order["files"][table], columns, database.types(table))
+        for table, columns in request["tables"]:
+            source = reading_sql(request["files"][table], columns, database.types(table))
             sums[table] = database.digest(f"({source})", columns)
         return sums
 
-    def do_load(self, order: Order) -> Order:
+    def do_load(self, request: Request) -> Reply:
         """Make the tables and fill them out of their files."""
-        self._open().run(*order["tables_sql"])
-        self._open().fill(order["tables"], order["files"])
+        self._open().run(*request["tables_sql"])
+        self._open().fill(request["tables"], request["files"])
         return {}
 
-    def do_facts(self, order: Order) -> Order:
+    def do_facts(self, request: Request) -> Reply:
         """The first value of each query, by name."""
-        return {name: self._open().text(sql) for name, sql in order["queries"].items()}
+        return {name: self._open().text(sql) for name, sql in request["queries"].items()}
 
-    def do_cipher(self, _order: Order) -> Order:
+    def do_cipher(self, _request: Request) -> Reply:
         """What DuckDB says of the file's encryption."""
         return dict(self._open().cipher())
 
-    def do_checksums(self, order: Order) -> Order:
+    def do_checksums(self, request: Request) -> Reply:
         """Row counts and order-independent checksums of tables."""
-        return {table: self._open().digest(quoted(table), columns) for table, columns in order["tables"]}
+        return {table: self._open().digest(quoted(table), columns) for table, columns in request["tables"]}
 
-    def do_trial(self, order: Order) -> Order:
+    def do_trial(self, request: Request) -> Reply:
         """Run one trial, and write what it left in the log into the file.
 
         In a cold one the file is attached anew before each operation, with nothing of it in any cache.
         """
-        return super().do_trial({**order, "trial": order["trial"] | {"cold": order.get("is_cold", False)}})
+        return super().do_trial({**request, "trial": request["trial"] | {"cold": request.get("is_cold", False)}})
 
-    def do_step(self, order: Order) -> Order:
+    def do_step(self, request: Request) -> Reply:
         """Make all rows anew out of their files, or rebuild what there is by some statements; says what that took."""
         database = self._open()
 
         def step() -> None:
-            if order["load"] is not None:
-                self.do_load(order["load"])
-            database.run(*order["statements"])
+            if request["load"] is not None:
+                self.do_load(request["load"])
+            database.run(*request["statements"])
             database.checkpoint()
 
-        database.run(*order["before"])
+        database.run(*request["before"])
         database.checkpoint()
         # A serial load is what one thread does; a second one would find nothing to do but spin, in some trials.
-        with contextlib.nullcontext() if order["load"] is None else database.threads(order["load"]["threads"]):
+        with contextlib.nullcontext() if request["load"] is None else database.threads(request["load"]["threads"]):
             return {**spent(step), "files": database.file_sizes()}
 
-    def do_detach(self, _order: Order) -> Order:
+    def do_detach(self, _request: Request) -> Reply:
         """Detach the twin's file."""
         self._open().detach()
         return {}
 
-    def do_attach(self, order: Order) -> Order:
+    def do_attach(self, request: Request) -> Reply:
         """Attach it, and put a query to it; says what that took, and the answer."""
         database = self._open()
         answers: list[str] = []
 
         def attached() -> None:
             database.attach()
-            answers.append(database.text(order["sql"]))
+            answers.append(database.text(request["sql"]))
 
         return {**spent(attached), "text": answers[0]}
 
-    def do_rejoin(self, _order: Order) -> Order:
+    def do_rejoin(self, _request: Request) -> Reply:
         """Let go of other files, attach the twin's where it is not, and have its connections use it."""
         database = self._open()
         database.let_go()
@@ -157,43 +157,43 @@ class Host(TwinHost):
         database.rejoin()
         return {}
 
-    def do_run(self, order: Order) -> Order:
+    def do_run(self, request: Request) -> Reply:
         """Run statements."""
-        self._open().run(*order["statements"])
+        self._open().run(*request["statements"])
         return {}
 
-    def do_take(self, order: Order) -> Order:
+    def do_take(self, request: Request) -> Reply:
         """Attach a file that is to be copied, and count the rows of one of its tables."""
         database = self._open()
-        database.take(order["options"])
-        return {"text": database.text(f"SELECT count(*) FROM {taken(order['table'])}")}
+        database.take(request["options"])
+        return {"text": database.text(f"SELECT count(*) FROM {taken(request['table'])}")}
 
-    def do_copy(self, order: Order) -> Order:
+    def do_copy(self, request: Request) -> Reply:
         """Copy it into a new file; says what that took."""
         database = self._open()
-        return spent(lambda: database.copy(order["options"]))
+        return spent(lambda: database.copy(request["options"]))
 
-    def do_loop_cost(self, order: Order) -> Order:
+    def do_loop_cost(self, request: Request) -> Reply:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
-        return loop_cost(STYLE, "duckdb", order)
+        return loop_cost(STYLE, "duckdb", request)
 
-    def do_expose(self, order: Order) -> Order:
+    def do_expose(self, request: Request) -> Reply:
         """Run statements on a connection of its own, and hold others on a second one, until concealed.
 
         With ``squeezes``, DuckDB gets so little memory meanwhile that what they make goes to temporary files.
         """
         database = self._open()
-        self._afterwards = list(order["afterwards"])
-        if order["squeezes"]:
+        self._afterwards = list(request["afterwards"])
+        if request["squeezes"]:
             self._squeeze(database)
-        for statements in (order["statements"], order["held"]):
+        for statements in (request["statements"], request["held"]):
             if statements:
                 self._exposed.append(database.connect())
             for sql in statements:
                 self._exposed[-1].run(sql)
         return {}
 
-    def do_conceal(self, _order: Order) -> Order:
+    def do_conceal(self, _request: Request) -> Reply:
         """Let go of what is held, put the rows back, write the log into the file."""
         database = self._open()
         while self._exposed:
@@ -207,18 +207,18 @@ class Host(TwinHost):
             database.checkpoint()
         return {}
 
-    def do_prove(self, order: Order) -> Order:
+    def do_prove(self, request: Request) -> Reply:
         """Time a page cipher on two files of its own."""
-        return page_costs(order["files"]["plain"], order["files"]["encrypted"])
+        return page_costs(request["files"]["plain"], request["files"]["encrypted"])
 
-    def do_price(self, order: Order) -> Order:
+    def do_price(self, request: Request) -> Reply:
         """Time blocks of files of its own."""
-        return {"passes": block_prices(order["files"], order["turns"], order["least_seconds"])}
+        return {"passes": block_prices(request["files"], request["turns"], request["least_seconds"])}
 
-    def do_close(self, order: Order) -> Order:
+    def do_close(self, request: Request) -> Reply:
         """Close the twin and its file."""
         self._exposed = []
-        super().do_close(order)
+        super().do_close(request)
         if self._database is not None:
             self._database.close()
             self._database = None

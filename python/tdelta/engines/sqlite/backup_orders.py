@@ -18,7 +18,8 @@ from tdelta import _native
 from tdelta.measure.private import private
 from tdelta.measure.usage import spent
 
-Order = dict[str, Any]
+Request = dict[str, Any]
+Reply = dict[str, Any]
 
 _COPY_BYTES = 1 << 20
 _PAGES_A_STEP = 100
@@ -47,48 +48,48 @@ class Module(Protocol):
 class BackupOrders:
     """Orders of a worker's host, kept in a file of their own."""
 
-    def do_open(self, order: Order) -> Order:
+    def do_open(self, request: Request) -> Reply:
         """Open a file; the host's."""
         raise NotImplementedError
 
     def _open(self) -> _native.SqliteTwin:
         raise NotImplementedError
 
-    def do_back_up(self, order: Order) -> Order:
+    def do_back_up(self, request: Request) -> Reply:
         """Write a backup of a file by one tool, and say what that took."""
         with _said():
-            return spent(lambda: _TOOLS[order["tool"]](order))
+            return spent(lambda: _TOOLS[request["tool"]](request))
 
-    def do_restore_files(self, order: Order) -> Order:
+    def do_restore_files(self, request: Request) -> Reply:
         """Copy the files of a backup, open what they are, and read a row; say what that took."""
 
         def restore() -> None:
-            for source, target in order["files"]:
+            for source, target in request["files"]:
                 with Path(source).open("rb") as reader, private(Path(target)) as writer:
                     shutil.copyfileobj(reader, writer, _COPY_BYTES)
-            self._answered(order)
+            self._answered(request)
 
         with _said():
             return spent(restore)
 
-    def do_restore_rows(self, order: Order) -> Order:
+    def do_restore_rows(self, request: Request) -> Reply:
         """Make a file, run the statements of a logical backup in it, open it, read a row; say what that took."""
 
         def restore() -> None:
-            _make(order["made"])
-            module = _module(order["library"])
-            connection = _connected(module, order["made"])
-            with Path(order["source"]).open("rb") as script:
+            _make(request["made"])
+            module = _module(request["library"])
+            connection = _connected(module, request["made"])
+            with Path(request["source"]).open("rb") as script:
                 _run(module, connection, script)
             connection.close()
-            self._answered(order)
+            self._answered(request)
 
         with _said():
             return spent(restore)
 
-    def _answered(self, order: Order) -> None:
-        self.do_open(order)
-        self._open().text(order["sql"])
+    def _answered(self, request: Request) -> None:
+        self.do_open(request)
+        self._open().text(request["sql"])
 
 
 @contextlib.contextmanager
@@ -148,7 +149,7 @@ def _module(library: str) -> Module:
     return _MODULES[library]()
 
 
-def _connected(module: Module, options: Order) -> Any:
+def _connected(module: Module, options: Request) -> Any:
     """A connection of the module's, keyed as the client's are."""
     connection = module.connect(options["path"])
     key = options["key"]
@@ -158,7 +159,7 @@ def _connected(module: Module, options: Order) -> Any:
     return connection
 
 
-def _make(options: Order) -> None:
+def _make(options: Request) -> None:
     """A file with the pages, reserved bytes and key that twins have, and nothing in it."""
     twin = _native.SqliteTwin(json.dumps(options), 1)
     try:
@@ -168,48 +169,48 @@ def _make(options: Order) -> None:
         twin.close()
 
 
-def _online(order: Order) -> None:
+def _online(request: Request) -> None:
     """The library's online backup, so many pages at a time, into a file with the source's cipher and key."""
-    _make(order["made"])
-    module = _module(order["library"])
-    source, target = _connected(module, order["options"]), _connected(module, order["made"])
+    _make(request["made"])
+    module = _module(request["library"])
+    source, target = _connected(module, request["options"]), _connected(module, request["made"])
     module.back_up(source, target)
     target.close()
     source.close()
 
 
-def _vacuum(order: Order) -> None:
+def _vacuum(request: Request) -> None:
     """``VACUUM INTO``: a file without free pages."""
-    _with_twin(order, lambda twin: twin.text(f"VACUUM INTO {_literal(order['target'])}"))
+    _with_twin(request, lambda twin: twin.text(f"VACUUM INTO {_literal(request['target'])}"))
 
 
-def _copy(order: Order) -> None:
+def _copy(request: Request) -> None:
     """File and log, while a transaction keeps writers out, so that neither changes."""
 
     def copied(twin: _native.SqliteTwin) -> None:
         twin.text("BEGIN IMMEDIATE")
         for suffix in ("", "-wal"):
-            source = Path(f"{order['options']['path']}{suffix}")
+            source = Path(f"{request['options']['path']}{suffix}")
             if source.exists() and (not suffix or source.stat().st_size):
-                with source.open("rb") as reader, private(Path(f"{order['target']}{suffix}")) as writer:
+                with source.open("rb") as reader, private(Path(f"{request['target']}{suffix}")) as writer:
                     shutil.copyfileobj(reader, writer, _COPY_BYTES)
         twin.text("ROLLBACK")
 
-    _with_twin(order, copied)
+    _with_twin(request, copied)
 
 
-def _with_twin(order: Order, work: Callable[[_native.SqliteTwin], object]) -> None:
-    twin = _native.SqliteTwin(json.dumps(order["options"]), 1)
+def _with_twin(request: Request, work: Callable[[_native.SqliteTwin], object]) -> None:
+    twin = _native.SqliteTwin(json.dumps(request["options"]), 1)
     try:
         work(twin)
     finally:
         twin.close()
 
 
-def _dump(order: Order) -> None:
+def _dump(request: Request) -> None:
     """Rows as SQL, out of one transaction: tables with their rows, then whatever else the schema has."""
-    connection = _connected(_module(order["library"]), order["options"])
-    with Path(order["target"]).open("wb") as out:  # it may be a pipe that a program reads
+    connection = _connected(_module(request["library"]), request["options"])
+    with Path(request["target"]).open("wb") as out:  # it may be a pipe that a program reads
         list(connection.execute("BEGIN"))
         schema = list(connection.execute(_SCHEMA_SQL))
         for kind, name, sql in schema:
@@ -249,7 +250,7 @@ def _literal(text: str) -> str:
     return "'{}'".format(text.replace("'", "''"))
 
 
-_TOOLS: Mapping[str, Callable[[Order], None]] = {
+_TOOLS: Mapping[str, Callable[[Request], None]] = {
     "copy": _copy,
     "vacuum-into": _vacuum,
     "online": _online,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tdelta import _native
-from tdelta.engines.sqlite.database_orders import Order, run_step
+from tdelta.engines.sqlite.database_orders import Reply, Request, run_step
 from tdelta.measure.usage import spent
 
 
@@ -23,17 +23,17 @@ class ChangeOrders:
         self._others: list[_native.SqliteTwin] = []
         self._pages: Pages | None = None
 
-    def do_open_another(self, order: Order) -> Order:
+    def do_open_another(self, request: Request) -> Reply:
         """Open another file, on so many connections, and put a query to it; says what that took, and the answer."""
         answers: list[str] = []
 
         def opened() -> None:
-            self._others.append(_native.SqliteTwin(json.dumps(order["options"]), order["connections"]))
-            answers.append(self._others[-1].text(order["sql"]))
+            self._others.append(_native.SqliteTwin(json.dumps(request["options"]), request["connections"]))
+            answers.append(self._others[-1].text(request["sql"]))
 
         return {**spent(opened), "text": answers[0]}
 
-    def do_close_others(self, _order: Order) -> Order:
+    def do_close_others(self, _request: Request) -> Reply:
         """Close what was opened beside the twin."""
         while self._others:
             self._others.pop().close()
@@ -42,22 +42,22 @@ class ChangeOrders:
             self._pages = None
         return {}
 
-    def do_rewrite(self, order: Order) -> Order:
+    def do_rewrite(self, request: Request) -> Reply:
         """Run steps on the file that was opened last; says what that took."""
         twin = self._others[-1]
 
         def work() -> None:
-            for step in order["steps"]:
-                run_step(twin, step, order["key"])
+            for step in request["steps"]:
+                run_step(twin, step, request["key"])
 
         return spent(work)
 
-    def do_take_pages(self, order: Order) -> Order:
+    def do_take_pages(self, request: Request) -> Reply:
         """Open two plain files of the same pages by the library's own module."""
-        self._pages = Pages(order["library"], order["source"], order["target"], order["pragmas"])
+        self._pages = Pages(request["library"], request["source"], request["target"], request["pragmas"])
         return {}
 
-    def do_write_pages(self, _order: Order) -> Order:
+    def do_write_pages(self, _request: Request) -> Reply:
         """Write every page of one of them over those of the other; says what that took."""
         if self._pages is None:
             raise ValueError("no files to write pages of")

@@ -11,54 +11,55 @@ from typing import Any
 
 from tdelta import _native
 
-Order = dict[str, Any]
+Request = dict[str, Any]
+Reply = dict[str, Any]
 
 
 class DatabaseOrders:
     """Orders of a worker's host, kept in a file of their own."""
 
-    def do_open(self, order: Order) -> Order:
+    def do_open(self, request: Request) -> Reply:
         """Open a file; the host's."""
         raise NotImplementedError
 
     def _open(self) -> _native.SqliteTwin:
         raise NotImplementedError
 
-    def do_temporary(self, order: Order) -> Order:
+    def do_temporary(self, request: Request) -> Reply:
         """Say where the library puts what does not fit into memory: beside the twins, not into the system's folder.
 
         No file that this process writes is to grow beyond ``most_bytes``, where they are given.
         """
-        os.environ["SQLITE_TMPDIR"] = order["folder"]  # SQLite reads it when it starts, at the first `do_open`
-        if "most_bytes" in order:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (order["most_bytes"], order["most_bytes"]))
+        os.environ["SQLITE_TMPDIR"] = request["folder"]  # SQLite reads it when it starts, at the first `do_open`
+        if "most_bytes" in request:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (request["most_bytes"], request["most_bytes"]))
         return {}
 
-    def do_examine(self, order: Order) -> Order:
+    def do_examine(self, request: Request) -> Reply:
         """Open a copy of a user's database, which recovers it."""
         try:
-            return self.do_open(order)
+            return self.do_open(request)
         except _native.NativeError as error:
             return _refused(error)
 
-    def do_query(self, order: Order) -> Order:
+    def do_query(self, request: Request) -> Reply:
         """Run one statement; the first value of its first row."""
         try:
-            return {"text": self._open().text(order["sql"])}
+            return {"text": self._open().text(request["sql"])}
         except _native.NativeError as error:
             return _refused(error)
 
-    def do_convert(self, order: Order) -> Order:
+    def do_convert(self, request: Request) -> Reply:
         """Run the steps of a conversion; the key is in the order and nowhere else."""
         try:
-            for step in order["steps"]:
-                run_step(self._open(), step, order["key"])
+            for step in request["steps"]:
+                run_step(self._open(), step, request["key"])
         except _native.NativeError as error:
             return _refused(error)
         return {}
 
 
-def run_step(twin: _native.SqliteTwin, step: Order, key: str | None) -> None:
+def run_step(twin: _native.SqliteTwin, step: Request, key: str | None) -> None:
     """Run one step of a conversion (`tdelta.engines.sqlite.conversion.ConversionStep`)."""
     if step["schema"] is not None:
         twin.reserve(step["schema"], step["reserved_bytes"])
@@ -68,5 +69,5 @@ def run_step(twin: _native.SqliteTwin, step: Order, key: str | None) -> None:
         twin.text(step["sql"])
 
 
-def _refused(error: _native.NativeError) -> Order:
+def _refused(error: _native.NativeError) -> Reply:
     return {"refused": list(error.args)}

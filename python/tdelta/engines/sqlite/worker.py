@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tdelta import _native
 from tdelta.driver.hosting import NoTwin
-from tdelta.driver.orders import Order, serve
+from tdelta.driver.orders import Reply, Request, serve
 from tdelta.driver.worker import Host
 from tdelta.engines.sqlite.backup_orders import BackupOrders
 from tdelta.engines.sqlite.changing import ChangeOrders
@@ -24,70 +24,70 @@ class SqliteHost(BackupOrders, ChangeOrders, DatabaseOrders, Host):
     def __init__(self) -> None:
         super().__init__()
         self.loaded: tuple[str, Loaded] | None = None
-        self.options: Order = {}
+        self.options: Reply = {}
         self.connections = 1
         self.exposure: _native.SqliteExposure | None = None
 
-    def do_library(self, order: Order) -> Order:
+    def do_library(self, request: Request) -> Reply:
         """Load a library and say what it is."""
-        loaded = self._load(order["library"])
+        loaded = self._load(request["library"])
         return library_facts() | {"sha256": library_digest(loaded)}
 
-    def do_open(self, order: Order) -> Order:
+    def do_open(self, request: Request) -> Reply:
         """Open (or make) the twin's file, with the library that is named."""
-        self._load(order["library"])
-        self.options, self.connections = order["options"], order["connections"]
+        self._load(request["library"])
+        self.options, self.connections = request["options"], request["connections"]
         self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
         return {"library": library_facts()["text"]}
 
-    def do_cool(self, order: Order) -> Order:
+    def do_cool(self, request: Request) -> Reply:
         """Close the twin's file, have the system forget it, and open it again, its transactions prepared."""
         self.do_shut({})
-        forget(Path(order["path"]))
+        forget(Path(request["path"]))
         return self.do_resume({})
 
-    def do_shut(self, _order: Order) -> Order:
+    def do_shut(self, _request: Request) -> Reply:
         """Close the twin's file."""
         self._open().close()
         self.twin = None
         return {}
 
-    def do_resume(self, _order: Order) -> Order:
+    def do_resume(self, _request: Request) -> Reply:
         """Open the twin's file again, its transactions prepared."""
         self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
         if self.prepared is not None:
             self.twin.prepare(*self.prepared)
         return {}
 
-    def do_expose(self, order: Order) -> Order:
+    def do_expose(self, request: Request) -> Reply:
         """Put rows on their way through files, on a connection of its own, and hold them there."""
         self._open()
-        self.exposure = _native.SqliteExposure(json.dumps(self.options), order["statements"], order["cursors"])
+        self.exposure = _native.SqliteExposure(json.dumps(self.options), request["statements"], request["cursors"])
         return {}
 
-    def do_conceal(self, _order: Order) -> Order:
+    def do_conceal(self, _request: Request) -> Reply:
         """Let go of them."""
         if self.exposure is not None:
             self.exposure.close()
             self.exposure = None
         return {}
 
-    def do_prove(self, order: Order) -> Order:
+    def do_prove(self, request: Request) -> Reply:
         """Time a page cipher of the library under test, on two files of its own."""
-        self._load(order["library"])
-        files = {name: Files(**options) for name, options in order["files"].items()}
+        self._load(request["library"])
+        files = {name: Files(**options) for name, options in request["files"].items()}
         return {"library": library_facts()["text"], **page_costs(files["plain"], files["encrypted"])}
 
-    def do_price(self, order: Order) -> Order:
+    def do_price(self, request: Request) -> Reply:
         """Time pages that the library under test reads and writes, on files of its own."""
-        self._load(order["library"])
-        return {"passes": page_prices(order["files"], order["body_bytes"], order["passes"])}
+        self._load(request["library"])
+        return {"passes": page_prices(request["files"], request["body_bytes"], request["passes"])}
 
-    def do_close(self, order: Order) -> Order:
+    def do_close(self, request: Request) -> Reply:
         """Close the twin's file and all others, and let go of what is held."""
         self.do_conceal({})
         self.do_close_others({})
-        return super().do_close(order)
+        return super().do_close(request)
 
     def _run(self, sql: str) -> None:
         self._open().text(sql)

@@ -9,7 +9,7 @@ import contextlib
 
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import NoTwin
-from tdelta.driver.orders import Order, serve
+from tdelta.driver.orders import Reply, Request, serve
 from tdelta.driver.worker import Host
 from tdelta.engines.turso.database import STYLE, Database
 from tdelta.engines.turso.page_prices import page_prices
@@ -32,35 +32,35 @@ class TursoHost(Host):
         """What Turso said, or the system of a file, as well."""
         return list(explained(error)[:2]) if isinstance(error, (ClientError, OSError)) else super().refused(error)
 
-    def do_open(self, order: Order) -> Order:
+    def do_open(self, request: Request) -> Reply:
         """Open (or make) the twin's file, with so many connections for the load."""
         self.do_close({})
-        self._database = Database(order["options"])
-        self.twin = self._database.load_twin(order["connections"])
+        self._database = Database(request["options"])
+        self.twin = self._database.load_twin(request["connections"])
         return {"library": f"Turso {self._database.text('SELECT turso_version()')}"}
 
-    def do_prepare(self, order: Order) -> Order:
+    def do_prepare(self, request: Request) -> Reply:
         """Compile the transactions, those that write as writers."""
-        return super().do_prepare(_written(order))
+        return super().do_prepare(_written(request))
 
-    def do_facts(self, order: Order) -> Order:
+    def do_facts(self, request: Request) -> Reply:
         """The first value of each query, by name."""
-        return {name: self._open().text(sql) for name, sql in order["queries"].items()}
+        return {name: self._open().text(sql) for name, sql in request["queries"].items()}
 
-    def do_cool(self, _order: Order) -> Order:
+    def do_cool(self, _request: Request) -> Reply:
         """Open the file anew, with nothing of it in any cache."""
         self._open().cool()
         return {}
 
-    def do_loop_cost(self, order: Order) -> Order:
+    def do_loop_cost(self, request: Request) -> Reply:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
-        return loop_cost(STYLE, "sqlite", _written(order), lambda cursor: QueuedCursor(Line(), cursor))
+        return loop_cost(STYLE, "sqlite", _written(request), lambda cursor: QueuedCursor(Line(), cursor))
 
-    def do_expose(self, order: Order) -> Order:
+    def do_expose(self, request: Request) -> Reply:
         """Run statements on a connection of its own, and hold others on a second one, until concealed."""
         database = self._open()
-        self._afterwards = list(order["afterwards"])
-        for statements in (order["statements"], order["held"]):
+        self._afterwards = list(request["afterwards"])
+        for statements in (request["statements"], request["held"]):
             self._exposed.append(database.connect())
             for sql in statements:
                 with database.translated_errors():
@@ -68,7 +68,7 @@ class TursoHost(Host):
                     self._exposed[-1].fetchall()
         return {}
 
-    def do_conceal(self, _order: Order) -> Order:
+    def do_conceal(self, _request: Request) -> Reply:
         """Let go of what is held, put the rows back, write the log into the file."""
         database = self._open()
         while self._exposed:
@@ -84,18 +84,18 @@ class TursoHost(Host):
         database.settle()
         return {}
 
-    def do_prove(self, order: Order) -> Order:
+    def do_prove(self, request: Request) -> Reply:
         """Time a page cipher on two files of its own."""
-        return page_costs(order["files"]["plain"], order["files"]["encrypted"])
+        return page_costs(request["files"]["plain"], request["files"]["encrypted"])
 
-    def do_price(self, order: Order) -> Order:
+    def do_price(self, request: Request) -> Reply:
         """Time pages of two files of its own."""
-        return {"passes": page_prices(order["files"], order["passes"])}
+        return {"passes": page_prices(request["files"], request["passes"])}
 
-    def do_close(self, order: Order) -> Order:
+    def do_close(self, request: Request) -> Reply:
         """Close the twin and its file."""
         self._exposed = []
-        super().do_close(order)
+        super().do_close(request)
         if self._database is not None:
             self._database.close()
             self._database = None
@@ -110,9 +110,9 @@ class TursoHost(Host):
         return self._database
 
 
-def _written(order: Order) -> Order:
-    scripts = [{**one, "text": as_writer(one["text"])} for one in order["transactions"]]
-    return {**order, "transactions": scripts}
+def _written(request: Request) -> Reply:
+    scripts = [{**one, "text": as_writer(one["text"])} for one in request["transactions"]]
+    return {**request, "transactions": scripts}
 
 
 if __name__ == "__main__":

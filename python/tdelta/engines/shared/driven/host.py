@@ -19,7 +19,7 @@ from typing import Any
 from tdelta import _native
 from tdelta.driver.dbapi import loop_cost
 from tdelta.driver.hosting import TwinHost
-from tdelta.driver.orders import Order
+from tdelta.driver.orders import Reply, Request
 from tdelta.driver.worker import Host
 from tdelta.engines.shared.driven.driver import Driver
 from tdelta.engines.shared.driven.recording import Recorder, RecordingCursor, recorder
@@ -66,73 +66,73 @@ class DrivenHost(Host):
         kind, message, _ = self.driver.explained(error)
         return None if kind == "defect" else [kind, message]
 
-    def do_client(self, _order: Order) -> Order:
+    def do_client(self, _request: Request) -> Reply:
         """Which client this is."""
         return {"client": f"{self.driver.described}, by the DB-API client"}
 
-    def do_connect(self, order: Order) -> Order:
+    def do_connect(self, request: Request) -> Reply:
         """Connect to a server, on so many connections for the load and one beside them; what was open is closed."""
         self.do_close({})
-        self._options = order["options"]
+        self._options = request["options"]
         self._recorder = recorder(self._options)
         self._asking = self._cursor(None)
-        self.twin = self._load_twin(order["connections"])
+        self.twin = self._load_twin(request["connections"])
         return {}
 
-    def do_enter(self, order: Order) -> Order:
+    def do_enter(self, request: Request) -> Reply:
         """As ``connect``, to a server of the user's: a refusal is an answer."""
-        return self._or_refused(lambda: self.do_connect(order))
+        return self._or_refused(lambda: self.do_connect(request))
 
-    def do_put(self, order: Order) -> Order:
+    def do_put(self, request: Request) -> Reply:
         """As ``rows``, put to a server of the user's: a refusal is an answer."""
-        return self._or_refused(lambda: self.do_rows(order))
+        return self._or_refused(lambda: self.do_rows(request))
 
-    def do_perform(self, order: Order) -> Order:
+    def do_perform(self, request: Request) -> Reply:
         """As ``run``, put to a server of the user's: a refusal is an answer."""
-        return self._or_refused(lambda: self.do_run(order))
+        return self._or_refused(lambda: self.do_run(request))
 
-    def do_observe(self, order: Order) -> Order:
+    def do_observe(self, request: Request) -> Reply:
         """Say what counts as the server's processes, and which counters to read."""
-        self._observed = order["observed"]
+        self._observed = request["observed"]
         return {}
 
-    def do_run(self, order: Order) -> Order:
+    def do_run(self, request: Request) -> Reply:
         """Run statements one after another; what they answer is dropped."""
-        for statement in order["statements"]:
+        for statement in request["statements"]:
             self._run(statement)
         return {}
 
-    def do_rows(self, order: Order) -> Order:
+    def do_rows(self, request: Request) -> Reply:
         """All that one statement answers: the names of the columns, and rows of texts."""
-        self._execute(order["sql"])
+        self._execute(request["sql"])
         described = self._open().description
         columns = [] if described is None else [str(column[0]) for column in described]
         rows = [] if described is None else [[as_text(cell) for cell in row] for row in self._open().fetchall()]
         if self._recorder is not None:
-            self._recorder.asked(order["sql"], columns, rows)
+            self._recorder.asked(request["sql"], columns, rows)
         return {"columns": columns, "rows": rows}
 
-    def do_load(self, order: Order) -> Order:
+    def do_load(self, request: Request) -> Reply:
         """Make the tables, fill them, build the indexes; with names as this server has them."""
         with self._renamed():
-            return super().do_load(order)
+            return super().do_load(request)
 
-    def do_checksums(self, order: Order) -> Order:
+    def do_checksums(self, request: Request) -> Reply:
         """Row counts and checksums of tables; with names as this server has them."""
         with self._renamed():
-            return super().do_checksums(order)
+            return super().do_checksums(request)
 
-    def do_prepare(self, order: Order) -> Order:
+    def do_prepare(self, request: Request) -> Reply:
         """Compile the transactions, as this server takes them."""
-        return super().do_prepare(self._written(order))
+        return super().do_prepare(self._written(request))
 
-    def do_trial(self, order: Order) -> Order:
+    def do_trial(self, request: Request) -> Reply:
         """Run one trial, and say what the server used meanwhile."""
         watched = self._observed.get("watch", [])
         counters, accounted, used = self._counters(), self._accounted(), _used(watched)
         memory = PeakMemory()
         memory.start()
-        answer = super().do_trial(order)
+        answer = super().do_trial(request)
         peak_rss_bytes = memory.stop()
         grown = {name: now - used[name] for name, now in _used(watched).items()}
         outcome = answer["outcome"]
@@ -149,30 +149,34 @@ class DrivenHost(Host):
         }
         return answer
 
-    def do_trace(self, order: Order) -> Order:
+    def do_trace(self, request: Request) -> Reply:
         """Run one trial with every statement metered by itself, by what the server counts and accounts."""
-        self._tracing, self._traced_session = order["tracing"], ""
-        ids = self.do_rows({"sql": order["tracing"]["statements"]})["rows"] if "statements" in order["tracing"] else []
+        self._tracing, self._traced_session = request["tracing"], ""
+        ids = (
+            self.do_rows({"sql": request["tracing"]["statements"]})["rows"]
+            if "statements" in request["tracing"]
+            else []
+        )
         self._traced_statements = ", ".join(literal(str(row[0])) for row in ids) or "NULL"
-        return TwinHost.do_trace(self, order)
+        return TwinHost.do_trace(self, request)
 
-    def do_step(self, order: Order) -> Order:
+    def do_step(self, request: Request) -> Reply:
         """Make all rows anew, or run some statements; they may take as long as they take.
 
         Rows are loaded past the server's SQL where the driver can and nothing else is asked.
         """
-        self._loads_directly = self.driver.direct is not None and order.get("load_by", "direct") == "direct"
+        self._loads_directly = self.driver.direct is not None and request.get("load_by", "direct") == "direct"
         asking, self._asking = self._asking, self._cursor(None, is_limited=False)
         memory = PeakMemory()
         memory.start()
         try:
-            return {**super().do_step(order), "peak_rss_bytes": memory.stop()}
+            return {**super().do_step(request), "peak_rss_bytes": memory.stop()}
         finally:
             self._loads_directly = False
             self._asking.connection.close()
             self._asking = asking
 
-    def do_begin_outside(self, _order: Order) -> Order:
+    def do_begin_outside(self, _request: Request) -> Reply:
         """Take note of what the server used so far; a load or rebuild begins."""
         watched = self._observed.get("watch", [])
         pressure, watch = PressureMeter(), _native.Watch(watched)
@@ -180,7 +184,7 @@ class DrivenHost(Host):
         pressure.start()
         return {}
 
-    def do_end_outside(self, _order: Order) -> Order:
+    def do_end_outside(self, _request: Request) -> Reply:
         """What the server used since; nothing brings a user's server to rest."""
         began = self._outside
         if began is None:
@@ -198,20 +202,20 @@ class DrivenHost(Host):
             "standstill": standstill,
         }
 
-    def do_loop_cost(self, order: Order) -> Order:
+    def do_loop_cost(self, request: Request) -> Reply:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
-        return loop_cost(self.driver.style, self.driver.dialect, self._written(order))
+        return loop_cost(self.driver.style, self.driver.dialect, self._written(request))
 
-    def do_close(self, order: Order) -> Order:
+    def do_close(self, request: Request) -> Reply:
         """Close all connections."""
-        super().do_close(order)
+        super().do_close(request)
         if self._asking is not None:
             with contextlib.suppress(Exception):  # a driver may say that the server has gone already
                 self._asking.connection.close()
             self._asking = None
         return {}
 
-    def _or_refused(self, does: Callable[[], Order]) -> Order:
+    def _or_refused(self, does: Callable[[], Request]) -> Reply:
         try:
             return does()
         except Exception as error:
@@ -294,11 +298,11 @@ class DrivenHost(Host):
                 self._recorder.refused(sql, *self.driver.explained(error)[:2])
             raise
 
-    def _written(self, order: Order) -> Order:
+    def _written(self, request: Request) -> Reply:
         if self.driver.script is None:
-            return order
-        scripts = [{**one, "text": self.driver.script(one["text"])} for one in order["transactions"]]
-        return {**order, "transactions": scripts}
+            return request
+        scripts = [{**one, "text": self.driver.script(one["text"])} for one in request["transactions"]]
+        return {**request, "transactions": scripts}
 
     def _accounted(self) -> float:
         """CPU seconds by the server's own account; 0 where that is not asked for."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tdelta.driver.database_answers import Refused
-from tdelta.driver.supervising import Host, Input, Order, supervise
+from tdelta.driver.supervising import Host, Input, Request, supervise
 from tdelta.engines.registry import external
 from tdelta.engines.shared.external.kind import ExternalServer, LeftoverSchema, lock_name
 from tdelta.engines.shared.sessions import Ask, Connection, LastingSession, WorkerSession, asking, is_true
@@ -61,16 +61,16 @@ class SchemaKeeperHost(Host):
         super().__init__(orders)
         self._servers: dict[str, KeptServer] = {}
 
-    def do_keep(self, order: Order) -> None:
+    def do_keep(self, request: Request) -> None:
         """Learn of a server; there is no answer to it."""
-        external(order["engine"])  # imported while all is well
-        self._servers[order["server"]] = KeptServer(
-            order["engine"], order["program"], order["run_id"], order["options"]
+        external(request["engine"])  # imported while all is well
+        self._servers[request["server"]] = KeptServer(
+            request["engine"], request["program"], request["run_id"], request["options"]
         )
 
-    def do_begin(self, order: Order) -> None:
+    def do_begin(self, request: Request) -> None:
         """Take charge of a schema, which need not be there yet; there is no answer to it."""
-        self._servers[order["server"]].schemas[order["schema"]] = order["sessions"]
+        self._servers[request["server"]].schemas[request["schema"]] = request["sessions"]
 
     def end(self) -> None:
         """Drop them, on all servers at once: one that is gone keeps the others from nothing."""
