@@ -234,6 +234,20 @@ REQUESTS = {
         "expected finished runs of the same experiment as {run}, found none that fit ({left} left out as"
         " unsound, without figures or without a label); tdelta runs lists what there is"
     ),
+    "no-sweep": (
+        "{source}: expected throughput or response times of a plain and an encrypted condition with at least {fewest}"
+        " numbers of threads{upto}, found {found}; a column of a CSV file called threads has them, and tdelta run takes"
+        " --vary threads=1,2,4,8,16"
+    ),
+    "scaling-too-far": (
+        "--threads {found}: expected at most {limit}, {farthest} times the most threads that the model is fitted to"
+        " ({most}); measure with more threads"
+    ),
+    "scaling-of-open-loop": (
+        "run {run} was an open loop (--rate, --at), in which threads do not set the load: expected a run as fast as its"
+        " threads can"
+    ),
+    "scaling-sources": "expected one RUN, or files and published tables, found {found}",
     "two-formats": "expected --json or --format {found}, found both; --format json is --json",
     "output-without-format": "--output: expected with --format, found without",
     "bytes-to-terminal": "--format {format}: expected a file, found a terminal; name one with --output FILE",

@@ -1,0 +1,74 @@
+"""The answer of `tdelta scaling` as text and as JSON. Predictions are marked as such in each."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from tdelta.records.scaling import Scaling, ScalingCurve, ScalingPoint
+from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
+from tdelta.report.quantities import MISSING, interval, percent, printable, rate
+from tdelta.report.values import record_values
+
+SCALING_SCHEMA = "tdelta.scaling/1"
+
+_LIMITS = (
+    "Predictions are of this machine with more threads, in bands of 95 %. They say nothing of other numbers of cores:"
+    " docs/scaling.md has why, and how often the bands hold."
+)
+
+
+def kind(point: ScalingPoint) -> str:
+    """``measured``, ``prediction``, or ``held-out``: predicted from fewer threads, and measured."""
+    if point.prediction is None:
+        return "measured"
+    return "prediction" if point.ratio is None else "held-out"
+
+
+def scaling_text(scaling: Scaling, width: int, *, color: bool = False) -> str:
+    """A sentence and a table for every curve, laid out for at least 40 columns."""
+    width = max(NARROWEST, width)
+    parts: list[Text | Table] = []
+    for curve in scaling.curves:
+        parts += [*paragraph(_sentence(curve), width, "bold"), Text(), _table(curve), Text()]
+    for words in (_LIMITS, *(caution.text for caution in scaling.cautions)):
+        parts += paragraph(words, width, "dim")
+    return draw(parts, width, color=color)
+
+
+def scaling_document(scaling: Scaling) -> dict[str, object]:
+    """The same as JSON values."""
+    curves = [
+        {
+            **record_values(curve),
+            "levels": dict(curve.levels),
+            "points": [{**record_values(point), "kind": kind(point)} for point in curve.points],
+        }
+        for curve in scaling.curves
+    ]
+    cautions = [{"code": caution.code, "text": caution.text} for caution in scaling.cautions]
+    return {"schema": SCALING_SCHEMA, "source": scaling.source, "curves": curves, "cautions": cautions}
+
+
+def _sentence(curve: ScalingCurve) -> str:
+    levels = ", ".join(f"{name.replace('_', ' ')} {level}" for name, level in curve.levels)
+    name = printable(f"{curve.condition} over {curve.baseline}" + (f" ({levels})" if levels else ""))
+    last = [point for point in curve.points if point.prediction is not None][-1:]
+    said = [f"{percent(p.prediction.median)} ({interval(p.prediction.band95)} %)" for p in last if p.prediction]
+    return f"{name}: predicted overhead with {last[0].threads} threads {said[0]}" if said else f"{name}: no prediction"
+
+
+def _table(curve: ScalingCurve) -> Table:
+    numbers = ("threads", "plain, per second", "overhead", "predicted", "95 %")
+    table = plain_table((*((name, True) for name in numbers), ("", False)))
+    for point in curve.points:
+        band = point.prediction
+        table.add_row(
+            str(point.threads),
+            MISSING if point.plain is None else rate(point.plain),
+            MISSING if point.ratio is None else percent(point.ratio),
+            *((MISSING, MISSING) if band is None else (percent(band.median), interval(band.band95))),
+            kind(point),
+            style="italic" if band is not None else "",
+        )
+    return table
