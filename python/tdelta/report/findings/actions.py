@@ -32,6 +32,9 @@ _LEFT_NOTE = (
     "All files of the server, searched when the action had ended and everything was written: for rows that are there,"
     " and for rows that were deleted before, of which whole pages were free."
 )
+_OTHER_COLUMNS = 56
+"""Characters that figures and what was counted take at least; labels of conditions are folded into what they leave."""
+
 _HEADINGS = ("seconds", "load, s", "CPU, s", "written")
 
 
@@ -39,15 +42,24 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
     """The actions of a run, plain and encrypted one below the other; nothing where it has none."""
     if not result.of(ActionMeasure):
         return []
-    table = plain_table((("", False), *((name, True) for name in (*_HEADINGS, "counted"))))
+    table = plain_table((("", False), *((name, True) for name in _HEADINGS), ("counted", False)))
     table.padding = (0, 1, 0, 0)
+    widest = 0
     for _, group in groupby(result.of(ActionMeasure), key=_name):
         measures = list(group)
         table.add_row(Text(_title(measures), style="bold"))
         for one in measures:
             cells = (_number(one.seconds), _number(one.load_seconds), _number(one.cpu_seconds), _bytes(one))
-            table.add_row(f"  {condition_label(one.condition, result.settings)}", *cells, ", ".join(_counted(one)))
+            name = _within(condition_label(one.condition, result.settings), one)
+            table.add_row(f"  {name}", *cells, ", ".join(_counted(one)))
+            widest = max(widest, len(name) + 2)
+    table.columns[0].min_width = max(0, min(widest, width - _OTHER_COLUMNS))
     return [table, Text(), *paragraph(_NOTE, width, "dim"), *_curves(result, width), *_remains(result, width)]
+
+
+def _within(label: str, one: ActionMeasure) -> str:
+    """The label of a condition below its action's title, which names the action already: ``plain (threads 4)``."""
+    return label.replace(f", during {_name(one)} (", " (")
 
 
 def _remains(result: RunResult, width: int) -> list[Text | Table]:
