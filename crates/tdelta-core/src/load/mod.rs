@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn a_connection_that_waits_for_a_chunk_ends_at_the_deadline_and_says_how_long_it_waited() {
         let mix = mix(&[("a", 1.0, "SELECT 1;")]);
-        let feed = Some(Arc::new(Feed::new([0..3])));
+        let feed = Some(Arc::new(Feed::new([0..2, 2..3])));
         let (outcome, _) = go([Probe::default()], &mix, &Trial { feed, deadline_ns: 60_000_000, ..trial(10) });
         assert_eq!((outcome.operations, outcome.stopped_by), (3, Stop::Deadline));
         assert!(outcome.ended_ns - outcome.began_ns >= outcome.elapsed_ns, "{outcome:?}");
