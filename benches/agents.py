@@ -35,7 +35,7 @@ from typing import Any
 
 from tdelta import _native
 from tdelta.driver.agents import merging
-from tdelta.driver.agents.asked import AgentsAsked
+from tdelta.driver.agents.asked import AgentsRequest
 from tdelta.driver.agents.pool import AgentLoad, AgentPool
 from tdelta.driver.jobs import TrialJob
 from tdelta.records.trials import overlap, skew_ns
@@ -171,7 +171,7 @@ def measured(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         cluster.start()
         for agents in arguments.agents:
             with contextlib.ExitStack() as of_agents:
-                pool = AgentPool(AgentsAsked(agents, cluster.address))
+                pool = AgentPool(AgentsRequest(agents, cluster.address))
                 of_agents.callback(pool.end)
                 for delay in (DIRECT, *arguments.delays):
                     at = (cluster.database_address, port)

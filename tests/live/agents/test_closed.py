@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver import TrialJob
-from tdelta.driver.agents.asked import AgentsAsked
+from tdelta.driver.agents.asked import AgentsRequest
 from tdelta.driver.agents.pool import AgentLoad, AgentPool, AgentsTrial
 from tdelta.errors import ServerLost
 from tdelta_refused import refused
@@ -44,7 +44,7 @@ def test_agents_of_different_speed_share_a_closed_loop_and_go_on_after_one_is_ki
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]))
-    pool = AgentPool(AgentsAsked(2))
+    pool = AgentPool(AgentsRequest(2))
     try:
         load = pool.twin(program="sleeping")
         load.connect({"folder": str(tmp_path)}, 4, WORK)
