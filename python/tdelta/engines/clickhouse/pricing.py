@@ -13,8 +13,6 @@ from tdelta.engines.clickhouse.engine import BLOCK_BYTES, ClickhouseEngine, Clic
 from tdelta.measure import price_effort
 
 _SECONDS = 300.0
-_TURNS = 4
-"""In a pass, where the CPU's instructions encrypt: a scan is hardly longer for it. In software it is six times."""
 
 
 def ask_block_prices(
@@ -30,7 +28,7 @@ def ask_block_prices(
         WorkerFault: the worker died.
     """
     options = engine.options(home, settings, secrets.token_hex(engine.key_bytes(settings.cipher)))
-    turns = _TURNS if settings.aes_instructions == "on" else 1
+    turns = price_effort.BLOCK_TURNS if settings.aes_instructions == "on" else 1  # in software it is six times as long
     try:
         with Worker(environment, program) as worker:
             worker.ask("open", seconds=_SECONDS, options=options)

@@ -14,9 +14,6 @@ from tdelta.engines.duckdb.engine import BLOCK_BYTES, DuckdbEngine, DuckdbSettin
 from tdelta.measure import price_effort
 
 _SECONDS = 300.0
-_TURNS = 4
-"""In a pass, where OpenSSL encrypts: a scan is hardly longer for it. In software one is thirty times as long."""
-
 _MEMORY_MIB = 512
 """Room for all blocks that are priced, whatever the twin's queries have."""
 
@@ -36,7 +33,8 @@ def ask_block_prices(
     cipher = engine.ciphers[settings.cipher]
     levels = {"plain": "none", "encrypted": settings.cipher, "bare": cipher.without_mac}
     files = {name: _options(engine, home / name, settings, level) for name, level in levels.items() if level}
-    order: dict[str, Any] = {"files": files, "turns": 1 if cipher.is_mbedtls else _TURNS}
+    # A scan in software is thirty times as long.
+    order: dict[str, Any] = {"files": files, "turns": 1 if cipher.is_mbedtls else price_effort.BLOCK_TURNS}
     try:
         with Worker(environment, program) as worker:
             answer = worker.ask("price", seconds=_SECONDS, **order, least_seconds=price_effort.BLOCK_SECONDS)
