@@ -207,6 +207,7 @@ def answer(of: random.Random, number: int) -> dict[str, Any]:
         "cpu_user_seconds": 0.5,
         "cpu_system_seconds": 0.3,
         "elapsed_ns": ended - began,
+        "waited_ns": 0,
         "errors": {},
         "retries": {},
         "stopped_by": "count",
