@@ -160,7 +160,7 @@ def test_a_backup_that_sql_server_does_not_make_is_refused(
     assert (ended, [refusal["code"] for refusal in document["refusals"]]) == (2, [code])
 
 
-STUDIES = ("order-entry", "read-only-sweep", "warehouse", "direct-load", "dml-trace", "spill", "capacity", "soak")
+STUDIES = ("read-only-sweep", "warehouse", "direct-load", "dml-trace", "spill", "capacity", "soak")
 FEW = ("--vary", "threads=1", "--vary", "fetch_size=10,1000")
 
 
