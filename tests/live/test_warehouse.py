@@ -96,4 +96,4 @@ def test_a_load_writes_the_rows_and_costs_more_than_nothing(warehouse: Asked) ->
 def test_what_was_published_stands_beside_it(warehouse: Asked) -> None:
     page = warehouse.place.base / "report.html"
     assert warehouse.place.tdelta("report", "last", "--output", str(page)).code == 0
-    assert any(html.escape(one.quote) in page.read_text() for one in PUBLISHED["warehouse"])
+    assert any(html.escape(one.what) in page.read_text() for one in PUBLISHED["warehouse"])
