@@ -10,7 +10,7 @@ use std::io::{stdin, stdout, BufRead, Write};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use tdelta_core::client::{Client, ClientError};
-use tdelta_core::load::{Loop, WorkloadSpec, Trial};
+use tdelta_core::load::{Loop, Mix, Trial};
 use tdelta_core::script::{with_marks, Kind, Program, Statement};
 use tdelta_core::value::Value;
 use tdelta_servers::{mysql as own_mysql, postgres as own_postgres, Options, Protocol, Session};
@@ -205,7 +205,7 @@ impl Client for PostgresCrate {
 fn serve<C: Client>(
     connections: usize,
     open: impl Fn() -> Result<C, ClientError>,
-    mix: WorkloadSpec,
+    mix: Mix,
 ) -> Result<(), Fault> {
     let opened = (0..connections).map(|_| {
         let mut client = open()?;
@@ -234,7 +234,7 @@ fn main() -> Result<(), Fault> {
     };
     let connections = connections.parse()?;
     let transactions: Vec<tdelta_core::load::Transaction> = serde_json::from_str(transactions)?;
-    let mix = WorkloadSpec::new(&transactions, &serde_json::from_str(constants)?)?;
+    let mix = Mix::new(&transactions, &serde_json::from_str(constants)?)?;
     let place: Place = serde_json::from_str(options)?;
     let own: Arc<Options> = Arc::new(serde_json::from_str(options)?);
     match (which.as_str(), place.protocol) {
