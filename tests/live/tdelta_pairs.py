@@ -56,7 +56,7 @@ class Pairs:
         settings = {str(c.level("replication")): of.twin_settings(c, 0) for c in of.conditions}
         assert isinstance(of.engine, PrivateDriver)
         with TwinFolder(base, "r1") as folder, ExitStack() as stack:
-            twins = of.engine.make_twins(folder, of.populate_job(), of.mix())
+            twins = of.engine.make_twins(folder, of.populate_job(), of.workload_spec())
             stack.callback(twins.end)
             twins.load(settings["none"])
             levels = {"none": twins.start(settings["none"], "twin")}

@@ -29,7 +29,7 @@ def made(**options: Any) -> Plan:
 
 def test_a_load_is_of_the_rows_that_twins_have_and_a_rebuild_is_the_workloads_own() -> None:
     of = made()
-    steps = of.mix().steps
+    steps = of.workload_spec().steps
     assert steps is not None
     assert steps.job == of.populate_job()
     assert steps.rows == sum(table["rows"] for table in of.populate_job().plan["tables"])
@@ -37,7 +37,7 @@ def test_a_load_is_of_the_rows_that_twins_have_and_a_rebuild_is_the_workloads_ow
 
 
 def test_a_run_of_transactions_has_no_steps() -> None:
-    assert made(vary={"work": ("warm", "cold")}).mix().steps is None
+    assert made(vary={"work": ("warm", "cold")}).workload_spec().steps is None
 
 
 def test_each_kind_of_work_is_a_stratum_of_its_own(tmp_path: Path) -> None:
