@@ -13,7 +13,7 @@ from pathlib import Path
 from tdelta import _native
 from tdelta.driver.dbapi import explained
 from tdelta.driver.hosting import TwinHost
-from tdelta.driver.orders import Order, serve
+from tdelta.driver.orders import Reply, Request, serve
 
 FAST_SECONDS, SLOW_SECONDS = 0.001, 0.003
 
@@ -41,7 +41,7 @@ class Cursor:
 class Host(TwinHost):
     """The state of the worker."""
 
-    def do_connect(self, order: Order) -> Order:
+    def do_connect(self, order: Request) -> Reply:
         """As to a server."""
         self.folder, self.done = Path(order["options"]["folder"]), list[int]()
         try:
@@ -53,11 +53,11 @@ class Host(TwinHost):
         self.twin = _native.DbApiTwin('{"parameters": "qmark"}', connect, order["connections"], explained)
         return {}
 
-    def do_observe(self, _order: Order) -> Order:
+    def do_observe(self, _order: Request) -> Reply:
         """There are no processes and no counters."""
         return {}
 
-    def do_trial(self, order: Order) -> Order:
+    def do_trial(self, order: Request) -> Reply:
         """Run one trial, and write down what was done."""
         self.done.clear()
         (self.folder / f"begun-{order['trial']['stream']}-{os.getpid()}").touch()
