@@ -1,8 +1,8 @@
 """What an engine's own calls of ciphers took, timed where they happen: JSON values of a session, as an operation's.
 
 A preload times every call that a server makes into OpenSSL, in trials of instances of their own that nobody measures
-(`tdelta.session.timing`). What is here is the mean over these trials, brought to as many pages as the measured trials
-had, where both are counted, since a fresh instance's cache may miss more or less often.
+(`tdelta.session.collectors.timed_calls`). What is here is the mean over these trials, brought to as many pages as the
+measured trials had, where both are counted, since a fresh instance's cache may miss more or less often.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What ``tdelta calibrate`` found of the instrument itself: its noise, its instance effects, and its accuracy.
 
 A *machine calibration* is of one machine, engine and workload; how many operations fill a trial is another thing
-(`tdelta.session.calibration`). Metrics are named by their values (``response_time``).
+(`tdelta.session.trial_size`). Metrics are named by their values (``response_time``).
 """
 
 from __future__ import annotations
