@@ -148,18 +148,28 @@ def _undecided(verdict: Verdict, effect: Effect, name: str, load: str, what: str
 
 
 def _summary(verdicts: list[Verdict], result: RunResult) -> str:
-    """One sentence for many conditions: in how many yes, and from where to where."""
+    """One sentence for many conditions: in how many yes, and from where to where in these, or in all."""
     settings = result.settings
     counts = Counter(verdict.decision for verdict in verdicts)
-    least, most = (pick(verdicts, key=lambda v: v.ratio.median) for pick in (min, max))
+    leading = _leading(verdicts)
+    least, most = (pick(leading, key=lambda v: v.ratio.median) for pick in (min, max))
     ends = " to ".join(
         f"{_effect(v, settings).signed().partition(' (')[0]} ({cipher_name(condition_label(v.condition, settings))})"
-        for v in (least, most)
+        for v in ((least, most) if len(leading) > 1 else leading)
     )
     what = metric_name(settings.metric, settings)
-    text = f"encryption changes {what} of this {load_words(settings)} by {ends}"
+    there = "there " if len(leading) < len(verdicts) else ""
+    text = f"{there}encryption changes {what} of this {load_words(settings)} by {ends}"
     words = _counted(counts, settings)
     return f"{lead(counts)}: {text}. Of {len(verdicts)} encrypted conditions: {words}."
+
+
+def _leading(verdicts: list[Verdict]) -> list[Verdict]:
+    """Those that the first words of `lead` are about; all of them where these are about all."""
+    for decision in (Decision.OVER, Decision.COSTLY):
+        if found := [verdict for verdict in verdicts if verdict.decision is decision]:
+            return found
+    return verdicts
 
 
 def _counted(counts: Counter[Decision], settings: RunSettings) -> str:
@@ -185,8 +195,10 @@ def _beside(words: str, verdicts: list[Verdict], result: RunResult) -> str:
     if len(verdicts) == 1:
         (one,) = verdicts
         return f"{start}{_knobs(one)}, {what} {_effect(one, settings).signed()}."
-    least, most = (pick(verdicts, key=lambda v: v.ratio.median) for pick in (min, max))
-    ends = " to ".join(f"{_effect(v, settings).signed().partition(' (')[0]}{_knobs(v)}" for v in (least, most))
+    leading = _leading(verdicts)
+    least, most = (pick(leading, key=lambda v: v.ratio.median) for pick in (min, max))
+    shown = (least, most) if len(leading) > 1 else leading
+    ends = " to ".join(f"{_effect(v, settings).signed().partition(' (')[0]}{_knobs(v)}" for v in shown)
     words = _counted(counts, settings)
     return f"{start}, {what} {ends}, as best estimates. Of {len(verdicts)} settings: {words}."
 
@@ -361,9 +373,9 @@ def _noise(result: RunResult) -> Iterator[Line]:
 
 def _apart(floors: list[NoiseFloor], kind: str, result: RunResult, *, is_first: bool) -> str:
     widest = max(floors, key=lambda f: abs(f.ratio.median - 1))
-    most = "at most " if len(floors) > 1 else ""
-    differed = f"copies differed by {most}" if is_first else f"by {most}"
-    return f"two {kind} {differed}{effect_of(widest.ratio, rope_edges(result.settings)).signed()}"
+    differed = "copies differed by " if is_first else "by "
+    most = " where they differed most" if len(floors) > 1 else ""
+    return f"two {kind} {differed}{effect_of(widest.ratio, rope_edges(result.settings)).signed()}{most}"
 
 
 def _next(result: RunResult) -> Iterator[str]:

@@ -17,6 +17,7 @@ from tdelta.report.brief import against_trust, caution_lines, lead, lines, sente
 from tdelta.report.effect import Effect
 from tdelta.report.findings.registry import SHOWN
 from tdelta.report.labels import decision_word
+from tdelta.report.quantities import percent
 from tdelta.report.table import throughputs
 from tdelta.report.terminal import MOST_LINES, render
 
@@ -51,6 +52,13 @@ def test_what_a_study_asks_for_stands_in_its_answer() -> None:
 )
 def test_yes_or_no_comes_first(name: str, begins: str) -> None:
     assert sentence(s.SAMPLES[name]()).startswith(begins)
+
+
+def test_the_range_of_a_sweep_is_that_of_the_conditions_that_its_yes_is_about() -> None:
+    swept = s.SAMPLES["sweep"]()
+    inside = {v.decision: percent(v.ratio.median) for v in swept.primary}
+    assert inside[Decision.NEGLIGIBLE] not in sentence(swept)
+    assert inside[Decision.COSTLY] in sentence(swept)
 
 
 def test_the_answer_to_a_budget_is_no_yes_or_no_which_could_be_of_another_question() -> None:

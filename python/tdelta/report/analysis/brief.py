@@ -5,8 +5,9 @@ As `tdelta.report.brief` is of a run: worded by what was decided, for people who
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -29,12 +30,15 @@ from tdelta.report.analysis.words import (
 from tdelta.report.brief import Line, budget_lead, caution_lines, lead
 from tdelta.report.drawing import measured, paragraph, plain_table
 from tdelta.report.effect import Effect, effect_of
-from tdelta.report.quantities import MISSING, counted, decimals, interval, printable, share
+from tdelta.report.quantities import MISSING, counted, decimals, interval, percent, printable, share
 from tdelta.report.table import decision_style
 
 _SPELLED_OUT = 3
 _MOST_ROWS = 12
 """Comparisons that a brief table has a row for."""
+
+_DRAWN = 0.05
+"""How far an estimate is from the quotient of the means, on the scale of logarithms, when that is said."""
 
 _TIMES = frozenset({"response time", "time per operation", "time"})
 """Metrics of which more is slower."""
@@ -230,10 +234,20 @@ def brief_table(result: AnalysisResult, width: int) -> list[Text | Table]:
     parts = ["Only the first row decides." if 0 < len(result.primary) < len(result.comparisons) else ""]
     if 1 < len(result.primary) < len(result.comparisons):
         parts = [f"Only the first {len(result.primary)} rows decide."]
+    parts += _drawn(ordered[:_MOST_ROWS])
     left = len(ordered) - _MOST_ROWS
     parts += [f"{counted(left, 'more comparison')} with --details."] if left > 0 else []
     note = " ".join(filter(None, parts))
     return [table, *(paragraph(note, width, "dim") if note else [])]
+
+
+def _drawn(shown: Sequence[Comparison]) -> list[str]:
+    """That a change is not the quotient of the values in its row, where the prior moves it."""
+    for one in shown:
+        if one.ratio is not None and abs(math.log(one.quotient / one.ratio.median)) > _DRAWN:
+            raw = percent(one.quotient)
+            return [f"The means of the runs differ by {raw}; of few or scattered runs the estimate is nearer to none."]
+    return []
 
 
 def _metric_title(comparison: Comparison) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from tdelta.report.analysis import analysis_text
 from tdelta.report.analysis.words import label
+from tdelta.report.quantities import percent
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)
@@ -47,6 +48,16 @@ def test_a_table_without_posteriors_has_no_column_of_intervals() -> None:
     assert "95 % HDI" not in analysis_text(s.sweep(), details=True)
     assert "published" in analysis_text(s.sweep(), details=True)
     assert "published" not in analysis_text(s.one_run(), details=True)
+
+
+def test_means_that_give_another_change_than_the_estimate_are_explained() -> None:
+    found = s.one_run()
+    (one,) = found.primary
+    assert one.ratio is not None
+    far, near = (replace(one, quotient=one.ratio.median * times) for times in (1.137, 1.01))
+    given = [analysis_text(replace(found, comparisons=(which,))) for which in (far, near)]
+    raw = percent(far.quotient)
+    assert [text.count(raw) for text in given] == [1, 0]
 
 
 def test_a_bare_quotient_reads_undecided_no_replication() -> None:
