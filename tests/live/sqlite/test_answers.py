@@ -222,7 +222,10 @@ def test_a_planted_cost_is_realised_and_recorded(place: Place) -> None:
     assert set(levels(document, "cipher")) == {"none"}
 
 
-def test_the_terminal_shows_a_sentence_first_and_progress_goes_to_standard_error(place: Place) -> None:
+def test_the_terminal_shows_a_sentence_first_and_progress_goes_to_standard_error(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     ran = place.tdelta("run", *SMALL, *POINTS)
     assert ran.code in ANSWERED
     assert "AES-256" in ran.out.split("\n\n")[0]
