@@ -30,7 +30,7 @@ from .namespaces import Cluster, cannot, until
 
 PATIENCE_SECONDS = 1000.0
 CUT_SECONDS = 5.0
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.timeout(1200)
 AGENTS = 2
 VARIABLE = "OWN_SERVERS_PASSWORD"
 OURS = ("tdelta.", "ray::Agent")
@@ -169,7 +169,8 @@ def test_an_agent_that_is_killed_on_its_node_is_placed_anew(up: Cluster, place: 
     os.kill(agent, signal.SIGKILL)
     read_until(process, "lost:")
     document = require_goes_on(waited_for(process, PATIENCE_SECONDS), "server-lost")
-    assert [set(one["nodes"]) for one in document["agents"]["agents"]] == [{node.name} for node in up.nodes]
+    placed = [set(one["nodes"]) for one in document["agents"]["agents"]]
+    assert all({node.name} in placed for node in up.nodes)  # whichever of them Ray places first
 
 
 def test_an_agent_whose_node_dies_is_placed_on_another(up: Cluster, place: Place, asked: tuple[str, ...]) -> None:
