@@ -3,7 +3,7 @@
     .venv/bin/python benches/agents.py [--agents 1 2 4 8] [--delays 0 1 10] [--trials 5] [--seconds 3] [--json FILE]
     .venv/bin/python benches/agents.py --agents --simulated 1 10 100 1000       # the second table alone
 
-The first table: each agent on a Ray node in a network namespace of its own, with two connections to one MariaDB server
+The first table: each agent on a Ray node in a separate network namespace, with two connections to one MariaDB server
 on this machine: directly, and through a proxy that hands data on after half of the delay (in ms) each way. Trials are
 point selects in a closed loop, by tdelta's own coordinator and load loop; figures are medians over the trials. All is
 on one machine, so its CPUs are shared by agents, proxy and server, but its one clock makes the skew of starts exact.
@@ -255,7 +255,7 @@ def peak_bytes() -> int:
 
 
 def simulated(counts: list[int]) -> list[dict[str, Any]]:
-    """The second table's rows, each from a process of its own."""
+    """The second table's rows, each from a separate process."""
     rows = []
     for agents in counts:
         command = [sys.executable, __file__, "--one", str(agents)]

@@ -4,7 +4,7 @@ An agent's ratio is of its mean response times, so what is slow about an agent i
 does not cancel is an effect of the agent *on the ratio*: a client whose own delays hide encryption, or add to it. That
 is a random effect of agents crossed with blocks: with d the logarithm of an agent's ratio in a block,
 d[b, a] = mean + block[b] + agent[a] + residual[b, a] (two-way analysis of variance without repeats; Scheffe 1959, The
-Analysis of Variance, chapter 7). Its standard deviation is told beside the verdict, whose interval is for the mean of
+Analysis of Variance, chapter 7). Its standard deviation is shown beside the verdict, whose interval is for the mean of
 these agents and is not widened by it.
 
 In a closed loop agents do operations as they are free: not the same ones on every twin, and a fast agent more than a

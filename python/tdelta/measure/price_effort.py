@@ -1,7 +1,7 @@
 """How long unit costs are measured: passes over files, and seconds.
 
 A price is as sure as its passes agree. A test of a run whose prices nobody looks at needs no more than there are
-quartiles of, and sets these lower before the run begins; workers are told by whoever asks them.
+quartiles of, and sets these lower before the run begins; workers get them with each request.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How one private server is made and run: data.
 
-A private server lives in a folder of its own (`ServerPaths`): data directory, configuration, keyring, log and socket.
+Every private server has its folder (`ServerPaths`): data directory, configuration, keyring, log and socket.
 A recipe goes to its supervisor as JSON, through a pipe, since keys are in it.
 """
 

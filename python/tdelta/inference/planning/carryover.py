@@ -24,7 +24,7 @@ _MOST_POSITIONS = 8
 _WORST_CONDITION = 1e8
 _LEAST_INFORMATION = 1e-6
 ONLY_PLAIN = "what an encrypted trial leaves to the next one: only plain twins ran"
-TOO_FEW = "anything: too few trials, or places that cannot be told apart"
+TOO_FEW = "anything: too few trials, or places that cannot be distinguished"
 _SELF = "what a twin leaves to its own next trial: in a block none follows itself"
 _COURSE = "how fast it fades within a trial: a trial is one figure"
 
