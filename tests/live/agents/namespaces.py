@@ -30,6 +30,9 @@ _TRIES = 3
 """Ray gives up a node that is not up within 30 s, which a busy machine may take."""
 
 _COMMON = ("--object-store-memory=83886080", "--disable-usage-stats", "--block")
+_NUMBERS = 1 << 14
+"""How many clusters there can be: as many as there are networks 10.128.0.0/24 to 10.191.255.0/24."""
+
 _GIVE_UP_SECONDS = 5
 """How long a node or a driver may be without its head before it ends; Ray's own figure is 60."""
 
@@ -87,10 +90,10 @@ class Cluster:
     """
 
     def __init__(self, base: Path, nodes: int) -> None:
-        own = os.getpid()
         self._base = base
-        self._bridge = f"td{own}b"
-        self._subnet = f"10.{own >> 8 & 63 | 128}.{own & 255}"
+        own = _taken()
+        self._bridge = _bridge_of(own)
+        self._subnet = f"10.{own >> 8 | 128}.{own & 255}"
         self.head_address, self.database_address = f"{self._subnet}.1", f"{self._subnet}.2"
         self.hosts = f"{self._subnet}.%"
         """The nodes' addresses and the head's, as MariaDB writes them."""
@@ -161,7 +164,6 @@ class Cluster:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _link(self) -> None:
-        _ip("link", "add", self._bridge, "type", "bridge")
         for address in (self.head_address, self.database_address):
             _ip("addr", "add", f"{address}/24", "dev", self._bridge)
         _ip("link", "set", self._bridge, "up")
@@ -231,6 +233,21 @@ def until(holds: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> Non
     while not holds():
         assert time.monotonic() < give_up, f"not so within {seconds:.0f} s"
         time.sleep(_LOOK_SECONDS)
+
+
+def _taken() -> int:
+    """The number of a cluster, by which its names and addresses differ from others'. A bridge's name is given once."""
+    for more in range(_NUMBERS):
+        number = (os.getpid() + more) % _NUMBERS
+        if not Path(f"/sys/class/net/{_bridge_of(number)}").exists():
+            with contextlib.suppress(subprocess.CalledProcessError):  # another process was faster
+                _ip("link", "add", _bridge_of(number), "type", "bridge")
+                return number
+    raise AssertionError("no bridge can be made")
+
+
+def _bridge_of(number: int) -> str:
+    return f"td{number}b"
 
 
 def _link_of(node: Node) -> str:
