@@ -2,24 +2,62 @@
 
     .venv/bin/python benches/truth.py --aa 40 --plant 5% --plant 10% --runs 20 --max-time 60s --out truth.jsonl
     .venv/bin/python benches/truth.py --summarize truth.jsonl
+    .venv/bin/python benches/truth.py --nodes 2 --plant 10% --runs 20 --out agents.jsonl -- \
+        --threads 2 --rate 600 --workload point-select --size 3MB --trial-seconds 0.6 --discard 0.1s --no-aa-twin
 
 Each run is a whole `tdelta run --aa`, set-up included, with a seed of its own; the kinds run in a drawn order, so that
 the machine's bad hours fall on all of them. With more than one `--plant`, one run holds a twin for each. `--tdelta`
 names the program, which need not be the one of this tree. Prints a table; asserts nothing.
+
+With `--nodes N` the load comes from N agents, each on a Ray node in a separate network namespace, and goes to a MariaDB
+server of this machine, all of which the bench starts and ends. Takes root, `scripts/need-ray`, `scripts/need-servers`.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import random
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
+from agents.namespaces import Cluster, cannot
+from mariadb import own
+from own_engines import PASSWORD
+
 SEED = 2026
+VARIABLE = "TRUTH_SERVERS"
+
+
+@contextlib.contextmanager
+def nodes(count: int) -> Iterator[list[str]]:
+    """The options of a run whose agents are on that many nodes; none for no nodes."""
+    if count == 0:
+        yield []
+        return
+    if lacking := cannot():
+        sys.exit(f"--nodes: {lacking}")
+    with tempfile.TemporaryDirectory(prefix="tdelta-truth-") as folder, contextlib.ExitStack() as ends:
+        cluster = Cluster(Path(folder), nodes=count)
+        ends.callback(cluster.end)
+        cluster.start()
+        at = cluster.database_address
+        both = ends.enter_context(own.two(Path(folder), hosts=cluster.hosts, addresses=f"{own.LOCAL},{at}"))
+        os.environ[VARIABLE] = PASSWORD
+        plain, other = (f"mysql://bench@{at}:{server.port}/?password-env={VARIABLE}&tls=disable" for server in both)
+        yield [
+            *("--agents", str(count), "--ray", cluster.address),
+            *("--baseline", plain, "--encrypted", other),  # identical twins are all on the first one
+        ]
 
 
 def orders(arguments: argparse.Namespace) -> list[tuple[str, list[str]]]:
@@ -34,15 +72,21 @@ def conduct(arguments: argparse.Namespace) -> None:
     """Run all, appending one JSON line each; a file that has some lines already is gone on with."""
     done = len(arguments.out.read_text().splitlines()) if arguments.out.exists() else 0
     runs = orders(arguments)
-    for number, (kind, options) in list(enumerate(runs))[done:]:
-        command = [arguments.tdelta, "run", *options, "--max-time", arguments.max_time, "--seed", str(SEED + number)]
-        finished = subprocess.run([*command, "--json", *arguments.extra], capture_output=True, text=True, check=False)
-        if finished.returncode not in (0, 3, 4):
-            sys.exit(f"{' '.join(command)} ended with {finished.returncode}:\n{finished.stderr}")
-        document = json.loads(finished.stdout)
-        with arguments.out.open("a") as file:
-            file.write(json.dumps({"kind": kind, "exit_code": finished.returncode, **brief(document)}) + "\n")
-        print(f"{number + 1}/{len(runs)} {kind}", file=sys.stderr, flush=True)
+    with nodes(arguments.nodes) as where:
+        for number, (kind, options) in list(enumerate(runs))[done:]:
+            print(f"{number + 1}/{len(runs)} {kind}", file=sys.stderr, flush=True)
+            conduct_one(arguments, kind, [*options, *where], SEED + number)
+
+
+def conduct_one(arguments: argparse.Namespace, kind: str, options: list[str], seed: int) -> None:
+    """One run, and its line."""
+    command = [arguments.tdelta, "run", *options, "--max-time", arguments.max_time, "--seed", str(seed)]
+    finished = subprocess.run([*command, "--json", *arguments.extra], capture_output=True, text=True, check=False)
+    if finished.returncode not in (0, 3, 4):
+        sys.exit(f"{' '.join(command)} ended with {finished.returncode}:\n{finished.stderr}")
+    document = json.loads(finished.stdout)
+    with arguments.out.open("a") as file:
+        file.write(json.dumps({"kind": kind, "exit_code": finished.returncode, **brief(document)}) + "\n")
 
 
 def brief(document: dict) -> dict:
@@ -95,6 +139,8 @@ def identical(kind: str, runs: list[dict]) -> None:
 def planted(metric: str, share: float, runs: list[dict]) -> None:
     """Whether the planted cost was found, and as large as it was."""
     verdicts = [v for run in runs for v in run[metric] if v["condition"].get("planted") == share]
+    if not verdicts:  # no CPU time of a server that runs elsewhere
+        return
     held = [v["ratio_of_means"]["hdi95"][0] <= v["realised"] <= v["ratio_of_means"]["hdi95"][1] for v in verdicts]
     bias = [points(v["ratio_of_means"]["median"]) - points(v["realised"]) for v in verdicts]
     found = sum(v["ratio_of_means"]["hdi95"][0] > 1 for v in verdicts)
@@ -115,6 +161,7 @@ def main() -> None:
     parser.add_argument("--plant", action="append", default=[], help="a cost to plant; repeatable")
     parser.add_argument("--runs", type=int, default=20, help="runs with planted costs")
     parser.add_argument("--max-time", default="60s")
+    parser.add_argument("--nodes", type=int, default=0, help="load agents, each in a network namespace [none]")
     parser.add_argument("--tdelta", default=str(Path(sys.executable).with_name("tdelta")))
     parser.add_argument("--out", type=Path, default=Path("truth.jsonl"))
     parser.add_argument("--summarize", type=Path)
