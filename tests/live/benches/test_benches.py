@@ -82,6 +82,12 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "truth": [
         ("--aa", "1", "--plant", "10%", "--runs", "1", "--max-time", "60s", *SMALL),
         ("--summarize", "truth.jsonl"),
+        (
+            *("--nodes", "2", "--plant", "10%", "--runs", "1", "--max-time", "300s", "--out", "nodes.jsonl"),
+            *("--", "--threads", "2", "--rate", "50", "--arrivals", "constant", "--workload", "point-select"),
+            *("--size", "3MB", "--trial-seconds", "1", "--discard", "0s", "--blocks", "2", "--rounds", "1..1"),
+            "--no-aa-twin",
+        ),
     ],
     "cache_prediction": [("--seconds", "60", *SMALL)],
     "widths": [("--experiments", "1", "--processes", "1")],
@@ -118,7 +124,7 @@ def test_a_bench_runs(name: str, tmp_path: Path) -> None:
     if name in PROGRAMS:
         program, remedy = PROGRAMS[name]
         require(shutil.which(program), remedy)
-    if name == "agents":
+    if name in ("agents", "truth"):
         require(find_spec("ray"), "scripts/need-ray")
         require(not cannot(), cannot())
     if name == "nuts":
