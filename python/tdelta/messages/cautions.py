@@ -171,6 +171,11 @@ CAUTIONS = {
         " measured, so part of what is found may be that and not encryption; the A/A twin is another schema on the"
         " baseline's server"
     ),
+    "hosts-differ": (
+        "the plain server is on {baseline} and the encrypted one on {encrypted}, so host and encryption are one factor"
+        " here: whatever else differs between the two hosts is in the answer, and no number of trials separates it from"
+        " encryption. Exchange the two servers' hosts and measure again, or have both on one host"
+    ),
     "one-server-two-places": (
         "both twins are on one server, in {baseline} and in {encrypted}, which share {shared}: what one twin leaves"
         " there meets the other, and the server's own counters and CPU time are of both"
@@ -268,6 +273,10 @@ AGAINST_TRUST = {
     "tables-plain-on-both": "tables are plain on both servers",
     "baseline-encrypted-too": "{scope} is encrypted on the baseline, too",
     "encryption-assumed": "that the encrypted server is encrypted is your word for it",
+    "hosts-differ": (
+        "the plain server is on {baseline}, the encrypted one on {encrypted}: what differs between these hosts cannot be"
+        " separated from encryption"
+    ),
     "settings-differ": "the servers differ in a setting that is not encryption ({difference})",
     "one-server-two-places": "both twins are on one server, and share {shared}",
     "one-server-of-each-kind": "one server of each kind: part of the difference may be chance and not encryption",

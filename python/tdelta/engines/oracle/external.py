@@ -373,7 +373,8 @@ def kind(ask: Ask) -> OracleServers:
     roles = {row["role"] for row in ask(SQL["roles"])}
     if "SELECT_CATALOG_ROLE" not in roles and first(ask(SQL["sees_views"])) == "0":
         raise Refused("denied", Refusal.of("right-missing", grant=f"GRANT SELECT_CATALOG_ROLE TO {who}"))
-    identity = Identity(PROFILE.name, found["product"] or PROFILE.product, found["version"] or "", who)
+    product, version, machine = found["product"] or PROFILE.product, found["version"] or "", found["machine"] or ""
+    identity = Identity(PROFILE.name, product, version, who, machine)
     return OracleServers(identity, one(ask(SQL["default_tablespace"]))["tablespace"] or "")
 
 

@@ -2,7 +2,8 @@
 -- beside every view and column. PL/SQL blocks keep the semicolon of their END.
 
 -- name: identity
-SELECT product AS product, version AS version, SYS_CONTEXT('USERENV', 'SESSION_USER') AS who
+SELECT product AS product, version AS version, SYS_CONTEXT('USERENV', 'SESSION_USER') AS who,
+SYS_CONTEXT('USERENV', 'SERVER_HOST') AS machine
 FROM product_component_version
 WHERE product LIKE 'Oracle%';
 

@@ -53,6 +53,12 @@ _IMPORTANT = tuple(
     )
 )
 _WAITS = ("statement_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout", "transaction_timeout")
+_MACHINE = (
+    "CASE WHEN NOT inet_server_addr() <<= '127.0.0.0/8' AND inet_server_addr() <> '::1' THEN host(inet_server_addr())"
+    " END"
+)
+"""The address at which this session reached the server, which names no host where it is a loopback's or none."""
+
 _SYSTEM = "nspname !~ '^pg_' AND nspname <> 'information_schema'"
 
 
@@ -234,10 +240,11 @@ class PostgresServers:
 
 def kind(ask: Ask) -> PostgresServers:
     """Who answers; nothing else speaks its protocol here."""
-    found = one(ask("SELECT version() AS text, current_setting('server_version') AS version, current_user AS who"))
+    asked = "version() AS text, current_setting('server_version') AS version, current_user AS who"
+    found = one(ask(f"SELECT {asked}, {_MACHINE} AS machine"))
     version = (found["version"] or "").split(" ")[0]
     product = "Percona Server for PostgreSQL" if "percona" in (found["text"] or "").lower() else "PostgreSQL"
-    return PostgresServers(Identity(PROFILE.name, product, version, found["who"] or ""))
+    return PostgresServers(Identity(PROFILE.name, product, version, found["who"] or "", found["machine"] or ""))
 
 
 def _session_name(mark: str) -> str:

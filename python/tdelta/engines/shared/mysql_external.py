@@ -240,7 +240,8 @@ class MySqlFamily:
 
 def identity_of(engine: str, ask: Ask) -> Identity:
     """Who answers."""
-    found = one(ask("SELECT VERSION() AS version, @@version_comment AS comment, CURRENT_USER() AS user"))
+    asked = "VERSION() AS version, @@version_comment AS comment, CURRENT_USER() AS user, @@hostname AS machine"
+    found = one(ask(f"SELECT {asked}"))
     text = found["version"] or ""
     version = re.match(r"[\d.]+", text)
     return Identity(
@@ -248,6 +249,7 @@ def identity_of(engine: str, ask: Ask) -> Identity:
         product=_product(text, found["comment"] or ""),
         version=version[0].rstrip(".") if version else text,
         user=found["user"] or "",
+        machine=found["machine"] or "",
     )
 
 

@@ -298,7 +298,8 @@ def kind(ask: Ask) -> SqlServers:
             (keys[0]["certificate"] or "").replace("]", "]]"), f"{keys[0]['algorithm']}_{keys[0]['length']}"
         )
     product = f"{PROFILE.product} {found['edition'] or ''}".strip()
-    return SqlServers(Identity(PROFILE.name, product, found["version"] or "", found["who"] or ""), encryptor)
+    version, who, machine = (found[name] or "" for name in ("version", "who", "machine"))
+    return SqlServers(Identity(PROFILE.name, product, version, who, machine), encryptor)
 
 
 def _quoted(name: str) -> str:

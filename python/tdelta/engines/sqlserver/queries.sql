@@ -2,7 +2,8 @@
 
 -- name: identity
 SELECT CAST(SERVERPROPERTY('ProductVersion') AS NVARCHAR(128)) AS version,
-CAST(SERVERPROPERTY('Edition') AS NVARCHAR(128)) AS edition, SUSER_SNAME() AS who;
+CAST(SERVERPROPERTY('Edition') AS NVARCHAR(128)) AS edition, SUSER_SNAME() AS who,
+CAST(SERVERPROPERTY('MachineName') AS NVARCHAR(128)) AS machine;
 
 -- name: encryptor
 SELECT c.name AS certificate, k.key_algorithm AS algorithm, k.key_length AS length

@@ -181,6 +181,7 @@ class Bench:
             hidden |= {dsn.password_env or "": "VARIABLE", dsn.password_file or "": "FILE", dsn.tls_ca or "": "FILE"}
         for server in self.both if self.servers is not None else ():
             hidden |= {self._found.access.password(server) or "": "PASSWORD", server.identity.user: "USER"}
+            hidden |= {server.identity.machine: "HOST"}
         return hidden
 
     @property

@@ -21,6 +21,9 @@ VARIABLE = "TDELTA_CONVERSATION"
 
 _HIDDEN = {"user": "USER", "password": "PASSWORD", "host": "HOST", "socket": "SOCKET", "tls_ca": "FILE"}
 
+_MACHINE = "machine"
+"""The column of an answer in which a server names its host (`tdelta.engines.shared.external.kind.Identity`)."""
+
 
 class Recorder:
     """Writes what is said in one session.
@@ -37,6 +40,9 @@ class Recorder:
 
     def asked(self, sql: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
         """What was asked beside the load, and the answer."""
+        for name, *cells in zip(columns, *rows, strict=True):
+            if name.lower() == _MACHINE:
+                self._secrets |= {cell: "HOST" for cell in cells if cell}
         told = [[None if cell is None else without(cell, self._secrets) for cell in row] for row in rows]
         self._write(sql, {"columns": list(columns), "rows": told})
 

@@ -40,12 +40,16 @@ SCHEMA_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who answers: ``engine`` by tdelta's name, ``product`` for people, ``user`` as the server knows it."""
+    """Who answers: ``engine`` by tdelta's name, ``product`` for people, ``user`` as the server knows it.
+
+    ``machine`` is the name or the address that the server gives for its host; empty where it gives none.
+    """
 
     engine: str
     product: str
     version: str
     user: str
+    machine: str = ""
 
     @property
     def described(self) -> str:

@@ -209,6 +209,25 @@ def _shared_cautions(baseline: FoundServer, encrypted: FoundServer, *, is_one: b
     plain, other = baseline.kind, encrypted.kind
     if is_one and isinstance(plain, HasPlaces) and isinstance(other, HasPlaces):
         yield Caution.of("one-server-two-places", baseline=plain.place, encrypted=other.place, shared=plain.shared)
+    if not is_one and (hosts := hosts_of(baseline, encrypted)) is not None:
+        yield Caution.of("hosts-differ", baseline=hosts[0], encrypted=hosts[1])
+
+
+def hosts_of(baseline: FoundServer, encrypted: FoundServer) -> tuple[str, str] | None:
+    """The names of the hosts of two servers, where these are not one.
+
+    By what the servers say, and else by their addresses. One name counts as one host only where one of the addresses is
+    this machine's own: copies of one machine, or of one container, may have the same name.
+    """
+    both = (baseline, encrypted)
+    said = [server.identity.machine for server in both]
+    if all(said) and said[0].casefold() != said[1].casefold():
+        return said[0], said[1]
+    here = [server.dsn.is_here for server in both]
+    if all(here) or (all(said) and any(here)):
+        return None
+    found = ["this machine" if is_here else server.dsn.host for server, is_here in zip(both, here, strict=True)]
+    return None if found[0].casefold() == found[1].casefold() else (found[0], found[1])
 
 
 def _are_one(baseline: FoundServer, encrypted: FoundServer) -> bool:

@@ -16,8 +16,8 @@ from tdelta.engines.shared.external import keeper
 from tdelta.engines.shared.external.keeper import KeptServer, drop
 
 SOON_SECONDS = 0.3
-VERSION = {"SELECT VERSION": [["10.11.2-MariaDB", "", "app@%"]]}
-COLUMNS = {"SELECT VERSION": ["version", "comment", "user"], "SELECT ID": ["id"], "SELECT GET_LOCK": ["held"]}
+VERSION = {"SELECT VERSION": [["10.11.2-MariaDB", "", "app@%", "db1"]]}
+COLUMNS = {"SELECT VERSION": ["version", "comment", "user", "machine"], "SELECT ID": ["id"], "SELECT GET_LOCK": ["held"]}
 FREE = {"SELECT GET_LOCK": [["1"]]}
 MARKED = {"SELECT TABLE_SCHEMA": [["tdelta_r1", "tdelta run r1"], ["tdelta_r2", "tdelta run r2"]]}
 
@@ -111,7 +111,7 @@ def test_what_another_try_does_not_mend_is_tried_once(kind: str, tries: int) -> 
 
 
 def test_another_server_that_answers_there_now_is_left_alone() -> None:
-    session = Session(FREE, MARKED, {"SELECT VERSION": [["8.4.2", "MySQL Community Server", "app@%"]]})
+    session = Session(FREE, MARKED, {"SELECT VERSION": [["8.4.2", "MySQL Community Server", "app@%", "db1"]]})
     dropped(session, "tdelta_r1")
     assert session.asked == session.put("SELECT VERSION")
 

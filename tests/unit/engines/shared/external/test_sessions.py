@@ -184,7 +184,8 @@ def test_a_server_that_is_none_of_those_that_speak_its_protocol_is_refused() -> 
 
         def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
             self.asked.append(sql)
-            return ["version", "comment", "user"], [["8.4.1" if len(self.asked) == 1 else "11.4.2-MariaDB", "", "a@%"]]
+            version = "8.4.1" if len(self.asked) == 1 else "11.4.2-MariaDB"
+            return ["version", "comment", "user", "machine"], [[version, "", "a@%", "db1"]]
 
     with refused(ExternalServerFault, "server-changes", products=Part("MariaDB or MySQL")):
         examine("--baseline", parse_dsn("mariadb://app@db1/", "--baseline"), Fickle([], {}))
