@@ -17,7 +17,11 @@ from tdelta.engines.shared.external.keeper import KeptServer, drop
 
 SOON_SECONDS = 0.3
 VERSION = {"SELECT VERSION": [["10.11.2-MariaDB", "", "app@%", "db1"]]}
-COLUMNS = {"SELECT VERSION": ["version", "comment", "user", "machine"], "SELECT ID": ["id"], "SELECT GET_LOCK": ["held"]}
+COLUMNS = {
+    "SELECT VERSION": ["version", "comment", "user", "machine"],
+    "SELECT ID": ["id"],
+    "SELECT GET_LOCK": ["held"],
+}
 FREE = {"SELECT GET_LOCK": [["1"]]}
 MARKED = {"SELECT TABLE_SCHEMA": [["tdelta_r1", "tdelta run r1"], ["tdelta_r2", "tdelta run r2"]]}
 
