@@ -274,8 +274,8 @@ AGAINST_TRUST = {
     "baseline-encrypted-too": "{scope} is encrypted on the baseline, too",
     "encryption-assumed": "that the encrypted server is encrypted is your word for it",
     "hosts-differ": (
-        "the plain server is on {baseline}, the encrypted one on {encrypted}: what differs between these hosts cannot be"
-        " separated from encryption"
+        "the plain server is on {baseline}, the encrypted one on {encrypted}: what differs between these hosts cannot"
+        " be separated from encryption"
     ),
     "settings-differ": "the servers differ in a setting that is not encryption ({difference})",
     "one-server-two-places": "both twins are on one server, and share {shared}",
