@@ -158,7 +158,7 @@ def _change(draw: random.Random, value: Any) -> None:
             case 2 if isinstance(value[key], int | float) and not isinstance(value[key], bool):
                 value[key] *= draw.choice((-1, 2, 0.5, 1000, 1e-9))
             case _:
-                value[key] = draw.choice(VALUES)
+                value[key] = copy.deepcopy(draw.choice(VALUES))  # else the next change is one of VALUES
         return
 
 
