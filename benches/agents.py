@@ -199,11 +199,11 @@ def answer(of: random.Random, number: int) -> dict[str, Any]:
     operations = len(SIMULATED_TYPES) * SIMULATED_OPERATIONS
     outcome = {
         **dict.fromkeys(
-            ("rows", "late_starts", "planted_cpu_ns", "planted_elapsed_ns", "backlog_max", "run_delay_ns"), 0
+            ("rows", "queued_operations", "planted_cpu_ns", "planted_elapsed_ns", "backlog_max", "run_delay_ns"), 0
         ),
         **dict.fromkeys(("first_error", "standstill")),
         "operations": operations,
-        "executed_operations": operations,
+        "total_operations": operations,
         "cpu_user_seconds": 0.5,
         "cpu_system_seconds": 0.3,
         "elapsed_ns": ended - began,

@@ -1,10 +1,10 @@
-"""What taking turns buys, and what it costs: scatter of identical twins, and the overhead found, by length of a turn.
+"""Gain and cost of interleaved slices: scatter of identical twins, and the overhead found, by length of a slice.
 
     .venv/bin/python benches/slices.py [--slice 0s --slice 50ms --slice 20ms --slice 5ms] [--repeats 4]
 
 Each run is `tdelta run` with a plain twin, its A/A twin and one cipher for four rounds; lengths alternate in a drawn
 order. Printed for each length: the standard deviation, within rounds, of the log ratio of the two plain twins in a
-block; the baseline's response time, which rises if turns are so short that caches are always cold; and the cipher's
+block; the baseline's response time, which rises if slices are so short that caches are always cold; and the cipher's
 overhead, which that would pull towards none, as the mean over runs with its standard error. Asserts nothing.
 """
 
@@ -106,7 +106,7 @@ def main() -> None:
         for number, (length, seed) in enumerate(runs):
             found[length].append(conduct(arguments.tdelta, length, arguments.cipher, seed, folder, arguments.extra))
             print(f"{number + 1}/{len(runs)}", file=sys.stderr, flush=True)
-    print("  turn  A/A pair sd: response, CPU  baseline µs  overhead, points: response, CPU")
+    print("  slice A/A pair sd: response, CPU  baseline µs  overhead, points: response, CPU")
     for length in lengths:
         print(line(length, found[length]))
 

@@ -311,9 +311,9 @@ class FakeTwins:
         """The size that a loaded file claims."""
         return path.stat().st_size
 
-    def block(self, entries: Sequence[tuple[FakeTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
-        """Pretend to run one trial on each, whole, in the order of their first turns."""
-        measured = {index: entries[index][0].trial(entries[index][1]) for index in dict.fromkeys(order)}
+    def block(self, entries: Sequence[tuple[FakeTwin, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
+        """Pretend to run one trial on each, whole, in the order of their first slots."""
+        measured = {index: entries[index][0].trial(entries[index][1]) for index in dict.fromkeys(slots)}
         return tuple(measured[index] for index in range(len(entries)))
 
     def page_floor(self, page_bytes: int, _ciphers: Sequence[str], _levels: Sequence[str]) -> PagePrice:

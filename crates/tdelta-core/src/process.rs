@@ -21,7 +21,7 @@ static OWN_READ_BYTES: AtomicI64 = AtomicI64::new(0);
 /// Enough for any line that is looked for.
 const LINES_BYTES: usize = 512;
 
-/// The first lines of a small file of the kernel's, left out of [`Usage::asked_read_bytes`].
+/// The first lines of a small file of the kernel's, left out of [`Usage::syscall_read_bytes`].
 pub(crate) fn read_own(path: &Path) -> Option<String> {
     let mut lines = [0; LINES_BYTES];
     let size = std::fs::File::open(path).ok()?.read(&mut lines).ok()?;
@@ -37,9 +37,9 @@ pub struct Usage {
     /// CPU seconds in the kernel.
     pub cpu_system_seconds: f64,
     /// Bytes asked of the kernel to read (rchar).
-    pub asked_read_bytes: i64,
+    pub syscall_read_bytes: i64,
     /// Bytes asked of the kernel to write (wchar).
-    pub asked_written_bytes: i64,
+    pub syscall_written_bytes: i64,
     /// Bytes read from the device.
     pub device_read_bytes: i64,
     /// Bytes written to the device.
@@ -69,8 +69,8 @@ impl Usage {
             ..Self::default()
         };
         now.add_io(&read_own(Path::new("/proc/self/io")).unwrap_or_default());
-        if now.asked_read_bytes > 0 {
-            now.asked_read_bytes -= OWN_READ_BYTES.load(Ordering::Relaxed);
+        if now.syscall_read_bytes > 0 {
+            now.syscall_read_bytes -= OWN_READ_BYTES.load(Ordering::Relaxed);
         }
         now
     }
@@ -80,8 +80,8 @@ impl Usage {
         let field = |name: &str| -> i64 {
             io.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.trim().parse().ok()).unwrap_or(0)
         };
-        self.asked_read_bytes += field("rchar");
-        self.asked_written_bytes += field("wchar");
+        self.syscall_read_bytes += field("rchar");
+        self.syscall_written_bytes += field("wchar");
         self.device_read_bytes += field("read_bytes");
         self.device_written_bytes += field("write_bytes");
     }
@@ -104,8 +104,8 @@ impl Usage {
         Self {
             cpu_user_seconds: self.cpu_user_seconds + other.cpu_user_seconds,
             cpu_system_seconds: self.cpu_system_seconds + other.cpu_system_seconds,
-            asked_read_bytes: self.asked_read_bytes + other.asked_read_bytes,
-            asked_written_bytes: self.asked_written_bytes + other.asked_written_bytes,
+            syscall_read_bytes: self.syscall_read_bytes + other.syscall_read_bytes,
+            syscall_written_bytes: self.syscall_written_bytes + other.syscall_written_bytes,
             device_read_bytes: self.device_read_bytes + other.device_read_bytes,
             device_written_bytes: self.device_written_bytes + other.device_written_bytes,
             minor_faults: self.minor_faults + other.minor_faults,
@@ -121,8 +121,8 @@ impl Usage {
         Self {
             cpu_user_seconds: self.cpu_user_seconds - start.cpu_user_seconds,
             cpu_system_seconds: self.cpu_system_seconds - start.cpu_system_seconds,
-            asked_read_bytes: self.asked_read_bytes - start.asked_read_bytes,
-            asked_written_bytes: self.asked_written_bytes - start.asked_written_bytes,
+            syscall_read_bytes: self.syscall_read_bytes - start.syscall_read_bytes,
+            syscall_written_bytes: self.syscall_written_bytes - start.syscall_written_bytes,
             device_read_bytes: self.device_read_bytes - start.device_read_bytes,
             device_written_bytes: self.device_written_bytes - start.device_written_bytes,
             minor_faults: self.minor_faults - start.minor_faults,
@@ -200,7 +200,7 @@ mod tests {
         let read = std::fs::read("/proc/self/maps").unwrap().len() as i64;
         let used = Usage::now().since(&start);
         assert!(used.cpu_user_seconds + used.cpu_system_seconds >= 0.02);
-        assert!(used.asked_read_bytes >= read, "{} of {read}", used.asked_read_bytes);
+        assert!(used.syscall_read_bytes >= read, "{} of {read}", used.syscall_read_bytes);
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
         let read = || {
             let start = Usage::now();
             (0..50).for_each(|_| drop(Stalls::now(None)));
-            Usage::now().since(&start).asked_read_bytes
+            Usage::now().since(&start).syscall_read_bytes
         };
         // Other tests of this process read meanwhile, now and then.
         let is_little = (0..2000).any(|_| read().abs() < 1000);

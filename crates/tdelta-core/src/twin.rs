@@ -2,7 +2,7 @@
 
 use crate::client::{Client, ClientError};
 use crate::data::{Plan, TableChecksum};
-use crate::load::{Loop, Mix, Outcome, Prepared, Trial, Turns};
+use crate::load::{Interleaving, Loop, Mix, Outcome, Prepared, Trial};
 use crate::process::{cpu_seconds, Usage};
 use crate::trace::Cost;
 use serde::Serialize;
@@ -58,7 +58,7 @@ pub trait Twin: Send {
     fn trial(
         &mut self,
         trial: &Trial,
-        turns: Option<&Turns>,
+        interleaving: Option<&Interleaving>,
         settle: bool,
         stop: &AtomicBool,
     ) -> Result<Measured, ClientError>;
@@ -90,8 +90,8 @@ pub struct Checkpoint {
     #[serde(rename = "checkpoint_ns")]
     pub ns: u64,
     /// Bytes that were asked of the system to write meanwhile (`wchar`), which leaves out those of asynchronous I/O.
-    #[serde(rename = "checkpoint_asked_written_bytes")]
-    pub asked_written_bytes: i64,
+    #[serde(rename = "checkpoint_syscall_written_bytes")]
+    pub syscall_written_bytes: i64,
     /// Bytes that went to the disk or are on their way there.
     #[serde(rename = "checkpoint_device_written_bytes")]
     pub device_written_bytes: i64,
@@ -101,7 +101,7 @@ impl Checkpoint {
     /// One of so many ns within which all this was used.
     #[must_use]
     pub fn of(ns: u64, used: &Usage) -> Self {
-        Self { ns, asked_written_bytes: used.asked_written_bytes, device_written_bytes: used.device_written_bytes }
+        Self { ns, syscall_written_bytes: used.syscall_written_bytes, device_written_bytes: used.device_written_bytes }
     }
 }
 
@@ -111,13 +111,13 @@ impl Checkpoint {
 /// Those of [`Loop::run`], of `files` (sizes by name, before anything is settled) and of `settle` (returns ns).
 pub fn trial_within<C: Client>(
     connections: &mut Loop<C>,
-    (trial, turns, stop): (&Trial, Option<&Turns>, &AtomicBool),
+    (trial, interleaving, stop): (&Trial, Option<&Interleaving>, &AtomicBool),
     files: impl FnOnce() -> Result<BTreeMap<String, u64>, ClientError>,
     settle: impl FnOnce(&mut Loop<C>) -> Result<u64, ClientError>,
 ) -> Result<Measured, ClientError> {
     connections.clients().for_each(|client| drop(client.take_counters()));
     let before = Usage::now();
-    let mut outcome = connections.run(trial, turns, stop)?;
+    let mut outcome = connections.run(trial, interleaving, stop)?;
     let mut counters = BTreeMap::new();
     for (name, count) in connections.clients().flat_map(Client::take_counters) {
         *counters.entry(name).or_insert(0) += count;
@@ -129,7 +129,7 @@ pub fn trial_within<C: Client>(
     let now = Usage::now();
     let checkpoint = Checkpoint::of(settled_ns, &now.since(&settling));
     // What the trial left in the log is its own cost: the recorded operations' share of it.
-    let share = outcome.operations as f64 / outcome.executed_operations.max(1) as f64;
+    let share = outcome.operations as f64 / outcome.total_operations.max(1) as f64;
     outcome.cpu_user_seconds += share * (cpu_after.0 - cpu_before.0);
     outcome.cpu_system_seconds += share * (cpu_after.1 - cpu_before.1);
     let usage = now.since(&before).since(&outcome.apart.usage);

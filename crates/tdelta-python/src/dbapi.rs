@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use tdelta_core::client::{Client, ClientError};
 use tdelta_core::data::{Chunk, Plan, Table, TableChecksum};
-use tdelta_core::load::{Loop, Mix, Prepared, Trial, Turns};
+use tdelta_core::load::{Interleaving, Loop, Mix, Prepared, Trial};
 use tdelta_core::process::{monotonic_ns, process_cpu_ns, Usage};
 use tdelta_core::script::{with_marks, Kind, Program, Statement};
 use tdelta_core::trace::{Meter, Reading};
@@ -379,7 +379,7 @@ struct ProcessMeter;
 impl ProcessMeter {
     fn counters() -> BTreeMap<String, i64> {
         let usage = Usage::now();
-        [("asked_read_bytes", usage.asked_read_bytes), ("asked_written_bytes", usage.asked_written_bytes)]
+        [("syscall_read_bytes", usage.syscall_read_bytes), ("syscall_written_bytes", usage.syscall_written_bytes)]
             .map(|(name, bytes)| (name.to_owned(), bytes))
             .into()
     }
@@ -537,14 +537,14 @@ impl tdelta_core::twin::Twin for Twin {
     fn trial(
         &mut self,
         trial: &Trial,
-        turns: Option<&Turns>,
+        interleaving: Option<&Interleaving>,
         settle: bool,
         stop: &AtomicBool,
     ) -> Result<Measured, ClientError> {
         let given = &self.given;
         let files = || Ok(given.called(given.files.as_ref(), |sizes| sizes.extract())?.unwrap_or_default());
         let settled = |_: &mut Loop<Session>| if settle { Self::settle(given) } else { Ok(0) };
-        trial_within(&mut self.connections, (trial, turns, stop), files, settled)
+        trial_within(&mut self.connections, (trial, interleaving, stop), files, settled)
     }
 
     fn trace(&mut self, trial: &Trial, stop: &AtomicBool) -> Result<Metered, ClientError> {

@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use std::sync::Arc;
 use tdelta_core::client::ClientError;
 use tdelta_core::data::Plan;
-use tdelta_core::load::{Feed, Trial, Turns};
+use tdelta_core::load::{Feed, Interleaving, Trial};
 use tdelta_core::twin::Twin;
 use tdelta_servers::{Rows, Served};
 use tdelta_sqlite::is_initialised;
@@ -97,19 +97,19 @@ impl PyTwin {
 
     /// Runs one trial, and brings what it left behind to rest if `settle`; see `values::report`. With a feed, the
     /// operations that it records are those that the feed is given.
-    #[pyo3(signature = (trial, turns=None, settle=true, feed=None))]
+    #[pyo3(signature = (trial, interleaving=None, settle=true, feed=None))]
     fn trial<'py>(
         &mut self,
         py: Python<'py>,
         trial: &str,
-        turns: Option<&str>,
+        interleaving: Option<&str>,
         settle: bool,
         feed: Option<PyRef<'py, PyFeed>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let mut trial: Trial = parse("trial", trial)?;
         trial.feed = feed.map(|feed| Arc::clone(&feed.0));
-        let turns: Option<Turns> = turns.map(|json| parse("turns", json)).transpose()?;
-        let measured = self.does(py, |twin| twin.trial(&trial, turns.as_ref(), settle, &STOP))?;
+        let interleaving: Option<Interleaving> = interleaving.map(|json| parse("interleaving", json)).transpose()?;
+        let measured = self.does(py, |twin| twin.trial(&trial, interleaving.as_ref(), settle, &STOP))?;
         self.report(py, measured)
     }
 
@@ -241,18 +241,18 @@ impl PyServerTwin {
     }
 
     /// Takes note of what the server used so far: a load of another process is about to begin.
-    fn begin_outside(slf: PyRefMut<'_, Self>, py: Python<'_>) -> PyResult<()> {
+    fn begin_external_load(slf: PyRefMut<'_, Self>, py: Python<'_>) -> PyResult<()> {
         let mut base = slf.into_super();
         let twin = Self::twin(&mut base)?;
-        py.detach(|| twin.begin_outside()).map_err(native)
+        py.detach(|| twin.begin_external_load()).map_err(native)
     }
 
     /// What the server used since then; it may come to rest first.
     #[pyo3(signature = (settle=true))]
-    fn end_outside<'py>(slf: PyRefMut<'py, Self>, py: Python<'py>, settle: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn end_external_load<'py>(slf: PyRefMut<'py, Self>, py: Python<'py>, settle: bool) -> PyResult<Bound<'py, PyAny>> {
         let mut base = slf.into_super();
         let twin = Self::twin(&mut base)?;
-        let used = py.detach(|| twin.end_outside(settle, &STOP)).map_err(native)?;
+        let used = py.detach(|| twin.end_external_load(settle, &STOP)).map_err(native)?;
         values::value(py, &used)
     }
 }

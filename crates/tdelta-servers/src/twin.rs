@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tdelta_core::client::ClientError;
 use tdelta_core::data::{Plan, Table, TableChecksum};
-use tdelta_core::load::{Loop, Mix, Prepared, Trial, Turns};
+use tdelta_core::load::{Interleaving, Loop, Mix, Prepared, Trial};
 use tdelta_core::process::{monotonic_ns, Delays, Stalls, Standstill, Tree, Usage, Watch};
 use tdelta_core::trace::{Meter, Reading};
 use tdelta_core::twin::{as_json, Checkpoint, Measured, Metered, Tables, Twin};
@@ -179,17 +179,17 @@ pub trait Served: Twin {
     ///
     /// # Errors
     /// What the server says.
-    fn begin_outside(&mut self) -> Result<(), ClientError>;
+    fn begin_external_load(&mut self) -> Result<(), ClientError>;
 
-    /// Lets the server come to rest if `settle`, and says what it used since [`Served::begin_outside`], that included.
+    /// Lets the server come to rest if `settle`, and says what it used since [`Served::begin_external_load`], that included.
     ///
     /// # Errors
     /// If nothing was begun, or what the server says.
-    fn end_outside(&mut self, settle: bool, stop: &AtomicBool) -> Result<Extra, ClientError>;
+    fn end_external_load(&mut self, settle: bool, stop: &AtomicBool) -> Result<Extra, ClientError>;
 }
 
 /// What was read when a load of another process began.
-struct Outside {
+struct ExternalLoad {
     counters: BTreeMap<String, String>,
     usage: Usage,
     stalls: Stalls,
@@ -206,7 +206,7 @@ pub struct ServerTwin<S> {
     observed: Observed,
     tracing: Option<Tracing>,
     server: Tree,
-    outside: Option<Outside>,
+    external: Option<ExternalLoad>,
 }
 
 impl<S: Session> ServerTwin<S> {
@@ -224,7 +224,7 @@ impl<S: Session> ServerTwin<S> {
             observed: Observed::default(),
             tracing: None,
             server: Tree::new(&[]),
-            outside: None,
+            external: None,
         })
     }
 
@@ -331,12 +331,12 @@ impl<S: Session> Twin for ServerTwin<S> {
     fn trial(
         &mut self,
         trial: &Trial,
-        turns: Option<&Turns>,
+        interleaving: Option<&Interleaving>,
         settle: bool,
         stop: &AtomicBool,
     ) -> Result<Measured, ClientError> {
         let (counters, usage) = (self.counters()?, self.server.usage());
-        let mut outcome = self.connections.run(trial, turns, stop)?;
+        let mut outcome = self.connections.run(trial, interleaving, stop)?;
         let client = (outcome.cpu_user_seconds, outcome.cpu_system_seconds);
         // A server that died under the trial, or does not answer, cannot be asked: the trial's own end tells.
         let after = match (!outcome.is_broken).then(|| self.afterwards(&counters, settle, stop)) {
@@ -345,7 +345,7 @@ impl<S: Session> Twin for ServerTwin<S> {
             Some(after) => after?,
         };
         // What the server still had to do is this trial's cost: the recorded operations' share of it.
-        let share = outcome.operations as f64 / outcome.executed_operations.max(1) as f64;
+        let share = outcome.operations as f64 / outcome.total_operations.max(1) as f64;
         outcome.cpu_user_seconds = outcome.watched_cpu_seconds.0 + share * after.settling_cpu_seconds.0;
         outcome.cpu_system_seconds = outcome.watched_cpu_seconds.1 + share * after.settling_cpu_seconds.1;
         let extra = Extra {
@@ -399,8 +399,8 @@ impl<S: Session> Served for ServerTwin<S> {
         self.tracing = Some(tracing);
     }
 
-    fn begin_outside(&mut self) -> Result<(), ClientError> {
-        self.outside = Some(Outside {
+    fn begin_external_load(&mut self) -> Result<(), ClientError> {
+        self.external = Some(ExternalLoad {
             counters: self.counters()?,
             usage: self.server.usage(),
             watch: Watch::begin(Some(&self.server)),
@@ -410,8 +410,8 @@ impl<S: Session> Served for ServerTwin<S> {
         Ok(())
     }
 
-    fn end_outside(&mut self, settle: bool, stop: &AtomicBool) -> Result<Extra, ClientError> {
-        let Some(before) = self.outside.take() else {
+    fn end_external_load(&mut self, settle: bool, stop: &AtomicBool) -> Result<Extra, ClientError> {
+        let Some(before) = self.external.take() else {
             return Err(failure("order", "the end of a load that was not begun".into()));
         };
         let pressure = Stalls::now(self.observed.device.as_deref()).since(&before.stalls).shares();

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use tdelta_core::client::{Client, ClientError};
 use tdelta_core::data::{Chunk, Plan, Table, TableChecksum};
-use tdelta_core::load::{Loop, Mix, Prepared, Trial, Turns};
+use tdelta_core::load::{Interleaving, Loop, Mix, Prepared, Trial};
 use tdelta_core::process::monotonic_ns;
 use tdelta_core::twin::{trial_within, Measured, Metered, Tables};
 
@@ -123,13 +123,13 @@ impl tdelta_core::twin::Twin for Twin {
     fn trial(
         &mut self,
         trial: &Trial,
-        turns: Option<&Turns>,
+        interleaving: Option<&Interleaving>,
         settle: bool,
         stop: &AtomicBool,
     ) -> Result<Measured, ClientError> {
         let files = || Ok(file_sizes(&self.path));
         let settled = |connections: &mut Loop<_>| if settle { Self::checkpoint(connections.first()) } else { Ok(0) };
-        trial_within(&mut self.connections, (trial, turns, stop), files, settled)
+        trial_within(&mut self.connections, (trial, interleaving, stop), files, settled)
     }
 
     fn trace(&mut self, trial: &Trial, stop: &AtomicBool) -> Result<Metered, ClientError> {

@@ -91,9 +91,9 @@ def stratified_order(seed: int, block: int, strata: Sequence[int], nth: Mapping[
 
 
 def slice_order(seed: int, block: int, count: int, slices: int) -> tuple[int, ...]:
-    """Draw who runs at each turn of a block whose trials are cut into slices.
+    """Draw who runs in each slot of a block whose trials are cut into slices.
 
-    The first turns are :func:`block_order`; the others go on in rows of Williams designs, permuted afresh for each
+    The first slots are :func:`block_order`; the others go on in rows of Williams designs, permuted afresh for each
     pass, so that positions balance within the block, and neighbours but for the seams between rows.
 
     Returns:
@@ -101,13 +101,13 @@ def slice_order(seed: int, block: int, count: int, slices: int) -> tuple[int, ..
     """
     rng = stream(seed, "slices", block)
     design = williams_design(count)
-    turns = list(block_order(seed, block, count))
-    while len(turns) < count * slices:
+    slots = list(block_order(seed, block, count))
+    while len(slots) < count * slices:
         labels = rng.permutation(count)
         rows = [tuple(int(label) for label in labels[design[row]]) for row in rng.permutation(len(design))]
         while rows:
-            turns += rows.pop(_next_row(rows, turns[-1]))
-    return tuple(turns[: count * slices])
+            slots += rows.pop(_next_row(rows, slots[-1]))
+    return tuple(slots[: count * slices])
 
 
 def _next_row(rows: list[tuple[int, ...]], last: int) -> int:

@@ -138,7 +138,7 @@ class Halt:
         self._asked.wait(seconds)
 
     def wait_for(self, child: Child, what: str, seconds: float = ACTION_SECONDS) -> Any:
-        """The answer of a process to an order that was sent.
+        """The answer of a process to a request that was sent.
 
         Raises:
             EnvironmentFault: there is none in time, or the action is to end.

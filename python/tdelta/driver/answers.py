@@ -48,7 +48,7 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
     is_served, loop_delay_ns = "client_cpu_user_seconds" in extra, outcome.get("run_delay_ns")
     return Measurement(
         operations=outcome["operations"],
-        total_operations=outcome["executed_operations"],
+        total_operations=outcome["total_operations"],
         elapsed_ns=outcome["elapsed_ns"],
         transactions=_totals(spans, "tx:"),
         statements=_totals(spans, "stmt:"),
@@ -62,7 +62,7 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
         delays=RunDelays(extra.get("run_delay_ns"), loop_delay_ns) if is_served else RunDelays(loop_delay_ns),
         standstill=in_words(outcome.get("standstill"), WORKER),
         planted=Planted(outcome["planted_cpu_ns"], outcome["planted_elapsed_ns"]),
-        queue=Queue(outcome["late_starts"], outcome["backlog_max"]),
+        queue=Queue(outcome["queued_operations"], outcome["backlog_max"]),
         stopped_by=outcome["stopped_by"],
         client=Client(
             extra.get("client_cpu_user_seconds", 0.0),
@@ -93,7 +93,7 @@ def traced(answer: Mapping[str, Any]) -> Measurement:
     outcome, costs = answer["outcome"], answer["extra"]["costs"]
     return Measurement(
         operations=outcome["operations"],
-        total_operations=outcome["executed_operations"],
+        total_operations=outcome["total_operations"],
         elapsed_ns=outcome["elapsed_ns"],
         transactions={},
         statements={},

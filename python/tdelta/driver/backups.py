@@ -126,7 +126,7 @@ def _refuse_own(tool: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class BackupOrder:
+class BackupRequest:
     """What is to be made: by which tool, how compressed, where, and what is searched for in it.
 
     ``inflate`` undoes the compression of pages, where the database has its pages compressed.
@@ -173,21 +173,21 @@ class _BackupFolders:
 class Backup:
     """A backup is made; afterwards it is weighed, and searched for planted rows."""
 
-    def __init__(self, maker: Maker, order: BackupOrder, halt: Halt) -> None:
+    def __init__(self, maker: Maker, request: BackupRequest, halt: Halt) -> None:
         self._maker = maker
-        self._order = order
+        self._request = request
         self._halt = halt
         self._place: _BackupFolders | None = None
 
     def prepare(self) -> None:
         """Make the folders, and start what runs programs."""
-        self._place = _BackupFolders(self._order.folder, self._halt)
+        self._place = _BackupFolders(self._request.folder, self._halt)
         self._maker.start()
 
     def perform(self) -> Outcome:
         """Make it."""
         place = _there(self._place)
-        used = self._maker.make(place.made, self._order.compress, place.programs)
+        used = self._maker.make(place.made, self._request.compress, place.programs)
         return Outcome(programs=used)
 
     def inspect(self) -> Mapping[str, int]:
@@ -196,19 +196,19 @@ class Backup:
         Raises:
             EnvironmentFault: a file cannot be searched.
         """
-        place, order, made = _there(self._place), self._order, self._maker
-        looked_at = made.unpack(place.made, order.compress, place.unpacked, place.programs)
+        place, request, made = _there(self._place), self._request, self._maker
+        looked_at = made.unpack(place.made, request.compress, place.unpacked, place.programs)
         counted = {
             "data_bytes": made.data_bytes(),
             "disk_bytes": made.disk_bytes(),
             "raw_bytes": _size(looked_at),
             "bytes": _size(place.made),
-            "is_logical": int(order.tool.is_logical),
+            "is_logical": int(request.tool.is_logical),
         }
         files = tuple(_files(looked_at, made.class_of))
         for file_class in sorted({file.file_class for file in files}):
             counted[f"{SEARCHED}{file_class}"] = 0
-        for found in search(files, _needles(order), order.inflate):
+        for found in search(files, _needles(request), request.inflate):
             counted[f"{SEARCHED}{found.file_class}"] += found.markers_found
         return {f"{BACKUP}{name}": value for name, value in counted.items()}
 
@@ -222,24 +222,24 @@ class Backup:
 class Restore:
     """A backup that was made before is restored until the first answer; then all rows are compared."""
 
-    def __init__(self, maker: Maker, order: BackupOrder, halt: Halt) -> None:
+    def __init__(self, maker: Maker, request: BackupRequest, halt: Halt) -> None:
         self._maker = maker
-        self._order = order
+        self._request = request
         self._halt = halt
         self._place: _BackupFolders | None = None
         self._expected: Checksums = {}
 
     def prepare(self) -> None:
         """Make the backup, and read the rows that it must have."""
-        self._place = _BackupFolders(self._order.folder, self._halt)
+        self._place = _BackupFolders(self._request.folder, self._halt)
         self._maker.start()
-        self._maker.make(self._place.made, self._order.compress, self._place.programs)
+        self._maker.make(self._place.made, self._request.compress, self._place.programs)
         self._expected = self._maker.checksums()
 
     def perform(self) -> Outcome:
         """Restore it."""
         place = _there(self._place)
-        return Outcome(programs=self._maker.restore(place.made, self._order.compress, place.restored, place.programs))
+        return Outcome(programs=self._maker.restore(place.made, self._request.compress, place.restored, place.programs))
 
     def inspect(self) -> Mapping[str, int]:
         """Compare all rows.
@@ -281,14 +281,14 @@ def unpacked(programs: Programs, made: Path, into: Path) -> Usage:
     return used
 
 
-def _needles(order: BackupOrder) -> Sequence[bytes]:
+def _needles(request: BackupRequest) -> Sequence[bytes]:
     """What is searched for: the bytes themselves, and as logical backups write them.
 
     These have digits of either case, or letters as they are and all other bytes as digits after an escape.
     """
-    if not order.tool.is_logical:
-        return order.needles
-    return [text for raw in order.needles for text in (raw, *_as_digits(raw), _escaped(raw))]
+    if not request.tool.is_logical:
+        return request.needles
+    return [text for raw in request.needles for text in (raw, *_as_digits(raw), _escaped(raw))]
 
 
 def _as_digits(raw: bytes) -> tuple[bytes, bytes]:

@@ -60,20 +60,20 @@ class NoDatabase:
 def loop_cost(
     style: Mapping[str, Any],
     dialect: str,
-    order: Mapping[str, Any],
+    request: Mapping[str, Any],
     wrapped: Callable[[NoDatabase], Any] = lambda cursor: cursor,
 ) -> dict[str, Any]:
-    """Run the transactions of an order on a cursor that does nothing; scripts may fail on the rows it makes up.
+    """Run the transactions of a request on a cursor that does nothing; scripts may fail on the rows it makes up.
 
     Args:
         style: how the driver is spoken to.
         dialect: whose SQL it takes, as sqlglot calls it.
-        order: the transactions and the trial.
+        request: the transactions and the trial.
         wrapped: what an engine puts around its driver's cursor.
     """
     twin = _native.DbApiTwin(json.dumps(style), lambda _old: wrapped(NoDatabase(dialect)), 1, explained)
-    twin.prepare(json.dumps(order["transactions"]), json.dumps(order["constants"]))
-    return twin.trial(json.dumps({**order["trial"], "stop_on_error": False}))
+    twin.prepare(json.dumps(request["transactions"]), json.dumps(request["constants"]))
+    return twin.trial(json.dumps({**request["trial"], "stop_on_error": False}))
 
 
 def explained(error: BaseException) -> tuple[str, str, bool]:

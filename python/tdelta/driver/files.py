@@ -53,7 +53,7 @@ class TwinFolder:
         self.path = base.absolute() / f"{_PREFIX}{run_id}"  # servers change to folders of their own
         self._keeper = Child(_KEEPER, os.environ)
         try:
-            self._keeper.send("keep", folder=str(self.path))  # nobody waits: the order is in the pipe
+            self._keeper.send("keep", folder=str(self.path))  # nobody waits: the request is in the pipe
             self._lock = _owned(self.path)
         except BaseException:
             self._keeper.kill()
@@ -161,7 +161,7 @@ def is_owned(base: Path, run_id: str) -> bool:
 def is_of_a_run(folder: Path) -> bool:
     """Whether this is a run's folder, its owner living or not; also one that went with its run and was made again.
 
-    A supervisor may read its first order when tdelta is dead already, and the folder removed by another supervisor.
+    A supervisor may read its first request when tdelta is dead already, and the folder removed by another supervisor.
     """
     return folder.name.startswith(_PREFIX) or (folder / _LOCK).exists()
 

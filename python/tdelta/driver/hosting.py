@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.orders import Reply, Request
+from tdelta.driver.worker_protocol import Reply, Request
 from tdelta.messages import Refusal
 from tdelta.panics import panic_words
 
 
 class NoTwin(ValueError):
-    """An order out of turn: it needs an open twin."""
+    """A request out of order: it needs an open twin."""
 
     def __init__(self) -> None:
         super().__init__(Refusal.of("no-twin-open"))
@@ -33,7 +33,7 @@ class TwinHost:
         self._fed: tuple[int, _native.Feed] | None = None
 
     def answer(self, request: Request) -> Reply:
-        """Carry out one order. What a database answers becomes ``{"error": [kind, message]}``."""
+        """Carry out one request. What a database answers becomes ``{"error": [kind, message]}``."""
         try:
             handler: Callable[[Request], Reply] = getattr(self, f"do_{request['do']}")
             return {"ok": handler(request)}
@@ -100,13 +100,13 @@ class TwinHost:
 
         With ``fed``, which has its number and its first chunks, it is given its operations while it runs.
         """
-        turns = request.get("turns")
+        interleaving = request.get("interleaving")
         trial = json.dumps(request["trial"])
         if "begin_ns" in request:
             _wait_until(request["begin_ns"])
         with self._feeding(request.get("fed")) as fed:
             settle = request.get("checkpoint", True)
-            answer: Reply = self.open_twin().trial(trial, turns and json.dumps(turns), settle, **fed)
+            answer: Reply = self.open_twin().trial(trial, interleaving and json.dumps(interleaving), settle, **fed)
         if "begin_ns" in request:
             answer.update({name: answer["outcome"][name] for name in ("began_ns", "ended_ns")})
         return answer

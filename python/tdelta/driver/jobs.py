@@ -88,7 +88,7 @@ class Steps:
         tables: Any = self.job.plan["tables"]
         return sum(int(table["rows"]) for table in tables)
 
-    def order(self, step: str, threads: int) -> dict[str, Any]:
+    def request(self, step: str, threads: int) -> dict[str, Any]:
         """One step as a worker is told it, with so many threads for a load."""
         if step == REBUILD:
             return {"before": [], "load": None, "statements": list(self.rebuild)}
@@ -121,7 +121,7 @@ class WorkloadSpec:
 
 @dataclass(frozen=True, slots=True)
 class TrialJob:
-    """One trial's orders.
+    """The parameters of one trial.
 
     ``stream`` names the set of operations, the same for every twin in a block. ``first_op`` is ``:op`` of the first.
     ``slices`` is into how many turns the operations are cut, ``discard`` how many at the head of each are not recorded.

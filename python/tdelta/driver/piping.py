@@ -66,11 +66,11 @@ class PipingHost(Host):
                 waited.append(os.pidfd_open(pid))
                 endings.callback(os.close, waited[-1])
             while waited:
-                watched = [*waited, self._orders.descriptor]
+                watched = [*waited, self._requests.descriptor]
                 found = select.select(watched, [], [], max(0.0, give_up - time.monotonic()))[0]
                 waited = [ending for ending in waited if ending not in found]
-                if self._orders.descriptor in found:
-                    self._orders.line(None)
+                if self._requests.descriptor in found:
+                    self._requests.line(None)
                 if not found:
                     return "deadline"
         return "itself"

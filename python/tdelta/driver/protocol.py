@@ -185,12 +185,12 @@ class Twins(Protocol[TwinT]):
     def start(self, settings: Settings, name: str) -> TwinT:
         """Copy the loaded file under an instance's name and open it, ready for trials."""
 
-    def block(self, entries: Sequence[tuple[TwinT, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
+    def block(self, entries: Sequence[tuple[TwinT, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
         """Run one trial on each twin, slice by slice.
 
         Args:
             entries: each twin with its trial.
-            order: the index in ``entries`` of who runs at each turn; each has as many turns as its trial has slices.
+            slots: the index in ``entries`` of who runs in each slot; each has as many slots as its trial has slices.
 
         Returns:
             What each measured, in the order of ``entries``.

@@ -1,6 +1,6 @@
 """What a process between tdelta and programs that it starts has in common: none of them outlives tdelta.
 
-Orders come as JSON lines on standard input, answers leave as JSON lines on a duplicate of standard output. The end of
+Requests come as JSON lines on standard input, answers leave as JSON lines on a duplicate of standard output. The end of
 the input means that tdelta is gone, by whatever signal: then `Host.end` leaves nothing behind. Ctrl-C and its like are
 not for it. Whatever a program starts becomes this process's child when its own parent ends, even in a session of its
 own, so that all of it is found. Should the supervisor itself be killed, the kernel kills what it started.
@@ -45,7 +45,7 @@ class ParentGone(Exception):
 
 
 class Failed(Exception):
-    """An order that could not be carried out: ``kind`` is for programs."""
+    """A request that could not be carried out: ``kind`` is for programs."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -53,7 +53,7 @@ class Failed(Exception):
 
 
 class Input:
-    """Lines of orders, read without ever blocking past a time limit."""
+    """Lines of requests, read without ever blocking past a time limit."""
 
     def __init__(self, descriptor: int = _INPUT) -> None:
         self.descriptor = descriptor
@@ -61,7 +61,7 @@ class Input:
 
     @property
     def has_line(self) -> bool:
-        """Whether an order has been read and not been taken."""
+        """Whether a request has been read and not been taken."""
         return b"\n" in self._buffer
 
     def line(self, seconds: float | None) -> bytes | None:
@@ -96,13 +96,13 @@ class Input:
 
 
 class Host:
-    """The state of one supervisor: an order ``X`` is carried out by ``do_X``, which answers None to say nothing."""
+    """The state of one supervisor: a request ``X`` is carried out by ``do_X``, which answers None to say nothing."""
 
-    def __init__(self, orders: Input) -> None:
-        self._orders = orders
+    def __init__(self, requests: Input) -> None:
+        self._requests = requests
 
     def answer(self, request: Request) -> Reply | None:
-        """Carry out one order. What fails becomes ``{"error": [kind, message]}``."""
+        """Carry out one request. What fails becomes ``{"error": [kind, message]}``."""
         try:
             handler: Callable[[Request], Reply | None] = getattr(self, f"do_{request['do']}")
             found = handler(request)
@@ -113,18 +113,18 @@ class Host:
         return None if found is None else {"ok": found}
 
     def patience(self) -> float | None:
-        """How long the next order may let wait for itself before `breathe`; None: without end."""
+        """How long the next request may let wait for itself before `breathe`; None: without end."""
         return None
 
     def breathe(self) -> None:
-        """What is done when no order came within `patience`."""
+        """What is done when no request came within `patience`."""
 
     def end(self) -> None:
         """Leave nothing behind."""
 
 
 def supervise(host_of: Callable[[Input], Host]) -> None:
-    """Carry out orders until tdelta is gone."""
+    """Carry out requests until tdelta is gone."""
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     os.umask(UMASK)
@@ -132,11 +132,11 @@ def supervise(host_of: Callable[[Input], Host]) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    orders = Input()
-    host = host_of(orders)
+    requests = Input()
+    host = host_of(requests)
     try:
         while True:
-            line = orders.line(host.patience())
+            line = requests.line(host.patience())
             if line is None:
                 host.breathe()
             elif (answer := host.answer(json.loads(line))) is not None:

@@ -1,6 +1,6 @@
 """What runs in a worker process: one twin, driven through the library its users install.
 
-Started as ``python -m tdelta.driver.worker PARENT_PID``; how it is spoken to, `tdelta.driver.orders` says.
+Started as ``python -m tdelta.driver.worker PARENT_PID`` (see `tdelta.driver.worker_protocol`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 
 from tdelta import _native
 from tdelta.driver.hosting import TwinHost
-from tdelta.driver.orders import Reply, Request, serve
+from tdelta.driver.worker_protocol import Reply, Request, serve
 from tdelta.measure.usage import spent
 
 _ROOM = frozenset({"full", "io"})
@@ -101,14 +101,14 @@ class Host(TwinHost):
             self._server().trace_by(json.dumps(request["tracing"]))
         return super().do_trace(request)
 
-    def do_begin_outside(self, _request: Request) -> Reply:
+    def do_begin_external_load(self, _request: Request) -> Reply:
         """Take note of what the server used so far; a load of another process begins."""
-        self._server().begin_outside()
+        self._server().begin_external_load()
         return {}
 
-    def do_end_outside(self, request: Request) -> Reply:
+    def do_end_external_load(self, request: Request) -> Reply:
         """Have the server come to rest, and say what it used since that load began."""
-        return self._server().end_outside(request.get("settle", True))
+        return self._server().end_external_load(request.get("settle", True))
 
     def do_loop_cost(self, request: Request) -> Reply:
         """Run the transactions on a client that does nothing; scripts may fail on the rows it makes up."""
@@ -125,7 +125,7 @@ class Host(TwinHost):
         except _native.NativeError as error:
             return {"said": error.args[1]}
         if outcome["stopped_by"] == "deadline":
-            return {"said": f"{outcome['executed_operations']} of {request['trial']['operations']} took too long"}
+            return {"said": f"{outcome['total_operations']} of {request['trial']['operations']} took too long"}
         return {"said": outcome["first_error"], "is_full": bool(_ROOM.intersection(outcome["errors"]))}
 
     def _run(self, sql: str) -> None:

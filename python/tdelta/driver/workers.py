@@ -89,35 +89,35 @@ class Worker(Child):
             self.kill()  # a load that goes on would make Ctrl-C wait
         self.end()
 
-    def ask(self, do: str, *, seconds: float = _START_SECONDS, **order: object) -> dict[str, Any]:
-        """Send one order and wait for its answer.
+    def ask(self, do: str, *, seconds: float = _START_SECONDS, **arguments: object) -> dict[str, Any]:
+        """Send one request and wait for its answer.
 
         Args:
-            do: the order's name, a ``do_*`` method of the worker's host.
+            do: the request's name, a ``do_*`` method of the worker's host.
             seconds: how long to wait; past it the worker is ended.
-            **order: its arguments, JSON values.
+            **arguments: its arguments, JSON values.
 
         Raises:
             StorageFault: the disk is full, or a file cannot be opened.
             TdeltaError: what else the database answered.
             WorkerFault: the worker died, or did not answer in time.
         """
-        self.send(do, **order)
+        self.send(do, **arguments)
         return self.answer(seconds)
 
     def answer(self, seconds: float = _START_SECONDS) -> dict[str, Any]:
-        """Wait for the answer to an order that was sent (``stop`` has none); raises as `ask` does."""
+        """Wait for the answer to a request that was sent (``stop`` has none); raises as `ask` does."""
         try:
             found: dict[str, Any] = super().answer(seconds)
         except Declined as refusal:
             raise self._failed(refusal.kind, str(refusal)) from None
         return found
 
-    def send(self, do: str, **order: object) -> None:
-        """Send one order and do not wait; raises as `Child.send` does."""
+    def send(self, do: str, **arguments: object) -> None:
+        """Send one request and do not wait; raises as `Child.send` does."""
         self._is_to_stop = do == "stop"
         self._hurried_seconds = 0.0
-        super().send(do, **order)
+        super().send(do, **arguments)
 
     def look(self) -> None:
         """See whether it, its server or a file system under them stands stopped.

@@ -143,21 +143,21 @@ class Child:
         assert self._process.stdout is not None  # noqa: S101 - opened as a pipe above
         return self._process.stdout.fileno()
 
-    def send(self, do: str, **order: object) -> None:
-        """Send one order and do not wait.
+    def send(self, do: str, **arguments: object) -> None:
+        """Send one request and do not wait.
 
         Raises:
             WorkerFault: the process is gone.
             EnvironmentFault: it is, and has said what it lacks.
         """
-        line = json.dumps({"do": do, **order}).encode() + b"\n"
+        line = json.dumps({"do": do, **arguments}).encode() + b"\n"
         try:
             self._write(line)
         except OSError as error:
             raise self._died() from error
 
     def answer(self, seconds: float = _ANSWER_SECONDS) -> Any:
-        """Wait for the answer to an order that was sent.
+        """Wait for the answer to a request that was sent.
 
         Raises:
             Declined: it could not do what it was asked.

@@ -15,7 +15,7 @@ LOG_PASSES = 5
 BLOCK_SECONDS = 1.2
 """From here on no further pass over large blocks is begun, once there are the fewest that tell quartiles."""
 
-BLOCK_TURNS = 4
+BLOCK_REPEATS = 4
 """In a pass over blocks that the CPU's instructions encrypt: a scan is hardly longer for it."""
 
 FLOOR_SECONDS = 0.8

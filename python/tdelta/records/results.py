@@ -356,7 +356,7 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much a run measured, and how long it took. ``slices`` is into how many turns a trial is cut."""
+    """How much a run measured, and how long it took. ``slices`` is into how many slices a trial is cut."""
 
     rounds: int
     blocks: int

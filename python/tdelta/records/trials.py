@@ -55,7 +55,7 @@ class Usage:
 
     @classmethod
     def of(cls, counts: Mapping[str, Any]) -> Usage:
-        """From what a process reports of itself, whose names of some counts are earlier ones (`WAS`)."""
+        """From what a process reports of itself."""
         names = earlier_names(cls)
         return cls(**{names.get(name, name): count for name, count in counts.items()})
 
@@ -95,7 +95,7 @@ class Checkpoint:
     @classmethod
     def of(cls, counts: Mapping[str, Any]) -> Checkpoint:
         """From what a worker reports of a trial."""
-        syscall, device = (counts.get(f"checkpoint_{which}_written_bytes") for which in ("asked", "device"))
+        syscall, device = (counts.get(f"checkpoint_{which}_written_bytes") for which in ("syscall", "device"))
         return cls(counts.get("checkpoint_ns", 0), syscall, device)
 
     @property
@@ -161,7 +161,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Everything one trial measured. Its operations run in slices, in turns with the block's other twins.
+    """Everything one trial measured. Its operations run in slices that alternate with those of the block's other twins.
 
     ``operations`` are those recorded: times and totals are theirs. ``total_operations`` also counts the
     ones at the heads of slices, which are run and not recorded; counters are of all of them.

@@ -175,7 +175,7 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
         ),
         *(() if settings.external_servers is None else (external_servers_text(settings.external_servers),)),
         f"{counts} of {trial_words(result)}, {_operations(result)}"
-        f" and {counted(result.counts.slices, 'turn')} each;"
+        f" and {counted(result.counts.slices, 'slice')} each;"
         f" {duration(result.counts.elapsed_seconds)} in all; {ended(result)}",
         f"tdelta's own loop: {_loop_cost(result.loop.loop_cost_ns)} a statement,"
         f" {small_share(result.loop.client_overhead_share)} of the measured time",
@@ -191,7 +191,7 @@ def _open_loop(result: RunResult) -> tuple[str, ...]:
     if not result.loop.arrival_rates:
         return ()
     rates = ", ".join(_rate_text(key, rate, result) for key, rate in result.loop.arrival_rates.items())
-    late = counted(result.loop.queued_operations, "late start")
+    late = counted(result.loop.queued_operations, "queued operation")
     return (f"open loop, {rates} operations due a second: {late}, backlog at most {result.loop.backlog_max:,}",)
 
 

@@ -48,7 +48,7 @@ OPERATIONS_APART = 1 << 40
 """How far the numbers of operations lie apart for conditions that share an instance."""
 
 _LEAST_OF_SLICE = 20
-"""The fewest operations of a slice on each thread; under that, heads and turns would be most of it."""
+"""The fewest operations of a slice on each thread; under that, heads and switches would be most of it."""
 
 _LOOP_OPERATIONS = 50_000
 _CAPACITY_SECONDS = 1.0

@@ -48,7 +48,7 @@ import tdelta.profiling.perf as perf
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
 measure.page_floor = functools.partial(measure.page_floor, seconds={FLOOR_SECONDS})
-effort.PASSES, effort.LOG_PASSES, effort.BLOCK_TURNS = 3, 3, 1
+effort.PASSES, effort.LOG_PASSES, effort.BLOCK_REPEATS = 3, 3, 1
 effort.BLOCK_SECONDS, effort.FLOOR_SECONDS = 0.0, {FLOOR_SECONDS}
 def where_asked(find=perf.find_perf):
     if "--profile" not in sys.argv:

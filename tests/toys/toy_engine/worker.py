@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tdelta import _native
 from tdelta.driver.dbapi import explained
-from tdelta.driver.orders import Reply, Request, serve
 from tdelta.driver.worker import Host
+from tdelta.driver.worker_protocol import Reply, Request, serve
 
 
 class ToyHost(Host):

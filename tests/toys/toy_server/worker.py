@@ -7,8 +7,8 @@ import sqlite3
 
 from tdelta import _native
 from tdelta.driver.dbapi import explained
-from tdelta.driver.orders import Reply, Request, serve
 from tdelta.driver.worker import Host
+from tdelta.driver.worker_protocol import Reply, Request, serve
 
 
 class ToyServerHost(Host):

@@ -16,9 +16,9 @@ PAUSED = {"paused_ns": 4_200_000_000, "suspended_ns": 0, "stopped": False}
 
 
 def answer(extra: dict[str, Any] | None = None, **outcome: Any) -> dict[str, Any]:
-    counts = dict.fromkeys(("planted_cpu_ns", "planted_elapsed_ns", "late_starts", "backlog_max"), 0)
+    counts = dict.fromkeys(("planted_cpu_ns", "planted_elapsed_ns", "queued_operations", "backlog_max"), 0)
     seconds = dict.fromkeys(("cpu_user_seconds", "cpu_system_seconds"), 0.25)
-    done = {"operations": 10, "executed_operations": 12, "elapsed_ns": 900, "errors": {}, "retries": {}}
+    done = {"operations": 10, "total_operations": 12, "elapsed_ns": 900, "errors": {}, "retries": {}}
     whole = {**counts, **seconds, **done, "stopped_by": "count", "run_delay_ns": 300, "pressure": {"steal": 0.1}}
     return {"outcome": {**whole, **outcome}, "spans": {}, "extra": extra, "histograms": {}}
 

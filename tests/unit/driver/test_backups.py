@@ -9,7 +9,7 @@ import pytest
 from tdelta.driver.acting import Halt
 from tdelta.driver.backups import (
     Backup,
-    BackupOrder,
+    BackupRequest,
     BackupTool,
     Restore,
     backup_checks,
@@ -77,13 +77,13 @@ class Toy:
         self.done.append("release")
 
 
-def order(folder: Path, tool: str = "copy", compress: str = "none") -> BackupOrder:
-    return BackupOrder(TOOLS[tool], compress, folder / "backup", (NEEDLE,))
+def request(folder: Path, tool: str = "copy", compress: str = "none") -> BackupRequest:
+    return BackupRequest(TOOLS[tool], compress, folder / "backup", (NEEDLE,))
 
 
 def test_a_backup_is_weighed_searched_and_removed(tmp_path: Path) -> None:
     toy = Toy(ROWS + NEEDLE)
-    act = Backup(toy, order(tmp_path), Halt())
+    act = Backup(toy, request(tmp_path), Halt())
     act.prepare()
     assert act.perform().programs == Usage(1.5)
     assert act.inspect() == {
@@ -100,7 +100,7 @@ def test_a_backup_is_weighed_searched_and_removed(tmp_path: Path) -> None:
 
 
 def test_a_compressed_backup_is_weighed_and_searched_as_it_was_before(tmp_path: Path) -> None:
-    act = Backup(Toy(ROWS + NEEDLE), order(tmp_path, compress="zstd"), Halt())
+    act = Backup(Toy(ROWS + NEEDLE), request(tmp_path, compress="zstd"), Halt())
     act.prepare()
     assert act.perform().programs.cpu_user_seconds >= 0
     found = act.inspect()
@@ -112,7 +112,7 @@ def test_a_compressed_backup_is_weighed_and_searched_as_it_was_before(tmp_path: 
 
 @pytest.mark.parametrize("digits", [NEEDLE.hex(), NEEDLE.hex().upper()])
 def test_rows_of_a_logical_backup_are_found_in_digits_too(tmp_path: Path, digits: str) -> None:
-    act = Backup(Toy(f"INSERT INTO t VALUES(x'{digits}');".encode()), order(tmp_path, "dump"), Halt())
+    act = Backup(Toy(f"INSERT INTO t VALUES(x'{digits}');".encode()), request(tmp_path, "dump"), Halt())
     act.prepare()
     act.perform()
     assert act.inspect()["backup_markers_in_tables"] == 1
@@ -120,12 +120,12 @@ def test_rows_of_a_logical_backup_are_found_in_digits_too(tmp_path: Path, digits
 
 
 def test_what_is_restored_must_have_the_rows_of_the_original(tmp_path: Path) -> None:
-    act = Restore(Toy(ROWS), order(tmp_path), Halt())
+    act = Restore(Toy(ROWS), request(tmp_path), Halt())
     act.prepare()
     assert act.perform().programs == Usage(2.5)
     assert act.inspect() == {"rows_compared": 2, "backup_bytes": len(ROWS)}
     act.undo()
-    act = Restore(Toy(ROWS, {"t": (1, "ab")}), order(tmp_path), Halt())
+    act = Restore(Toy(ROWS, {"t": (1, "ab")}), request(tmp_path), Halt())
     act.prepare()
     with refused(EnvironmentFault, "restored-differs", tables="t"):
         act.inspect()

@@ -16,7 +16,7 @@ from tdelta import _native
 from tdelta.driver.agents.chunks import HandOut
 from tdelta.driver.dbapi import explained
 from tdelta.driver.hosting import TwinHost
-from tdelta.driver.orders import Reply, Request, listen
+from tdelta.driver.worker_protocol import Reply, Request, listen
 
 CLOSED = {"seed": 1, "stream": 2, "operations": 400, "discard": 40, "first_op": 0, "deadline_ns": 60_000_000_000}
 NUMBER = 5
@@ -53,8 +53,8 @@ class Fed(TwinHost):
     def ran(self, chunks: list[tuple[int, int]], *, is_complete: bool = False, **trial: Any) -> Reply:
         """A trial that begins with these chunks."""
         fed = {"number": NUMBER, "chunks": chunks, "is_complete": is_complete}
-        order = {"do": "trial", "trial": {**CLOSED, **trial}, "begin_ns": 0, "fed": fed}
-        answer: Reply = self.answer(json.loads(json.dumps(order)))
+        request = {"do": "trial", "trial": {**CLOSED, **trial}, "begin_ns": 0, "fed": fed}
+        answer: Reply = self.answer(json.loads(json.dumps(request)))
         return answer
 
 
@@ -133,7 +133,7 @@ def test_a_chunk_is_given_at_once_while_a_trial_runs() -> None:
         def feed(self, request: Request) -> None:
             self.given.append(request["chunk"])
 
-    lines = "".join(f"{json.dumps(order)}\n" for order in ({"do": "hello"}, {"do": "feed", "chunk": [1, 2]}))
+    lines = "".join(f"{json.dumps(request)}\n" for request in ({"do": "hello"}, {"do": "feed", "chunk": [1, 2]}))
     orders: queue.SimpleQueue[Reply | None] = queue.SimpleQueue()
     listen(io.StringIO(lines), orders, Busy())
     assert Busy.given == [[1, 2]]

@@ -16,20 +16,20 @@ JOB = PopulateJob(
 
 
 def test_a_load_drops_what_is_there_and_makes_it_again() -> None:
-    order = Steps(JOB).order("load", 3)
-    assert order["before"] == ["DROP TABLE IF EXISTS a", "DROP TABLE IF EXISTS b"]
-    assert order["load"] == {
+    request = Steps(JOB).request("load", 3)
+    assert request["before"] == ["DROP TABLE IF EXISTS a", "DROP TABLE IF EXISTS b"]
+    assert request["load"] == {
         "plan": {"tables": []},
         "seed": 7,
         "threads": 3,
         "tables": JOB.tables_sql,
         "indexes": JOB.indexes_sql,
     }
-    assert order["statements"] == []
+    assert request["statements"] == []
 
 
 def test_a_rebuild_is_the_workloads_own_statements() -> None:
-    assert Steps(JOB, ("VACUUM",)).order("rebuild", 3) == {"before": [], "load": None, "statements": ["VACUUM"]}
+    assert Steps(JOB, ("VACUUM",)).request("rebuild", 3) == {"before": [], "load": None, "statements": ["VACUUM"]}
 
 
 def test_what_some_work_took_is_elapsed_time_and_cpu_time() -> None:

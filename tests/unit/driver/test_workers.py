@@ -17,8 +17,8 @@ import pytest
 
 from tdelta.driver import Worker, workers
 from tdelta.driver.answers import WORKER
-from tdelta.driver.orders import listen
 from tdelta.driver.worker import Host
+from tdelta.driver.worker_protocol import listen
 from tdelta.driver.workers import failure
 from tdelta.errors import Defect, EngineUnavailable, ServerLost, StatementFault, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD

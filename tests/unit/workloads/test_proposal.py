@@ -482,7 +482,7 @@ def compiles(text: str, given: dict[str, int]) -> None:
     transactions = json.dumps([{"name": "t", "weight": 1.0, "text": text}])
     trial = {"seed": 1, "stream": 1, "operations": 3, "first_op": 1, "deadline_ns": 10**10}
     outcome = _native.loop_cost(transactions, json.dumps(given), json.dumps(trial))["outcome"]
-    assert (outcome["executed_operations"], outcome["first_error"]) == (3, None)
+    assert (outcome["total_operations"], outcome["first_error"]) == (3, None)
 
 
 @settings(max_examples=draws(100, 300), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])

@@ -2,7 +2,7 @@
 //!
 //! A separate thread checks four times a second, so that no statement pays for it.
 
-use super::orders::{Stop, Trial};
+use super::trial::{Stop, Trial};
 use crate::breaker::Breaker;
 use crate::process::monotonic_ns;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering};

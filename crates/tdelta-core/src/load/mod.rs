@@ -8,18 +8,18 @@
 mod feed;
 mod guard;
 mod mix;
-mod orders;
 mod outcome;
 mod plant;
+mod trial;
 mod worker;
 
 pub use feed::Feed;
 pub use mix::{Constant, Mix, Transaction};
-pub use orders::{Segment, Stop, Trial, Turns};
 pub use outcome::{Apart, Outcome};
+pub use trial::{Interleaving, Segment, Stop, Trial};
 
-use crate::baton::Baton;
 use crate::client::{Client, ClientError};
+use crate::interleave::Token;
 use crate::latency::Histograms;
 use crate::pace::Pace;
 use crate::process::{cpu_seconds, monotonic_ns, Stalls, Tree, Waits, Watch};
@@ -44,7 +44,7 @@ pub struct Loop<C> {
     device: Option<PathBuf>,
     /// Stack of each connection's thread; none: as the system has it.
     stack_bytes: Option<usize>,
-    /// How long this trial has run, other twins' turns not counted.
+    /// How long this trial has run, other twins' slices not counted.
     used_ns: u64,
 }
 
@@ -109,11 +109,16 @@ impl<C: Client> Loop<C> {
         self.prepared.as_ref()
     }
 
-    /// Runs one trial; in slices, each when the baton comes round, if there are turns.
+    /// Runs one trial; in slices, each in its slot if they alternate with those of others.
     ///
     /// # Errors
-    /// Nothing is prepared, the baton file cannot be used, or several connections were to be cold.
-    pub fn run(&mut self, trial: &Trial, turns: Option<&Turns>, stop: &AtomicBool) -> Result<Outcome, ClientError> {
+    /// Nothing is prepared, the token file cannot be used, or several connections were to be cold.
+    pub fn run(
+        &mut self,
+        trial: &Trial,
+        interleaving: Option<&Interleaving>,
+        stop: &AtomicBool,
+    ) -> Result<Outcome, ClientError> {
         if trial.cold && self.connections.len() > 1 {
             let found = self.connections.len();
             return Err(refused("value", format!("one operation at a time can be cold; found {found} connections")));
@@ -132,7 +137,7 @@ impl<C: Client> Loop<C> {
         let breakers: Vec<_> = self.connections.iter().filter_map(|(client, _)| client.breaker()).collect();
         let ran = guarded(&breakers, &limit, stop, || {
             let began_ns = monotonic_ns();
-            let outcome = self.turns(run, turns)?;
+            let outcome = self.slices(run, interleaving)?;
             Ok(Outcome { began_ns, ended_ns: monotonic_ns(), ..outcome })
         });
         self.prepared = Some(prepared);
@@ -167,7 +172,7 @@ impl<C: Client> Loop<C> {
         self.prepared.take().ok_or_else(|| refused("order", "a trial before its transactions are prepared".into()))
     }
 
-    fn turns(&mut self, run: Run<'_>, turns: Option<&Turns>) -> Result<Outcome, ClientError> {
+    fn slices(&mut self, run: Run<'_>, interleaving: Option<&Interleaving>) -> Result<Outcome, ClientError> {
         let (trial, spans) = (run.trial, run.mix.span_count());
         let clock = match self.connections.as_slice() {
             [(client, _)] if client.is_spread() => Clock::Process,
@@ -177,33 +182,33 @@ impl<C: Client> Loop<C> {
         self.connections.iter_mut().for_each(|(_, plant)| plant.begin(trial.planted, spans, clock));
         let mut sum = Outcome::none(spans);
         self.used_ns = 0;
-        let Some(turns) = turns else {
+        let Some(interleaving) = interleaving else {
             for slice in 0..trial.slices.max(1) {
                 self.slice(run, slice, &mut sum);
             }
             return Ok(sum);
         };
-        let baton =
-            Baton::open(&turns.path).map_err(|error| refused("baton", format!("baton {}: {error}", turns.path)))?;
-        let mine = turns.order.iter().enumerate().filter(|(_, who)| **who == turns.participant);
-        for (slice, (turn, _)) in mine.enumerate() {
-            if !baton.wait_for(turns.participant, turn, run.stop) {
-                // Whoever leaves takes everyone along: a turn given to one who has gone would never come back.
-                baton.abort();
+        let Interleaving { path, participant, slots } = interleaving;
+        let token = Token::open(path).map_err(|error| refused("token", format!("token {path}: {error}")))?;
+        let mine = slots.iter().enumerate().filter(|(_, who)| *who == participant);
+        for (slice, (slot, _)) in mine.enumerate() {
+            if !token.wait_for(*participant, slot, run.stop) {
+                // Whoever leaves takes everyone along: a token passed to one who has gone would never come back.
+                token.abort();
                 sum.stopped_by = Stop::Signal;
                 return Ok(sum);
             }
             self.slice(run, slice as u64, &mut sum);
             if sum.stopped_by != Stop::Count {
-                baton.abort();
+                token.abort();
                 return Ok(sum);
             }
-            match turns.order.get(turn + 1) {
-                Some(next) => baton.give(*next, turn + 1),
-                None => baton.finish(),
+            match slots.get(slot + 1) {
+                Some(next) => token.pass(*next, slot + 1),
+                None => token.finish(),
             }
         }
-        baton.wait_for_end(run.stop);
+        token.wait_for_end(run.stop);
         Ok(sum)
     }
 
@@ -414,7 +419,7 @@ mod tests {
         let mix = mix(&[("a", 1.0, "\\set x random(1, :rows_t)\nSELECT :x + :op;")]);
         let trial = Trial { discard: 100, ..trial(1000) };
         let (whole, clients) = go([Probe::default()], &mix, &trial);
-        let expected = (whole.operations, whole.executed_operations, clients[0].sum);
+        let expected = (whole.operations, whole.total_operations, clients[0].sum);
         let mut found = (0, 0, 0);
         for (number, chunks) in [vec![100..130, 400..1000], vec![130..131, 131..400]].into_iter().enumerate() {
             let from = number as u64;
@@ -425,7 +430,7 @@ mod tests {
                 go([Probe::default()], &mix, &Trial { segment, feed: Some(Arc::new(feed)), ..trial.clone() });
             assert_eq!((part.stopped_by, part.waited_ns), (Stop::Count, 0));
             found.0 += part.operations;
-            found.1 += part.executed_operations;
+            found.1 += part.total_operations;
             found.2 += clients[0].sum;
         }
         assert_eq!(found, expected);
@@ -527,7 +532,7 @@ mod tests {
         let mean_ms = outcome.totals[0].total_ns as f64 / 50.0 / 1e6;
         let service_ms = outcome.totals[1].total_ns as f64 / 50.0 / 1e6;
         assert!(mean_ms > 15.0 * service_ms.min(1.4), "waiting shows: {mean_ms} of which service {service_ms}");
-        assert!(outcome.late_starts >= 45, "{}", outcome.late_starts);
+        assert!(outcome.queued_operations >= 45, "{}", outcome.queued_operations);
         assert!(outcome.backlog_max >= 40, "{}", outcome.backlog_max);
     }
 
@@ -602,7 +607,7 @@ mod tests {
         assert_eq!(outcome.operations, 8);
         assert!(outcome.cpu_user_seconds + outcome.cpu_system_seconds < 0.04, "eight times 5 ms are left out");
         assert!(outcome.apart.elapsed_ns >= 50_000_000, "{:?}", outcome.apart);
-        assert!(outcome.apart.usage.asked_read_bytes > 10_000, "{:?}", outcome.apart);
+        assert!(outcome.apart.usage.syscall_read_bytes > 10_000, "{:?}", outcome.apart);
     }
 
     #[test]
@@ -752,8 +757,8 @@ mod tests {
         (orders.slices, orders.discard) = (7, 10);
         let (sliced, sliced_clients) = go([Probe::default()], &mix, &orders);
         assert_eq!(clients[0].sum, sliced_clients[0].sum);
-        assert_eq!((whole.operations, whole.executed_operations), (1000, 1000));
-        assert_eq!((sliced.operations, sliced.executed_operations), (930, 1000));
+        assert_eq!((whole.operations, whole.total_operations), (1000, 1000));
+        assert_eq!((sliced.operations, sliced.total_operations), (930, 1000));
         assert_eq!(sliced.totals[0].count, 930);
     }
 }

@@ -1,6 +1,6 @@
 //! What a trial, or a part of one, did.
 
-use super::orders::Stop;
+use super::trial::Stop;
 use crate::latency::Totals;
 use crate::process::{Stalls, Standstill, Usage};
 use serde::Serialize;
@@ -12,10 +12,10 @@ pub struct Outcome {
     /// Transactions finished and recorded.
     pub operations: u64,
     /// Transactions finished, those at the heads of slices included.
-    pub executed_operations: u64,
+    pub total_operations: u64,
     /// Wall time of the loop.
     pub elapsed_ns: u64,
-    /// When the loop began and ended by the monotonic clock, what it did not record and other twins' turns included.
+    /// When the loop began and ended by the monotonic clock, what it did not record and other twins' slices included.
     pub began_ns: u64,
     /// See `began_ns`.
     pub ended_ns: u64,
@@ -36,7 +36,7 @@ pub struct Outcome {
     pub pressure: BTreeMap<String, f64>,
     #[serde(skip)]
     pub(super) stalls: Stalls,
-    /// Whether this process or a watched one stood still, other twins' turns included.
+    /// Whether this process or a watched one stood still, other twins' slices included.
     pub standstill: Standstill,
     /// Exact totals by span, in the order of [`Mix::span_names`].
     #[serde(skip)]
@@ -50,7 +50,7 @@ pub struct Outcome {
     /// The first error's text.
     pub first_error: Option<String>,
     /// Open loop: operations that no connection was free for when they fell due.
-    pub late_starts: u64,
+    pub queued_operations: u64,
     /// Open loop: the most operations due and not begun.
     pub backlog_max: u64,
     /// How long a connection waited for chunks of operations, on average over all.
@@ -92,7 +92,7 @@ impl Outcome {
     pub(super) fn none(spans: usize) -> Self {
         Self {
             operations: 0,
-            executed_operations: 0,
+            total_operations: 0,
             elapsed_ns: 0,
             began_ns: 0,
             ended_ns: 0,
@@ -109,7 +109,7 @@ impl Outcome {
             errors: BTreeMap::new(),
             retries: BTreeMap::new(),
             first_error: None,
-            late_starts: 0,
+            queued_operations: 0,
             backlog_max: 0,
             waited_ns: 0,
             planted_cpu_ns: 0,
@@ -122,7 +122,7 @@ impl Outcome {
 
     /// Adds what every part counts, recorded or not.
     pub(super) fn add_unrecorded(&mut self, part: &Self) {
-        self.executed_operations += part.operations;
+        self.total_operations += part.operations;
         self.apart.add(&part.apart);
         part.errors.iter().for_each(|(kind, n)| *self.errors.entry(kind.clone()).or_insert(0) += n);
         part.retries.iter().for_each(|(kind, n)| *self.retries.entry(kind.clone()).or_insert(0) += n);
@@ -149,7 +149,7 @@ impl Outcome {
             sum.total_ns += part.total_ns;
         }
         self.rows += part.rows;
-        self.late_starts += part.late_starts;
+        self.queued_operations += part.queued_operations;
         self.backlog_max = self.backlog_max.max(part.backlog_max);
         self.waited_ns += part.waited_ns;
         self.planted_cpu_ns += part.planted_cpu_ns;

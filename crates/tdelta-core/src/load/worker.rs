@@ -2,9 +2,9 @@
 
 use super::guard::Limit;
 use super::mix::Mix;
-use super::orders::{Stop, Trial};
 use super::outcome::{Apart, Outcome};
 use super::plant::Plant;
+use super::trial::{Stop, Trial};
 use super::{refused, Run};
 use crate::client::{Client, ClientError};
 use crate::draw::Rng;
@@ -77,7 +77,7 @@ impl<'a> Shared<'a> {
             let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
             arrivals.take(monotonic_ns() - self.started_ns)?
         };
-        worker.late_starts += u64::from(arrival.backlog > 0);
+        worker.queued_operations += u64::from(arrival.backlog > 0);
         worker.backlog_max = worker.backlog_max.max(arrival.backlog);
         Some((arrival.index, Some(self.started_ns + arrival.due_ns)))
     }
@@ -113,7 +113,7 @@ impl<'a> Shared<'a> {
         workers.iter().for_each(|worker| apart.add(&worker.apart));
         Outcome {
             operations,
-            executed_operations: operations,
+            total_operations: operations,
             elapsed_ns: elapsed_ns.saturating_sub(apart.elapsed_ns),
             // What was spun before operations fell due is in the process's CPU time, and is taken off it.
             cpu_user_seconds: -(sum(|w| w.spun_ns) as f64) * 1e-9,
@@ -124,7 +124,7 @@ impl<'a> Shared<'a> {
             errors,
             retries,
             first_error: workers.iter().find_map(|w| w.first_error.clone()),
-            late_starts: sum(|w| w.late_starts),
+            queued_operations: sum(|w| w.queued_operations),
             backlog_max: workers.iter().map(|w| w.backlog_max).max().unwrap_or(0),
             waited_ns: sum(|w| w.waited_ns) / workers.len().max(1) as u64,
             planted_cpu_ns: sum(|w| w.plant.cpu_ns - w.plant_before.0),
@@ -150,7 +150,7 @@ pub(super) struct Worker<'a> {
     retries: BTreeMap<String, u64>,
     first_error: Option<String>,
     rows: u64,
-    late_starts: u64,
+    queued_operations: u64,
     backlog_max: u64,
     waited_ns: u64,
     operations: u64,
@@ -193,7 +193,7 @@ impl<'a> Worker<'a> {
             retries: BTreeMap::new(),
             first_error: None,
             rows: 0,
-            late_starts: 0,
+            queued_operations: 0,
             backlog_max: 0,
             waited_ns: 0,
             operations: 0,

@@ -89,8 +89,8 @@ impl Tree {
         own.add_io(&std::fs::read_to_string(format!("/proc/{process}/io")).unwrap_or_default());
         let is_file_system = self.file_systems.contains(&process);
         if !is_file_system {
-            sum.asked_read_bytes += own.asked_read_bytes;
-            sum.asked_written_bytes += own.asked_written_bytes;
+            sum.syscall_read_bytes += own.syscall_read_bytes;
+            sum.syscall_written_bytes += own.syscall_written_bytes;
         }
         if is_file_system || self.file_systems.is_empty() {
             sum.device_read_bytes += own.device_read_bytes;
@@ -287,7 +287,7 @@ mod tests {
     fn reading_a_file_shows_in_the_trees_io() {
         let mut child = shell("cat /proc/self/stat > /dev/null; echo; read x");
         wait_for_line(&mut child);
-        assert!(Tree::new(&[child.0.id()]).usage().asked_read_bytes > 0);
+        assert!(Tree::new(&[child.0.id()]).usage().syscall_read_bytes > 0);
     }
 
     #[test]
@@ -297,8 +297,8 @@ mod tests {
         wait_for_line(&mut server);
         wait_for_line(&mut file_system);
         let both = Tree::new(&[server.0.id(), file_system.0.id()]);
-        let alone = Tree::new(&[server.0.id()]).usage().asked_read_bytes;
-        assert!(both.usage().asked_read_bytes > alone);
-        assert_eq!(both.on(&[file_system.0.id()]).usage().asked_read_bytes, alone);
+        let alone = Tree::new(&[server.0.id()]).usage().syscall_read_bytes;
+        assert!(both.usage().syscall_read_bytes > alone);
+        assert_eq!(both.on(&[file_system.0.id()]).usage().syscall_read_bytes, alone);
     }
 }

@@ -1,8 +1,8 @@
 """The process that speaks to Ray, and the only one of tdelta's that imports it besides Ray's own.
 
-It is spoken to as a worker is (`tdelta.driver.orders`). When its input ends, tdelta is gone, by whatever signal: then
-it ends the agents, and a Ray that it started, whose folder it removes. Agents are spread over the nodes that have CPUs;
-a Ray head that is to have none is started with ``--num-cpus=0``.
+It is spoken to as a worker is (`tdelta.driver.worker_protocol`). When its input ends, tdelta is gone, by whatever
+signal: then it ends the agents, and a Ray that it started, whose folder it removes. Agents are spread over the nodes
+that have CPUs; a Ray head that is to have none is started with ``--num-cpus=0``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from typing import Any, Protocol
 
 from tdelta.driver.agents.chunks import LEAST_SECONDS, HandOut
 from tdelta.driver.agents.host import Agent, machine
-from tdelta.driver.orders import Host, Reply, Request, listen
 from tdelta.driver.tree import living
+from tdelta.driver.worker_protocol import Host, Reply, Request, listen
 from tdelta.measure.private import UMASK
 from tdelta.measure.space import raise_open_files
 

@@ -16,7 +16,7 @@ from typing import Any
 from tdelta.driver.agents.coordinator import Refused, end_all, joined, nodes_of, serve, words
 from tdelta.driver.agents.site import Site
 from tdelta.driver.agents.site_run import GRACE_SECONDS
-from tdelta.driver.orders import Reply, Request
+from tdelta.driver.worker_protocol import Reply, Request
 
 _LOOK_SECONDS = 0.5
 _HELLO_SECONDS = 90.0

@@ -24,11 +24,11 @@ MOST_CPU = 0.70
 
 _SUMMED = (
     "operations",
-    "executed_operations",
+    "total_operations",
     "cpu_user_seconds",
     "cpu_system_seconds",
     "rows",
-    "late_starts",
+    "queued_operations",
     "planted_cpu_ns",
     "planted_elapsed_ns",
 )

@@ -27,8 +27,8 @@ _KILL_SECONDS = 30.0
 class CommandHost(Host):
     """One load command at a time."""
 
-    def __init__(self, orders: Input) -> None:
-        super().__init__(orders)
+    def __init__(self, requests: Input) -> None:
+        super().__init__(requests)
         self._folder: Path | None = None
 
     def do_keep(self, request: Request) -> None:
@@ -36,7 +36,7 @@ class CommandHost(Host):
         self._folder = Path(request["folder"])
 
     def do_stop(self, _request: Request) -> None:
-        """Nothing: between trials there is nothing to stop, and one that runs takes any order for a stop."""
+        """Nothing: between trials there is nothing to stop, and one that runs takes any request for a stop."""
 
     def do_run(self, request: Request) -> Reply:
         """Run one command until it ends, or is told to, or its time is over; nothing of it runs any more afterwards."""
@@ -72,14 +72,14 @@ class CommandHost(Host):
         """
         ending = os.pidfd_open(pid)
         try:
-            ready = select.select([ending, self._orders.descriptor], [], [], 0.0 if self._orders.has_line else seconds)[
-                0
-            ]
+            ready = select.select(
+                [ending, self._requests.descriptor], [], [], 0.0 if self._requests.has_line else seconds
+            )[0]
             if ending in ready:
                 return "itself"
-            is_told = bool(ready) or self._orders.has_line
+            is_told = bool(ready) or self._requests.has_line
             if is_told:
-                self._orders.line(None)
+                self._requests.line(None)
             os.killpg(pid, signal.SIGTERM)
             select.select([ending], [], [], _POLITE_SECONDS)
             os.killpg(pid, signal.SIGKILL)

@@ -134,9 +134,9 @@ class CommandLoad:
         self._supervisor.close(_END_SECONDS)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _send(self, do: str, **order: object) -> None:
+    def _send(self, do: str, **arguments: object) -> None:
         with signals.held():  # its handler sends, too: a stop must not land within this line
-            self._supervisor.send(do, **order)
+            self._supervisor.send(do, **arguments)
 
     def _measurement(self, answer: Mapping[str, Any], name: str) -> Measurement:
         cpu = Client(answer["cpu_user_seconds"], answer["cpu_system_seconds"])
@@ -189,7 +189,7 @@ def run(
 
 
 def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
-    """The measurement of a command with what the twin's server used meanwhile, as `end_outside` of a worker tells."""
+    """The measurement of a command with what the twin's server used meanwhile, from `end_external_load` of a worker."""
     return dataclasses.replace(
         measured,
         engine_counters=used["counters"],

@@ -35,9 +35,9 @@ class SequentialBlocks:
     def __init__(self, mix: WorkloadSpec) -> None:
         self._mix = mix
 
-    def block(self, entries: Sequence[tuple[AnyTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
+    def block(self, entries: Sequence[tuple[AnyTwin, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
         """Run one trial on each twin, one after another in the given order."""
-        measured = {index: entries[index][0].trial(entries[index][1]) for index in order}
+        measured = {index: entries[index][0].trial(entries[index][1]) for index in slots}
         return tuple(measured[index] for index in range(len(entries)))
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
@@ -55,9 +55,9 @@ def by_agents(agents: AgentLoad, worker: Worker, job: TrialJob) -> Measurement:
 
     Where the agents' figures do not count, that is why the measurement says that something stood still.
     """
-    worker.ask("begin_outside")
+    worker.ask("begin_external_load")
     done = agents.trial(job.as_json(), job.deadline_seconds)
-    used = worker.ask("end_outside", seconds=_SETTLE_SECONDS)
+    used = worker.ask("end_external_load", seconds=_SETTLE_SECONDS)
     own = measurement(done.answer)
     measured = of_recorded(with_server(own, used))
     return dataclasses.replace(

@@ -260,10 +260,10 @@ class Server:
                 raise self._fault(Refusal.of("server-takes-no-connection", seconds=seconds))
             time.sleep(_LOOK_AGAIN_SECONDS)
 
-    def _ask(self, do: str, *, seconds: float = 0.0, **order: object) -> dict[str, Any]:
+    def _ask(self, do: str, *, seconds: float = 0.0, **arguments: object) -> dict[str, Any]:
         try:
             with signals.held():  # a stop must not land within the line
-                self._supervisor.send(do, seconds=seconds, **order)
+                self._supervisor.send(do, seconds=seconds, **arguments)
             found: dict[str, Any] = self._supervisor.answer(seconds + _GRACE_SECONDS)
         except Declined as error:
             raise self._refused(error) from error

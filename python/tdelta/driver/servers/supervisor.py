@@ -33,8 +33,8 @@ _KILL_SECONDS = 30.0
 class ServerHost(Host):
     """The state of one supervisor: its recipe, once it has one, and the processes it started."""
 
-    def __init__(self, orders: Input) -> None:
-        super().__init__(orders)
+    def __init__(self, requests: Input) -> None:
+        super().__init__(requests)
         self._recipe: Recipe | None = None
         self._directories: ServerDirectories | None = None
         self._run_folder: Path | None = None
@@ -126,7 +126,7 @@ class ServerHost(Host):
         if self._server is not None and self._is_running():
             self._thaw()
             self._server.send_signal(recipe.stop_signal)
-            if not self._orders.wait(self._is_quiet, request["seconds"]):
+            if not self._requests.wait(self._is_quiet, request["seconds"]):
                 raise Failed("server", f"it did not shut down within {request['seconds']:.0f} s")
         status = self._server and self._server.returncode
         self._end_mount()
@@ -142,11 +142,11 @@ class ServerHost(Host):
         """Thaw a frozen server for a moment; see `tdelta.driver.servers.server.PULSE_SECONDS`."""
         if self._is_frozen and self._is_running():
             self._thaw()
-            self._orders.wait(lambda: False, _BREATH_SECONDS)
+            self._requests.wait(lambda: False, _BREATH_SECONDS)
             self._is_frozen = tree.freeze(os.getpid(), self._mount_pids(), _FREEZE_SECONDS)
 
     def patience(self) -> float | None:
-        """How long the next order may let wait for itself."""
+        """How long the next request may let wait for itself."""
         return self._pulse_seconds if self._is_frozen else None
 
     def end(self) -> None:
@@ -183,7 +183,7 @@ class ServerHost(Host):
     def _run(self, command: Command, makes: str, seconds: float) -> None:
         process = self._launch(command)
         place = self._adopted().place
-        in_time = self._orders.wait(lambda: process.poll() is not None or waits_for_room(place), seconds)
+        in_time = self._requests.wait(lambda: process.poll() is not None or waits_for_room(place), seconds)
         if process.poll() is None:
             self._kill()
             if in_time:
@@ -197,7 +197,7 @@ class ServerHost(Host):
             return
         mount.at.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._mount = process = self._launch(mount.serve)
-        self._orders.wait(lambda: process.poll() is not None or is_mounted(mount.at), _MOUNT_SECONDS)
+        self._requests.wait(lambda: process.poll() is not None or is_mounted(mount.at), _MOUNT_SECONDS)
         if not is_mounted(mount.at):
             raise Failed("server", f"{Path(mount.serve.argv[0]).name} did not mount {mount.at}")
 
@@ -206,8 +206,8 @@ class ServerHost(Host):
         if mount is None or process is None:
             return
         self._passed.update(tree.io_bytes(process.pid))  # it keeps nothing back: there is no more to come
-        unmounted = self._orders.wait(lambda: unmount(mount.at), _MOUNT_SECONDS)
-        if not unmounted or not self._orders.wait(lambda: process.poll() is not None, _MOUNT_SECONDS):
+        unmounted = self._requests.wait(lambda: unmount(mount.at), _MOUNT_SECONDS)
+        if not unmounted or not self._requests.wait(lambda: process.poll() is not None, _MOUNT_SECONDS):
             raise Failed("server", f"{mount.at} is in use and cannot be unmounted")
         self._mount = None
 
@@ -234,7 +234,7 @@ class ServerHost(Host):
             for pid in tree.living(os.getpid(), self._mount_pids()):
                 with contextlib.suppress(ProcessLookupError):  # it went with its parent
                     os.kill(pid, signal.SIGKILL)
-            self._orders.wait(self._is_quiet, _LOOK_AGAIN_SECONDS)
+            self._requests.wait(self._is_quiet, _LOOK_AGAIN_SECONDS)
         self._is_frozen = False
 
     def _mount_pids(self) -> tuple[int, ...]:

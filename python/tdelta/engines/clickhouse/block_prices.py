@@ -1,9 +1,10 @@
 """What so many bytes cost ClickHouse to read and to write, plain and encrypted.
 
 Two tables of the same incompressible numbers, which ClickHouse is asked not to compress, lie on the encrypted disk and
-on the one below it, and are written and scanned by turns in one process. CTR takes as long for each byte, however they
-are cut into files and requests: in software 3.0 to 3.2 ns were seen for each byte of one large column, of twenty small
-compressed ones, and of sixty-four parts. What requests of small columns take beyond has no price: it is in the rest.
+on the one below it, and are written and scanned alternately in one process. CTR takes as long for each byte, however
+they are cut into files and requests: in software 3.0 to 3.2 ns were seen for each byte of one large column, of twenty
+small compressed ones, and of sixty-four parts. What requests of small columns take beyond has no price: it is in the
+rest.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ class _Priced:
         self._database = database
         self._name = f"price_{name}"
 
-    def write_us(self, moved: str | None = "asked_written_bytes") -> float:
+    def write_us(self, moved: str | None = "syscall_written_bytes") -> float:
         """The CPU time of filling it, µs a block."""
         self._database.run(f"TRUNCATE TABLE {self._name}")
         return _BLOCKS.us_each(
             lambda: self._database.run(f"INSERT INTO {self._name} SELECT body FROM price_numbers"), moved
         )
 
-    def read_us(self, moved: str | None = "asked_read_bytes") -> float:
+    def read_us(self, moved: str | None = "syscall_read_bytes") -> float:
         """The CPU time of a scan, µs a block."""
         return _BLOCKS.us_each(lambda: self._database.run(f"SELECT sum(body) FROM {self._name}"), moved)
 
@@ -49,12 +50,12 @@ class _Priced:
         return self._database.text(f"SELECT sum(body) FROM {self._name}")
 
 
-def block_prices(database: Database, turns: int, least_seconds: float) -> dict[str, list[float]]:
-    """Make tables on an encrypted database's disks, and time their bytes by turns.
+def block_prices(database: Database, repeats: int, least_seconds: float) -> dict[str, list[float]]:
+    """Make tables on an encrypted database's disks, and time their bytes alternately.
 
     Args:
         database: an empty one, with an encrypted disk.
-        turns: writes and scans of each table, of which a pass is the mean.
+        repeats: writes and scans of each table, of which a pass is the mean.
         least_seconds: from here on no further pass is begun, once there are the fewest.
 
     Returns:
@@ -72,17 +73,17 @@ def block_prices(database: Database, turns: int, least_seconds: float) -> dict[s
         columns = "(body UInt64 CODEC(NONE)) ENGINE = MergeTree ORDER BY tuple()"
         database.run(f"CREATE TABLE price_{name} {columns} SETTINGS disk = '{disk}'")
         tables[name] = _Priced(database, name)
-    _turn(tables, memory)  # what asks the CPU for its instructions, and fills the caches
+    _repeat(tables, memory)  # what asks the CPU for its instructions, and fills the caches
     if len({table.found() for table in (*tables.values(), memory)}) != 1:
         raise ValueError("scans of the same rows, plain and encrypted, found different ones")
     began, passes = time.monotonic(), list[dict[str, float]]()
     while len(passes) < FEWEST_PASSES or time.monotonic() - began < least_seconds:
-        taken = [_turn(tables, memory) for _ in range(turns)]
-        passes.append({name: sum(turn[name] for turn in taken) / turns for name in taken[0]})
+        taken = [_repeat(tables, memory) for _ in range(repeats)]
+        passes.append({name: sum(one[name] for one in taken) / repeats for name in taken[0]})
     return {name: [one[name] for one in passes] for name in passes[0]}
 
 
-def _turn(tables: dict[str, _Priced], memory: _Priced) -> dict[str, float]:
+def _repeat(tables: dict[str, _Priced], memory: _Priced) -> dict[str, float]:
     """A write and a scan of each table."""
     write = {name: table.write_us() for name, table in tables.items()}
     read = {name: table.read_us() for name, table in tables.items()}

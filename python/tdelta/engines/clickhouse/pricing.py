@@ -28,12 +28,13 @@ def ask_block_prices(
         WorkerFault: the worker died.
     """
     options = engine.options(home, settings, secrets.token_hex(engine.key_bytes(settings.cipher)))
-    turns = price_effort.BLOCK_TURNS if settings.aes_instructions == "on" else 1  # in software it is six times as long
+    is_fast = settings.aes_instructions == "on"  # in software it takes six times as long
+    repeats = price_effort.BLOCK_REPEATS if is_fast else 1
     try:
         with Worker(environment, program) as worker:
             worker.ask("open", seconds=_SECONDS, options=options)
-            order: dict[str, Any] = {"turns": turns, "least_seconds": price_effort.BLOCK_SECONDS}
-            passes = worker.ask("price", seconds=_SECONDS, **order)["passes"]
+            request: dict[str, Any] = {"repeats": repeats, "least_seconds": price_effort.BLOCK_SECONDS}
+            passes = worker.ask("price", seconds=_SECONDS, **request)["passes"]
             worker.ask("close", seconds=_SECONDS)
     finally:
         shutil.rmtree(home, ignore_errors=True)

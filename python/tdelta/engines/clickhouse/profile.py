@@ -17,8 +17,8 @@ PROFILE = Profile(
     takes=frozenset({Takes.INSTANCES, Takes.TRACES}),
     defaults=MappingProxyType({"workload": "warehouse"}),
     headings={  # what it has in memory is not counted
-        "physical": (("asked_read_bytes",), "bytes asked of the system to read (rchar)"),
-        "current": (("asked_written_bytes",), "bytes asked of the system to write (wchar)"),
+        "physical": (("syscall_read_bytes",), "bytes asked of the system to read (rchar)"),
+        "current": (("syscall_written_bytes",), "bytes asked of the system to write (wchar)"),
     },
     fills_cpus=True,
     cold_operations=None,

@@ -48,14 +48,14 @@ class ClickhouseTwin:
         home: Path,
         worker: Worker,
         environment: Mapping[str, str],
-        order: Callable[[str, int], tuple[dict[str, Any], int]],
+        request: Callable[[str, int], tuple[dict[str, Any], int]],
     ) -> None:
         self._engine = engine
         self._settings = settings
         self._home = home
         self._worker = worker
         self._environment = environment
-        self._order = order
+        self._request = request
         self._is_stopped = False
 
     @property
@@ -120,8 +120,8 @@ class ClickhouseTwin:
         if job.step == TRACE:
             return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json()))
         if job.step in STEPS:
-            order, rows = self._order(job.step, self._settings.threads)
-            return embedded_step(job.step, self._worker.ask("step", seconds=STEP_SECONDS, **order), rows)
+            request, rows = self._request(job.step, self._settings.threads)
+            return embedded_step(job.step, self._worker.ask("step", seconds=STEP_SECONDS, **request), rows)
         answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json(), is_cold=is_cold)
         settings = self._settings
         return of_embedded(answer, job, load_threads=settings.threads, database_threads=settings.engine_threads)
@@ -207,7 +207,7 @@ class ClickhouseTwins(SequentialBlocks):
             worker.kill()
             shutil.rmtree(home, ignore_errors=True)
             raise
-        return ClickhouseTwin(self._engine, settings, home, worker, environment, self._order)
+        return ClickhouseTwin(self._engine, settings, home, worker, environment, self._request)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""
@@ -223,14 +223,14 @@ class ClickhouseTwins(SequentialBlocks):
     def end(self) -> None:
         """Loaded data goes with the folder."""
 
-    def _order(self, step: str, threads: int) -> tuple[dict[str, Any], int]:
+    def _request(self, step: str, threads: int) -> tuple[dict[str, Any], int]:
         """One step as the worker is told it (rows come out of their files), and of how many rows it is."""
         if self._mix.steps is None:
             raise Defect(f"a {step} was asked of a run that has none")
-        order = self._mix.steps.order(step, 1)
-        if order["load"] is not None:
-            order["load"] = self._loading(threads)
-        return order, self._mix.steps.rows
+        request = self._mix.steps.request(step, 1)
+        if request["load"] is not None:
+            request["load"] = self._loading(threads)
+        return request, self._mix.steps.rows
 
     def _loading(self, threads: int) -> dict[str, Any]:
         job, planned = self._job, self._job.plan["tables"]

@@ -1,6 +1,6 @@
 """What runs in a worker process of ClickHouse: one twin, with its driver under the load loop.
 
-Started as ``python -m tdelta.engines.clickhouse.worker PARENT_PID``; how it is spoken to, `tdelta.driver.orders` says.
+Started as ``python -m tdelta.engines.clickhouse.worker PARENT_PID`` (see `tdelta.driver.worker_protocol`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import NoTwin, TwinHost
-from tdelta.driver.orders import Reply, Request, serve
+from tdelta.driver.worker_protocol import Reply, Request, serve
 from tdelta.engines.clickhouse.block_prices import block_prices
 from tdelta.engines.clickhouse.database import STYLE, Database, definition, reading_sql
 from tdelta.engines.clickhouse.engine import quoted
@@ -102,7 +102,7 @@ class ClickhouseHost(TwinHost):
 
     def do_price(self, request: Request) -> Reply:
         """Time the bytes of tables of its own, in a database that is empty."""
-        return {"passes": block_prices(self._open(), request["turns"], request["least_seconds"])}
+        return {"passes": block_prices(self._open(), request["repeats"], request["least_seconds"])}
 
     def do_close(self, request: Request) -> Reply:
         """Close the twin."""

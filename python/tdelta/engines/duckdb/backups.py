@@ -12,7 +12,7 @@ from pathlib import Path
 from tdelta.design.actions import AskedAction
 from tdelta.driver.acting import Act, difference
 from tdelta.driver.answers import checksums
-from tdelta.driver.backups import NONE, Backup, BackupOrder, BackupTool, Restore, packed, tool_of, unpacked
+from tdelta.driver.backups import NONE, Backup, BackupRequest, BackupTool, Restore, packed, tool_of, unpacked
 from tdelta.driver.programs import Program, Programs
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.tree_usage import usage
@@ -41,9 +41,9 @@ _NAME, _OTHER = "backup.db", "backup"
 def backup_act(site: DuckdbSite, asked: AskedAction) -> Act:
     """The action ``backup`` or ``restore`` on one twin."""
     tool, compress = tool_of(asked.choices, BESIDE if site.is_beside else TOOLS)
-    order = BackupOrder(TOOLS[tool], compress, site.path.parent / "backup", tuple(markers_of(site.job)))
+    request = BackupRequest(TOOLS[tool], compress, site.path.parent / "backup", tuple(markers_of(site.job)))
     is_backup = asked.name == "backup"
-    return (Backup if is_backup else Restore)(_DuckdbMaker(site, tool), order, site.halt)
+    return (Backup if is_backup else Restore)(_DuckdbMaker(site, tool), request, site.halt)
 
 
 class _DuckdbMaker:

@@ -1,6 +1,6 @@
 """What a block costs DuckDB to read and to write, plain, encrypted, and encrypted without its MAC.
 
-As in `tdelta.engines.duckdb.proof` files of the same incompressible numbers are scanned by turns, attached anew each
+As in `tdelta.engines.duckdb.proof` files of the same incompressible numbers are scanned alternately, attached anew each
 time, so that every block is read and decrypted; but by as many threads as the twin's queries have, and every pass
 counts, since what one differs from the next is how sure a price is. Writing is a table made anew out of numbers in
 memory, which DuckDB is told not to compress, and the checkpoint that puts it into the file.
@@ -42,12 +42,12 @@ class _Priced:
 
     def write_us(self) -> float:
         """The CPU time of making the table anew, µs a block."""
-        return _BLOCKS.us_each(self._write, "asked_written_bytes")
+        return _BLOCKS.us_each(self._write, "syscall_written_bytes")
 
     def read_us(self) -> float:
         """The CPU time of a scan of a file that was attached anew, µs a block."""
         self._database.cool(lambda _folder: None)
-        return _BLOCKS.us_each(self._scan, "asked_read_bytes")
+        return _BLOCKS.us_each(self._scan, "syscall_read_bytes")
 
     def cached_us(self) -> float:
         """The CPU time of a scan of blocks that are in DuckDB's memory, µs a block."""
@@ -69,13 +69,13 @@ class _Priced:
         self._database.checkpoint()
 
 
-def block_prices(files: Mapping[str, Mapping[str, Any]], turns: int, least_seconds: float) -> dict[str, list[float]]:
-    """Make files, and time their blocks by turns.
+def block_prices(files: Mapping[str, Mapping[str, Any]], repeats: int, least_seconds: float) -> dict[str, list[float]]:
+    """Make files, and time their blocks alternately.
 
     Args:
         files: ``plain`` and ``encrypted``, and ``bare`` where there is the same cipher without its MAC: each the
             options of `tdelta.engines.duckdb.engine.DuckdbEngine.options`, with memory for all of its blocks.
-        turns: writes and scans of each file, of which a pass is the mean.
+        repeats: writes and scans of each file, of which a pass is the mean.
         least_seconds: from here on no further pass is begun, once there are the fewest.
 
     Returns:
@@ -93,15 +93,15 @@ def block_prices(files: Mapping[str, Mapping[str, Any]], turns: int, least_secon
             stack.callback(opened[name].close)
         if len({file.found() for file in opened.values()}) != 1:
             raise ValueError("scans of the same rows, plain and encrypted, found different ones")
-        _turn(opened)  # what asks the CPU for its instructions, and fills the caches
+        _repeat(opened)  # what asks the CPU for its instructions, and fills the caches
         began, passes = time.monotonic(), list[dict[str, float]]()
         while len(passes) < FEWEST_PASSES or time.monotonic() - began < least_seconds:
-            taken = [_turn(opened) for _ in range(turns)]
-            passes.append({name: sum(turn[name] for turn in taken) / turns for name in taken[0]})
+            taken = [_repeat(opened) for _ in range(repeats)]
+            passes.append({name: sum(one[name] for one in taken) / repeats for name in taken[0]})
     return {name: [one[name] for one in passes] for name in passes[0]}
 
 
-def _turn(opened: Mapping[str, _Priced]) -> dict[str, float]:
+def _repeat(opened: Mapping[str, _Priced]) -> dict[str, float]:
     """A write and a scan of each file."""
     write = {name: file.write_us() for name, file in opened.items()}
     read = {name: file.read_us() for name, file in opened.items()}

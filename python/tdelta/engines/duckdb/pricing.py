@@ -34,10 +34,10 @@ def ask_block_prices(
     levels = {"plain": "none", "encrypted": settings.cipher, "bare": cipher.without_mac}
     files = {name: _options(engine, home / name, settings, level) for name, level in levels.items() if level}
     # A scan in software is thirty times as long.
-    order: dict[str, Any] = {"files": files, "turns": 1 if cipher.is_mbedtls else price_effort.BLOCK_TURNS}
+    request: dict[str, Any] = {"files": files, "repeats": 1 if cipher.is_mbedtls else price_effort.BLOCK_REPEATS}
     try:
         with Worker(environment, program) as worker:
-            answer = worker.ask("price", seconds=_SECONDS, **order, least_seconds=price_effort.BLOCK_SECONDS)
+            answer = worker.ask("price", seconds=_SECONDS, **request, least_seconds=price_effort.BLOCK_SECONDS)
     finally:
         shutil.rmtree(home, ignore_errors=True)
     return {

@@ -14,8 +14,8 @@ PROFILE = Profile(
     dialect=Dialect("duckdb", "duckdb", bytes_literal="unhex('{}')"),
     takes=frozenset({Takes.INSTANCES, Takes.CACHE, Takes.TRACES, Takes.SCOPE, Takes.SESSION_MEMORY}),
     headings={  # blocks that it has in memory are not counted
-        "physical": (("asked_read_bytes",), "bytes asked of the system to read (rchar)"),
-        "current": (("asked_written_bytes",), "bytes asked of the system to write (wchar)"),
+        "physical": (("syscall_read_bytes",), "bytes asked of the system to read (rchar)"),
+        "current": (("syscall_written_bytes",), "bytes asked of the system to write (wchar)"),
     },
     fills_cpus=True,
     cold_operations=None,

@@ -1,6 +1,6 @@
 """What a page costs DuckDB to read, plain and encrypted: timed in the worker whose AES instructions are in question.
 
-Both files hold the same incompressible numbers and are scanned by turns, by one thread, each time by a file that was
+Both files hold the same incompressible numbers and are scanned alternately, by one thread, each time by a file that was
 attached anew, so that every scan reads and decrypts every block. What counts is the least CPU time of the process,
 since whatever else there is only adds.
 """
@@ -67,10 +67,10 @@ def page_costs(plain: Mapping[str, Any], encrypted: Mapping[str, Any]) -> dict[s
 def _scan_ns(file: Database) -> tuple[int, str]:
     """The CPU time of a scan of every row, and what it found."""
     file.cool(lambda _folder: None)
-    read_before, began_ns = _native.process_usage()["asked_read_bytes"], time.process_time_ns()
+    read_before, began_ns = _native.process_usage()["syscall_read_bytes"], time.process_time_ns()
     found = file.text(_SCAN)
     took_ns = time.process_time_ns() - began_ns
-    read = _native.process_usage()["asked_read_bytes"] - read_before
+    read = _native.process_usage()["syscall_read_bytes"] - read_before
     if read_before and read < _READ_SHARE * _PAGES * PAGE_BYTES:
         raise ValueError(f"a scan of {_PAGES * PAGE_BYTES:,} bytes read {read:,} from the file")
     return took_ns, found

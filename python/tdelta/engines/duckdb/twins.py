@@ -60,7 +60,7 @@ class DuckdbTwin:
         path: Path,
         worker: Worker,
         control: Callable[[Sequence[bytes]], tuple[MarkerHit, ...]],
-        order: Callable[[str], tuple[dict[str, Any], int]],
+        request: Callable[[str], tuple[dict[str, Any], int]],
         prices: Callable[[], dict[str, object]],
         act: Callable[[AskedAction, acting.Halt, bool], acting.Act],
     ) -> None:
@@ -71,7 +71,7 @@ class DuckdbTwin:
         self._path = path
         self._worker = worker
         self._control = control
-        self._order = order
+        self._request = request
         self._prices = prices
         self._is_stopped = False
 
@@ -200,10 +200,10 @@ class DuckdbTwin:
 
     def _step(self, step: str) -> Measurement:
         """One load out of the files of all rows, or one rebuild; the write into the file included."""
-        order, rows = self._order(step)
-        if order["load"] is not None:
-            order["load"]["threads"] = self._settings.threads
-        return embedded_step(step, self._worker.ask("step", seconds=STEP_SECONDS, **order), rows)
+        request, rows = self._request(step)
+        if request["load"] is not None:
+            request["load"]["threads"] = self._settings.threads
+        return embedded_step(step, self._worker.ask("step", seconds=STEP_SECONDS, **request), rows)
 
     def processes(self) -> tuple[int, ...]:
         """The worker's: the database is in it."""
@@ -248,8 +248,8 @@ class DuckdbTwins(SequentialBlocks):
         with Worker(program=PROGRAM) as worker:
             files = self._rows.write(worker)
             worker.ask("open", seconds=_OPEN_SECONDS, options=options)
-            order = {"tables_sql": self._job.tables_sql, "tables": tables, "files": files}
-            found = as_checksums(worker.ask("digest", seconds=_LOAD_SECONDS, **order))
+            request = {"tables_sql": self._job.tables_sql, "tables": tables, "files": files}
+            found = as_checksums(worker.ask("digest", seconds=_LOAD_SECONDS, **request))
         self._rows.check(found)
         self._expected = found
         return self._expected
@@ -266,8 +266,8 @@ class DuckdbTwins(SequentialBlocks):
         with Worker(program=PROGRAM) as worker:
             options = self._engine.options(path, loading, self._key(settings.cipher))
             self.library = worker.ask("open", seconds=_OPEN_SECONDS, options=options)["library"]
-            order = {"tables_sql": self._job.tables_sql, "tables": tables, "files": self._rows.files()}
-            worker.ask("load", seconds=_LOAD_SECONDS, **order)
+            request = {"tables_sql": self._job.tables_sql, "tables": tables, "files": self._rows.files()}
+            worker.ask("load", seconds=_LOAD_SECONDS, **request)
             is_encrypted = worker.ask("cipher")["encrypted"] == "true"
             sums = checksums(worker, tables)
             worker.ask("close", seconds=_LOAD_SECONDS)
@@ -309,7 +309,7 @@ class DuckdbTwins(SequentialBlocks):
             self._environment(settings),
         )
         prices, act = partial(self._ask, settings), partial(_act, site)
-        return DuckdbTwin(self._engine, settings, path, worker, self._control, self._order, prices, act)
+        return DuckdbTwin(self._engine, settings, path, worker, self._control, self._request, prices, act)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""
@@ -325,14 +325,14 @@ class DuckdbTwins(SequentialBlocks):
     def end(self) -> None:
         """Loaded files go with the folder."""
 
-    def _order(self, step: str) -> tuple[dict[str, Any], int]:
+    def _request(self, step: str) -> tuple[dict[str, Any], int]:
         """One step as the worker is told it (rows come out of their files), and of how many rows it is."""
         if self._mix.steps is None:
             raise Defect(f"a {step} was asked of a run that has none")
-        order, job = self._mix.steps.order(step, 1), self._job
-        if order["load"] is not None:
-            order["load"] = {"tables_sql": job.tables_sql, "tables": job.tables, "files": self._rows.files()}
-        return order, self._mix.steps.rows
+        request, job = self._mix.steps.request(step, 1), self._job
+        if request["load"] is not None:
+            request["load"] = {"tables_sql": job.tables_sql, "tables": job.tables, "files": self._rows.files()}
+        return request, self._mix.steps.rows
 
     def _control(self, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """What temporary files show that are not encrypted: once in a run, with the rows of the plain load."""

@@ -1,6 +1,6 @@
 """What runs in a worker process of DuckDB: one twin, with its driver under the load loop.
 
-Started as ``python -m tdelta.engines.duckdb.worker PARENT_PID``; how it is spoken to, `tdelta.driver.orders` says.
+Started as ``python -m tdelta.engines.duckdb.worker PARENT_PID`` (see `tdelta.driver.worker_protocol`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import NoTwin, TwinHost
-from tdelta.driver.orders import Reply, Request, serve
+from tdelta.driver.worker_protocol import Reply, Request, serve
 from tdelta.engines.duckdb.block_prices import block_prices
 from tdelta.engines.duckdb.client import STYLE, load_twin
 from tdelta.engines.duckdb.database import Connection, Database, reading_sql, taken
@@ -213,7 +213,7 @@ class Host(TwinHost):
 
     def do_price(self, request: Request) -> Reply:
         """Time blocks of files of its own."""
-        return {"passes": block_prices(request["files"], request["turns"], request["least_seconds"])}
+        return {"passes": block_prices(request["files"], request["repeats"], request["least_seconds"])}
 
     def do_close(self, request: Request) -> Reply:
         """Close the twin and its file."""

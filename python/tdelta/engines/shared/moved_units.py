@@ -41,7 +41,7 @@ class MovedUnits:
         before, began_ns = _native.process_usage(), self.clock_ns()
         work()
         took_us = (self.clock_ns() - began_ns) / 1000
-        if moved is None or not before["asked_read_bytes"]:  # where the system does not count bytes
+        if moved is None or not before["syscall_read_bytes"]:  # where the system does not count bytes
             return took_us / self.count
         found: float = (_native.process_usage()[moved] - before[moved]) / self.unit_bytes
         if not self.least <= found / self.count <= self.most:

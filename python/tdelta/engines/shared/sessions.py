@@ -99,8 +99,8 @@ class WorkerSession:
         found = self._put("put", sql=sql)
         return found["columns"], found["rows"]
 
-    def _put(self, do: str, **order: object) -> dict[str, Any]:
-        found = self._worker.ask(do, seconds=_PATIENCE_SECONDS, **order)
+    def _put(self, do: str, **arguments: object) -> dict[str, Any]:
+        found = self._worker.ask(do, seconds=_PATIENCE_SECONDS, **arguments)
         if "refused" in found and self._is_external:
             raise Refused(*found["refused"])
         return answered(found)

@@ -10,7 +10,7 @@ from typing import Any
 from tdelta.design.actions import AskedAction
 from tdelta.driver.acting import Act
 from tdelta.driver.answers import checksums
-from tdelta.driver.backups import NONE, Backup, BackupOrder, BackupTool, Restore, packed, tool_of, unpacked
+from tdelta.driver.backups import NONE, Backup, BackupRequest, BackupTool, Restore, packed, tool_of, unpacked
 from tdelta.driver.programs import Programs
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.workers import Worker
@@ -48,9 +48,9 @@ def backup_act(site: FileSite, asked: AskedAction) -> Act:
     """The action ``backup`` or ``restore`` on one twin."""
     tool, compress = tool_of(asked.choices, TOOLS)
     folder = site.path.parent / f"{site.path.name}-backup"
-    order = BackupOrder(TOOLS[tool], compress, folder, tuple(markers_of(site.job)))
+    request = BackupRequest(TOOLS[tool], compress, folder, tuple(markers_of(site.job)))
     maker = _SqliteMaker(site, tool)
-    return (Backup if asked.name == "backup" else Restore)(maker, order, site.halt)
+    return (Backup if asked.name == "backup" else Restore)(maker, request, site.halt)
 
 
 class _SqliteMaker:
@@ -75,7 +75,7 @@ class _SqliteMaker:
         if is_dump:
             pipe = into.parent / "pipe"
             os.mkfifo(pipe, 0o600)
-            worker.send("back_up", **self._order(pipe))
+            worker.send("back_up", **self._request(pipe))
             programs.begin(("zstd", "-q", "-c"), source=pipe, target=into / f"{_SQL_NAME}.zst")
             return self._answer(worker) + programs.answer()
         used = self._made(worker, into.parent / _NAME)
@@ -117,7 +117,7 @@ class _SqliteMaker:
             used = unpacked(programs, made, into.parent / "unpacked")
             made = into.parent / "unpacked"
         target, worker, site = into / _NAME, self._helper(), self._site
-        order: dict[str, Any] = {
+        request: dict[str, Any] = {
             "library": site.engine.library.name,
             "options": site.engine.open_options(str(target), site.settings, site.key),
             "connections": 1,
@@ -125,10 +125,10 @@ class _SqliteMaker:
         }
         if self._tool == "dump":
             options = site.engine.create_options(str(target), site.settings, site.key)
-            worker.send("restore_rows", **order, made=options, source=str(made / _SQL_NAME))
+            worker.send("restore_rows", **request, made=options, source=str(made / _SQL_NAME))
         else:
             files = [(str(file), str(into / file.name)) for file in sorted(made.iterdir())]
-            worker.send("restore_files", **order, files=files)
+            worker.send("restore_files", **request, files=files)
         return used + self._answer(worker)
 
     def restored(self) -> Checksums:
@@ -147,10 +147,10 @@ class _SqliteMaker:
         return self._worker
 
     def _made(self, worker: Worker, target: Path) -> Usage:
-        worker.send("back_up", **self._order(target))
+        worker.send("back_up", **self._request(target))
         return self._answer(worker)
 
-    def _order(self, target: Path) -> dict[str, Any]:
+    def _request(self, target: Path) -> dict[str, Any]:
         site = self._site
         return {
             "library": site.engine.library.name,

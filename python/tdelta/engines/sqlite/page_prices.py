@@ -68,7 +68,7 @@ class _Priced:
 
 
 def page_prices(files: Mapping[str, Mapping[str, Any]], body_bytes: int, passes: int) -> dict[str, list[float]]:
-    """Time pages of these files, by turns.
+    """Time pages of these files, alternately.
 
     Args:
         files: ``plain`` and ``encrypted``, and ``bare`` where there is the same cipher without its MAC: each the

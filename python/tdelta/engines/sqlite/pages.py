@@ -1,6 +1,6 @@
 """What a page costs the library under test to read, plain and encrypted: timed in the worker that has loaded it.
 
-One row fills a page. Both files are scanned by turns through a cache that holds next to nothing, so every scan reads
+One row fills a page. Both files are scanned alternately through a cache that holds next to nothing, so every scan reads
 and decrypts every page; what counts is the least CPU time of the thread, since whatever else there is only adds.
 """
 
@@ -77,7 +77,7 @@ def _make(files: Files) -> None:
 
 
 def _least_scans_ns(twins: list[_native.SqliteTwin]) -> list[int]:
-    """The least CPU time of a whole scan of each, by turns; the first scans, which ask CPUID, are left out."""
+    """The least CPU time of a whole scan of each, alternately; the first scans, which ask CPUID, are left out."""
     for twin in twins:
         _scan_ns(twin)
     answered = preload().answered
@@ -90,18 +90,18 @@ def _least_scans_ns(twins: list[_native.SqliteTwin]) -> list[int]:
 
 
 def _scan_ns(twin: _native.SqliteTwin) -> int:
-    read_before = _asked_read_bytes()
+    read_before = _syscall_read_bytes()
     began_ns = time.thread_time_ns()
     found = twin.text(_SCAN)
     took_ns = time.thread_time_ns() - began_ns
     if found != str(PAGES * BODY_BYTES):
         raise ValueError(f"a scan of {PAGES} rows of {BODY_BYTES} bytes found {found} bytes")
-    if read_before is not None and (_asked_read_bytes() or 0) - read_before < _READ_SHARE * PAGES * PAGE_BYTES:
+    if read_before is not None and (_syscall_read_bytes() or 0) - read_before < _READ_SHARE * PAGES * PAGE_BYTES:
         raise ValueError(f"a scan of {PAGES} pages did not read them from the file")
     return took_ns
 
 
-def _asked_read_bytes() -> int | None:
+def _syscall_read_bytes() -> int | None:
     """Bytes that this process asked the kernel to read; None where the kernel does not count them."""
     for line in (read_text(Path("/proc/self/io")) or "").splitlines():
         name, _, value = line.partition(": ")

@@ -15,12 +15,12 @@ from tdelta.driver import acting
 from tdelta.driver.answers import checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder
+from tdelta.driver.interleave import interleave
 from tdelta.driver.jobs import STEPS, TRACE, AnyJob, DatabaseJob, PopulateJob, RestoreJob, Steps, TrialJob, WorkloadSpec
 from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, PagePrice, Tables
 from tdelta.driver.rows import generated_checksums, populate
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.tree_usage import usage
-from tdelta.driver.turns import interleave
 from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.actions import actions_of
 from tdelta.engines.sqlite.convert import convert
@@ -77,7 +77,7 @@ class SqliteTwin:
         self._folder = folder
         self._path = path
         self.worker = worker
-        """What drives it; a block gives it orders."""
+        """What drives it; a block gives it requests."""
 
         self._is_stopped = False
 
@@ -186,8 +186,8 @@ class SqliteTwin:
         """One load or rebuild, the write into the file included; the sizes of the files are those after it."""
         if self._steps is None:
             raise Defect(f"a {step} was asked of a run that has none")
-        order = self._steps.order(step, self._settings.threads)
-        answer = self.worker.ask("step", seconds=STEP_SECONDS, **order, after=[_CHECKPOINT])
+        request = self._steps.request(step, self._settings.threads)
+        answer = self.worker.ask("step", seconds=STEP_SECONDS, **request, after=[_CHECKPOINT])
         return embedded_step(step, {**answer, "files": {"database": self._path.stat().st_size}}, self._steps.rows)
 
     def cool(self) -> None:
@@ -352,18 +352,18 @@ class SqliteTwins:
         library = engine.library.name
         return worker.ask("open", seconds=seconds, library=library, options=options, connections=connections)
 
-    def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], order: Sequence[int]) -> tuple[Measurement, ...]:
+    def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
         """Run one trial on each twin, slice by slice in the given order; see `interleave`.
 
         Cold twins are made so first: a file's pages come back by no other twin's trial.
         """
         if any(job.step or job.during for _, job in entries):
-            measured = {index: entries[index][0].trial(entries[index][1]) for index in order}
+            measured = {index: entries[index][0].trial(entries[index][1]) for index in slots}
             return tuple(measured[index] for index in range(len(entries)))
         for twin, _ in entries:
             twin.cool()
         seconds = sum(job.deadline_seconds for _, job in entries) + _GRACE_SECONDS
-        answers = interleave([(twin.worker, job) for twin, job in entries], order, seconds)
+        answers = interleave([(twin.worker, job) for twin, job in entries], slots, seconds)
         for answer in answers:
             raise_failed(answer)
         return tuple(twin.measurement(answer, job) for (twin, job), answer in zip(entries, answers, strict=True))

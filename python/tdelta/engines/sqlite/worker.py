@@ -7,18 +7,18 @@ from pathlib import Path
 
 from tdelta import _native
 from tdelta.driver.hosting import NoTwin
-from tdelta.driver.orders import Reply, Request, serve
 from tdelta.driver.worker import Host
-from tdelta.engines.sqlite.backup_orders import BackupOrders
-from tdelta.engines.sqlite.changing import ChangeOrders
-from tdelta.engines.sqlite.database_orders import DatabaseOrders
+from tdelta.driver.worker_protocol import Reply, Request, serve
+from tdelta.engines.sqlite.backup_requests import BackupRequests
+from tdelta.engines.sqlite.change_requests import ChangeRequests
+from tdelta.engines.sqlite.database_requests import DatabaseRequests
 from tdelta.engines.sqlite.loading import Loaded, library_digest, library_facts, load_library
 from tdelta.engines.sqlite.page_prices import page_prices
 from tdelta.engines.sqlite.pages import Files, page_costs
 from tdelta.measure.caches import forget
 
 
-class SqliteHost(BackupOrders, ChangeOrders, DatabaseOrders, Host):
+class SqliteHost(BackupRequests, ChangeRequests, DatabaseRequests, Host):
     """The state of one worker: its library, once it is loaded, and its twin, once it is open."""
 
     def __init__(self) -> None:

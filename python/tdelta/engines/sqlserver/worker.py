@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from tdelta.driver.orders import serve
+from tdelta.driver.worker_protocol import serve
 from tdelta.engines.shared.driven.driver import Driver, Said
 from tdelta.engines.shared.driven.host import DrivenHost
 from tdelta.engines.sqlserver.bulk import BulkCopy

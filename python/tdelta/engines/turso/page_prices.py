@@ -50,7 +50,7 @@ class _Priced:
     def read_us(self) -> float:
         """The CPU time of a scan on a new connection, µs for each page that it read."""
         self._database.reopen()
-        return _PAGES.us_each(self._scan, "asked_read_bytes")
+        return _PAGES.us_each(self._scan, "syscall_read_bytes")
 
     def cached_us(self) -> float:
         """The CPU time of a scan of pages that the connection has, µs a page."""
@@ -60,7 +60,7 @@ class _Priced:
     def write_us(self) -> float:
         """The CPU time of writing every page, µs for each page that went into the log or into the file."""
         self._database.run(*_CHANGE)
-        return _PAGES.us_each(self._write, "asked_written_bytes")
+        return _PAGES.us_each(self._write, "syscall_written_bytes")
 
     def _scan(self) -> None:
         if (found := self._database.text(_SCAN)) != _EXPECTED:
@@ -72,7 +72,7 @@ class _Priced:
 
 
 def page_prices(files: Mapping[str, Mapping[str, Any]], passes: int) -> dict[str, list[float]]:
-    """Make files, and time their pages by turns.
+    """Make files, and time their pages alternately.
 
     Args:
         files: ``plain`` and ``encrypted``, each the options of `tdelta.engines.turso.engine.TursoEngine.options`, with

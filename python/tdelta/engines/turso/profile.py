@@ -14,8 +14,8 @@ PROFILE = Profile(
     dialect=Dialect("turso", "sqlite", has_types=False),
     takes=frozenset({Takes.INSTANCES, Takes.CACHE, Takes.TRACES}),
     headings={  # it counts no pages
-        "physical": (("asked_read_bytes",), "bytes asked of the system to read (rchar)"),
-        "current": (("asked_written_bytes",), "bytes asked of the system to write (wchar)"),
+        "physical": (("syscall_read_bytes",), "bytes asked of the system to read (rchar)"),
+        "current": (("syscall_written_bytes",), "bytes asked of the system to write (wchar)"),
     },
     connects=False,
     shown="planted rows in its file",

@@ -1,6 +1,6 @@
 """What a page costs Turso to read, plain and encrypted: timed in the worker whose AES instructions are in question.
 
-One row fills a page. Both files are scanned by turns, each time on connections that were made anew, whose caches are
+One row fills a page. Both files are scanned alternately, each time on connections that were made anew, whose caches are
 empty, so every scan reads and decrypts every page; what counts is the least CPU time of the thread, since whatever else
 there is only adds.
 """
@@ -71,12 +71,12 @@ def page_costs(plain: Mapping[str, Any], encrypted: Mapping[str, Any]) -> dict[s
 
 def _scan_ns(file: Database) -> int:
     file.reopen()
-    read_before, began_ns = _native.process_usage()["asked_read_bytes"], time.thread_time_ns()
+    read_before, began_ns = _native.process_usage()["syscall_read_bytes"], time.thread_time_ns()
     found = file.text(_SCAN)
     took_ns = time.thread_time_ns() - began_ns
     if found != str(PAGES * BODY_BYTES):
         raise ValueError(f"a scan of {PAGES} rows of {BODY_BYTES} bytes found {found} bytes")
-    read = _native.process_usage()["asked_read_bytes"] - read_before
+    read = _native.process_usage()["syscall_read_bytes"] - read_before
     if read_before and read < _READ_SHARE * PAGES * PAGE_BYTES:
         raise ValueError(f"a scan of {PAGES * PAGE_BYTES:,} bytes read {read:,} from the file")
     return took_ns

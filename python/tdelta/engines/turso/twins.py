@@ -146,8 +146,8 @@ class TursoTwin:
         """One load or rebuild, the write into the file included."""
         if self._steps is None:
             raise Defect(f"a {step} was asked of a run that has none")
-        order = self._steps.order(step, self._settings.threads)
-        answer = self._worker.ask("step", seconds=STEP_SECONDS, **order, after=[_CHECKPOINT])
+        request = self._steps.request(step, self._settings.threads)
+        answer = self._worker.ask("step", seconds=STEP_SECONDS, **request, after=[_CHECKPOINT])
         return embedded_step(step, {**answer, "files": {"database": self._path.stat().st_size}}, self._steps.rows)
 
     def processes(self) -> tuple[int, ...]:

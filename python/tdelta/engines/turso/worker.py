@@ -1,6 +1,6 @@
 """What runs in a worker process of Turso: one twin, with its driver under the load loop.
 
-Started as ``python -m tdelta.engines.turso.worker PARENT_PID``; how it is spoken to, `tdelta.driver.orders` says.
+Started as ``python -m tdelta.engines.turso.worker PARENT_PID`` (see `tdelta.driver.worker_protocol`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import contextlib
 
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import NoTwin
-from tdelta.driver.orders import Reply, Request, serve
 from tdelta.driver.worker import Host
+from tdelta.driver.worker_protocol import Reply, Request, serve
 from tdelta.engines.turso.database import STYLE, Database
 from tdelta.engines.turso.page_prices import page_prices
 from tdelta.engines.turso.proof import page_costs

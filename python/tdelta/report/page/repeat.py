@@ -60,7 +60,7 @@ def citation(data: RunData) -> str:
 def _run_table(data: RunData) -> Table:
     result = data.result
     settings = result.settings
-    each = f"{counted(result.counts.operations_per_trial, 'operation')}, {counted(result.counts.slices, 'turn')}"
+    each = f"{counted(result.counts.operations_per_trial, 'operation')}, {counted(result.counts.slices, 'slice')}"
     rows = [
         ("run", run_words(result)),
         ("planned at", date_text(data.created_unix_seconds)),
@@ -79,7 +79,7 @@ def _loop_words(result: RunResult) -> str:
     rate = result.settings.options.get("rate")
     if rate is None:
         return "closed: as fast as the clients can"
-    late = counted(result.loop.queued_operations, "late start")
+    late = counted(result.loop.queued_operations, "queued operation")
     return f"open: {rate} operations due a second; {late}, backlog at most {result.loop.backlog_max:,}"
 
 

@@ -15,7 +15,7 @@ def answer(times_ns: list[int], *, began_ns: int = 0, ended_ns: int = 1_000_000_
     return {
         "outcome": {
             "operations": len(times_ns),
-            "executed_operations": len(times_ns) + 1,
+            "total_operations": len(times_ns) + 1,
             "elapsed_ns": ended_ns - began_ns,
             "cpu_user_seconds": 0.0,
             "cpu_system_seconds": 0.0,
@@ -24,7 +24,7 @@ def answer(times_ns: list[int], *, began_ns: int = 0, ended_ns: int = 1_000_000_
             "errors": {},
             "retries": {},
             "first_error": None,
-            "late_starts": 1,
+            "queued_operations": 1,
             "backlog_max": 2,
             "waited_ns": 0,
             "planted_cpu_ns": 0,

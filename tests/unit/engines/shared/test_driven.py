@@ -57,7 +57,7 @@ def test_a_trial_reads_the_counters_around_it_and_tells_the_clients_time_apart(h
     host.do_prepare({"transactions": [{"name": "add", "weight": 1, "text": text}], "constants": {}})
     trial = {"seed": 1, "stream": 2, "operations": 3, "first_op": 5, "deadline_ns": 60_000_000_000}
     answer = host.do_trial({"trial": trial})
-    assert answer["outcome"]["executed_operations"] == 3
+    assert answer["outcome"]["total_operations"] == 3
     assert answer["extra"]["counters"] == {"rows": 3}
     assert answer["extra"]["client_cpu_user_seconds"] >= 0
     assert answer["outcome"]["cpu_user_seconds"] == 0.0  # no process of a server is known

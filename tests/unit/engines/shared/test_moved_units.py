@@ -25,7 +25,7 @@ def test_the_time_is_shared_out_over_those_that_were_read(tmp_path: Path) -> Non
     (tmp_path / "file").write_bytes(bytes(40 * 4096))
     ticks = iter((0, 400_000))
     metered = replace(PAGES, clock_ns=lambda: next(ticks), most=math.inf)
-    assert metered.us_each(lambda: _read(tmp_path / "file"), "asked_read_bytes") == pytest.approx(10.0, rel=0.2)
+    assert metered.us_each(lambda: _read(tmp_path / "file"), "syscall_read_bytes") == pytest.approx(10.0, rel=0.2)
 
 
 @needs_counts
@@ -33,7 +33,7 @@ def test_the_time_is_shared_out_over_those_that_were_read(tmp_path: Path) -> Non
 def test_work_that_did_not_move_its_units_or_more_has_no_price(pages: int, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(bytes(pages * 4096))
     with pytest.raises(ValueError, match="32 pages"):
-        PAGES.us_each(lambda: _read(tmp_path / "file"), "asked_read_bytes")
+        PAGES.us_each(lambda: _read(tmp_path / "file"), "syscall_read_bytes")
 
 
 def _read(path: Path) -> None:

@@ -19,8 +19,8 @@ from typing import Any
 from tdelta import _native
 from tdelta.driver.dbapi import loop_cost
 from tdelta.driver.hosting import TwinHost
-from tdelta.driver.orders import Reply, Request
 from tdelta.driver.worker import Host
+from tdelta.driver.worker_protocol import Reply, Request
 from tdelta.engines.shared.driven.driver import Driver
 from tdelta.engines.shared.driven.recording import Recorder, RecordingCursor, recorder
 from tdelta.engines.shared.sessions import literal
@@ -29,7 +29,7 @@ from tdelta.measure.pressure import PressureMeter
 
 
 @dataclass(frozen=True, slots=True)
-class _Outside:
+class _ExternalLoad:
     """What was read when a load or rebuild began."""
 
     counters: Mapping[str, int]
@@ -57,7 +57,7 @@ class DrivenHost(Host):
         self._traced_session = ""
         self._traced_statements = ""
         self._loads_directly = False
-        self._outside: _Outside | None = None
+        self._external: _ExternalLoad | None = None
 
     def refused(self, error: Exception) -> list[str] | None:
         """What the driver said, as well."""
@@ -137,7 +137,7 @@ class DrivenHost(Host):
         grown = {name: now - used[name] for name, now in _used(watched).items()}
         outcome = answer["outcome"]
         client = {f"client_{name}": outcome[name] for name in ("cpu_user_seconds", "cpu_system_seconds")}
-        share = outcome["operations"] / max(1, outcome["executed_operations"])
+        share = outcome["operations"] / max(1, outcome["total_operations"])
         grown["cpu_user_seconds"] += self._accounted() - accounted
         outcome |= {name: grown.pop(name) * share for name in ("cpu_user_seconds", "cpu_system_seconds")}
         now = self._counters()
@@ -176,20 +176,20 @@ class DrivenHost(Host):
             self._asking.connection.close()
             self._asking = asking
 
-    def do_begin_outside(self, _request: Request) -> Reply:
+    def do_begin_external_load(self, _request: Request) -> Reply:
         """Take note of what the server used so far; a load or rebuild begins."""
         watched = self._observed.get("watch", [])
         pressure, watch = PressureMeter(), _native.Watch(watched)
-        self._outside = _Outside(self._counters(), self._accounted(), _used(watched), pressure, watch)
+        self._external = _ExternalLoad(self._counters(), self._accounted(), _used(watched), pressure, watch)
         pressure.start()
         return {}
 
-    def do_end_outside(self, _request: Request) -> Reply:
+    def do_end_external_load(self, _request: Request) -> Reply:
         """What the server used since; nothing brings a user's server to rest."""
-        began = self._outside
+        began = self._external
         if began is None:
             raise ValueError("the end of a step that was not begun")
-        self._outside = None
+        self._external = None
         grown = {name: now - began.used[name] for name, now in _used(self._observed.get("watch", [])).items()}
         grown["cpu_user_seconds"] += self._accounted() - began.accounted
         whole = {name: amount if name.startswith("cpu_") else round(amount) for name, amount in grown.items()}

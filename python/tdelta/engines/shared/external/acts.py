@@ -55,9 +55,9 @@ def acted(place: ActionTarget, level: str, ready: Callable[[], None] | None) -> 
             statements.append(restore.answer(restore.name(schema.name), place.tables[0][0]))
         if ready is not None:
             ready()
-        place.worker.ask("begin_outside")
+        place.worker.ask("begin_external_load")
         answer = _step(place.worker, statements)
-        used = place.worker.ask("end_outside", seconds=STEP_SECONDS)
+        used = place.worker.ask("end_external_load", seconds=STEP_SECONDS)
         if restore is not None:
             _require_rows(place, restore)
     measured = with_server(client_step(level, answer), used)
@@ -77,8 +77,8 @@ def data_bytes(schema: RunSchema) -> int:
 
 
 def _step(worker: Worker, statements: Sequence[str]) -> dict[str, object]:
-    order = {"before": [], "load": None, "statements": list(statements)}
-    return worker.ask("step", seconds=STEP_SECONDS, **order)
+    request = {"before": [], "load": None, "statements": list(statements)}
+    return worker.ask("step", seconds=STEP_SECONDS, **request)
 
 
 @contextlib.contextmanager

@@ -192,11 +192,11 @@ def trial_beside(
 
     with prepared(act, halt):
         going_on = Beside(act, executed, job.head_seconds)
-        worker.ask("begin_outside")
+        worker.ask("begin_external_load")
         with going_on.going_on(halt):
             if ready is not None:
                 ready()
             answer = worker.ask("trial", seconds=job.deadline_seconds + _GRACE_SECONDS, trial=job.as_json() | waits)
-        used = worker.ask("end_outside", seconds=STEP_SECONDS)
+        used = worker.ask("end_external_load", seconds=STEP_SECONDS)
         raise_failed(answer, server.failed)
         return of_recorded(going_on.added(with_server(measurement(answer), used)))

@@ -57,8 +57,8 @@ class KeptServer:
 class SchemaKeeperHost(Host):
     """The keeper of the schemas of one run."""
 
-    def __init__(self, orders: Input) -> None:
-        super().__init__(orders)
+    def __init__(self, requests: Input) -> None:
+        super().__init__(requests)
         self._servers: dict[str, KeptServer] = {}
 
     def do_keep(self, request: Request) -> None:

@@ -55,6 +55,6 @@ class SchemaKeeper:
         """Have it drop a schema that is about to be made."""
         self._tell("begin", server=schema.server.option, schema=schema.name, sessions=schema.sessions)
 
-    def _tell(self, do: str, **order: object) -> None:
+    def _tell(self, do: str, **arguments: object) -> None:
         with contextlib.suppress(EnvironmentFault, WorkerFault):
-            self._child.send(do, **order)
+            self._child.send(do, **arguments)

@@ -337,14 +337,14 @@ class ExternalTwin:
         if not isinstance(kind, MetersStatements):
             raise Defect("a trace was asked of a server whose statements cannot be metered")
         tracing, is_seen = kind.tracing, bool(self._access.watched(self.schema))
-        order = {
+        request = {
             "counters": list(tracing.counters),
             **({"thread": tracing.thread} if tracing.thread and is_seen else {}),
             **({"session": tracing.session} if tracing.session else {}),
             **({"statements": tracing.statements} if tracing.statements else {}),
         }
         seconds = job.deadline_seconds + _GRACE_SECONDS
-        return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json(), tracing=order))
+        return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json(), tracing=request))
 
     def _step(self, step: str, ready: Callable[[], None] | None) -> Measurement:
         """One load or rebuild of tdelta's tables. Statistics are gathered after a load, unmeasured."""
@@ -356,12 +356,12 @@ class ExternalTwin:
             _run(self._worker, self.schema, kind.drop_tables_sql([*reversed(names)]))
         if ready is not None:
             ready()
-        order = {**steps.order(step, self._settings.threads), "before": []}
+        request = {**steps.request(step, self._settings.threads), "before": []}
         if step == LOAD and self._settings.load_by:
-            order["load_by"] = self._settings.load_by
-        self._worker.ask("begin_outside")
-        answer = self._worker.ask("step", seconds=STEP_SECONDS, **order)
-        used = self._worker.ask("end_outside", seconds=STEP_SECONDS)
+            request["load_by"] = self._settings.load_by
+        self._worker.ask("begin_external_load")
+        answer = self._worker.ask("step", seconds=STEP_SECONDS, **request)
+        used = self._worker.ask("end_external_load", seconds=STEP_SECONDS)
         if step == LOAD:
             _run(self._worker, self.schema, kind.statistics_sql(names))
         measured = with_server(client_step(step, answer), used)

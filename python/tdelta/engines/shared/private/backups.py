@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from tdelta.driver.acting import Act, difference
 from tdelta.driver.answers import checksums
-from tdelta.driver.backups import NONE, OWN, Backup, BackupOrder, BackupTool, Restore, tool_of
+from tdelta.driver.backups import NONE, OWN, Backup, BackupRequest, BackupTool, Restore, tool_of
 from tdelta.driver.programs import Programs
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.servers.server import Server
@@ -83,8 +83,8 @@ def _act(tools: Tools, kind: type[Backup | Restore], site: Site) -> Act:
     name, compress = tool_of(site.choices, {name: one.tool for name, one in tools.items()})
     folder = site.recipe.place.folder.with_name(f"{site.recipe.place.folder.name}-backup")
     inflate = site.engine.evidence.inflating(is_compressed=site.settings.is_compressed)
-    order = BackupOrder(tools[name].tool, compress, folder, site.rows.needles, inflate)
-    return kind(_ServerMaker(site, tools[name], restores=kind is Restore), order, site.halt)
+    request = BackupRequest(tools[name].tool, compress, folder, site.rows.needles, inflate)
+    return kind(_ServerMaker(site, tools[name], restores=kind is Restore), request, site.halt)
 
 
 class _ServerMaker:

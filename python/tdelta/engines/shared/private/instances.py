@@ -242,9 +242,9 @@ class ServerTwin:
         try:
             self._worker.ask("run", statements=list(probe.make))
             for _ in range(price_effort.LOG_PASSES + 1):
-                self._worker.ask("begin_outside")
+                self._worker.ask("begin_external_load")
                 self._worker.ask("run", statements=list(probe.change))
-                used = self._worker.ask("end_outside", settle=False)
+                used = self._worker.ask("end_external_load", settle=False)
                 counted = {name: used["counters"].get(name, 0) for name in ("log_bytes", "log_writes")}
                 passes.append({"cpu_us": _cpu_seconds(used) * 1e6, **counted})
                 self._worker.ask("run", statements=list(probe.undo))
@@ -256,16 +256,16 @@ class ServerTwin:
         """What a call of the server's own cipher takes beyond its bytes, µs; the call comes first, or last."""
         took = {}
         for sql in (probe.call, probe.no_call) if is_first else (probe.no_call, probe.call):
-            self._worker.ask("begin_outside")
+            self._worker.ask("begin_external_load")
             self._worker.ask("rows", sql=sql)
-            took[sql] = _cpu_seconds(self._worker.ask("end_outside", settle=False))
+            took[sql] = _cpu_seconds(self._worker.ask("end_external_load", settle=False))
         return (took[probe.call] - took[probe.no_call]) * 1e6 / probe.calls
 
     def _microseconds_a_page(self, sql: str) -> float:
         """CPU time of the server's processes."""
-        self._worker.ask("begin_outside")
+        self._worker.ask("begin_external_load")
         self._worker.ask("rows", sql=sql)
-        return _cpu_seconds(self._worker.ask("end_outside", settle=False)) * 1e6 / _PROOF_PAGES
+        return _cpu_seconds(self._worker.ask("end_external_load", settle=False)) * 1e6 / _PROOF_PAGES
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
@@ -368,13 +368,13 @@ class ServerTwin:
         act = acting.IDLE if job.during == NOTHING else self._act(job.during)
         with self._counting() as executed, acting.prepared(act, self._halt):
             beside = acting.Beside(act, executed, job.head_seconds)
-            self._worker.ask("begin_outside")
+            self._worker.ask("begin_external_load")
             with beside.going_on(self._halt):
                 if ready is not None:
                     ready()
                 seconds = job.deadline_seconds + _GRACE_SECONDS
                 answer = self._worker.ask("trial", seconds=seconds, trial=job.as_json(), checkpoint=False)
-            used = self._worker.ask("end_outside", seconds=_SETTLE_SECONDS)
+            used = self._worker.ask("end_external_load", seconds=_SETTLE_SECONDS)
             measured = acting.of_recorded(beside.added(with_server(measurement(answer), used)))
             return measured if self._halt.is_asked else acting.inspected(act, measured)
 
@@ -395,12 +395,12 @@ class ServerTwin:
         """A trial whose log a replica applies, beside it or after it: what the primary used until it was at rest."""
         course = replica.course(self._settings.replication, self._halt)
         with course.going_on():
-            self._worker.ask("begin_outside")
+            self._worker.ask("begin_external_load")
             if began is not None:
                 began()
             answer = self._watched(replica, job)
             course.load_ended()
-            used = self._worker.ask("end_outside", seconds=_SETTLE_SECONDS)
+            used = self._worker.ask("end_external_load", seconds=_SETTLE_SECONDS)
         return course.added(with_server(measurement(answer), used))
 
     def _watched(self, replica: Replica, job: TrialJob) -> dict[str, Any]:
@@ -423,29 +423,29 @@ class ServerTwin:
     def _traced(self, job: TrialJob) -> Measurement:
         """Every statement metered by itself; two queries of the status counters surround each."""
         tracing = self.instance.engine.tracing
-        order = {"thread": tracing.thread, "counters": list(tracing.counters)}
+        request = {"thread": tracing.thread, "counters": list(tracing.counters)}
         seconds = job.deadline_seconds + _GRACE_SECONDS
-        return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json(), tracing=order))
+        return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json(), tracing=request))
 
     def _commanded(self, command: CommandLoad, job: TrialJob) -> Measurement:
         """One run of the user's command, with what the server used meanwhile."""
         work = Work(self._settings.threads, job.operations, job.trial_seconds, _load_seed(job))
-        self._worker.ask("begin_outside")
+        self._worker.ask("begin_external_load")
         measured = command.trial(work, job.deadline_seconds)
-        return with_server(measured, self._worker.ask("end_outside", seconds=_SETTLE_SECONDS))
+        return with_server(measured, self._worker.ask("end_external_load", seconds=_SETTLE_SECONDS))
 
     def _step(self, step: str, ready: Callable[[], None] | None) -> Measurement:
         """One load or rebuild. What the server writes to come to rest is in its CPU and bytes, not in the time."""
         if self._mix.steps is None:
             raise Defect(f"a {step} was asked of a run that has none")
-        order = self._mix.steps.order(step, self._settings.threads)
-        if order["before"]:
-            self._worker.ask("run", seconds=STEP_SECONDS, statements=order["before"])
+        request = self._mix.steps.request(step, self._settings.threads)
+        if request["before"]:
+            self._worker.ask("run", seconds=STEP_SECONDS, statements=request["before"])
         if ready is not None:
             ready()
-        self._worker.ask("begin_outside")
-        answer = self._worker.ask("step", seconds=STEP_SECONDS, **{**order, "before": []})
-        used = self._worker.ask("end_outside", seconds=STEP_SECONDS)
+        self._worker.ask("begin_external_load")
+        answer = self._worker.ask("step", seconds=STEP_SECONDS, **{**request, "before": []})
+        used = self._worker.ask("end_external_load", seconds=STEP_SECONDS)
         measured = with_server(client_step(step, answer), used)
         return dataclasses.replace(
             measured,
@@ -484,9 +484,9 @@ class ServerTwin:
         self._worker.kill()  # a connection to a frozen server would not close
         self._worker.end()
 
-    def _ask(self, do: str, **order: Any) -> dict[str, Any]:
+    def _ask(self, do: str, **arguments: Any) -> dict[str, Any]:
         with self._connected():
-            return self._worker.ask(do, **order)
+            return self._worker.ask(do, **arguments)
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[None]:

@@ -77,5 +77,10 @@ def test_restored_rows_that_differ_are_a_fault_and_what_was_restored_is_removed(
     with pytest.raises(ExternalServerFault) as fault:
         acted(where, "restore", None)
     assert [(one.code, one.parameters["tables"]) for one in fault.value.refusals] == [("restored-differs", "orders")]
-    assert here.asked == [["backup x"], "begin_outside", ["restore x", "count x_restored.orders"], "end_outside"]
+    assert here.asked == [
+        ["backup x"],
+        "begin_external_load",
+        ["restore x", "count x_restored.orders"],
+        "end_external_load",
+    ]
     assert removed == ["remove of x"]

@@ -1,4 +1,4 @@
-"""Taking turns, with participants that are pipes."""
+"""Interleaved slices, with participants that are pipes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tdelta.driver import TrialJob
-from tdelta.driver.turns import interleave
+from tdelta.driver.interleave import interleave
 from tdelta.errors import Defect, TdeltaError, WorkerFault
 from tdelta_refused import refused
 
@@ -30,14 +30,14 @@ class Participant:
     def fileno(self) -> int:
         return self.reader
 
-    def send(self, do: str, **order: Any) -> None:
+    def send(self, do: str, **arguments: Any) -> None:
         if do == "stop":
             self.stops += 1
             os.write(self._writer, b".")
             return
-        turns = order["turns"]
-        self.begun.append({"trial": order["trial"], **turns})
-        self.first_words = struct.unpack_from("=II", Path(turns["path"]).read_bytes())
+        interleaving = arguments["interleaving"]
+        self.begun.append({"trial": arguments["trial"], **interleaving})
+        self.first_words = struct.unpack_from("=II", Path(interleaving["path"]).read_bytes())
         if self.quick:
             os.write(self._writer, b".")
 
@@ -63,14 +63,14 @@ def made() -> Iterator[list[Participant]]:
         participant.close()
 
 
-def test_everyone_is_handed_its_own_place_in_the_same_order_and_the_first_has_the_baton(
+def test_everyone_is_handed_its_own_number_in_the_same_slots_and_the_first_has_the_token(
     made: list[Participant],
 ) -> None:
     made += [Participant("a"), Participant("b")]
     answers = interleave([(participant, JOB) for participant in made], (1, 0, 0, 1), 5.0)
     assert answers == [{"name": "a"}, {"name": "b"}]
-    told = [(turns["participant"], turns["order"], turns["trial"]) for one in made for turns in one.begun]
-    assert told == [(0, [1, 0, 0, 1], JOB.as_json()), (1, [1, 0, 0, 1], JOB.as_json())]
+    sent = [(begun["participant"], begun["slots"], begun["trial"]) for one in made for begun in one.begun]
+    assert sent == [(0, [1, 0, 0, 1], JOB.as_json()), (1, [1, 0, 0, 1], JOB.as_json())]
     assert [one.first_words for one in made] == [(0, 1), (0, 1)]
     assert not Path(str(made[0].begun[0]["path"])).exists()
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tdelta import _native
-from tdelta.engines.sqlite.database_orders import Reply, Request, run_step
+from tdelta.engines.sqlite.database_requests import Reply, Request, run_step
 from tdelta.measure.usage import spent
 
 
-class ChangeOrders:
-    """Orders of a worker's host, kept in a file of their own."""
+class ChangeRequests:
+    """Requests that a worker's host carries out, kept in a separate file."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -45,8 +45,8 @@ class Module(Protocol):
         """Whether a text ends where a statement does."""
 
 
-class BackupOrders:
-    """Orders of a worker's host, kept in a file of their own."""
+class BackupRequests:
+    """Requests that a worker's host carries out, kept in a separate file."""
 
     def do_open(self, request: Request) -> Reply:
         """Open a file; the host's."""

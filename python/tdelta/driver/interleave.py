@@ -1,7 +1,7 @@
-"""A block of trials whose slices alternate: the workers take turns by a baton that they pass among themselves.
+"""A block of trials whose slices alternate: the workers pass a token among themselves.
 
 The parent draws the order, hands every worker its trial at once and then waits. No message crosses a pipe during the
-block; a turn is passed by a word in a shared memory and a futex (crates/tdelta-core/src/baton.rs).
+block; the token is passed by a word in shared memory and a futex (crates/tdelta-core/src/interleave.rs).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tdelta.measure.children import ready
 from tdelta.messages import Refusal
 
 _WORDS = 1024
-"""As `Baton` has them: a word for each participant, the last one for the end."""
+"""As `Token` has them: a word for each participant, the last one for the end."""
 
 
 class Participant(Protocol):
@@ -28,8 +28,8 @@ class Participant(Protocol):
     def fileno(self) -> int:
         """Where its answer will arrive, for `ready`."""
 
-    def send(self, do: str, **order: object) -> None:
-        """Send it an order and do not wait."""
+    def send(self, do: str, **arguments: object) -> None:
+        """Send it a request and do not wait."""
 
     def answer(self) -> dict[str, Any]:
         """Its answer, once there is one to read."""
@@ -39,35 +39,35 @@ class Participant(Protocol):
 
 
 def interleave(
-    entries: Sequence[tuple[Participant, TrialJob]], order: Sequence[int], seconds: float
+    entries: Sequence[tuple[Participant, TrialJob]], slots: Sequence[int], seconds: float
 ) -> list[dict[str, Any]]:
     """Run one trial on each participant, slice by slice.
 
     Args:
         entries: each participant with its trial.
-        order: the index in ``entries`` of who runs at each turn; each has as many turns as its trial has slices.
+        slots: the index in ``entries`` of who runs in each slot; each has as many slots as its trial has slices.
         seconds: how long the whole block may take.
 
     Returns:
         The answers, in the order of ``entries``.
 
     Raises:
-        WorkerFault: a worker died or the time is over; the others are told to stop.
+        WorkerFault: a worker died or the time is over; the others are stopped.
         TdeltaError: what a database answered.
     """
-    with _baton(first=order[0]) as path:
+    with _token(first=slots[0]) as path:
         for index, (participant, job) in enumerate(entries):
-            turns = {"path": path, "participant": index, "order": list(order)}
-            participant.send("trial", trial=job.as_json(), turns=turns)
+            interleaving = {"path": path, "participant": index, "slots": list(slots)}
+            participant.send("trial", trial=job.as_json(), interleaving=interleaving)
         return _gather([participant for participant, _ in entries], seconds)
 
 
 @contextlib.contextmanager
-def _baton(first: int) -> Iterator[str]:
-    """A baton in memory, on no disk, whose first turn is given. Yields the path by which the workers can open it."""
+def _token(first: int) -> Iterator[str]:
+    """A token in memory, on no disk, with the first slot given. Yields the path by which the workers can open it."""
     words = bytearray(4 * _WORDS)
     struct.pack_into("=I", words, 4 * first, 1)
-    descriptor = os.memfd_create("tdelta-baton")
+    descriptor = os.memfd_create("tdelta-token")
     try:
         os.write(descriptor, words)
         yield f"/proc/{os.getpid()}/fd/{descriptor}"

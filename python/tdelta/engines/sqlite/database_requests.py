@@ -15,8 +15,8 @@ Request = dict[str, Any]
 Reply = dict[str, Any]
 
 
-class DatabaseOrders:
-    """Orders of a worker's host, kept in a file of their own."""
+class DatabaseRequests:
+    """Requests that a worker's host carries out, kept in a separate file."""
 
     def do_open(self, request: Request) -> Reply:
         """Open a file; the host's."""

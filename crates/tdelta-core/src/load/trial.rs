@@ -1,11 +1,11 @@
-//! What a trial is told, and what may end it.
+//! One trial: its parameters, and what may end it.
 
 use super::feed::Feed;
 use crate::pace::Pace;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One trial's orders.
+/// The parameters of one trial.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
@@ -15,10 +15,10 @@ pub struct Trial {
     pub stream: u64,
     /// The number of operations.
     pub operations: u64,
-    /// Into how many slices the operations are cut, for turns with the other twins of the block.
+    /// Into how many slices the operations are cut, which alternate with those of the other twins of the block.
     #[serde(default = "one")]
     pub slices: u64,
-    /// Operations at the head of each slice that are run and not recorded: after another twin's turn, caches are cold.
+    /// Operations at the head of each slice that are run and not recorded: after another twin's slice, caches are cold.
     #[serde(default)]
     pub discard: u64,
     /// `:op` of the first operation, unique in the run.
@@ -129,16 +129,16 @@ pub enum Stop {
     Error = 3,
 }
 
-/// Whose turn it is in a block: who of the participants runs at each turn, and which of them this process is.
+/// How the slices of a block alternate: which participant runs in each slot, and which of them this process is.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Turns {
-    /// The baton file.
+pub struct Interleaving {
+    /// The file of the token.
     pub path: String,
     /// This process's number.
     pub participant: usize,
-    /// The participant of each turn; each has as many turns as its trial has slices.
-    pub order: Vec<usize>,
+    /// The participant of each slot; each has as many slots as its trial has slices.
+    pub slots: Vec<usize>,
 }
 
 #[cfg(test)]

@@ -121,11 +121,11 @@ def test_what_the_server_used_meanwhile_is_added(server: Server, tmp_path: Path)
     with Worker() as worker, CommandLoad(command, connection, tmp_path) as load:
         worker.ask("connect", options={**options, "database": "tdelta"}, connections=1)
         worker.ask("observe", observed={"watch": [server.pid], "counters": [counted]})
-        worker.ask("begin_outside")
+        worker.ask("begin_external_load")
         own = load.trial(WORK, 60.0)
-        measured = with_server(own, worker.ask("end_outside"))
+        measured = with_server(own, worker.ask("end_external_load"))
         with pytest.raises(Defect):
-            worker.ask("end_outside")
+            worker.ask("end_external_load")
     assert measured.cpu_seconds > 0.0
     assert measured.client_cpu_seconds == own.client_cpu_seconds > 0.0
     assert measured.engine_counters["inserted"] >= 300

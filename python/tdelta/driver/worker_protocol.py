@@ -1,4 +1,4 @@
-"""How a worker process gets its orders and gives its answers: lines of JSON on standard input and output.
+"""How a worker process gets its requests and gives its answers: lines of JSON on standard input and output.
 
 Answers leave on a duplicate of standard output (the original is pointed at standard error, so that no library can break
 the protocol by printing); bytes in them, as of histograms, are base64. ``stop`` and ``feed`` are obeyed at once, while
@@ -33,7 +33,7 @@ class Host(Protocol):
     """What carries out the orders of one worker."""
 
     def answer(self, request: Request) -> Reply:
-        """Carry out one order: ``{"ok": …}``, or ``{"error": [kind, message]}``."""
+        """Carry out one request: ``{"ok": …}``, or ``{"error": [kind, message]}``."""
 
     def request_stop(self) -> None:
         """End a trial that runs, and every later one until `clear_stop`; called from another thread."""
@@ -64,28 +64,28 @@ class IsFed(Protocol):
         """Have a trial go on with a chunk; called from another thread, and there is no answer."""
 
 
-def listen(lines: TextIO, orders: queue.SimpleQueue[Request | None], host: Host) -> None:
-    """Hand on every order but those that cannot wait for the trial that runs. ``None`` at the end of input."""
+def listen(lines: TextIO, requests: queue.SimpleQueue[Request | None], host: Host) -> None:
+    """Hand on every request but those that cannot wait for the trial that runs. ``None`` at the end of input."""
     for line in lines:
-        order = json.loads(line)
-        if order["do"] == "stop":
+        request = json.loads(line)
+        if request["do"] == "stop":
             host.request_stop()
             continue
-        if order["do"] == "aside" and isinstance(host, HasAside):
-            host.aside(order)
+        if request["do"] == "aside" and isinstance(host, HasAside):
+            host.aside(request)
             continue
-        if order["do"] == "feed" and isinstance(host, IsFed):
-            host.feed(order)
+        if request["do"] == "feed" and isinstance(host, IsFed):
+            host.feed(request)
             continue
-        if order["do"] == "trial":
+        if request["do"] == "trial":
             host.clear_stop()  # here, in the order of the lines, so that a stop behind this one is not lost
-        orders.put(order)
+        requests.put(request)
     host.request_stop()
-    orders.put(None)
+    requests.put(None)
 
 
 def serve(host: Host) -> None:
-    """Serve orders until the input ends; the first argument of the process is its parent's id."""
+    """Serve requests until the input ends; the first argument of the process is its parent's id."""
     die_with_parent(int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(UMASK)
@@ -102,10 +102,10 @@ def serve(host: Host) -> None:
 
     if isinstance(host, IsFed):
         host.speak_by(say)
-    orders: queue.SimpleQueue[Reply | None] = queue.SimpleQueue()
-    threading.Thread(target=listen, args=(sys.stdin, orders, host), daemon=True).start()
-    while (order := orders.get()) is not None:
-        say(host.answer(order))
+    requests: queue.SimpleQueue[Reply | None] = queue.SimpleQueue()
+    threading.Thread(target=listen, args=(sys.stdin, requests, host), daemon=True).start()
+    while (request := requests.get()) is not None:
+        say(host.answer(request))
     host.end()
 
 
