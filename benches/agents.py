@@ -1,7 +1,7 @@
 """What load agents cost: throughput, skew of the starts, the time to add up, and memory by how many there are.
 
     .venv/bin/python benches/agents.py [--agents 1 2 4 8] [--delays 0 1 10] [--trials 5] [--seconds 3] [--json FILE]
-    .venv/bin/python benches/agents.py --agents --simulated 1 10 100 1000       # the second table alone
+    .venv/bin/python benches/agents.py --agents --simulated 1 10 100 1000       # the third table alone
 
 The first table: each agent on a Ray node in a separate network namespace, with two connections to one MariaDB server
 on this machine: directly, and through a proxy that hands data on after half of the delay (in ms) each way. Trials are
@@ -9,7 +9,10 @@ point selects in a closed loop, by tdelta's own coordinator and load loop; figur
 on one machine, so its CPUs are shared by agents, proxy and server, but its one clock makes the skew of starts exact.
 Takes root, `scripts/need-ray` and `scripts/need-servers`.
 
-The second table: answers of agents that do not exist, each with the histograms of two transactions, go through what
+The second table: how long it took until all agents answered, and the memory of the head, of tdelta's coordinator and of
+a node with its agent while twins are open, in MB, without what they map of files.
+
+The third table: answers of agents that do not exist, each with the histograms of two transactions, go through what
 handles real ones: the coordinator's line of JSON, its reading, and the merge. Times are of the CPU; memory is the
 growth of the peak resident set of a process that does that once. Prints; asserts nothing.
 """
@@ -42,7 +45,7 @@ from tdelta.records.trials import overlap, skew_ns
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
-from agents.namespaces import Cluster, cannot
+from agents.namespaces import Cluster, cannot, command
 from mariadb import own
 from own_engines import PASSWORD
 
@@ -93,8 +96,9 @@ class Proxy:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        far_reader, far_writer = await asyncio.open_connection(*self._to)
-        await asyncio.gather(self._pass(reader, far_writer), self._pass(far_reader, writer))
+        with contextlib.suppress(asyncio.CancelledError):  # asyncio would print it
+            far_reader, far_writer = await asyncio.open_connection(*self._to)
+            await asyncio.gather(self._pass(reader, far_writer), self._pass(far_reader, writer))
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
@@ -160,19 +164,42 @@ def job(stream: int, operations: int) -> TrialJob:
     return TrialJob(SEED, stream, operations, 1, deadline_seconds=600.0)
 
 
-def measured(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """The first table's rows."""
-    rows = []
+def memory(cluster: Cluster, pool: AgentPool) -> dict[str, float]:
+    """What a cluster takes: its head with the part of the GCS, tdelta's coordinator, and each node, the largest."""
+    head = cluster.head_processes()
+    return {
+        "head_mb": sum(map(held_mb, head)),
+        "gcs_mb": sum(held_mb(pid) for pid in head if "gcs_server" in command(pid)),
+        "coordinator_mb": held_mb(pool.pid),
+        "node_mb": max(sum(map(held_mb, node.processes())) for node in cluster.nodes if node.ray is not None),
+    }
+
+
+def held_mb(pid: int) -> float:
+    """A process's memory but for what it maps of files, which its like on the same machine share."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    sizes = {name: amount.split() for name, _, amount in (line.partition(":") for line in lines[1:])}
+    return sum(int(sizes[name][0]) for name in ("Pss_Anon", "Pss_Shmem")) * 1024 / 1e6
+
+
+def measured(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows of the first table, and of memory."""
+    rows, taken = [], []
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         base = Path(folder)
         cluster = Cluster(base, max(arguments.agents))
         stack.callback(cluster.end)
         port = stack.enter_context(server(base, cluster))
-        cluster.start()
-        for agents in arguments.agents:
+        for agents in sorted(arguments.agents):
+            cluster.start(agents)
             with contextlib.ExitStack() as of_agents:
+                began = time.monotonic()
                 pool = AgentPool(AgentsRequest(agents, cluster.address))
                 of_agents.callback(pool.end)
+                placed_seconds = time.monotonic() - began
                 for delay in (DIRECT, *arguments.delays):
                     at = (cluster.database_address, port)
                     with contextlib.ExitStack() as of_delay:
@@ -183,9 +210,13 @@ def measured(arguments: argparse.Namespace) -> list[dict[str, Any]]:
                         of_delay.callback(load.end)
                         load.connect(options(*at), CONNECTIONS * agents, WORK)
                         row = {"agents": agents, "delay": delay, **trials(load, agents, arguments)}
+                        held = memory(cluster, pool)
                     rows.append(row)
                     print_row(row, is_first=len(rows) == 1)
-    return rows
+                taken.append({"agents": agents, "placed_seconds": placed_seconds, **held})
+    for row in taken:
+        print_row(row, is_first=row is taken[0])
+    return rows, taken
 
 
 def answer(of: random.Random, number: int) -> dict[str, Any]:
@@ -255,7 +286,7 @@ def peak_bytes() -> int:
 
 
 def simulated(counts: list[int]) -> list[dict[str, Any]]:
-    """The second table's rows, each from a separate process."""
+    """The third table's rows, each from a separate process."""
     rows = []
     for agents in counts:
         command = [sys.executable, __file__, "--one", str(agents)]
@@ -289,7 +320,8 @@ def main() -> None:
         return
     if arguments.agents and (lacking := cannot()):
         sys.exit(f"agents.py: {lacking}; or leave --agents empty")
-    found = {"measured": measured(arguments) if arguments.agents else [], "simulated": simulated(arguments.simulated)}
+    rows, taken = measured(arguments) if arguments.agents else ([], [])
+    found = {"measured": rows, "memory": taken, "simulated": simulated(arguments.simulated)}
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=2) + "\n")
 

@@ -66,6 +66,9 @@ class Nodes(Protocol):
     def place(self, name: str, words: list[str]) -> str | None:
         """Begin a run; returns its node, None where every node has one."""
 
+    def left_out(self) -> Sequence[Refusal]:
+        """Why nodes make no runs, of those found since this was last asked."""
+
     def next(self, seconds: float) -> Ended | None:
         """A run that has ended."""
 
@@ -94,7 +97,7 @@ def conduct_fleet(
 
     Raises:
         UsageError: Ray is not installed, or the same fleet is at work.
-        EnvironmentFault: Ray, or a node of it, cannot be had.
+        EnvironmentFault: Ray, or a node of it that makes runs, cannot be had.
     """
     with _journal(inventory, store) as journal, ExitStack() as stack:
 
@@ -173,6 +176,8 @@ def _made(
             if any(target.servers & other.servers for other in running.values()):
                 continue
             node = nodes.place(target.name, list(target.words))
+            for why in nodes.left_out():
+                say(why.text)
             if node is None:
                 break
             say(f"{target.name}: begun on {node}")

@@ -109,30 +109,35 @@ class Cluster:
             self.end()
             raise
 
-    def start(self) -> None:
-        """Start what is not up: the head, then the nodes side by side."""
+    def start(self, nodes: int | None = None) -> None:
+        """Start what is not up: the head, then the nodes side by side, or so many of them."""
+        wanted = self.nodes[:nodes]
         if self._head is None:
             options = ("--head", "--num-cpus=0", f"--node-ip-address={self.head_address}", f"--port={self._port}")
             more = (f"--temp-dir={self._folder}", "--include-dashboard=false")
             self._head = self._begun("head", (*_RAY, *options, *more, *_COMMON))
             assert self._is_up("head", self._head), self._said("head")
         for _ in range(_TRIES):
-            down = [node for node in self.nodes if node.ray is None]
+            down = [node for node in wanted if node.ray is None]
             for node in down:
                 node.ray = self._begun(node.name, self._within(node, self._words_of(node)))
             for node in down:
                 if not self._is_up(node.name, node.ray):
                     node.kill()
-        assert all(node.ray for node in self.nodes), [self._said(node.name) for node in self.nodes]
+        assert all(node.ray for node in wanted), [self._said(node.name) for node in wanted]
 
     def temporary(self, node: Node) -> Path:
         """A node's folder for temporary files."""
         return self._base / node.name
 
+    def head_processes(self) -> list[int]:
+        """The head and all that belongs to it."""
+        return [] if self._head is None else [self._head.pid, *living(self._head.pid)]
+
     def kill_head(self) -> None:
         """Kill the head with all that belongs to it."""
         if self._head is not None:
-            for pid in (self._head.pid, *living(self._head.pid)):
+            for pid in self.head_processes():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             self._head.wait()

@@ -51,6 +51,7 @@ class FakeNodes:
         self.is_ended = False
         self.words: list[list[str]] = []
         self.result = s.costly
+        self.outs: list[Refusal] = []
 
     def __call__(self, _address: str | None) -> FakeNodes:
         return self
@@ -64,6 +65,10 @@ class FakeNodes:
         self.words.append(words)
         self.together.add(frozenset(self.running))
         return "n1"
+
+    def left_out(self) -> list[Refusal]:
+        found, self.outs = self.outs, []
+        return found
 
     def next(self, _seconds: float) -> Ended | None:
         name = self.running.pop(0)
@@ -112,6 +117,17 @@ def test_no_two_runs_use_one_server_and_others_go_ahead_meanwhile(tmp_path: Path
     made(tmp_path, '[target.a]\nserver = "x"\n[target.b]\nserver = ["x", "y"]\n[target.c]\n', nodes)
     assert nodes.begun == ["a", "c", "b"]
     assert not any({"a", "b"} <= together for together in nodes.together)
+
+
+def test_it_says_which_nodes_make_no_runs_and_goes_on_with_the_others(tmp_path: Path) -> None:
+    nodes = FakeNodes(tmp_path)
+    nodes.outs = [Refusal.of("node-of-other-version", node="n9", own="2", found="1")]
+    lines: list[str] = []
+    (expected,) = (why.text for why in nodes.outs)
+    with Store.open(tmp_path / "own" / "runs.sqlite") as store:
+        found = conduct_fleet(inventory_of(tmp_path, THREE), store, lines.append, nodes=nodes)
+    assert all(one.is_answered for one in found)
+    assert lines.count(expected) == 1
 
 
 def test_a_run_whose_node_dies_is_begun_again_but_not_for_ever(tmp_path: Path) -> None:

@@ -8,35 +8,22 @@ that have CPUs; a Ray head that is to have none is started with ``--num-cpus=0``
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import importlib
 import itertools
-import json
-import os
-import queue
 import shutil
-import signal
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from tdelta.driver.agents.chunks import LEAST_SECONDS, HandOut
+from tdelta.driver.agents.cluster import STOP_SECONDS, Placing, Refused, end_all, joined, kill, serve, words
 from tdelta.driver.agents.host import Agent, machine
-from tdelta.driver.tree import living
-from tdelta.driver.worker_protocol import Host, Reply, Request, listen
-from tdelta.measure.private import UMASK
-from tdelta.measure.space import raise_open_files
+from tdelta.driver.worker_protocol import Reply, Request
 
 _LOOK_SECONDS = 0.5
-_HELLO_SECONDS = 90.0
-_STOP_SECONDS = 10.0
-_STORE_BYTES = 80 << 20
-"""Ray's own store of objects, which nothing of ours goes through; it takes no less than 75 MiB."""
-
+_CLOCK_SECONDS = 90.0
 _PINGS = 5
 _LEAST_LEAD_NS = 20_000_000
 _MOST_LEAD_NS = 2_000_000_000
@@ -49,12 +36,8 @@ _MOST_CHUNK = 0.05
 """The share of a trial that its chunks take at the most for that reason."""
 
 _GENTLE_SECONDS = 5.0
-_REAP_SECONDS = 0.02
-_PR_SET_CHILD_SUBREAPER = 36
-
-
-class Refused(Exception):
-    """An order that cannot be carried out, its kind first."""
+_CALLS = 8
+"""How many of an agent's methods Ray may run at once."""
 
 
 @dataclass(slots=True)
@@ -148,8 +131,7 @@ class Coordinator:
         self._folder = request["folder"]
         ray = joined(request["address"], self._folder, request["agents"])
         self._ray = ray
-        for number in range(1, request["agents"] + 1):
-            self._place(number)
+        self._place(range(1, request["agents"] + 1))
         return {"ray": ray.__version__, "agents": self._told()}
 
     def do_open(self, request: Request) -> Reply:
@@ -200,7 +182,7 @@ class Coordinator:
             if request["twin"] in agent.open and agent.actor is not None:  # what was lost has let go of all
                 agent.open.discard(request["twin"])
                 refs[number] = agent.actor.close.remote(request["twin"])
-        self._gather(refs, _STOP_SECONDS)
+        self._gather(refs, STOP_SECONDS)
         self._replace()
         return {}
 
@@ -216,39 +198,23 @@ class Coordinator:
             with contextlib.suppress(Exception):
                 self._ray.get([actor.end.remote() for actor in there], timeout=_GENTLE_SECONDS)
             for actor in there:
-                self._kill(actor)
+                kill(self._ray, actor)
             with contextlib.suppress(Exception):
                 self._ray.shutdown()
         end_all()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _place(self, number: int) -> None:
-        """Start an agent on the node that has the fewest; where that one dies meanwhile, on another."""
-        for _ in range(1 + len(self._nodes())):
-            nodes = self._nodes()
-            if not nodes:
-                raise Refused("no_node", "no node of the Ray cluster that has CPUs is alive")
-            taken = Counter(agent.node_id for other, agent in self._agents.items() if other != number)
-            node = min(nodes, key=lambda one: (taken[one], one))
-            affinity = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)
-            made = self._ray.remote(Agent).options(num_cpus=0, max_concurrency=8, scheduling_strategy=affinity)
-            actor = made.remote()
-            try:
-                said = self._ray.get(actor.hello.remote(), timeout=_HELLO_SECONDS)
-            except Exception as fault:
-                self._kill(actor)
-                said = words(fault)
-                if node in self._nodes():
-                    raise Refused("agent", f"node {nodes[node]}: {said}") from fault
-                continue
-            self._agents[number] = _Placed(actor, node, said)
-            return
-        raise Refused("no_node", "every node on which an agent was to be placed has died")
+    def _place(self, numbers: Sequence[int]) -> None:
+        """Start agents, each on the node that has the fewest."""
+        others = [agent.node_id for number, agent in self._agents.items() if number not in numbers]
 
-    def _nodes(self) -> dict[str, str]:
-        """The nodes that are alive and have CPUs: their names by their ids."""
-        return nodes_of(self._ray)
+        def fewest(nodes: Mapping[str, str], chosen: Mapping[int, str]) -> str:
+            taken = Counter([*others, *chosen.values()])
+            return min(nodes, key=lambda one: (taken[one], one))
+
+        for number, one in Placing(self._ray, Agent, _CALLS, fewest).place(numbers).items():
+            self._agents[number] = _Placed(one.handle, one.node_id, one.said)
 
     def _opened(self, twin: str) -> dict[int, Reply]:
         """Have every agent connect to a twin that it is not connected to, as one is that was placed anew."""
@@ -269,10 +235,10 @@ class Coordinator:
 
     def _replace(self) -> None:
         """Place those anew that were lost."""
-        for number, agent in list(self._agents.items()):
-            if agent.actor is None:
-                self._place(number)
-                self._replaced += 1
+        lost = [number for number, agent in self._agents.items() if agent.actor is None]
+        if lost:
+            self._place(lost)
+            self._replaced += len(lost)
 
     def _chunks(self, trial: Request, segments: Sequence[Request]) -> HandOut | None:
         """The operations of a trial that are handed out: those that are recorded of a closed loop."""
@@ -311,7 +277,7 @@ class Coordinator:
                     found[number] = {"lost": words(fault)}
                 if "lost" in found[number]:
                     self._lose(number)
-                    give_up = min(give_up, time.monotonic() + _STOP_SECONDS)
+                    give_up = min(give_up, time.monotonic() + STOP_SECONDS)
                     self._stopped.set()
             if self._stopped.is_set() and pending:
                 self._stop_agents()  # again, since one may not have begun when it was first asked to end
@@ -331,12 +297,8 @@ class Coordinator:
 
     def _lose(self, number: int) -> None:
         agent = self._agents[number]
-        self._kill(agent.actor)
+        kill(self._ray, agent.actor)
         agent.actor = None
-
-    def _kill(self, actor: Any) -> None:
-        with contextlib.suppress(Exception):
-            self._ray.kill(actor)
 
     def _stop_agents(self) -> None:
         for agent in list(self._agents.values()):
@@ -359,7 +321,7 @@ class Coordinator:
             try:
                 for _ in range(_PINGS):
                     asked_ns = time.monotonic_ns()
-                    clock_ns = self._ray.get(agent.actor.clock_ns.remote(), timeout=_HELLO_SECONDS)
+                    clock_ns = self._ray.get(agent.actor.clock_ns.remote(), timeout=_CLOCK_SECONDS)
                     heard_ns = time.monotonic_ns()
                     seen.append(((heard_ns - asked_ns) // 2, clock_ns - (asked_ns + heard_ns) // 2))
             except Exception as fault:  # Ray's, of its actor or its node
@@ -383,104 +345,6 @@ class Coordinator:
 
     def _told(self) -> list[Reply]:
         return [{"name": str(number), **agent.said} for number, agent in sorted(self._agents.items())]
-
-
-def joined(address: str | None, folder: str, cpus: int) -> Any:
-    """Ray, joined to a cluster; without an address to one of this machine's, made in a folder.
-
-    Raises:
-        Refused: Ray is not installed, or does not come up.
-    """
-    try:
-        ray: Any = importlib.import_module("ray")
-        importlib.import_module("ray.util.scheduling_strategies")
-    except ImportError as fault:
-        raise Refused("ray_missing", str(fault)) from fault
-    local = {
-        "num_cpus": cpus,
-        "include_dashboard": False,
-        "object_store_memory": _STORE_BYTES,
-        "_temp_dir": folder,
-    }
-    try:
-        ray.init(
-            address=address or "local",
-            log_to_driver=False,
-            logging_level="ERROR",
-            **({} if address else local),
-        )
-    except Exception as fault:  # of many kinds, none of them documented
-        raise Refused("ray", words(fault)) from fault
-    return ray
-
-
-def nodes_of(ray: Any) -> dict[str, str]:
-    """The nodes that are alive and have CPUs: their names by their ids.
-
-    Raises:
-        Refused: the head, which knows them, does not answer.
-    """
-    try:
-        known = ray.nodes()
-    except Exception as fault:  # of many kinds, none of them documented
-        raise Refused("head_lost", words(fault)) from fault
-    return {
-        one["NodeID"]: one["NodeManagerHostname"]
-        for one in known
-        if one["Alive"] and one["Resources"].get("CPU", 0) > 0
-    }
-
-
-def end_all() -> None:
-    """Kill whatever was started below this process, which adopts orphans, and wait until it is gone."""
-    give_up = time.monotonic() + _STOP_SECONDS
-    while time.monotonic() < give_up:
-        for pid in living(os.getpid()):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
-            return
-        time.sleep(_REAP_SECONDS)
-
-
-def words(fault: Exception) -> str:
-    """What Ray says, its last line that says anything; its tracebacks are of many lines."""
-    lines = [line.strip() for line in str(fault).splitlines() if line.strip()]
-    return lines[-1] if lines else type(fault).__name__
-
-
-class SpeaksToRay(Host, Protocol):
-    """A host of orders that waits for Ray, and is to stop waiting when the input ends."""
-
-    def leave(self) -> None:
-        """Wait for nothing any more; called from another thread."""
-
-
-def serve(host: SpeaksToRay) -> None:
-    """Serve orders until the input ends, and leave nothing behind then."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.umask(UMASK)
-    raise_open_files()
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    orders: queue.SimpleQueue[Reply | None] = queue.SimpleQueue()
-
-    def hear() -> None:
-        listen(sys.stdin, orders, host)
-        host.leave()
-
-    threading.Thread(target=hear, daemon=True).start()
-    try:
-        while (order := orders.get()) is not None:
-            with contextlib.suppress(BrokenPipeError):
-                answers.write(json.dumps(host.answer(order)) + "\n")
-                answers.flush()
-    finally:
-        host.end()
 
 
 if __name__ == "__main__":

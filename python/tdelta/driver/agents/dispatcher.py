@@ -10,16 +10,19 @@ import contextlib
 import shutil
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tdelta.driver.agents.coordinator import Refused, end_all, joined, nodes_of, serve, words
+from tdelta.driver.agents.cluster import NodeRefused, Placing, Refused, end_all, joined, kill, nodes_of, serve, words
 from tdelta.driver.agents.site import Site
 from tdelta.driver.agents.site_run import GRACE_SECONDS
 from tdelta.driver.worker_protocol import Reply, Request
 
 _LOOK_SECONDS = 0.5
-_HELLO_SECONDS = 90.0
+_CALLS = 4
+"""How many of an actor's methods Ray may run at once."""
+
 _GENTLE_SECONDS = GRACE_SECONDS + 10.0
 
 
@@ -40,6 +43,9 @@ class Dispatcher:
         self._ray: Any = None
         self._folder = ""
         self._running: dict[Any, _Running] = {}
+        self._left_out: set[str] = set()
+        """The nodes that make no run, by their ids."""
+
         self._is_over = threading.Event()
 
     def answer(self, request: Request) -> Reply:
@@ -56,28 +62,30 @@ class Dispatcher:
         return {"ray": self._ray.__version__}
 
     def do_place(self, request: Request) -> Reply:
-        """Begin a run on a node that has none; ``{"node": null}`` where each has one, and some run is under way."""
-        for _ in range(1 + len(nodes_of(self._ray))):
-            nodes = nodes_of(self._ray)
-            if not nodes:
-                raise Refused("no_node", "no node of the Ray cluster that has CPUs is alive")
-            taken = {one.node_id for one in self._running.values()}
-            node = next((one for one in sorted(nodes) if one not in taken), None)
-            if node is None:
-                return {"node": None}
-            affinity = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)
-            made = self._ray.remote(Site).options(num_cpus=0, max_concurrency=4, scheduling_strategy=affinity)
-            actor = made.remote()
-            try:
-                said = self._ray.get(actor.hello.remote(), timeout=_HELLO_SECONDS)
-            except Exception as fault:
-                self._kill(actor)
-                if node in nodes_of(self._ray):
-                    raise Refused("agent", f"node {nodes[node]}: {words(fault)}") from fault
-                continue
-            self._running[actor.run.remote(request["words"])] = _Running(request["name"], node, said["node"], actor)
-            return {"node": said["node"], "version": said["version"]}
-        raise Refused("no_node", "every node on which a run was to be placed has died")
+        """Begin a run on a node that has none; ``{"node": null}`` where each has one, and some run is under way.
+
+        A node that takes none, or has another version of tdelta, is left out from then on: ``{"left_out": …}`` says
+        which, and the order is to be given again. ``{"is_none_left": true}`` where all are.
+        """
+        nodes = nodes_of(self._ray)
+        if nodes and nodes.keys() <= self._left_out:
+            return {"is_none_left": True}
+        try:
+            placed = Placing(self._ray, Site, _CALLS, self._free).place([request["name"]])
+        except NodeRefused as refused:
+            self._left_out.add(refused.node_id)
+            return {"left_out": {"node": refused.node, "said": refused.said}}
+        if not placed:
+            return {"node": None}
+        (one,) = placed.values()
+        node = one.said["node"]
+        if one.said["version"] != request["version"]:
+            kill(self._ray, one.handle)
+            self._left_out.add(one.node_id)
+            return {"left_out": {"node": node, "version": one.said["version"]}}
+        ref = one.handle.run.remote(request["words"])
+        self._running[ref] = _Running(request["name"], one.node_id, node, one.handle)
+        return {"node": node}
 
     def do_next(self, request: Request) -> Reply:
         """A run that has ended, within so many seconds: its name, node and answer; nothing where none has."""
@@ -90,11 +98,15 @@ class Dispatcher:
                     found = self._ray.get(ref)
                 except Exception as fault:  # Ray's, of its actor or its node
                     found = {"lost": words(fault)}
-                self._kill(one.actor)
+                kill(self._ray, one.actor)
                 return {"name": one.name, "node": one.node, **found}
             if time.monotonic() > give_up:
                 break
         return {}
+
+    def _free(self, nodes: Mapping[str, str], _chosen: Mapping[str, str]) -> str | None:
+        taken = {one.node_id for one in self._running.values()} | self._left_out
+        return next((node for node in sorted(nodes) if node not in taken), None)
 
     def request_stop(self) -> None:
         """Runs are ended when the input ends."""
@@ -114,16 +126,12 @@ class Dispatcher:
                 asked = [one.actor.end.remote() for one in self._running.values()]
                 self._ray.get(asked, timeout=_GENTLE_SECONDS)
             for one in self._running.values():
-                self._kill(one.actor)
+                kill(self._ray, one.actor)
             with contextlib.suppress(Exception):
                 self._ray.shutdown()
         end_all()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _kill(self, actor: Any) -> None:
-        with contextlib.suppress(Exception):
-            self._ray.kill(actor)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from typing import Any
 
 from tdelta.driver.agents import merging
 from tdelta.driver.agents.asked import AgentsRequest
+from tdelta.driver.agents.cluster import hello_seconds
 from tdelta.driver.agents.host import machine, network, tdelta_version
 from tdelta.driver.agents.segments import segments
 from tdelta.driver.workers import PROGRAM, Worker, failure
@@ -26,7 +27,9 @@ from tdelta.messages import Refusal
 from tdelta.records.trials import AgentPart
 
 _COORDINATOR = "tdelta.driver.agents.coordinator"
-_START_SECONDS = 180.0
+_START_SECONDS = 90.0
+"""How long Ray may take to start, or to answer, beside what is placed."""
+
 _CONNECT_SECONDS = 60.0
 _CONNECTIONS_A_SECOND = 50.0
 _GRACE_SECONDS = 60.0
@@ -110,12 +113,13 @@ class AgentPool(RayWorker):
         super().__init__(_COORDINATOR, asked.address)
         self._twins = itertools.count(1)
         self.count = asked.count
+        self.start_seconds = _START_SECONDS + hello_seconds(asked.count)
         self.ray_version = ""
         self.agents: tuple[Placed, ...] = ()
         try:
             started = self.request(
                 "start",
-                _START_SECONDS,
+                self.start_seconds,
                 agents=asked.count,
                 address=asked.address,
                 folder="" if self.folder is None else str(self.folder),
@@ -182,7 +186,7 @@ class AgentLoad:
         seconds = _CONNECT_SECONDS + connections / _CONNECTIONS_A_SECOND
         found = self._pool.request(
             "open",
-            seconds + _START_SECONDS,
+            seconds + self._pool.start_seconds,
             twin=self._name,
             program=self._program,
             options=dict(options),
@@ -202,7 +206,7 @@ class AgentLoad:
         """
         seconds = deadline_seconds + _GRACE_SECONDS
         answers = self._pool.request(
-            "trial", seconds + _START_SECONDS, twin=self._name, trial=dict(trial), patience_seconds=seconds
+            "trial", seconds + self._pool.start_seconds, twin=self._name, trial=dict(trial), patience_seconds=seconds
         )["answers"]
         self._raise(answers)
         found = {name: one["ok"] for name, one in answers.items()}
@@ -216,7 +220,7 @@ class AgentLoad:
     def end(self) -> None:
         """Close the agents' connections."""
         with contextlib.suppress(TdeltaError):
-            self._pool.request("close", _START_SECONDS, twin=self._name)
+            self._pool.request("close", self._pool.start_seconds, twin=self._name)
 
     def _raise(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
         for name, one in answers.items():

@@ -48,6 +48,8 @@ class Sites(RayWorker):
 
     def __init__(self, address: str | None) -> None:
         super().__init__(_DISPATCHER, address)
+        self._left_out: list[Refusal] = []
+        self._said = 0
         try:
             folder = "" if self.folder is None else str(self.folder)
             self.request("start", _START_SECONDS, address=address, folder=folder)
@@ -59,16 +61,19 @@ class Sites(RayWorker):
         """Begin a run with the words of a command line; returns its node, None where every node has a run.
 
         Raises:
-            EnvironmentFault: no node is left, or one has another tdelta.
+            EnvironmentFault: no node is left, or none of them takes runs.
         """
-        placed: dict[str, Any] = self.request("place", _START_SECONDS, name=name, words=words)
-        if placed["node"] is None:
-            return None
         own = tdelta_version()
-        if placed["version"] != own:
-            found = f"{placed['version'] or 'unknown'} on {placed['node']}"
-            raise EnvironmentFault(Refusal.of("agents-of-other-version", own=own, found=found))
-        return str(placed["node"])
+        while "node" not in (found := self.request("place", _START_SECONDS, name=name, words=words, version=own)):
+            if found.get("is_none_left"):
+                raise EnvironmentFault(*self._left_out)
+            self._left_out.append(_why(own, **found["left_out"]))
+        return None if found["node"] is None else str(found["node"])
+
+    def left_out(self) -> tuple[Refusal, ...]:
+        """Why nodes make no runs, of those found since this was last asked."""
+        found, self._said = self._left_out[self._said :], len(self._left_out)
+        return tuple(found)
 
     def next(self, seconds: float) -> Ended | None:
         """A run that has ended, within so many seconds."""
@@ -84,3 +89,10 @@ class Sites(RayWorker):
     def end(self) -> None:
         """End the runs, and Ray where it was made for the fleet; nothing of it stays."""
         self.leave(_END_SECONDS)
+
+
+def _why(own: str, *, node: str, version: str | None = None, said: str = "") -> Refusal:
+    """Why a node is left out: it has that version of tdelta, or says so."""
+    if version is None:
+        return Refusal.of("node-takes-no-run", node=node, said=said)
+    return Refusal.of("node-of-other-version", node=node, own=own, found=version or "unknown")

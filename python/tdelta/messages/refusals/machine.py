@@ -140,6 +140,12 @@ MACHINE = {
     "agents-of-other-version": (
         "load agents: expected tdelta {own} on every node, found {found}; install the same there"
     ),
+    "node-of-other-version": (
+        "node {node} makes no runs: expected tdelta {own} there, found {found}; install the same and start its Ray anew"
+    ),
+    "node-takes-no-run": (
+        "node {node} makes no runs: {said}; it needs this tdelta, with its extra: pip install 'tdelta[ray]'"
+    ),
     "agents-elsewhere": (
         "the server is at {where}, which load agent {agents} cannot reach or would take for another: name an address"
         " that all nodes reach (--baseline, --encrypted), or leave --ray out"

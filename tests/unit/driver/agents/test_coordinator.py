@@ -12,6 +12,7 @@ import pytest
 
 from tdelta.driver.agents import coordinator as module
 from tdelta.driver.agents.chunks import LEAST_SECONDS
+from tdelta.driver.agents.cluster import Refused, words
 from tdelta.driver.agents.coordinator import Coordinator
 from tdelta.driver.agents.host import machine
 
@@ -139,8 +140,7 @@ class FakeRay:
 def started(ray: FakeRay, agents: int) -> Coordinator:
     made = Coordinator()
     made._ray = ray
-    for number in range(1, agents + 1):
-        made._place(number)
+    made._place(range(1, agents + 1))
     return made
 
 
@@ -166,6 +166,44 @@ def test_agents_are_spread_over_the_nodes_that_have_cpus() -> None:
     ray = FakeRay({"head": 0.0, "a": 4.0, "b": 4.0})
     started(ray, 5)
     assert sorted(actor.node for actor in ray.actors) == ["a", "a", "a", "b", "b"]
+
+
+def test_all_agents_are_begun_before_any_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay({"a": 1.0, "b": 1.0})
+    there: list[int] = []
+    monkeypatch.setattr(ray, "get", lambda ref, timeout=None: (there.append(len(ray.actors)), ref())[1])
+    started(ray, 3)
+    assert there == [3, 3, 3]
+
+
+def test_agents_whose_node_dies_while_they_are_placed_go_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay({"a": 1.0, "b": 1.0, "c": 1.0})
+    get = ray.get
+
+    def dies(ref: Any, timeout: float | None = None) -> Any:
+        ray.alive.pop("b", None)
+        return get(ref, timeout)
+
+    monkeypatch.setattr(ray, "get", dies)
+    made = started(ray, 4)
+    assert sorted(agent.node_id for agent in made._agents.values()) == ["a", "a", "c", "c"]
+    assert [actor.node for actor in ray.actors if actor.is_killed] == ["b"]
+
+
+def test_of_agents_that_a_living_node_does_not_take_none_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay({"a": 1.0, "b": 1.0})
+
+    def get(ref: Any, timeout: float | None = None) -> Any:
+        del timeout
+        if (found := ref())["node"] == "b":
+            raise Died("no tdelta there")
+        return found
+
+    monkeypatch.setattr(ray, "get", get)
+    with pytest.raises(Refused) as caught:
+        started(ray, 3)
+    assert caught.value.args == ("agent", "node b: no tdelta there")
+    assert all(actor.is_killed for actor in ray.actors)
 
 
 def test_every_agent_is_given_its_segment_of_one_trial() -> None:
@@ -321,4 +359,4 @@ def test_a_twin_is_closed_and_all_ends_while_an_agent_is_lost(monkeypatch: pytes
 
 @pytest.mark.parametrize("text", ["", "\n  \n"])
 def test_a_fault_of_ray_that_says_nothing_is_called_by_its_name(text: str) -> None:
-    assert module.words(Died(text)) == "Died"
+    assert words(Died(text)) == "Died"

@@ -39,7 +39,7 @@ class FakeSite:
 
     @property
     def hello(self) -> Any:
-        return self._call(lambda: {"node": self.node, "version": "1"})
+        return self._call(lambda: {"node": self.node, "version": self.ray.versions.get(self.node, "1")})
 
     @property
     def run(self) -> Any:
@@ -59,6 +59,7 @@ class FakeRay:
 
     alive: list[str]
     dying: set[str] = field(default_factory=set)
+    versions: dict[str, str] = field(default_factory=dict)
     sites: list[FakeSite] = field(default_factory=list)
     is_shut: bool = False
 
@@ -102,7 +103,7 @@ def on(ray: FakeRay) -> Dispatcher:
 
 
 def placed(made: Dispatcher, name: str) -> Any:
-    return made.answer({"do": "place", "name": name, "words": [name]})
+    return made.answer({"do": "place", "name": name, "words": [name], "version": "1"})
 
 
 def ended(made: Dispatcher) -> Any:
@@ -128,9 +129,26 @@ def test_a_run_whose_node_dies_is_lost_and_where_none_is_left_it_is_refused() ->
     assert placed(made, "b")["error"][0] == "no_node"
 
 
-def test_a_node_that_is_alive_and_takes_no_run_is_refused_in_its_words() -> None:
-    found = placed(on(FakeRay(["n1"], dying={"n1"})), "a")
-    assert found["error"][0] == "agent"
+def test_a_node_that_takes_no_run_is_left_out_and_others_are_not() -> None:
+    ray = FakeRay(["n1", "n2"], dying={"n1"})
+    made = on(ray)
+    assert placed(made, "a")["ok"] == {"left_out": {"node": "n1", "said": "the actor on n1 is dead"}}
+    assert placed(made, "a")["ok"] == {"node": "n2"}
+    assert placed(made, "b")["ok"] == {"node": None}
+    assert len(ray.sites) == 2, "it is not tried again"
+
+
+def test_a_node_with_another_tdelta_is_left_out_and_where_all_have_none_is_left() -> None:
+    ray = FakeRay(["n1", "n2"], versions={"n1": "0.9"})
+    made = on(ray)
+    assert placed(made, "a")["ok"] == {"left_out": {"node": "n1", "version": "0.9"}}
+    assert ray.sites[0].is_killed
+    assert placed(made, "a")["ok"] == {"node": "n2"}
+    ended(made)
+    ray.alive.remove("n2")
+    assert placed(made, "b")["ok"] == {"is_none_left": True}
+    ray.alive.append("n3")
+    assert placed(made, "b")["ok"] == {"node": "n3"}
 
 
 def test_nothing_is_waited_for_where_nothing_runs() -> None:

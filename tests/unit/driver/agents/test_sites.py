@@ -1,0 +1,40 @@
+"""What the session makes of nodes that a dispatcher leaves out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tdelta.driver.agents.host import tdelta_version
+from tdelta.driver.agents.sites import Sites
+from tdelta.errors import EnvironmentFault
+
+OTHER = {"left_out": {"node": "n1", "version": "0"}}
+BROKEN = {"left_out": {"node": "n2", "said": "no module"}}
+
+
+def sites(monkeypatch: pytest.MonkeyPatch, *answers: dict[str, Any]) -> Sites:
+    """Of a dispatcher that answers so."""
+    said = iter([{}, *answers])
+
+    def request(_self: Sites, do: str, _seconds: float, **order: object) -> dict[str, Any]:
+        assert do == "start" or order["version"] == tdelta_version()
+        return next(said)
+
+    monkeypatch.setattr(Sites, "request", request)
+    return Sites("nowhere:1")
+
+
+def test_a_node_that_is_left_out_is_said_once_and_the_next_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    with sites(monkeypatch, OTHER, BROKEN, {"node": "n3"}, {"node": None}) as made:
+        assert made.place("a", []) == "n3"
+        assert [why.code for why in made.left_out()] == ["node-of-other-version", "node-takes-no-run"]
+        assert made.place("b", []) is None
+        assert made.left_out() == ()
+
+
+def test_where_all_are_left_out_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    with sites(monkeypatch, OTHER, BROKEN, {"is_none_left": True}) as made, pytest.raises(EnvironmentFault) as caught:
+        made.place("a", [])
+    assert [one.code for one in caught.value.refusals] == ["node-of-other-version", "node-takes-no-run"]
