@@ -82,7 +82,7 @@ def whole() -> Prospect:
                 (ShareEffect(0.0012, (-0.003, 0.0054)), ShareEffect(-0.0004, (-0.0046, 0.0038))),
                 None,
                 None,
-                ("what an encrypted trial leaves to the next one: only plain twins ran", "how fast it fades"),
+                (Reason.of("carry-over-only-plain"), Reason.of("carry-over-course")),
             ),
             times=TIMES,
         ),
@@ -113,7 +113,7 @@ def stored() -> Prospect:
         (ShareEffect(0.0012, (-0.003, 0.0054)), ShareEffect(-0.0004, (-0.0046, 0.0038))),
         ShareEffect(0.012, (0.004, 0.02)),
         ShareEffect(-0.004, (-0.0067, -0.0013)),
-        ("what a twin leaves to its own next trial", "how fast it fades"),
+        (Reason.of("carry-over-to-itself"), Reason.of("carry-over-course")),
     )
     one = replace(whole().grounds.lengths[0], scales=(), where="threads 4")
     return replace(

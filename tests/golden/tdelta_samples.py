@@ -320,7 +320,7 @@ def few_stalls() -> RunResult:
         positions=(ShareEffect(-0.004, (-0.012, 0.004)), ShareEffect(0.003, (-0.005, 0.011))),
         after_encrypted=ShareEffect(0.011, (0.002, 0.02)),
         bias=ShareEffect(-0.0028, (-0.005, -0.0005)),
-        unknown=("the twin two trials before",),
+        unknown_codes=(Reason.of("carry-over-course"),),
     )
     stalls = (odd(PLAIN, 120), odd(AES, 120, 2, 0.038, 2))
     return result(Decision.UNDECIDED, (head, *secondary()), stalls=stalls, order_effect=order)
@@ -747,7 +747,7 @@ def with_cost_breakdown() -> RunResult:
         ),
         CostComponent(ComponentKind.RESIDUAL, Amount(-10.0, (-51.4, 26.7)), -0.07, (-0.39, 0.18)),
     )
-    said = ("log: its pages are among the cipher's, since it holds whole pages",)
+    said = (Reason.of("log-pages-in-cipher"),)
     breakdown = CostBreakdown(
         other,
         plain,
@@ -757,7 +757,7 @@ def with_cost_breakdown() -> RunResult:
         Amount(-4.4, (-9.5, 3.7)),
         said,
     )
-    nothing = "pages: the unit cost in this engine's code is unknown"
+    nothing = Reason.of("pages-without-unit-cost")
     bare = CostComponent(ComponentKind.RESIDUAL, Amount(2150.0, (-130.0, 4410.0)), None, None)
     unknown = CostBreakdown(
         of("aes-256", 0.1), plain, Amount(2150.0, (-130.0, 4410.0)), (bare,), None, None, (nothing,)
@@ -781,7 +781,7 @@ def with_cost_breakdown() -> RunResult:
     )
     cpu, late = Amount(144.5, (118.0, 171.0)), Amount(139.0, (92.0, 186.0))
     timed = CostBreakdown(of("aes-128", 0.1), plain, cpu, timed_lines, late, Amount(-5.5, (-20.0, 9.0)), (), functions)
-    why = "there is no perf here; install perf: Debian linux-perf"
+    why = Reason.of("functions-not-sampled", why="there is no perf here; install perf: Debian linux-perf")
     blind = CostBreakdown(of("aes-192", 0.1), plain, cpu, timed_lines, None, None, (), (), why)
 
     def around(median: float, half: float) -> Band:

@@ -29,6 +29,7 @@ from tdelta.inference.page_counts import trials_of
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.prices import PagePrices
 from tdelta.inference.timed import Timed
+from tdelta.messages import Reason
 from tdelta.records import (
     Amount,
     ComponentKind,
@@ -98,7 +99,7 @@ def _breakdown(cpu: Difference, elapsed: Amount | None, explained: Explained, dr
         components=components,
         elapsed=elapsed,
         off_cpu=None if elapsed is None or len(cpu.panel.trials) < _FEWEST_BLOCKS else amount(_waited(cpu, draws)),
-        unattributed=tuple(absent),
+        unattributed_codes=tuple(absent),
     )
     return _with_functions(found, explained) if has_large_residual(found) else found
 
@@ -119,15 +120,20 @@ def _with_functions(breakdown: CostBreakdown, explained: Explained) -> CostBreak
     """With the functions that a profile attributes the residual to, or why it cannot."""
     profile = explained.profiles.get(breakdown.condition.key)
     if profile is None:
-        return replace(breakdown, where_unknown=explained.why_no_profile or "functions were not sampled")
+        return replace(breakdown, where_unknown_code=_not_sampled(explained.why_no_profile))
     is_timed = any(one.is_timed for one in breakdown.components)
     unexplained = [
         one for one in profile.functions if _is_distinguishable(one) and not _has_component(one, is_timed=is_timed)
     ]
     largest = sorted(unexplained, key=lambda one: -one.difference_ns)[:FUNCTIONS_NAMED]
-    samples = f"{profile.baseline.samples:,} and {profile.condition.samples:,} samples"
-    unseen = f"no function outside its ciphers took significantly more than on the plain twin ({samples})"
-    return replace(breakdown, functions=tuple(largest), where_unknown="" if largest else unseen)
+    if largest:
+        return replace(breakdown, functions=tuple(largest))
+    samples = {"plain": profile.baseline.samples, "encrypted": profile.condition.samples}
+    return replace(breakdown, where_unknown_code=Reason.of("no-function-differs", **samples))
+
+
+def _not_sampled(why: str) -> Reason:
+    return Reason.of("functions-not-sampled", why=why or "functions were not sampled")
 
 
 def _is_distinguishable(one: FunctionShare) -> bool:

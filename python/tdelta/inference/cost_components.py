@@ -27,6 +27,7 @@ from tdelta.inference.page_counts import (
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.prices import PagePrices, Price, less
 from tdelta.inference.timed import Timed
+from tdelta.messages import Reason
 from tdelta.records import ComponentKind, Condition, CostItem, Measurement, TimedCalls
 
 _CROSSED, _CHECKED = ("decrypted", "encrypted"), ("checked", "authenticated")
@@ -34,10 +35,9 @@ _ALL_PAGES = ("read", "written")
 """For a server that does not count encrypted pages separately."""
 
 _LOGGED = {"log_writes": "writes to the log", "log_bytes": "bytes of log"}
-NO_PRICES = "pages: the unit cost in this engine's code is unknown"
-NOT_COUNTED = "pages: not counted in these trials"
-LOG_AS_BLOCKS = "log: its bytes are costed as blocks; what a short record takes beyond that is in the residual"
 _TIMED = "timed in the server's own calls"
+_BESIDE_CALLS = frozenset({"extra-io-without-unit-cost", "pages-left-plain"})
+"""What has no component where calls were timed, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +62,19 @@ class Part:
 
 def explaining_components(
     cpu: Difference, prices: PagePrices | None, timed: Timed | None, draws: Draws
-) -> tuple[list[Part], list[str]]:
-    """All components but the residual, and in words which costs have none."""
+) -> tuple[list[Part], list[Reason]]:
+    """All components but the residual, and which costs have none, and why."""
     parts, absent = _counted_components(cpu, prices, draws)
     if timed is not None and timed.trials:
         return _timed_components(parts, absent, timed, cpu, prices, draws)
     if timed is not None and timed.fault:
-        absent.append(f"timed calls: {timed.fault}")
+        absent.append(Reason.of("calls-not-timed", fault=timed.fault))
     return parts, absent
 
 
 def _timed_components(
-    parts: list[Part], absent: list[str], timed: Timed, cpu: Difference, prices: PagePrices | None, draws: Draws
-) -> tuple[list[Part], list[str]]:
+    parts: list[Part], absent: list[Reason], timed: Timed, cpu: Difference, prices: PagePrices | None, draws: Draws
+) -> tuple[list[Part], list[Reason]]:
     """Components of the cipher and its MAC from the engine's own calls; of the others, extra I/O stays."""
     own = trials_of(cpu.panel, cpu.condition)
     pages = None if prices is None else crossed_pages(cpu.panel, cpu.condition, prices)
@@ -86,8 +86,8 @@ def _timed_components(
             us = draws.timed(timed.us(kind, pages), scatter)
             found.append(Part(kind, us, tuple(map(_item, calls)), _TIMED, is_timed=True))
     kept = [part for part in parts if part.kind is ComponentKind.IO]
-    left = [words for words in absent if words.partition(":")[0] in ("extra I/O", "pages that the scope leaves plain")]
-    left.append("log: calls for it are timed with those for pages, and in the cipher's component")
+    left = [reason for reason in absent if reason.code in _BESIDE_CALLS]
+    left.append(Reason.of("log-calls-in-cipher"))
     return [*found, *kept], left
 
 
@@ -101,16 +101,16 @@ def _item(calls: TimedCalls) -> CostItem:
     return CostItem(what, count, us, (us, us))
 
 
-def _counted_components(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[list[Part], list[str]]:
+def _counted_components(cpu: Difference, prices: PagePrices | None, draws: Draws) -> tuple[list[Part], list[Reason]]:
     if prices is None:
-        return [], [NO_PRICES]
+        return [], [Reason.of("pages-without-unit-cost")]
     work = dict(cpu.condition.levels).get("work")
     if prices.counted in SERVED and work == "rebuild":
-        return [], ["pages: those of a rebuild are compressed, and smaller than the pages of the unit costs"]
+        return [], [Reason.of("pages-of-rebuild")]
     own, plain = trials_of(cpu.panel, cpu.condition), trials_of(cpu.panel, cpu.panel.baseline)
     read, written = (counts_of(own, counter) for counter in crossed(prices))
     if read is None or written is None:
-        return [], [NOT_COUNTED]
+        return [], [Reason.of("pages-not-counted")]
     if prices.counted == BLOCKS and work == "load":
         read = np.zeros_like(read)  # what such a load reads are the rows, out of files of their own
     parts = list(_page_parts(prices, (draws.count(read), draws.count(written)), draws))
@@ -128,19 +128,19 @@ def _what(prices: PagePrices) -> str:
     return "blocks" if prices.counted == BLOCKS else "pages"
 
 
-def _absent(prices: PagePrices) -> Iterator[str]:
+def _absent(prices: PagePrices) -> Iterator[Reason]:
     if prices.mac and prices.bare_read is None:
-        yield f"integrity: {prices.mac} is one with its cipher, and in that component"
+        yield Reason.of("integrity-in-cipher", mac=prices.mac)
     if prices.counted == "pages":
-        yield "pages that the scope leaves plain: this server does not count them separately; the cipher's include them"
+        yield Reason.of("pages-left-plain")
     if prices.counted == BLOCKS:
-        yield LOG_AS_BLOCKS
+        yield Reason.of("log-as-blocks")
     elif prices.counted not in SERVED:
-        yield "log: its pages are among the cipher's, since it holds whole pages"
+        yield Reason.of("log-pages-in-cipher")
     elif prices.log is None:
-        yield "log: its cost was not measured, or it is not encrypted"
+        yield Reason.of("log-not-measured")
     if prices.plain_read is None:
-        yield "extra I/O: the unit cost of a plain page is unknown for this server"
+        yield Reason.of("extra-io-without-unit-cost")
 
 
 def _page_parts(prices: PagePrices, counts: tuple[FloatArray, FloatArray], draws: Draws) -> Iterator[Part]:

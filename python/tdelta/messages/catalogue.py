@@ -11,6 +11,7 @@ from tdelta.messages.message import Message, Parameter
 from tdelta.messages.parts import PARTS
 from tdelta.messages.reasons import REASONS
 from tdelta.messages.refusals import REFUSALS
+from tdelta.messages.unexplained import UNEXPLAINED_REASONS
 
 __all__ = ["Caution", "Detail", "Message", "Parameter", "Reason", "Refusal", "RunPart"]
 
@@ -35,7 +36,7 @@ class Reason(Message):
     """Why a verdict is what it is."""
 
     __slots__ = ()
-    TEMPLATES = REASONS | ANALYSIS_REASONS | INSTRUMENT_REASONS
+    TEMPLATES = REASONS | ANALYSIS_REASONS | INSTRUMENT_REASONS | UNEXPLAINED_REASONS
     AGAINST_TRUST = ANALYSIS_AGAINST_TRUST
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tdelta.messages import Reason
 from tdelta.records.findings import Finding
+from tdelta.records.parts import WAS
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,19 @@ class CarryOver(Finding):
         after_encrypted: a trial right after an encrypted twin's over one after a plain twin's, with its 95 % interval;
             None where no encrypted twin ran, or none can be told apart.
         bias: what that does to an overhead, whose sign is the other way round: it is not corrected for.
-        unknown: what these data cannot say, in words.
+        unknown_codes: what these data cannot say, and why.
     """
 
     FINDING = "order_effect"
     IS_SINGLE = True
+    DERIVED = ("unknown",)
 
     positions: tuple[ShareEffect, ...]
     after_encrypted: ShareEffect | None
     bias: ShareEffect | None
-    unknown: tuple[str, ...]
+    unknown_codes: tuple[Reason, ...] = field(metadata={WAS: ("unknown",)})
+
+    @property
+    def unknown(self) -> list[str]:
+        """What these data cannot say, in English."""
+        return [reason.text for reason in self.unknown_codes]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tdelta.messages import Reason
 from tdelta.records.conditions import Condition
 from tdelta.records.findings import Finding
 from tdelta.records.parts import WAS
@@ -93,13 +94,14 @@ class CostBreakdown(Finding):
 
     ``cpu`` is the difference in CPU time, ``components`` its parts in the order of `ComponentKind`, the residual last;
     their medians need not add up exactly. ``elapsed`` is the difference in response time and ``off_cpu`` that less
-    ``cpu``: the longer waits, those for a CPU included. ``unattributed`` lists the costs without a component, and why.
-    Where the residual is large, ``functions`` are those that a profile attributes it to, the largest difference first,
-    and ``where_unknown`` says why there are none.
+    ``cpu``: the longer waits, those for a CPU included. ``unattributed_codes`` lists the costs without a component, and
+    why. Where the residual is large, ``functions`` are those that a profile attributes it to, the largest difference
+    first, and ``where_unknown_code`` says why there are none.
     """
 
     FINDING = "cost_breakdown"
     EARLIER_NAMES = ("ledger",)
+    DERIVED = ("unattributed", "where_unknown")
 
     condition: Condition
     baseline: Condition
@@ -107,9 +109,19 @@ class CostBreakdown(Finding):
     components: tuple[CostComponent, ...] = field(metadata={WAS: ("lines",)})
     elapsed: Amount | None
     off_cpu: Amount | None = field(metadata={WAS: ("waiting",)})
-    unattributed: tuple[str, ...] = field(default=(), metadata={WAS: ("in_rest",)})
+    unattributed_codes: tuple[Reason, ...] = field(default=(), metadata={WAS: ("unattributed", "in_rest")})
     functions: tuple[FunctionShare, ...] = ()
-    where_unknown: str = ""
+    where_unknown_code: Reason | None = None
+
+    @property
+    def unattributed(self) -> list[str]:
+        """The costs without a component, and why, in English."""
+        return [reason.text for reason in self.unattributed_codes]
+
+    @property
+    def where_unknown(self) -> str:
+        """Why a large residual has no functions, in English; empty where it has, or is small."""
+        return "" if self.where_unknown_code is None else self.where_unknown_code.text
 
     def component(self, kind: ComponentKind) -> CostComponent | None:
         """One component, or None where it is absent."""

@@ -18,7 +18,7 @@ from typing import BinaryIO, TextIO, TypeAlias
 from tdelta.errors import StorageFault, UnknownName
 from tdelta.inputs import written_to
 from tdelta.messages import Refusal
-from tdelta.records import FINDINGS, Measurement, RunResult, SpanTotals, TailMeasure, Trial
+from tdelta.records import FINDINGS, CarryOver, CostBreakdown, Measurement, RunResult, SpanTotals, TailMeasure, Trial
 from tdelta.records.parts import flat, flat_hints
 from tdelta.store.codec import KIND, dumps, encode
 from tdelta.store.rows import MAPPINGS
@@ -136,6 +136,10 @@ def _result(result: RunResult) -> dict[str, object]:
     ]
     cautions = [caution.text for caution in result.cautions]
     texts = {"validity": checks, "cautions": cautions, "caution_codes": values["cautions"], "verdicts": verdicts}
+    for breakdown, one in zip(result.of(CostBreakdown), values[CostBreakdown.FINDING], strict=True):
+        one |= {name: getattr(breakdown, name) for name in CostBreakdown.DERIVED}
+    if (carried := result.one(CarryOver)) is not None:
+        values[CarryOver.FINDING] |= {name: getattr(carried, name) for name in CarryOver.DERIVED}
     for tail, one in zip(result.of(TailMeasure), values[TailMeasure.FINDING], strict=True):
         for name, part in (("exceedance", tail.exceedance), ("p99", tail.p99)):
             if part is not None:

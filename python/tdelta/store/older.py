@@ -5,7 +5,7 @@ What these took is what no line explains now: it goes back to the rest, and to t
 
 Earlier results had a field for each kind of finding.
 
-Earlier tails said in English why they have no interval.
+Earlier tails said in English why they have no interval, and earlier cost breakdowns why they have no functions.
 
 Earlier checks had English names and texts where there are codes now, and a truth value, ``ok``, for the three states.
 
@@ -63,8 +63,13 @@ def _findings(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _with_codes(finding: Any) -> Any:
-    """A tail said in English why it has no interval, where there is a code now."""
-    if not isinstance(finding, dict) or finding.get("finding") != TailMeasure.FINDING:
+    """A tail said in English why it has no interval, and a breakdown why it has no functions: there are codes now."""
+    if not isinstance(finding, dict):
+        return finding
+    if "where_unknown" in finding:
+        known = {name: it for name, it in finding.items() if name != "where_unknown"}
+        return known | {"where_unknown_code": finding["where_unknown"] or None}
+    if finding.get("finding") != TailMeasure.FINDING:
         return finding
     parts = {name: finding[name] for name in ("exceedance", "p99") if isinstance(finding.get(name), dict)}
     return finding | {name: _with_code(part) for name, part in parts.items()}

@@ -11,7 +11,6 @@ import pytest
 
 from tdelta.engines.registry import profiles
 from tdelta.inference.cost_breakdown import FUNCTIONS_NAMED, Explained, cost_breakdowns
-from tdelta.inference.cost_components import LOG_AS_BLOCKS, NO_PRICES, NOT_COUNTED
 from tdelta.inference.draws import shortest
 from tdelta.inference.prices import PagePrices, Price
 from tdelta.inference.profiles import Profiled, compare
@@ -28,6 +27,7 @@ from tdelta.records import (
     Trial,
 )
 from tdelta_flat import changed
+from tdelta_refused import check_messages, has
 
 from .builders import AES, TWINS, measurement, settings, trial
 
@@ -120,7 +120,7 @@ def test_a_mac_that_is_one_with_its_cipher_is_in_the_ciphers_line() -> None:
     one = prices(random, mac="Poly1305", bare_read=None, bare_write=None)
     (found,) = cost_breakdowns(trials(random), settings(), knowing({AES.key: one}))
     assert found.component(ComponentKind.INTEGRITY) is None
-    assert found.unattributed[0].startswith("integrity: Poly1305 ")
+    assert has(found.unattributed_codes[:1], "integrity-in-cipher", mac="Poly1305")
 
 
 def test_without_prices_all_is_rest_and_that_is_said() -> None:
@@ -128,7 +128,7 @@ def test_without_prices_all_is_rest_and_that_is_said() -> None:
     (rest,) = found.components
     assert rest.kind is ComponentKind.RESIDUAL
     assert rest.amount.us == pytest.approx(found.cpu.us)
-    assert found.unattributed == (NO_PRICES,)
+    check_messages(found.unattributed_codes, "pages-without-unit-cost")
 
 
 def test_pages_that_an_engine_counts_are_believed_and_missing_ones_are_not_guessed() -> None:
@@ -139,14 +139,14 @@ def test_pages_that_an_engine_counts_are_believed_and_missing_ones_are_not_guess
     served = replace(served, log=Price(2.0, (1.9, 2.1)), log_counted="log_writes")
     plain = trials(random)
     (found,) = cost_breakdowns(plain, settings(), knowing({AES.key: served}))
-    assert found.unattributed == (NOT_COUNTED,)
+    check_messages(found.unattributed_codes, "pages-not-counted")
     counters = {"pages_decrypted": 5000, "pages_encrypted": 2000, "log_writes": 3000}
     counted = [replace(t, measurement=replace(t.measurement, engine_counters=counters)) for t in plain]
     (found,) = cost_breakdowns(counted, settings(), knowing({AES.key: served}))
     log = found.component(ComponentKind.LOG)
     assert log is not None
     assert log.amount.us == pytest.approx(6.0, rel=0.02)
-    assert [words.split(":")[0] for words in found.unattributed] == ["extra I/O"]
+    check_messages(found.unattributed_codes, "extra-io-without-unit-cost")
 
 
 def items(found: CostBreakdown, kind: ComponentKind) -> dict[str, float]:
@@ -161,7 +161,7 @@ def test_blocks_are_counted_by_bytes_but_for_the_rows_that_a_load_reads() -> Non
     (found,) = cost_breakdowns(trials(random), settings(), knowing({AES.key: blocks}))
     assert items(found, ComponentKind.CIPHER) == {"blocks decrypted": READ, "blocks encrypted": WRITTEN}
     assert items(found, ComponentKind.INTEGRITY) == {"blocks checked": READ, "blocks authenticated": WRITTEN}
-    assert found.unattributed == (LOG_AS_BLOCKS,)
+    check_messages(found.unattributed_codes, "log-as-blocks")
     at_work = {c: replace(c, levels=(*c.levels, ("work", "load"))) for c in TWINS}
     loads = [replace(t, condition=at_work[t.condition]) for t in trials(random)]
     (found,) = cost_breakdowns(loads, settings(list(at_work.values())), knowing({at_work[AES].key: blocks}))
@@ -175,8 +175,8 @@ def test_a_servers_pages_are_all_that_it_reads_and_writes_where_encrypted_ones_a
     counted = [replace(t, measurement=replace(t.measurement, engine_counters=counters)) for t in trials(random)]
     (found,) = cost_breakdowns(counted, settings(), knowing({AES.key: served}))
     assert list(items(found, ComponentKind.CIPHER).values()) == [5.0, 2.0]
-    heads = ["pages that the scope leaves plain", "log", "extra I/O"]
-    assert [words.split(":")[0] for words in found.unattributed] == heads
+    codes = "pages-left-plain", "log-not-measured", "extra-io-without-unit-cost"
+    check_messages(found.unattributed_codes, *codes)
 
 
 CALLS_US = 9.5
@@ -205,7 +205,7 @@ def test_timed_calls_are_the_line_of_the_cipher_whatever_a_page_is_priced_at() -
     assert amounts == pytest.approx(truth, rel=0.03)
     assert [line.kind for line in found.components] == [*truth, ComponentKind.IO, ComponentKind.RESIDUAL]
     assert items(found, ComponentKind.CIPHER) == {"AES-128-CBC decryptions": READ}
-    assert [words.partition(":")[0] for words in found.unattributed] == ["log"]
+    check_messages(found.unattributed_codes, "log-calls-in-cipher")
 
 
 def test_the_line_of_timed_calls_holds_its_truth_at_a_moment_of_another_speed() -> None:
@@ -228,7 +228,7 @@ def test_calls_that_cannot_be_timed_leave_the_priced_line_and_say_why() -> None:
     line = found.component(ComponentKind.CIPHER)
     assert line is not None
     assert not line.is_timed
-    assert "timed calls: within" in found.unattributed
+    assert has(found.unattributed_codes, "calls-not-timed", fault="within")
 
 
 def test_a_share_is_as_unsure_as_both_of_its_figures() -> None:
@@ -283,14 +283,14 @@ def test_functions_of_a_rest_that_is_much_are_named_and_those_that_have_a_line_a
 def test_where_no_function_can_be_named_that_is_said_and_why() -> None:
     random = np.random.default_rng(1)
     (found,) = cost_breakdowns(trials(random), settings(), knowing({}, why_no_profile="no-perf"))
-    assert found.where_unknown == "no-perf"
+    check_messages([found.where_unknown_code], "functions-not-sampled", why="no-perf")
     few = knowing({}, profiles={AES.key: sampled({"f@mariadbd": (4, 7), "g@mariadbd": (90, 95)})})
     (found,) = cost_breakdowns(trials(random), settings(), few)
     assert found.functions == ()
-    assert "94 and 102 samples" in found.where_unknown
+    check_messages([found.where_unknown_code], "no-function-differs", plain=94, encrypted=102)
     small = knowing({AES.key: prices(random)}, profiles={AES.key: sampled(FUNCTIONS)})
     (found,) = cost_breakdowns(trials(random), settings(), small)
-    assert (found.functions, found.where_unknown) == ((), "")
+    assert (found.functions, found.where_unknown_code) == ((), None)
 
 
 def test_the_same_trials_give_the_same_breakdown() -> None:

@@ -24,6 +24,7 @@ from tdelta.messages.imported import IMPORTED_CAUTIONS
 from tdelta.messages.instrument import INSTRUMENT_CAUTIONS, INSTRUMENT_REASONS
 from tdelta.messages.message import TEXT, fields_of
 from tdelta.messages.reasons import REASONS
+from tdelta.messages.unexplained import UNEXPLAINED_REASONS
 
 SOURCE = Path(tdelta.__file__).parent
 DOCS = Path(__file__).parents[3] / "docs" / "messages.md"
@@ -99,7 +100,7 @@ def test_no_code_stands_in_two_modules_of_the_catalogue() -> None:
     ]
     assert len(codes) == len(Refusal.TEMPLATES)
     assert len(CAUTIONS) + len(IMPORTED_CAUTIONS) + len(INSTRUMENT_CAUTIONS) == len(Caution.TEMPLATES)
-    assert len(REASONS) + len(ANALYSIS_REASONS) + len(INSTRUMENT_REASONS) == len(Reason.TEMPLATES)
+    assert sum(map(len, (REASONS, ANALYSIS_REASONS, INSTRUMENT_REASONS, UNEXPLAINED_REASONS))) == len(Reason.TEMPLATES)
 
 
 def test_every_name_of_a_check_is_a_constant_that_the_source_uses() -> None:
@@ -126,7 +127,9 @@ def reference() -> str:
             Caution.TEMPLATES,
         ),
         "Reasons": (
-            "`reason_codes[].code` and the like: why a verdict or a comparison is what it is.",
+            "`reason_codes[].code` and the like: why a verdict or a comparison is what it is, why a cost has"
+            " no component (`cost_breakdown[].unattributed_codes[].code`), and what of carry-over cannot be estimated"
+            " (`order_effect.unknown_codes[].code`).",
             Reason.TEMPLATES,
         ),
         "Refusals": (

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import tdelta_samples as s
 
+from tdelta.messages import Reason
 from tdelta.records import Condition, CostBreakdown, RunSettings
 from tdelta.report.findings.cost_breakdown import NOTE, blocks, cost_note, function_rows, share_text, where_words
 from tdelta.report.page.blocks import Table
@@ -18,7 +19,8 @@ def cipher(condition: Condition, _settings: RunSettings) -> str:
 def note(*unattributed: tuple[str, ...]) -> str:
     result = s.with_cost_breakdown()
     breakdowns = [
-        replace(one, unattributed=words) for one, words in zip(result.of(CostBreakdown)[:2], unattributed, strict=True)
+        replace(one, unattributed_codes=tuple(map(Reason.verbatim, texts)))
+        for one, texts in zip(result.of(CostBreakdown)[:2], unattributed, strict=True)
     ]
     text = cost_note(s.changed(result, cost_breakdown=tuple(breakdowns)), cipher)
     assert text.startswith(NOTE)

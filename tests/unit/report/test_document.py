@@ -41,6 +41,11 @@ _FREE_FORM |= {"stalls[].condition", "noise_floor[].condition", "percentiles[].c
 _FREE_FORM |= {
     f"{at}[].parameters" for at in ("verdicts[].reason_codes", "validity[].details", "caution_codes", "refusals")
 }
+_FREE_FORM |= {
+    "cost_breakdown[].unattributed_codes[].parameters",
+    "cost_breakdown[].where_unknown_code.parameters",
+    "order_effect.unknown_codes[].parameters",
+}
 _FREE_FORM |= {"tails[].exceedance.reason_code.parameters", "tails[].p99.reason_code.parameters"}
 _FREE_FORM |= {"ciphers_in_force", "barely_encrypted"}
 _FREE_FORM |= {"checkpoints[].condition", "data_sizes[].condition", "ageing[].condition", "idle[].condition"}

@@ -16,6 +16,7 @@ from tdelta.session.context import PROFILES, TIMED
 from tdelta.session.pace import FEWEST_BLOCKS, TRIALS, Pace, Stage
 from tdelta.session.planning import plan
 from tdelta_fake_twins import FakeTwin
+from tdelta_refused import Part, has
 
 from .conducting import Sitting
 from .served import installed
@@ -72,13 +73,14 @@ def test_trials_that_are_timed_are_in_neither_the_store_nor_the_other_twins_oper
 
 def test_where_calls_cannot_be_timed_the_cost_breakdown_says_why(sitting: Sitting) -> None:
     result = sitting.conduct()
-    assert "timed calls: a fake makes no calls" in result.of(CostBreakdown)[0].unattributed
+    reasons = result.of(CostBreakdown)[0].unattributed_codes
+    assert has(reasons, "calls-not-timed", fault="a fake makes no calls")
     assert own(sitting) == []
 
 
 def test_where_none_was_seen_that_is_said(sitting: Sitting) -> None:
     result = sitting.scripted(calls=lambda _twin, _job, _path: None).conduct()
-    assert any(NOT_SEEN in words for words in result.of(CostBreakdown)[0].unattributed)
+    assert has(result.of(CostBreakdown)[0].unattributed_codes, "calls-not-timed", fault=NOT_SEEN)
 
 
 def test_without_time_nothing_is_timed_and_the_remedy_is_said(
@@ -89,7 +91,7 @@ def test_without_time_nothing_is_timed_and_the_remedy_is_said(
     timed = sitting.scripted(calls=calls)
     result = timed.conduct()
     assert own(timed) == []
-    assert any("--max-time" in words for words in result.of(CostBreakdown)[0].unattributed)
+    assert has(result.of(CostBreakdown)[0].unattributed_codes, "calls-not-timed", fault=Part("--max-time"))
 
 
 def test_a_run_with_time_for_one_round_leaves_out_blocks_for_the_timed_calls_and_ends_in_time(sitting: Sitting) -> None:

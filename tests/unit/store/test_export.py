@@ -143,6 +143,11 @@ def test_the_result_of_an_export_has_each_finding_by_its_kind_and_its_counts_as_
         for part in (tail[name] for tail in exported["tails"] for name in ("exceedance", "p99") if tail[name]):
             code = part.pop("reason_code")
             assert part["reason"] == ("" if code is None else code["parameters"]["text"])
+        for breakdown in exported["cost_breakdown"]:
+            codes = breakdown.pop("unattributed_codes")
+            assert [reason["parameters"]["text"] for reason in codes] == breakdown["unattributed"]
+            code = breakdown.pop("where_unknown_code")
+            assert breakdown["where_unknown"] == ("" if code is None else code["parameters"]["text"])
         for name in stored.keys() - {"validity", "order_effect", "settings"}:
             assert exported[name] == stored[name], name
         assert [(c["check"], c["state"]) for c in exported["validity"]] == [

@@ -58,6 +58,12 @@ def without_codes(values: dict[str, Any]) -> dict[str, Any]:
     for part in (tail[name] for tail in values["tails"] for name in ("exceedance", "p99") if tail[name]):
         code = part.pop("reason_code")
         assert part["reason"] == ("" if code is None else code["text"])
+    for breakdown in values["cost_breakdown"]:
+        assert [reason["text"] for reason in breakdown.pop("unattributed_codes")] == breakdown["unattributed"]
+        code = breakdown.pop("where_unknown_code")
+        assert breakdown["where_unknown"] == ("" if code is None else code["text"])
+    if (order := values["order_effect"]) is not None:
+        assert [reason["text"] for reason in order.pop("unknown_codes")] == order["unknown"]
     return values
 
 
@@ -116,7 +122,7 @@ def test_lines_that_are_gone_are_in_the_rest_of_an_older_ledger() -> None:
     assert rest.amount.hdi95[1] > found.cpu.hdi95[1] - kept
     assert rest.share == pytest.approx(rest.amount.us / found.cpu.us)
     assert rest.share_hdi95 is None
-    assert found.unattributed == ("log: in it",)
+    assert found.unattributed == ["log: in it"]
 
 
 def test_an_older_profile_has_its_samples_in_classes_that_there_are() -> None:

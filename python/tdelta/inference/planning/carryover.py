@@ -17,23 +17,20 @@ from numpy.typing import NDArray
 from tdelta.inference.planning.runs import StratumNoise
 from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import t_reach
+from tdelta.messages import Reason
 from tdelta.records import Condition, Role
 from tdelta.records.carryover import CarryOver, ShareEffect
 
 _MOST_POSITIONS = 8
 _WORST_CONDITION = 1e8
 _LEAST_INFORMATION = 1e-6
-ONLY_PLAIN = "what an encrypted trial leaves to the next one: only plain twins ran"
-TOO_FEW = "anything: too few trials, or places that cannot be distinguished"
-_SELF = "what a twin leaves to its own next trial: in a block none follows itself"
-_COURSE = "how fast it fades within a trial: a trial is one figure"
 
 
 def carry_over(strata: Sequence[StratumNoise]) -> CarryOver:
     """First-order carry-over in the stratum that tells most: of those with encrypted twins, else of all, the largest.
 
     Returns:
-        Estimates, and in words what cannot be estimated from these data.
+        Estimates, and what cannot be estimated from these data.
     """
     one = max(strata, key=lambda s: (_has_encrypted(s), s.fitted.own_costs.size))
     positions = _stretch(one)
@@ -41,17 +38,17 @@ def carry_over(strata: Sequence[StratumNoise]) -> CarryOver:
     most = len(panel.conditions) + max((sum(t is not None for t in row) for row in panel.twin_trials), default=0)
     places = most if positions is not None else one.run.trials_of_block
     if float(str(one.run.settings.options.get("slice_seconds") or 0)) > 0:
-        return CarryOver((), None, None, ("anything: trials were cut into slices, which follow each other many times",))
-    unknown = [_SELF, _COURSE]
+        return CarryOver((), None, None, (Reason.of("carry-over-slices"),))
+    unknown = [Reason.of("carry-over-to-itself"), Reason.of("carry-over-course")]
     columns = list(_positions(one, positions, places)) if places <= _MOST_POSITIONS else []
     if not columns:
-        unknown.append(f"what the place in a block does: {places} places are too many to tell apart")
+        unknown.append(Reason.of("carry-over-places", places=places))
     follows = _after_encrypted(one)
     if not _has_encrypted(one):
-        unknown.insert(0, ONLY_PLAIN)
+        unknown.insert(0, Reason.of("carry-over-only-plain"))
     estimates = _least_squares(one, [*columns, *([follows] if _has_encrypted(one) else [])])
     if estimates is None:
-        return CarryOver((), None, None, (TOO_FEW, *unknown))
+        return CarryOver((), None, None, (Reason.of("carry-over-few-trials"), *unknown))
     after = estimates.pop() if _has_encrypted(one) else None
     return CarryOver(tuple(estimates), after, _bias(after, places), tuple(unknown))
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tdelta.inference.planning.carryover import ONLY_PLAIN, TOO_FEW, carry_over
+from tdelta.inference.planning.carryover import carry_over
 from tdelta.inference.planning.runs import MeasuredRun, extract_noise
 from tdelta.records import Metric, Role
 from tdelta.records.prospects import CarryOver
@@ -86,11 +86,11 @@ def test_a_block_of_strata_in_a_mixed_order_has_as_many_places_as_trials_though_
 def test_plain_twins_cannot_show_what_encrypted_ones_leave_behind() -> None:
     carried = found(run())
     assert (carried.after_encrypted, carried.bias) == (None, None)
-    assert carried.unknown[0] == ONLY_PLAIN
+    assert carried.unknown_codes[0].code == "carry-over-only-plain"
     assert len(carried.positions) == 2
 
 
 def test_too_few_trials_are_said_to_be_too_few() -> None:
     carried = found(run(rounds=1, blocks=2))
     assert carried.positions == ()
-    assert carried.unknown[0] == TOO_FEW
+    assert carried.unknown_codes[0].code == "carry-over-few-trials"
