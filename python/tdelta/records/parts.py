@@ -22,15 +22,16 @@ What these versions stored is read under the name of today; nothing is written u
 """
 
 
-def part(kind: type[Any] | None = None, prefix: str = "") -> Any:
+def part(kind: type[Any] | None = None, prefix: str = "", was: Mapping[str, str] = MappingProxyType({})) -> Any:
     """Declare a field that is a part.
 
     Args:
         kind: what to make it of where it is left out; None where it must be given.
         prefix: what its fields' names begin with where they stand among the whole's.
+        was: the flat names of today by the earlier ones, of its fields that stood among the whole's without the prefix.
     """
     default: Any = dataclasses.MISSING if kind is None else kind
-    return dataclasses.field(default_factory=default, metadata={_PREFIX: prefix})
+    return dataclasses.field(default_factory=default, metadata={_PREFIX: prefix, WAS: was})
 
 
 def prefix_of(field: dataclasses.Field[Any]) -> str | None:
@@ -65,6 +66,7 @@ def _earlier_names(kind: type) -> Mapping[str, str]:
             found |= dict.fromkeys(field.metadata.get(WAS, ()), field.name)
         else:
             found |= {f"{prefix}{was}": f"{prefix}{name}" for was, name in earlier_names(hints[field.name]).items()}
+            found |= field.metadata[WAS]
     return MappingProxyType(found)
 
 

@@ -182,7 +182,7 @@ class Measurement:
     retries: Mapping[str, int] = field(default_factory=dict)
     histograms: Mapping[str, bytes] = field(default_factory=dict)
     usage: Usage = part(Usage)
-    client: Client = part(Client, "client_")
+    client: Client = part(Client, "client_", {"agents": "client_agents"})
     engine_counters: Mapping[str, int] = field(default_factory=dict)
     files_bytes: Mapping[str, int] = field(default_factory=dict)
     checkpoint: Checkpoint = part(Checkpoint, "checkpoint_")
