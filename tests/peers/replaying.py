@@ -7,6 +7,8 @@ have been run there before (and nothing that matches ``until`` since). ``session
 that ran such a statement, ``kills`` ends one; ``schema`` is the one whose tables are worked with from then on,
 ``copies`` has the tables of one schema in another, ``works`` is a statement that SQLite runs. ``shuts`` names a schema
 whose tables fail from then on, until an entry that ``opens`` it; ``takes`` is how many seconds an answer takes.
+``TDELTA_PEER_WRITTEN`` names a file that keeps statements as SQLite takes them, for the next process: a run has some
+twenty, and sqlglot is half of what one costs.
 
 The conversations here are SYNTHETIC: written by hand from the vendors' documentation, and recorded from no server.
 """
@@ -21,11 +23,8 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
-
-import sqlglot
 
 SYNTHETIC = Path(__file__).parent
 
@@ -214,7 +213,7 @@ class Cursor:
             found = self.connection.tables.execute(self._written(text), parameters)
         except sqlite3.IntegrityError as error:
             raise self.connection.peer.errors("constraint", str(error)) from error
-        except (sqlite3.Error, sqlglot.errors.SqlglotError) as error:
+        except (sqlite3.Error, Unwritable) as error:
             raise self.connection.peer.errors("table", f"{error}: {text[:200]}") from error
         self._told(None if found.description is None else [column[0] for column in found.description], found)
 
@@ -236,17 +235,43 @@ def _filled(pattern: str, groups: Mapping[str, str]) -> str:
     return pattern
 
 
+class Unwritable(Exception):
+    """A statement that sqlglot does not understand."""
+
+
 _TRANSPILING = threading.Lock()
 """sqlglot registers a dialect before the class is complete: another thread of a load would write by half of it."""
+
+_WRITTEN: dict[tuple[str, str], str] = {}
 
 
 def transpiled(text: str, dialect: str) -> str:
     """A statement as SQLite takes it, whichever thread asks."""
     with _TRANSPILING:
+        if (text, dialect) not in _WRITTEN:
+            _WRITTEN[text, dialect] = _kept(text, dialect)
+        return _WRITTEN[text, dialect]
+
+
+def _kept(text: str, dialect: str) -> str:
+    """As an earlier process wrote it, or for the next one."""
+    if (path := os.environ.get("TDELTA_PEER_WRITTEN")) is None:
         return _transpiled(text, dialect)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as kept:
+        kept.execute("CREATE TABLE IF NOT EXISTS written (text, dialect, sqlite, PRIMARY KEY (text, dialect))")
+        found = kept.execute("SELECT sqlite FROM written WHERE text = ? AND dialect = ?", (text, dialect)).fetchone()
+        if found is not None:
+            return str(found[0])
+        written = _transpiled(text, dialect)
+        kept.execute("INSERT OR REPLACE INTO written VALUES (?, ?, ?)", (text, dialect, written))
+    return written
 
 
-@cache
 def _transpiled(text: str, dialect: str) -> str:
-    written = sqlglot.transpile(text, read=dialect, write="sqlite", unsupported_level=sqlglot.ErrorLevel.IGNORE)[0]
+    import sqlglot
+
+    try:
+        written = sqlglot.transpile(text, read=dialect, write="sqlite", unsupported_level=sqlglot.ErrorLevel.IGNORE)[0]
+    except sqlglot.errors.SqlglotError as error:
+        raise Unwritable(str(error)) from error
     return re.sub(r" NULLS (FIRST|LAST)", "", written)

@@ -42,11 +42,18 @@ BACKUPS = (
 NOT_OFFERED = {"oracle": {"encryption changed"}, "sqlserver": set[str]()}
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the peers of all runs keep statements as SQLite takes them."""
+    return tmp_path_factory.mktemp("written") / "statements"
+
+
 @pytest.fixture(autouse=True)
-def peers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def peers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, written: Path) -> None:
     """Workers find the peers where they look for the drivers."""
     (tmp_path / "peer").mkdir()
     monkeypatch.setenv("TDELTA_PEER", str(tmp_path / "peer"))
+    monkeypatch.setenv("TDELTA_PEER_WRITTEN", str(written))
     monkeypatch.setenv("PYTHONPATH", ":".join((str(PEERS), *filter(None, sys.path))))
     monkeypatch.delenv("TDELTA_CONVERSATION", raising=False)
 
