@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from agents.namespaces import cannot
-from sqlite.running import require
+from sqlite.running import briefly, require
 
 BENCHES = Path(__file__).parents[3] / "benches"
 TARGET = os.environ.get("CARGO_TARGET_DIR", str(BENCHES.parent / "target"))
@@ -129,10 +129,14 @@ def test_a_bench_runs(name: str, tmp_path: Path) -> None:
         require(not cannot(), cannot())
     if name == "nuts":
         require(find_spec("numpyro"), "pip install numpyro")
-    environment = os.environ | {
-        "XDG_DATA_HOME": str(tmp_path / "data"),
-        "OMP_NUM_THREADS": "1",
-    }
+    environment = (
+        os.environ
+        | briefly()
+        | {
+            "XDG_DATA_HOME": str(tmp_path / "data"),
+            "OMP_NUM_THREADS": "1",
+        }
+    )
     for options in SMOKE[name]:
         ran = subprocess.run(
             [sys.executable, str(BENCHES / f"{name}.py"), *options],

@@ -6,13 +6,14 @@ import functools
 from pathlib import Path
 
 import pytest
+from briefly.sitecustomize import FLOOR_SECONDS
 
 from tdelta.engines.sqlite import twins
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.measure import page_floor, price_effort
 
-from .running import FLOOR_SECONDS, ONCE, Answered, Place, recorded, require
+from .running import ONCE, Answered, Place, recorded, require
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -22,7 +23,7 @@ def library() -> None:
 
 @pytest.fixture(autouse=True)
 def brief_floor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For runs within this process; see `FLOOR_SECONDS`."""
+    """For runs within this process, as for those in another."""
     monkeypatch.setattr(price_effort, "PASSES", 3)
     monkeypatch.setattr(twins, "page_floor", functools.partial(page_floor, seconds=FLOOR_SECONDS))
 

@@ -34,35 +34,15 @@ PATIENCE_SECONDS = 60.0
 SELDOM = ("--rate", "100", "--arrivals", "constant")
 """Trials that are there to be interrupted: seconds long, as they must be, and nearly idle."""
 
-FLOOR_SECONDS = 0.05
-"""Of 0.8 that the floor under a page has of every run: nothing here looks at its figures, tests/live/floor does.
+BRIEFLY = Path(__file__).parents[1] / "briefly"
+"""What is here replaces what takes long in tdelta and in its workers; its ``sitecustomize.py`` says what."""
 
-Unit costs are measured as briefly as there are quartiles of them.
-"""
+PROGRAM = "from tdelta.cli.main import main\nmain()\n"
 
-BRIEFLY = f"""
-import functools, sys
-import tdelta.measure as measure
-import tdelta.measure.price_effort as effort
-import tdelta.profiling.perf as perf
-from tdelta.errors import EnvironmentFault
-from tdelta.messages import Refusal
-measure.page_floor = functools.partial(measure.page_floor, seconds={FLOOR_SECONDS})
-effort.PASSES, effort.LOG_PASSES, effort.BLOCK_REPEATS = 3, 3, 1
-effort.BLOCK_SECONDS, effort.FLOOR_SECONDS = 0.0, {FLOOR_SECONDS}
-def where_asked(find=perf.find_perf):
-    if "--profile" not in sys.argv:
-        raise EnvironmentFault(Refusal.of("no-perf"))
-    return find()
-perf.find_perf = where_asked
-"""
-"""What a program begins with that is to run briefly: ahead of the drivers, which import what is replaced.
 
-A cost breakdown of a few trials often leaves a rest, for which perf would be started: seconds of each such run, by
-chance.
-"""
-
-PROGRAM = f"{BRIEFLY}\nfrom tdelta.cli.main import main\nmain()\n"
+def briefly() -> dict[str, str]:
+    """The variable by which a process and its children run so."""
+    return {"PYTHONPATH": os.pathsep.join([str(BRIEFLY), *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
 def require(there: object, remedy: str) -> None:
@@ -158,11 +138,15 @@ class Place:
 
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TDELTA_")}
-        return kept | {
-            "XDG_DATA_HOME": str(self.base / "data"),
-            "XDG_CACHE_HOME": str(self.base / "cache"),
-            "PYTHONUNBUFFERED": "1",
-        }
+        return (
+            kept
+            | briefly()
+            | {
+                "XDG_DATA_HOME": str(self.base / "data"),
+                "XDG_CACHE_HOME": str(self.base / "cache"),
+                "PYTHONUNBUFFERED": "1",
+            }
+        )
 
 
 @dataclass(frozen=True)

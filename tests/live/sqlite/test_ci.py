@@ -11,7 +11,7 @@ import pytest
 
 import tdelta_ci_shells as ci
 
-from .running import ANSWERED, PROGRAM, SMALL
+from .running import ANSWERED, PROGRAM, SMALL, briefly
 
 
 @pytest.mark.parametrize("name", ci.SHELLS)
@@ -20,7 +20,7 @@ def test_a_job_measures_and_shows_its_answer(tmp_path: Path, name: str) -> None:
     program = tmp_path / "bin" / "tdelta"
     program.write_text(f"#!{sys.executable}\n{PROGRAM}", encoding="utf-8")
     program.chmod(0o755)
-    given = {"TDELTA_BUDGET": "5000%", "TDELTA_ARGUMENTS": "\n".join(SMALL)}
+    given = {"TDELTA_BUDGET": "5000%", "TDELTA_ARGUMENTS": "\n".join(SMALL), **briefly()}
     done = ci.SHELLS[name]().run(tmp_path, f"{program.parent}:/usr/bin:/bin", **given)
     assert done.returncode in (*ANSWERED, 4), done.stderr  # identical twins may be apart in so small a run
     folder = tmp_path / "tdelta-answer"

@@ -19,9 +19,9 @@ import pytest
 from tdelta_codes import check_refused
 from tdelta_thorough import draws
 
-from .running import ANSWERED, BRIEFLY, PATIENCE_SECONDS, Place, read_until, workers_left
+from .running import ANSWERED, PATIENCE_SECONDS, Place, read_until, workers_left
 
-WITNESSED = f"""{BRIEFLY}
+WITNESSED = """
 import contextlib
 import tdelta.report.progress
 from tdelta.cli.main import main
