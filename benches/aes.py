@@ -29,7 +29,7 @@ LEVELS = {"on": {}, "off": hidden_environment(CryptoKind.OWN)}
 
 
 def measured(ciphers: list[str], proofs: int) -> dict[tuple[str, str], list[float]]:
-    """µs a page by cipher and level, one figure a proof."""
+    """µs per page by cipher and level, one figure a proof."""
     order = random.Random(SEED)
     pairs = [(cipher, level) for cipher in ciphers for level in LEVELS]
     found: dict[tuple[str, str], list[float]] = {pair: [] for pair in pairs}

@@ -1,4 +1,4 @@
-"""How often the intervals of `tdelta analyze` hold the truth: 1000 simulated experiments a row, as a table.
+"""How often the intervals of `tdelta analyze` hold the truth: 1000 simulated experiments per row, as a table.
 
 From the root of the repository, all of it or the rows whose name holds a regular expression::
 
@@ -130,7 +130,7 @@ def of_sessions() -> Iterator[tuple[str, str, Find]]:
             known = "times known" if has_times else "times not known"
             name = f"5 then 5 runs, differ {100 * tau:g} %, drift {100 * drift:g} % a run, {known}"
             yield name, "0", partial(session, Session(tau=tau, drift=drift, has_times=has_times), 0.0)
-    yield "5 then 5 runs, walk 1 % a run, times known", "0", partial(session, Session(walk=0.01, tau=0.005), 0.0)
+    yield "5 then 5 runs, walk 1 % per run, times known", "0", partial(session, Session(walk=0.01, tau=0.005), 0.0)
     yield "5 then 5 runs, differ 1 %, times known", "0.1", partial(session, Session(), 0.1)
     for drift in (0.0, 0.01):
         name = f"5 and 5 runs in turn, differ 1 %, drift {100 * drift:g} % a run, times known"

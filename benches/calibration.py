@@ -1,4 +1,4 @@
-"""How often tdelta's intervals hold the truth: 1000 simulated experiments a row, as tables.
+"""How often tdelta's intervals hold the truth: 1000 simulated experiments per row, as tables.
 
 From the root of the repository, all of it (some eleven minutes on one core), or the rows whose name holds a regular
 expression::
@@ -238,7 +238,7 @@ def of_exceedances() -> Iterator[Row]:
     for rounds, blocks in (((2,), 20), ((3,), 6), ((16,), 6)):
         machine = Stalling(instance_sd=0.01, stall_luck_sd=0.3)
         find = partial(exceeded, machine, 0.2, 0.01, rounds=rounds, blocks=blocks)
-        yield tailing(f"longer, 1 % of plain, {blocks} blocks a round", machine, 0.2, find, f"{rounds[0]}")
+        yield tailing(f"longer, 1 % of plain, {blocks} blocks per round", machine, 0.2, find, f"{rounds[0]}")
 
 
 SLOW_PATH = Slow(0.02, trial_sd=0.2)
@@ -284,7 +284,7 @@ def of_percentiles() -> Iterator[Row]:
     for rounds, blocks in ((3, 30), (5, 16)):
         machine = Stalling(instance_sd=0.01, stall_luck_sd=0.3)
         find = partial(percentiles, machine, 0.2, rounds=(rounds,), blocks=blocks)
-        yield tailing(f"p99, {blocks} blocks a round", machine, 0.2, find, f"{rounds}")
+        yield tailing(f"p99, {blocks} blocks per round", machine, 0.2, find, f"{rounds}")
 
 
 def of_observed_tails() -> Iterator[Row]:

@@ -59,7 +59,7 @@ def cpu_seconds(worker: Worker) -> float:
 
 
 def timed(worker: Worker, rows: int, order: str, **content: object) -> tuple[dict[str, Any], Any]:
-    """What an order of so many rows takes: seconds, rows a second, CPU time, and the peak of memory by then."""
+    """What an order of so many rows takes: seconds, rows per second, CPU time, and the peak of memory by then."""
     cpu, began = cpu_seconds(worker), time.monotonic()
     answer = worker.ask(order, seconds=SECONDS, **content)
     seconds = time.monotonic() - began

@@ -5,7 +5,7 @@ From the root of the repository::
     .venv/bin/python benches/nuts.py
     .venv/bin/python benches/nuts.py --rounds 4 --rounds 12
 
-Simulated runs of six blocks a round: baseline, A/A twin and two treatments for the rounds' model; one treatment and
+Simulated runs of six blocks per round: baseline, A/A twin and two treatments for the rounds' model; one treatment and
 three transaction types for the pooled one. NUTS' time is that of two chains with warm-up and compilation; ours that of
 a whole `interim_estimates` (rounds) or `analyze_run` (types: all metrics, contrasts and checks as well), the
 median of 10 calls.

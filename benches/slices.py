@@ -60,7 +60,7 @@ def conduct(tdelta: str, length: str, cipher: str, seed: int, folder: str, extra
 
 
 def cost(trial: dict[str, str], metric: str) -> float:
-    """Response time or CPU of one trial, µs an operation."""
+    """Response time or CPU of one trial, µs per operation."""
     if metric == "response":
         return float(trial["response_mean_ns"]) / 1000
     return 1e6 * (float(trial["cpu_user_seconds"]) + float(trial["cpu_system_seconds"])) / float(trial["operations"])

@@ -316,7 +316,7 @@ def percentiles(
 def observed(
     machine: Stalling, effect: float, share: float, experiments: int, *, runs: int
 ) -> tuple[TailTally, TailTally]:
-    """Experiments of so many runs a side, as other tools make them, each with luck and drift of its own.
+    """Experiments of so many runs per side, as other tools make them, each with luck and drift of its own.
 
     Returns:
         The tally of the exceedance and of the 99th percentile.

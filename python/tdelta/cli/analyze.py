@@ -31,7 +31,7 @@ class _Analyze(Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """A line for each."""
         del ctx
-        with formatter.section("Formats, seen from the content of files (docs/analyze-files.md)"):
+        with formatter.section("Formats, detected from file contents (docs/analyze-files.md)"):
             formatter.write_dl([(it.tool, it.looks) for it in FORMATS])
 
 
@@ -44,15 +44,17 @@ class _Analyze(Command):
     metavar="NAME=GLOB",
     help="Condition of the files that match; repeatable.  [from names and folders]",
 )
-@click.option("--unit", metavar="UNIT", help="Unit of figures whose file says none: ms, us, s, tps, /s, tpm, ….")
+@click.option("--unit", metavar="UNIT", help="Unit of figures whose file has none: ms, us, s, tps, /s, tpm, ….")
 @click.option(
     "--column", metavar="NAME", help="Where the figures are: a column, a metric of k6, a unit of Go.  [by its name]"
 )
-@click.option("--input-format", metavar="NAME", help="What the files are, of the list below.  [seen in them]")
+@click.option("--input-format", metavar="NAME", help="Format of the files, from the list below.  [detected]")
 @click.option("--baseline", metavar="NAME", help="Condition that the others are compared with.  [none, plain, off, …]")
 @click.option("--rope", type=Typed(Percent()), help="Overhead you would not care about, either way.  [2%]")
 @click.option(
-    "--run-sd", type=Typed(Percent()), help="What runs of one system differ by (sd): lets one run per condition decide."
+    "--run-sd",
+    type=Typed(Percent()),
+    help="Standard deviation between runs of one system: lets one run per condition decide.",
 )
 @click.option(
     "--budget", type=Typed(Percent()), help="Overhead you allow: turns the answer into a gate, exit code 5 if over."
@@ -71,7 +73,7 @@ class _Analyze(Command):
     "slo_seconds",
     type=Typed(ResponseTime()),
     metavar="TIME",
-    help="Time a transaction may take, e.g. 20ms: how often each condition took longer; decides nothing.",
+    help="Report how often transactions exceed TIME, e.g. 20ms; informational only.",
 )
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page as well."
@@ -79,7 +81,7 @@ class _Analyze(Command):
 @click.option("--force", is_flag=True, help="Overwrite a file that tdelta did not write.")
 @answer_options
 def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Manner, **given: object) -> int:
-    """Judge results that you already have, of any tool.
+    """Judge results you already have, from any tool.
 
     FILES are files and folders, gzip or not; - is standard input; published:NAME is a published table; a pack (`tdelta
     pack`) is a run of tdelta's. Conditions come from file names and folders, from columns, or from --condition.

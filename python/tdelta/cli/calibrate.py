@@ -39,7 +39,7 @@ _OPTIONS = click_options(option for option in OPTIONS.values() if option.decides
 )
 @click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")
 def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
-    """Run identical twins and twins with planted costs, and say what this instrument can tell on this machine.
+    """Run identical twins and twins with planted costs, and show what this instrument can detect on this machine.
 
     Matching runs then begin with its prior for instance effects, and report that: docs/calibrate.md.
 

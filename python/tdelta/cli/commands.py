@@ -49,7 +49,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("run", "Measure what encryption costs."),
             Entry("init", "Write a project file, which says which runs `tdelta run` makes."),
             Entry("fleet", "Measure many databases on the nodes of a Ray cluster."),
-            Entry("plan", "Say how long a run must measure here."),
+            Entry("plan", "Estimate how long a run must measure here."),
             Entry("calibrate", "Show what this instrument can detect on this machine."),
             Entry("floor", "Measure what AES costs on this CPU."),
         ),

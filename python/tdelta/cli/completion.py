@@ -31,7 +31,7 @@ If ~/.zshrc does not have them yet, add these two lines, with no other compinit 
     "--install", cls=Option, is_flag=True, help="Write it where SHELL looks for it, and say what else is to be done."
 )
 def completion(shell: str | None, install: bool) -> int:
-    """Print what makes SHELL complete tdelta's commands, options, engines, studies and runs.
+    """Print the script that makes SHELL complete tdelta's commands, options, engines, studies and runs.
 
     Without SHELL: the one that $SHELL names.
 

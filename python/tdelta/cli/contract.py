@@ -24,7 +24,7 @@ _TAKEN = ("engine", "baseline", "encrypted", "schema", "assume_encrypted")
     "--record",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Also write what is said with the servers, redacted, to FILE; by the DB-API client.",
+    help="Also write the conversation with the servers, redacted, to FILE (DB-API client only).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON (docs/json.md).")
 def contract(as_json: bool, record: Path | None, **given: object) -> int:

@@ -40,7 +40,7 @@ def fleet(
 ) -> int:
     """Measure the targets of INVENTORY, one on a node at a time and never two on one server.
 
-    Started again after it ended, by whatever: runs that have an answer are kept, the others are made.
+    Started again after it ended for any reason, it keeps the runs that have an answer and makes the others.
 
     Example: tdelta fleet inventory.toml
 

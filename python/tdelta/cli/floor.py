@@ -48,19 +48,23 @@ class Names(click.ParamType[tuple[str, ...]]):
 
 
 @click.command(cls=Command)
-@click.option("--sizes", type=PageSizes(), metavar="SIZE,…", help="Pages to encrypt.  [4k,8k,16k,256k]")
+@click.option("--sizes", type=PageSizes(), metavar="SIZE,…", help="Page sizes to encrypt.  [4k,8k,16k,256k]")
 @click.option(
     "--algorithms",
     type=Names(),
     metavar="NAME,…",
     help="aes-128, aes-192, aes-256, hmac-sha1, hmac-sha256, hmac-sha512.  [all]",
 )
-@click.option("--modes", type=Names(), metavar="NAME,…", help="cbc, ctr, gcm, xts, for the AES among them.  [all]")
+@click.option("--modes", type=Names(), metavar="NAME,…", help="Modes of the AES algorithms: cbc, ctr, gcm, xts.  [all]")
 @click.option(
     "--max-time", "seconds", type=Typed(Duration()), help="Wall clock; three passes are made in any case.  [20s]"
 )
-@click.option("--library", type=click.Path(path_type=Path), metavar="FILE", help="A libcrypto.  [the machine's]")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Draws keys, pages and order.  [drawn]")
+@click.option(
+    "--library", type=click.Path(path_type=Path), metavar="FILE", help="The libcrypto to measure.  [the machine's]"
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Random seed of keys, pages and order.  [drawn]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")
 def floor(as_json: bool, library: Path | None, **given: object) -> None:
     """Measure what AES and HMAC cost on this CPU, for each cipher, mode and page size.

@@ -24,9 +24,9 @@ _ORDERS = ("date", "version", "label")
 @click.command(cls=Command)
 @click.argument("run", default="last", shell_complete=run_ids)
 @click.option(
-    "--label", "labels", type=Typed(Labels()), multiple=True, help="Runs with this label; repeatable: with all."
+    "--label", "labels", type=Typed(Labels()), multiple=True, help="Runs with this label; repeatable (all must match)."
 )
-@click.option("--within", "within_seconds", type=Typed(Duration()), help="Runs of this time back from now: 90d, 12h.")
+@click.option("--within", "within_seconds", type=Typed(Duration()), help="Runs of the last 90d, 12h, ….")
 @click.option("--most", type=click.IntRange(min=1), metavar="N", help="The newest N of these.  [all]")
 @click.option(
     "--by", "order", type=click.Choice(_ORDERS), default=_ORDERS[0], show_default=True, help="What runs are ordered by."
@@ -57,8 +57,8 @@ def history(
 ) -> None:
     """Show the overhead of RUN's experiment run by run, and where it changed.
 
-    Of the same experiment are runs with the same engine, study, workload, metric and options that decide what a trial
-    is. Changes are found by Apache Otava (pip install 'tdelta[history]').
+    Runs belong to the same experiment if they have the same engine, study, workload, metric and options that
+    decide what a trial is. Changes are found by Apache Otava (pip install 'tdelta[history]').
 
     Example: tdelta history
 

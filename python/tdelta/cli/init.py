@@ -80,7 +80,7 @@ def _value(option: Option, parsed: Any) -> object:
 _QUESTIONS = {
     "engines": "Engines, one or several (`tdelta engines` lists them)",
     "studies": "Studies, none or several (`tdelta studies` lists them)",
-    "workload": "Workload, a name or a folder of your own",
+    "workload": "Workload, a name or your own folder",
     "budget": "Overhead that you allow, such as 5% (a gate for CI)",
     "max-time": "Wall clock of a run, such as 5m",
     "labels": "Labels of all runs",

@@ -73,7 +73,7 @@ def answer_options(command: Callable[..., int]) -> Callable[..., int]:
         help="Whether an undecided answer ends with exit code 3 (fail) or 0 (pass).",
     )
     @click.option("--details", is_flag=True, help="Print everything that was found below the answer.")
-    @click.option("--quiet", is_flag=True, help="Print the sentence alone.")
+    @click.option("--quiet", is_flag=True, help="Print only the sentence.")
     @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
     @functools.wraps(command)
     def having(*given: object, as_json: bool, details: bool, quiet: bool, undecided: str, **named: object) -> int:

@@ -64,7 +64,7 @@ _OF_STORED_RUNS = frozenset({"metric", "store"})
     cls=Option,
     group=Group.EVERYDAY,
     type=Typed(Duration()),
-    help="The longest run you would let measure.  [no limit]",
+    help="Longest run you would accept.  [no limit]",
 )
 @click.option(
     "--pilot-time",
@@ -85,7 +85,7 @@ def plan(
     as_json: bool,
     **given: object,
 ) -> None:
-    """Say how long one must measure here to tell an overhead, and how sure that is.
+    """Estimate how long a run must measure here to detect an overhead, and how certain that is.
 
     From stored RUNs (an id, the beginning of one, or `last`), or, without RUN, from a pilot: short runs of identical
     plain twins, with options of `tdelta run`. A study's name in place of RUN makes a pilot for that study.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     "--json", "as_json", is_flag=True, help="With --decision: print what the page says as JSON (docs/json.md)."
 )
 @click.option(
-    "--against", "earlier", metavar="RUN|LABEL", help="Set RUN beside an earlier run: is its overhead larger?"
+    "--against", "earlier", metavar="RUN|LABEL", help="Compare RUN with an earlier run: is its overhead larger?"
 )
 @click.option(
     "--output",

@@ -51,9 +51,13 @@ _BESIDES_RESUME = frozenset({"resume_id", "store", *MANNER_OPTIONS})
     metavar="FILE",
     help="Project file.  [tdelta.toml here, or in the nearest folder above]",
 )
-@click.option("--no-project", is_flag=True, help="Look for no project file.")
+@click.option("--no-project", is_flag=True, help="Ignore project files.")
 @click.option("--resume", "resume_id", metavar="RUN", help="Complete a run that was cut short.")
-@click.option("--dry-run", is_flag=True, help="Say minutes, gigabytes, memory and whether there is room; run nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print the time, disk space and memory needed, and whether there is room; run nothing.",
+)
 @answer_options
 def run(
     resume_id: str | None,

@@ -70,7 +70,7 @@ _KIND = click.option(
     multiple=True,
     help="Runs with this answer: slower, more-CPU, undecided, …; repeatable.",
 )
-@click.option("--within", "within_seconds", type=Typed(Duration()), help="Runs of this time back from now: 30d, 12h.")
+@click.option("--within", "within_seconds", type=Typed(Duration()), help="Runs of the last 30d, 12h, ….")
 @click.option("--most", type=click.IntRange(min=1), metavar="N", help="The newest N of these.  [all]")
 @store_option
 @_JSON

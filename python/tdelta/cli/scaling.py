@@ -39,7 +39,7 @@ _PUBLISHED = "published:"
     help="Fit to at most N threads, and predict the measured rest.",
 )
 @click.option(
-    "--baseline", metavar="NAME", help="Of FILES, the condition that others are compared with.  [none, plain, off, …]"
+    "--baseline", metavar="NAME", help="With FILES, the condition that others are compared with.  [none, plain, off, …]"
 )
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")

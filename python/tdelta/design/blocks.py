@@ -7,7 +7,7 @@ Australian Journal of Scientific Research A 2, 149–168). Fixed designs alias w
 of the rows are drawn afresh for every *pass* through the design.
 
 A pass need not be a round: a round takes as many rows as it has blocks, and the next round goes on where it stopped.
-So balance accrues over rounds, is exact at the end of each pass, and where blocks a round are a multiple of the rows
+So balance accrues over rounds, is exact at the end of each pass, and where blocks per round are a multiple of the rows
 (three conditions, six blocks) every round has a draw of its own. What is not balanced: the step from the last trial of
 a block to the first of the next one.
 

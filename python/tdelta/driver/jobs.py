@@ -125,7 +125,7 @@ class TrialJob:
 
     ``stream`` names the set of operations, the same for every twin in a block. ``first_op`` is ``:op`` of the first.
     ``slices`` is into how many turns the operations are cut, ``discard`` how many at the head of each are not recorded.
-    ``rate`` is operations a second over all threads, None for a closed loop. ``planted`` is a share (0.05).
+    ``rate`` is operations per second over all threads, None for a closed loop. ``planted`` is a share (0.05).
     ``patience_seconds`` is how long after its deadline an operation is broken off that is still under way.
     ``trial_seconds`` is how long it is to take about, for commands that are told a time. ``step`` names what is done in
     place of transactions (`tdelta.driver.steps`, or an action of `tdelta.design.actions`), or `TRACE`; empty where

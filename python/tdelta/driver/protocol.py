@@ -52,7 +52,7 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 PagePrice: TypeAlias = Callable[[str, str, str], tuple[float, str] | None]
-"""By cipher, direction and level: µs a page and what they are of, or None where it is not known."""
+"""By cipher, direction and level: µs per page and what they are of, or None where it is not known."""
 
 
 class Twin(Protocol):

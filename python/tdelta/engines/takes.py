@@ -24,7 +24,7 @@ class Takes(Enum):
     ARRAYS = "for servers whose driver is told how many rows it fetches at once"
     BULK_LOADS = "for servers whose driver loads rows past their SQL"
     AGENTS = "for servers, which several processes can reach"
-    OWN_SERVERS = "for servers of your own (--baseline and --encrypted)"
+    OWN_SERVERS = "for your own servers (--baseline and --encrypted)"
 
 
 SERVER_TAKES = frozenset(

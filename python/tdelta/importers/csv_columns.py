@@ -56,7 +56,7 @@ class Column:
         scale: to milliseconds, or to a second.
         quantile: of a quantile, 0.95.
         of: of printed words: the metric they belong to; None for all of the row.
-        condition: of a table with a column a condition: whose figures these are.
+        condition: of a table with one column per condition: whose figures these are.
     """
 
     index: int

@@ -1,4 +1,4 @@
-"""CSV in four layouts: a row a sample, a row a summary, a figure a cell, a column a condition.
+"""CSV in four layouts: a row a sample, a row a summary, a figure a cell, one column per condition.
 
 Which one it is, the columns say (`tdelta.importers.csv_columns`): ``n`` and ``mean`` make it a table of summaries; a
 response time makes it samples, unless no combination of condition, transaction, run and factors comes twice in the

@@ -26,7 +26,7 @@ class WideColumn:
 def wide_columns(
     names: Sequence[str], numeric: Sequence[bool], measure_of: Callable[[str], Measure | None]
 ) -> Mapping[int, WideColumn]:
-    """The columns of conditions by their places; empty where the table has a row a condition.
+    """The columns of conditions by their places; empty where the table has one row per condition.
 
     Args:
         names: of all columns, in one spelling.

@@ -101,12 +101,12 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "CSV",
         "csv_rows",
-        "a row a condition ('condition,threads,tps'), or a column a condition ('query,plain_ms,tde_ms')",
+        "one row per condition ('condition,threads,tps'), or one column per condition ('query,plain_ms,tde_ms')",
         _CSV,
     ),
-    Format("JSON lines", "json_lines", "an object a line, whose keys are columns as in a CSV", _CSV),
+    Format("JSON lines", "json_lines", "one object per line, whose keys are columns as in a CSV", _CSV),
     Format("spreadsheet", "spreadsheet", "an .xlsx whose sheet is such a table", _CSV),
-    Format("numbers", "numbers_only", "one a line, with --unit", _CSV),
+    Format("numbers", "numbers_only", "one per line, with --unit", _CSV),
 )
 
 

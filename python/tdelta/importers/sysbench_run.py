@@ -30,7 +30,7 @@ MOST_INTERVALS = 1_000_000
 """Eleven days of one second each."""
 MOST_BARS = 4096
 QUERIES = "queries"
-"""The transaction of throughput in queries a second; `all` is in transactions a second."""
+"""The transaction of throughput in queries a second; `all` is in transactions per second."""
 
 _STEP = 1e8 ** (1 / 1023)
 """Between two values of the histogram: 1024 of them from 0.001 ms to 100 s (``sb_histogram_init``)."""

@@ -1,11 +1,11 @@
 """What prices are: passes of a measurement as JSON values, and how sure they are.
 
 A price is the mean, over the moments of a run at which it was measured, of the median of each moment's passes: a
-machine may compute at two speeds by turns (two of them, 1.3 apart, were seen), work under load meets both, and the
-median of all would choose one. Its uncertainty is that of *one* pass (the quartiles' spread over 1.349, a normal's),
-and not of their median, since work under load is done at moments that differ from one another as passes do; and to that
-comes `TRANSFER`, since pages under load lie in other caches than pages that are timed in a row. An error of a median
-over hundreds of passes would be a precision that is not there.
+machine may compute at two speeds, now one and now the other (two of them, 1.3 apart, were seen), work under load meets
+both, and the median of all would choose one. Its uncertainty is that of *one* pass (the quartiles' spread over 1.349, a
+normal's), and not of their median, since work under load is done at moments that differ from one another as passes do;
+and to that comes `TRANSFER`, since pages under load lie in other caches than pages that are timed in a row. An error of
+a median over hundreds of passes would be a precision that is not there.
 """
 
 from __future__ import annotations

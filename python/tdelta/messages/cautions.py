@@ -140,7 +140,7 @@ CAUTIONS = {
         " decrypted again, only --cold does"
     ),
     "encrypted-folder": (
-        "the encrypted twin lies on a file system of yours, the plain twin on another: file system, device and mount"
+        "the encrypted twin lies on your file system, the plain twin on another: file system, device and mount"
         " options are compared along with the encryption unless they are alike"
     ),
     "extension-untried": (

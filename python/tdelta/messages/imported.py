@@ -80,7 +80,7 @@ IMPORTED_CAUTIONS = {
     "numbers-as-readings": "its lines are taken for readings at regular intervals of one run",
     "failed-transactions": "{transactions:.0f} failed transactions",
     "sd-impossible": "a standard deviation of {sd:g} ms cannot belong to the other figures: not used",
-    "readings-of-other-unit": "TPSReadings with a mean of {mean:g} are not transactions a second: not used",
+    "readings-of-other-unit": "TPSReadings with a mean of {mean:g} are not transactions per second: not used",
     "readings-irregular": "TPSReadings are too few, or too irregular: not used",
     "intervals-uneven": "{uneven} of {of} intervals are not {seconds:g} s long, as the others are",
     "edges-left-out": "the first and the last reading under load cover a part of their interval: left out",

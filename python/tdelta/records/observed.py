@@ -1,7 +1,7 @@
 """What people measured with other tools: as importers read it, and as `tdelta.inference` judges it.
 
 An importer keeps what a model needs and no more, so that ten million rows take the memory of ten. Times are in
-milliseconds, throughput in operations a second, whatever the file says.
+milliseconds, throughput in operations per second, whatever the file says.
 """
 
 from __future__ import annotations

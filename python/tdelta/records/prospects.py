@@ -118,7 +118,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Trial length and blocks a round that decide soonest, among those that the data can speak of.
+    """Trial length and blocks per round that decide soonest, among those that the data can speak of.
 
     ``trial_gain`` and ``blocks_gain`` are the time to decide the primary targets over that of the run as it was, 1
     where it stays as it was. ``trial_seconds`` is None where a single length was measured.

@@ -373,7 +373,7 @@ class LoopFacts:
 
     ``loop_cost_ns`` is its own cost, for one statement; ``client_overhead_share`` the share of the baseline's response
     time that is tdelta's own. ``queued_operations`` and ``backlog_max`` are of an open loop
-    (`tdelta.records.Measurement`); ``arrival_rates`` are the operations due a second in one, by the key of each
+    (`tdelta.records.Measurement`); ``arrival_rates`` are the operations due per second in one, by the key of each
     stratum's baseline, and ``capacities`` what that baseline did in a closed loop, where the rate is a share of it.
     ``errors`` and ``retries`` count by kind.
     """

@@ -76,7 +76,7 @@ class Moved:
 class ServerMeasures(Finding):
     """What a server and its client did under one condition, over the trials that the verdicts rest on. Descriptive.
 
-    ``throughput`` is operations a second, times are µs of one operation. ``cache`` is None where the engine does not
+    ``throughput`` is operations per second, times are µs of one operation. ``cache`` is None where the engine does not
     count requests.
     """
 

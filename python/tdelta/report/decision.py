@@ -67,7 +67,7 @@ class DecisionLine:
 
     ``what`` names the condition, ``metric`` what was measured. ``plain`` and ``encrypted`` are in ``unit``: of an
     operation, or of what the run did in place of operations; at a given load in `CPUS`. ``rate`` is the operations due
-    a second there, None elsewhere. ``decision`` is the verdict's; `unsound` where the run's checks failed, and the
+    per second there, None elsewhere. ``decision`` is the verdict's; `unsound` where the run's checks failed, and the
     figures are then not to be relied on.
     """
 

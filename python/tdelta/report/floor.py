@@ -1,4 +1,4 @@
-"""What ``tdelta floor`` prints: tables that line up, one for µs a page and one for GB/s, and the JSON document."""
+"""What ``tdelta floor`` prints: tables that line up, one for µs per page and one for GB/s, and the JSON document."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def floor_text(floor: Floor, width: int, *, color: bool = False) -> str:
     levels = tuple(level for level in LEVELS if any(cell.aes_instructions == level for cell in floor.cells))
     sections = (
         [text for line in _headline(floor, levels) for text in paragraph(line, width, "bold")],
-        _tables(floor, "µs of CPU time a page", width, _time_columns(levels), lambda cell: cell.us_per_page),
-        _tables(floor, "GB/s, 10⁹ bytes a second", width, levels, lambda cell: cell.gigabytes_per_second),
+        _tables(floor, "µs of CPU time per page", width, _time_columns(levels), lambda cell: cell.us_per_page),
+        _tables(floor, "GB/s, 10⁹ bytes per second", width, levels, lambda cell: cell.gigabytes_per_second),
         [text for line in _notes(floor, levels) for text in paragraph(line, width, "dim")],
         [text for caution in floor.cautions for text in paragraph(f"- {caution}", width, "yellow", indent=_INDENT)],
     )

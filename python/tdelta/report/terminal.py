@@ -177,7 +177,7 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
         f"{counts} of {trial_words(result)}, {_operations(result)}"
         f" and {counted(result.counts.slices, 'slice')} each;"
         f" {duration(result.counts.elapsed_seconds)} in all; {ended(result)}",
-        f"tdelta's own loop: {_loop_cost(result.loop.loop_cost_ns)} a statement,"
+        f"tdelta's own loop: {_loop_cost(result.loop.loop_cost_ns)} per statement,"
         f" {small_share(result.loop.client_overhead_share)} of the measured time",
         *_open_loop(result),
         *(f"tried again: {counted(count, 'transaction')} ({kind})" for kind, count in result.loop.retries.items()),
@@ -192,7 +192,7 @@ def _open_loop(result: RunResult) -> tuple[str, ...]:
         return ()
     rates = ", ".join(_rate_text(key, rate, result) for key, rate in result.loop.arrival_rates.items())
     late = counted(result.loop.queued_operations, "queued operation")
-    return (f"open loop, {rates} operations due a second: {late}, backlog at most {result.loop.backlog_max:,}",)
+    return (f"open loop, {rates} operations due per second: {late}, backlog at most {result.loop.backlog_max:,}",)
 
 
 def _rate_text(key: str, rate: float, result: RunResult) -> str:

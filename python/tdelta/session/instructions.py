@@ -62,7 +62,7 @@ def instructions_check(page_us: Mapping[str, Sequence[float]]) -> tuple[Validity
     """Whether every worker showed its level by what its library's page cipher cost; empty if no level was varied.
 
     Args:
-        page_us: by level, µs a page in each worker that was to have it.
+        page_us: by level, µs per page in each worker that was to have it.
     """
     on, off = (page_us.get(level, ()) for level in ("on", "off"))
     if not on and not off:
@@ -82,4 +82,4 @@ def instructions_check(page_us: Mapping[str, Sequence[float]]) -> tuple[Validity
 
 def _span(page_us: Sequence[float]) -> str:
     least, most = min(page_us), max(page_us)
-    return f"{least:.2f} to {most:.2f} µs a page" if least < most else f"{least:.2f} µs a page"
+    return f"{least:.2f} to {most:.2f} µs per page" if least < most else f"{least:.2f} µs per page"

@@ -52,7 +52,7 @@ class TwinNotes:
     ciphers: list[Detail] = field(default_factory=list)
     in_force: list[Detail] = field(default_factory=list)
     page_us: dict[str, list[float]] = field(default_factory=dict)
-    """By level of the AES instructions, µs a page in each worker that was to have it."""
+    """By level of the AES instructions, µs per page in each worker that was to have it."""
 
     rounds_compared: int = 0
     replicas: list[Detail] = field(default_factory=list)

@@ -147,7 +147,7 @@ class _Seats:
 
 
 class _Capacity:
-    """What a baseline does in a closed loop, operations a second; found once for strata that differ in ``at`` only."""
+    """What a baseline does in a closed loop, operations/s; found once for strata that differ in ``at`` only."""
 
     def __init__(self, plan: Plan, seats: _Seats) -> None:
         self._plan = plan

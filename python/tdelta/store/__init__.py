@@ -1,4 +1,4 @@
-"""Where runs are kept: one SQLite file, one durable row a trial; and the way out of it, as CSV and JSON."""
+"""Where runs are kept: one SQLite file, one durable row per trial; and the way out of it, as CSV and JSON."""
 
 from typing import TYPE_CHECKING
 

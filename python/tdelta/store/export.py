@@ -1,4 +1,4 @@
-"""A run as CSV (one row a trial, for a data frame) or JSON (everything, histograms too), written trial by trial.
+"""A run as CSV (one row per trial, for a data frame) or JSON (everything, histograms too), written trial by trial.
 
 The columns and the JSON schema are documented in ``docs/store.md``. A file appears whole or not at all: it is written
 beside its destination, synced and renamed. Nothing grows with the number of trials.
@@ -61,7 +61,7 @@ def write(store: Store, run_id: str, file_format: str, destination: Destination)
 
 
 def write_csv(store: Store, run_id: str, destination: Destination) -> None:
-    """Export a run as CSV, one row a trial, by block and position.
+    """Export a run as CSV, one row per trial, by block and position.
 
     A cell is empty where a trial has no such thing (a factor, a transaction type that did not run, a counter).
 

@@ -72,7 +72,7 @@ def test_pages_are_encrypted_with_128_bits_whatever_the_keys_length(engine: Mari
     found = observe(start, tmp_path)
     assert working[0].pages > 100
     assert found["AES-128-CBC"].decrypts >= working[0].pages
-    # OpenSSL's random numbers are AES-256's; what is not once a page is not of pages
+    # OpenSSL's random numbers are AES-256's; what is not once per page is not of pages
     assert not [name for name, calls in found.items() if "256" in name and calls.all > working[0].pages / 10], found
     assert describe_calls(found).startswith("AES-128-")
     assert not list(tmp_path.glob("counts-*"))

@@ -60,6 +60,6 @@ def test_a_row_says_what_is_typed_its_default_and_who_takes_it_and_keeps_its_wor
     blank = re.sub(r"^\| `--threads .*\n", "", DOCS.read_text(encoding="utf-8"), flags=re.MULTILINE)
     kept = blank.replace("| database page |", "| a page |")
     rows = generated(kept).splitlines()
-    assert "| `--threads N` | `1` |  | clients at work at once |" in rows
+    assert "| `--threads N` | `1` |  | concurrent clients |" in rows
     assert "| `--page-size SIZE` | 4096; with --database its own | for SQLite | a page |" in rows
     assert any(row.startswith("| `--max-time DURATION` | `85s`; `10m` on a server |  |") for row in rows)

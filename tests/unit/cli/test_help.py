@@ -50,7 +50,7 @@ def test_examples_come_before_options_and_options_are_listed_in_their_groups_wit
     out = call("run", "--help").out
     places = [out.index(f"\n{heading}:\n") for heading in ("Examples", *Group)]
     assert places == sorted(places)
-    assert "--threads N          Clients at work at once.  [1]" in out
+    assert "--threads N          Concurrent clients.  [1]" in out
     everyday = out[out.index("\nEveryday:") : out.index("\nYour own database:")]
     assert [flag for flag in ("--engine", "--max-time", "--vary", "--seed") if flag in everyday] == [
         "--engine",

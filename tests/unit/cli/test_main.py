@@ -89,10 +89,17 @@ def test_a_defect_shows_its_traceback_when_debugging(
     assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
-def test_a_terminal_that_lacks_a_character_gets_a_question_mark_instead_of_a_traceback() -> None:
+def test_a_terminal_that_lacks_a_character_gets_a_question_mark_instead_of_a_traceback(
+    tmp_path: Path,
+) -> None:
     script = "from tdelta.cli.main import main; import click, tdelta.cli.main as m\n"
     script += "m.cli.add_command(click.Command('micro', callback=lambda: click.echo('…')))\nmain(['micro'])"
-    environment = {"PYTHONPATH": ":".join(sys.path), "PYTHONIOENCODING": "latin-1", "PATH": ""}
+    environment = {
+        "PYTHONPATH": ":".join(sys.path),
+        "PYTHONIOENCODING": "latin-1",
+        "PATH": "",
+        "XDG_CACHE_HOME": str(tmp_path),
+    }
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"?\n", b"")
 

@@ -73,7 +73,7 @@ def test_the_draw_of_the_twins_hangs_on_the_seed(sitting: Sitting) -> None:
 
 def test_orders_balance_for_those_that_take_part_in_every_round(sitting: Sitting) -> None:
     """Six conditions a block make six rows a pass: each stands everywhere once, and its neighbours differ."""
-    sitting.conduct(**CIPHERS, min_rounds=3, max_rounds=3)  # two blocks a round
+    sitting.conduct(**CIPHERS, min_rounds=3, max_rounds=3)  # two blocks per round
     blocks = defaultdict(dict)
     for trial in sitting.trials():
         slot = "twin" if trial.condition.role is Role.BB else trial.condition.key

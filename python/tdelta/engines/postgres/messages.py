@@ -9,11 +9,11 @@ from tdelta.messages import Refusal
 _REFUSALS = {
     "no-gocryptfs": (
         "PostgreSQL encrypts nothing itself, and gocryptfs, which would encrypt the files under it, is not installed:"
-        " apt-get install gocryptfs, or name an encrypted folder of yours with --encrypted-dir"
+        " apt-get install gocryptfs, or name your own encrypted folder with --encrypted-dir"
     ),
     "no-fuse": (
         "gocryptfs needs {device}, which this user cannot open: modprobe fuse, or start the container with --device"
-        " /dev/fuse --cap-add SYS_ADMIN, or name an encrypted folder of yours with --encrypted-dir"
+        " /dev/fuse --cap-add SYS_ADMIN, or name your own encrypted folder with --encrypted-dir"
     ),
 }
 

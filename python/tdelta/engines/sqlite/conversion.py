@@ -1,8 +1,8 @@
 """How a plain copy of a user's database becomes the file of a twin: by the library's own conversion, told as steps.
 
 Two kinds. SQLite3 Multiple Ciphers encrypts a copy in place (``PRAGMA rekey``); when the cipher keeps another number of
-bytes a page than the copy has, it rebuilds the file on the way (`sqlite3_rekey_v2`), to its own number and no other, so
-where twins share a larger one, a rebuild with that follows. SQLCipher exports into an attached file
+bytes per page than the copy has, it rebuilds the file on the way (`sqlite3_rekey_v2`), to its own number and no other,
+so where twins share a larger one, a rebuild with that follows. SQLCipher exports into an attached file
 (``sqlcipher_export``), and the plain twin is exported likewise, so that the layouts are the same; the export leaves out
 ``user_version``, ``application_id`` and ``auto_vacuum``, which are set by hand.
 

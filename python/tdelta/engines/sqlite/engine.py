@@ -182,7 +182,7 @@ class SqliteEngine:
         return None if found["header"] == "hidden" else f"the library says {cipher}, and its file begins as a plain one"
 
     def reserved_bytes(self, ciphers: Iterable[str], policy: str) -> dict[str, int]:
-        """Reserved bytes a page for each cipher: the most that any needs (``equal``), or its own (``natural``)."""
+        """Reserved bytes per page for each cipher: the most that any needs (``equal``), or its own (``natural``)."""
         natural = {cipher: self.ciphers[cipher].reserved_bytes for cipher in ciphers}
         match policy:
             case "natural":

@@ -126,7 +126,7 @@ class CopyExaminer:
         Raises:
             DatabaseFault: the rows do not fit their own schema.
         """
-        self._must("VACUUM", "cannot be rebuilt (VACUUM); PRAGMA integrity_check on a copy of yours may say more")
+        self._must("VACUUM", "cannot be rebuilt (VACUUM); PRAGMA integrity_check on your own copy may say more")
 
     def layout(self) -> Layout:
         """How the copy is laid out; ends the work on it."""

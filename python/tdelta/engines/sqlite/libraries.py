@@ -1,7 +1,7 @@
 """The SQLite libraries that can be tested: two by name, from the wheels their users install, and any other by its path.
 
 What a library encrypts with depends on its kind. SQLite3 Multiple Ciphers has seven levels; its CBC ciphers have no MAC
-and reserve nothing, chacha20 and ascon128 keep 32 bytes a page for nonce and tag, aegis 64, sqlcipher 80 (IV and
+and reserve nothing, chacha20 and ascon128 keep 32 bytes per page for nonce and tag, aegis 64, sqlcipher 80 (IV and
 HMAC-SHA512). SQLCipher has AES-256-CBC with or without an HMAC behind it: an IV of 16 bytes and the HMAC, rounded up to
 whole AES blocks. Its settings are given as the library's defaults, ahead of the key, since what `PRAGMA key` reserves
 by the defaults then in force is never taken back. Plain SQLite has no cipher at all.

@@ -53,7 +53,7 @@ class _Priced:
         return _PAGES.us_each(self._scan, "syscall_read_bytes")
 
     def cached_us(self) -> float:
-        """The CPU time of a scan of pages that the connection has, µs a page."""
+        """The CPU time of a scan of pages that the connection has, µs per page."""
         self._scan()
         return _PAGES.us_each(self._scan, None)
 

@@ -77,7 +77,7 @@ def throughput(result: Result, belonging: Belonging, line: int | None) -> Iterat
 def counter_series(
     readings: Sequence[tuple[datetime, float]], belonging: Belonging, line: int | None, *cautions: Caution
 ) -> Series | None:
-    """The transaction counter (a minute) as a series of transactions a second; None if it is too short."""
+    """The transaction counter (a minute) as a series of transactions per second; None if it is too short."""
     in_order = sorted(readings)
     if not in_order:
         return None

@@ -52,7 +52,7 @@ _ROUNDING_MS = 1.0
 
 _RUN_TIME = re.compile(r"(\d{1,5}):([0-5]?\d):([0-5]?\d)", re.ASCII)
 _UNLIKELY = 10.0
-"""Readings this many times off the overview's average are not transactions a second."""
+"""Readings this many times off the overview's average are not transactions per second."""
 
 
 class SwingbenchImporter:

@@ -127,7 +127,7 @@ class Document:
 
 
 class Readings:
-    """``TPSReadings``: pairs of epoch ms and transactions a second, with a comma behind each, read in pieces."""
+    """``TPSReadings``: pairs of epoch ms and transactions per second, with a comma behind each, read in pieces."""
 
     def __init__(self) -> None:
         self.epoch_ms = array("d")

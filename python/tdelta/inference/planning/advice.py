@@ -1,4 +1,4 @@
-"""Trial length and blocks a round that decide soonest.
+"""Trial length and blocks per round that decide soonest.
 
 Both are the optimum of two-stage sampling, where a unit costs something to begin and something to go on with (Cochran
 1977, "Sampling Techniques", section 10.6): a trial has its switch, a round its fresh twins. Rounds are counted by

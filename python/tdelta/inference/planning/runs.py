@@ -51,7 +51,7 @@ class PlannedRun:
         blocks_per_round: blocks of a round.
         set_up_seconds: at least so long before the first round; what was measured counts where it is more.
         keeps_trial: whether the length of a trial is given, and no other may be advised.
-        keeps_blocks: the same for blocks a round.
+        keeps_blocks: the same for blocks per round.
     """
 
     conditions: int

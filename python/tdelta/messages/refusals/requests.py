@@ -13,12 +13,12 @@ REQUESTS = {
     ),
     "no-library": "--library {library}: expected the path of a {engine} shared library, found no file there",
     "engine-own-servers-only": (
-        "{product} is measured on two servers of your own: expected --baseline and --encrypted (`tdelta engines` says"
+        "{product} is measured on your two servers: expected --baseline and --encrypted (`tdelta engines` says"
         " what it takes)"
     ),
     # options of one kind of engine
     "not-supported": "{options}: not supported by {product}, only {takers}; leave it out",
-    "not-supported-on-own-servers": ("{options}: not supported on servers of your own, only {takers}; leave it out"),
+    "not-supported-on-own-servers": ("{options}: not supported on your own servers, only {takers}; leave it out"),
     # options that exclude one another
     "option-and-factor": f"{{options}}: {_ONE_OF_TWO}; list every level you want in --vary",
     "compression-and-load": "--vary compression=… with work=load: expected tables that stay, since {product} has each"
@@ -38,7 +38,7 @@ REQUESTS = {
     "knob-value": "{action}: {knob} takes {known}, found {found}",
     "study-on-own-servers": (
         "the study {study} needs {needs}, which takes servers that tdelta starts: leave out --baseline and --encrypted;"
-        " studies that run on servers of yours: {known}"
+        " studies that run on your servers: {known}"
     ),
     "own-servers-not-cold": (
         "{options}: the caches of {product} cannot be emptied by SQL; leave it out, or restart your servers by yourself"
@@ -163,8 +163,8 @@ REQUESTS = {
     ),
     "cannot-convert": "--database: a {engine} library of kind {kind!r} cannot encrypt a database that is there",
     "smallest-page": (
-        "page_size={page_size}: expected 1024 or more, since a cipher of this run reserves {reserved} bytes a page and"
-        " {engine} can spare at most {most} of {page_size}"
+        "page_size={page_size}: expected 1024 or more, since a cipher of this run reserves {reserved} bytes per page"
+        " and {engine} can spare at most {most} of {page_size}"
     ),
     "narrow-page": (
         "pages of {page_size} bytes: expected at least {least} usable bytes, found {usable} beside the {reserved} that"

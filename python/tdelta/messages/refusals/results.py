@@ -92,8 +92,8 @@ RESULTS: dict[str, str] = {
     "database-damaged": "expected an undamaged {product} database, found {found}",
     "columns-of-one-part": "expected one column for the {part}, found {columns}. Leave out all but one",
     "no-figures": (
-        "expected a column with figures (response_ms; n, mean, sd; tps, cpu_ms, …) and a row a condition, or a column"
-        " a condition (plain_ms, tde_ms), found only {columns}"
+        "expected a column with figures (response_ms; n, mean, sd; tps, cpu_ms, …) and one row per condition, or one"
+        " column per condition (plain_ms, tde_ms), found only {columns}"
     ),
     "time-without-unit": (
         "expected a unit in the name of the response time ({column}_ms, {column}_us, …), found none. Rename it, or say"
@@ -238,7 +238,7 @@ RESULTS: dict[str, str] = {
     "xml-malformed": "expected well-formed XML, found: {fault}",
     "xml-of-unknown-encoding": "expected XML in an encoding that is known (UTF-8), found another",
     "time-without-rate": "expected pairs of a time and a rate in TPSReadings, found a time without its rate",
-    "not-a-reading": "expected epoch ms and transactions a second in TPSReadings, found {found}",
+    "not-a-reading": "expected epoch ms and transactions per second in TPSReadings, found {found}",
     "neither-results-nor-readings": "expected Result elements with AverageResponse, or TPSReadings; found neither",
     "result-without-id": "expected a Result with its own id, found {found}",
     "no-transactions-a-second": "expected a number in AverageTransactionsPerSecond, found {found}",

@@ -53,8 +53,7 @@ WORKLOADS: dict[str, str] = {
     "entries-too-many": "expected at most {most} in {key}, found {found}",
     "toml-missing": "is missing: it says tables, distributions and transactions.{hint}",
     "schema-missing": (
-        "is missing: it defines the tables in generic SQL (a workload on a database of your own has none:"
-        " --database).{hint}"
+        "is missing: it defines the tables in generic SQL (a workload on your own database has none: --database).{hint}"
     ),
     "file-missing": "is missing.{hint}",
     "script-missing": "is missing: transaction {transaction!r} has no script.{hint}",

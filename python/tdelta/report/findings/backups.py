@@ -23,7 +23,7 @@ _SEARCHED = (
     " Every backup was decompressed and searched for"
     " planted markers: in the clear are the classes of files that have any."
 )
-_UNSEARCHED = " None was searched for planted markers: a server of yours made them."
+_UNSEARCHED = " None was searched for planted markers: your server made them."
 _LOGICAL = (
     "A logical backup of an encrypted database is plaintext: the database decrypts what it hands out. Encrypt such a"
     " backup as it is written."

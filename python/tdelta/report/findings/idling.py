@@ -18,7 +18,7 @@ _NOTE = (
     " between its quartiles. It is in no other figure, since servers are frozen between their trials, and nothing is"
     " decided on it."
 )
-_TITLES = ("CPU, s an hour", "quartiles", "written a second", "rounds")
+_TITLES = ("CPU, s per hour", "quartiles", "written per second", "rounds")
 _HOUR = 3600.0
 
 

@@ -1,4 +1,4 @@
-"""Loads and rebuilds: how long, how many rows and bytes a second, and what the files take."""
+"""Loads and rebuilds: how long, how many rows and bytes per second, and what the files take."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _cells(measure: StepMeasure) -> tuple[str, ...]:
     )
 
 
-_COLUMNS = ("rows", "elapsed, s", "CPU, s", "rows a second", "written a second", "files")
+_COLUMNS = ("rows", "elapsed, s", "CPU, s", "rows per second", "written per second", "files")
 
 
 def blocks(result: RunResult) -> list[Block]:

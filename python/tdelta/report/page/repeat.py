@@ -30,7 +30,7 @@ def repeat_section(data: RunData) -> Section:
     blocks: list[Block] = [
         Paragraph("The command and its seed draw the same rows, operations and orders again; times are the machine's."),
         Code(repeat_command(settings), "Repeat"),
-        Code(next_command("export", settings, "--format", "csv"), "Raw data: one row a trial"),
+        Code(next_command("export", settings, "--format", "csv"), "Raw data: one row per trial"),
         Code(citation(data), "Cite"),
         _run_table(data),
         _twins_table(result),
@@ -80,7 +80,7 @@ def _loop_words(result: RunResult) -> str:
     if rate is None:
         return "closed: as fast as the clients can"
     late = counted(result.loop.queued_operations, "queued operation")
-    return f"open: {rate} operations due a second; {late}, backlog at most {result.loop.backlog_max:,}"
+    return f"open: {rate} operations due per second; {late}, backlog at most {result.loop.backlog_max:,}"
 
 
 def _kinds(counts: Mapping[str, int]) -> str:

@@ -113,7 +113,7 @@ class Design:
     trace: bool = option(
         "--trace",
         Flag(),
-        "Meter every statement by itself in extra trials: CPU, elapsed, reads, rows.",
+        "Meter each statement separately in extra trials: CPU, elapsed time, reads, rows.",
         False,
         takes=Takes.TRACES,
         of_pilot=False,
@@ -122,7 +122,7 @@ class Design:
     profile: bool = option(
         "--profile",
         Flag(),
-        "Sample the twins' functions by perf in trials that are not measured: where the CPU time goes.",
+        "Sample the twins' functions with perf in unmeasured trials, to see where CPU time goes.",
         False,
         of_pilot=False,
         of_study=False,
@@ -131,7 +131,7 @@ class Design:
     idle_seconds: float = option(
         "--idle",
         Duration(zero=True),
-        "How long each server is left running without work after a round's blocks: what it uses meanwhile.",
+        "How long to leave each server idle after a round's blocks, to see what it uses.",
         0.0,
         shown="0s",
         takes=Takes.SERVER,
@@ -198,14 +198,14 @@ class DecisionOptions:
     slo_seconds: float | None = option(
         "--slo",
         ResponseTime(),
-        "Time a transaction may take, e.g. 20ms: how often each twin takes longer is reported, and decides nothing.",
+        "Report how often transactions exceed TIME, e.g. 20ms; informational only.",
         of_study=False,
         group=Group.EXPERIMENT,
     )
     use_calibration: bool = option(
         "--no-calibration",
         Flag(stands_for=False),
-        "Begin without what `tdelta calibrate` found here.",
+        "Ignore what `tdelta calibrate` found here.",
         True,
         of_study=False,
     )

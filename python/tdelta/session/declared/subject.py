@@ -124,7 +124,7 @@ class Tested:
     scale: str = option(
         "--scale",
         Choice(names=("laptop", "published")),
-        "Size of STUDY: a laptop's or its own.",
+        "Size of STUDY: for a laptop, or as published.",
         "laptop",
         decides_defaults=True,
         group=Group.EXPERIMENT,
@@ -132,7 +132,7 @@ class Tested:
     database: Path | None = option(
         "--database",
         PathValue("FILE"),
-        "SQLite file of your own, which is only read: twins are copies of it.",
+        "Your SQLite file, which is only read: twins are copies of it.",
         shown="generated rows",
         takes=Takes.LIBRARY,
         calibrates=True,
@@ -141,7 +141,7 @@ class Tested:
     restore: str | None = option(
         "--restore",
         Value("CMD"),
-        "Command that loads a dump of your own into each kind of private server: 'psql -1 -f app.sql'.",
+        "Command that loads your dump into each kind of private server: 'psql -1 -f app.sql'.",
         shown="generated rows",
         takes=Takes.SERVER,
         group=Group.OWN_DATABASE,
@@ -163,7 +163,7 @@ class Tested:
     schema: str | None = option(
         "--schema",
         Value("NAME"),
-        "Schema that is made on both, and removed.",
+        "Schema to create on both servers; dropped afterwards.",
         shown="tdelta_RUN",
         takes=Takes.OWN_SERVERS,
         group=Group.SERVERS,
@@ -193,7 +193,7 @@ class Work:
     workload: str | None = option(
         "--workload",
         _NamedOrPath("NAME|DIR", names=BUILT_IN),
-        "Built-in workload, or a folder of your own.",
+        "Built-in workload, or your workload folder.",
         shown="order-entry",
         calibrates=True,
         group=Group.EVERYDAY,
@@ -201,7 +201,7 @@ class Work:
     load: str | None = option(
         "--load",
         Value("CMD"),
-        "Command that is the load, on a server: 'sysbench oltp_read_only run', any.",
+        "Load command to run against a server, such as 'sysbench oltp_read_only run'.",
         shown="the workload's mix",
         takes=Takes.SERVER,
         group=Group.SERVERS,
@@ -209,8 +209,8 @@ class Work:
     load_operations: str | None = option(
         "--load-operations",
         Value("REGEX"),
-        "Regex whose first group captures the number of operations in what CMD prints.",
-        shown="known of sysbench and pgbench",
+        "Regex whose first group captures the operation count in CMD's output.",
+        shown="built in for sysbench and pgbench",
         takes=Takes.SERVER,
         group=Group.SERVERS,
     )
@@ -235,12 +235,12 @@ class Work:
         group=Group.SERVERS,
     )
     threads: int = option(
-        "--threads", WholeNumber(), "Clients at work at once.", 1, decides_trial=True, group=Group.EVERYDAY
+        "--threads", WholeNumber(), "Concurrent clients.", 1, decides_trial=True, group=Group.EVERYDAY
     )
     cold: bool = option(
         "--cold",
         Flag(),
-        "Empty all caches before each trial: the server is restarted (DuckDB: its file attached; yours: by SQL).",
+        "Empty all caches before each trial: servers restart, DuckDB reattaches its file, your servers do it by SQL.",
         False,
         factor="work",
         decides_trial=True,
@@ -249,15 +249,15 @@ class Work:
     rate: float | None = option(
         "--rate",
         Number("PER_SECOND"),
-        "Operations due per second, over all threads; latency counts from the due time.",
-        shown="as fast as they can",
+        "Arrival rate: operations due per second, over all threads; latency counts from the due time.",
+        shown="closed loop: as fast as they can",
         decides_trial=True,
         group=Group.EXPERIMENT,
     )
     at: float | None = option(
         "--at",
         Percent(),
-        "Operations due at this share of what the baseline can do; vary it with --vary at=30%,60%,80%.",
+        "Arrival rate as a share of the baseline's capacity; vary it with --vary at=30%,60%,80%.",
         decides_trial=True,
         group=Group.EXPERIMENT,
     )
@@ -284,8 +284,8 @@ class TwinOptions:
     scope: str | None = option(
         "--scope",
         Choice(names=SCOPES),
-        "What is encrypted: the tables, these and one thing more, or all.",
-        shown="all that it can",
+        "What to encrypt: tables, tables plus one other kind of data, or everything.",
+        shown="everything it can",
         takes=Takes.SCOPE,
         group=Group.SERVERS,
     )
@@ -309,7 +309,7 @@ class TwinOptions:
     session_memory: int | None = option(
         "--session-memory",
         Size(),
-        "What sorts, joins and temporary tables of a session have before they go to files.",
+        "Memory of a session for sorts, joins and temporary tables before they spill to files.",
         shown="as the engine has it",
         takes=Takes.SESSION_MEMORY,
         decides_trial=True,
@@ -359,7 +359,7 @@ class TwinOptions:
     key: str | None = option(
         "--key",
         Choice(names=("passphrase", "raw")),
-        "How SQLCipher gets its keys: to derive them from, or as they are.",
+        "How SQLCipher gets its keys: derived from a passphrase, or raw.",
         shown="raw; passphrase where connections are part of the work",
         takes=Takes.LIBRARY,
         of_study=False,

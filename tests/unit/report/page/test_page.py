@@ -198,7 +198,7 @@ def test_each_factor_has_its_contrasts_and_each_page_its_floor(sound_page: str) 
     (contrasts,) = (e.words for e in reading.all("desc", id="drawing-contrasts-desc"))
     assert "aes-256: off over on, response time: +154 %" in contrasts
     (pages,) = (e.words for e in reading.all("desc", id="drawing-page-costs-desc"))
-    assert "aes-128 without AES instructions: 21.0 µs a page, the cipher alone 17.1 µs" in pages
+    assert "aes-128 without AES instructions: 21.0 µs per page, the cipher alone 17.1 µs" in pages
     assert "hardly a page moved" in reading.text("td")
 
 

@@ -36,9 +36,7 @@ SHARING = ("work", "fetch_size", "load_by")
 PLAIN, OWN_CIPHER = "none", "encrypted"
 """The levels of ``cipher``: which of the two servers; which cipher that is, only its owner knows."""
 
-_UNSEARCHED = (
-    "servers of yours are asked by SQL alone; what their catalogs say of the tables is in the check of ciphers"
-)
+_UNSEARCHED = "your servers are asked by SQL alone; what their catalogs say of the tables is in the check of ciphers"
 _NOT_TIMED = "nothing can be preloaded into a server that runs already"
 
 
@@ -100,7 +98,7 @@ class ExternalDriver:
     def check_cipher(self, cipher: str) -> None:
         """Raise ``UnknownName`` for anything but the two servers."""
         if cipher not in self.ciphers:
-            raise UnknownName("cipher of a server of yours", cipher, self.ciphers)
+            raise UnknownName("cipher of your server", cipher, self.ciphers)
 
     def option_checks(
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]

@@ -38,7 +38,7 @@ def listed(profile: Profile, driver: Driver) -> Iterator[EngineInfo]:
         available=found is not None,
         version=None if found is None else f"driver {driver.distribution} {found}",
         ciphers=(),
-        library=f"{profile.product}, two servers of yours: {address.schemes[0]}://USER@HOST:{address.port}/…",
+        library=f"{profile.product}, your two servers: {address.schemes[0]}://USER@HOST:{address.port}/…",
         install=f"pip install 'tdelta[{profile.name}]'",
         notes="; ".join(filter(None, needs)),
     )

@@ -79,7 +79,7 @@ def _layout(costs: Sequence[PageCost], settings: RunSettings, title: str, descri
     frame = Frame(_LABEL, 6.0, WIDTH - 20, 6.0 + _ROW * len(costs))
     scale = scale_over(_values(costs), frame.left, frame.right, margin=0.03)
     ticks = plain_ticks(scale.low, scale.high, 6, "µs")
-    marks = bottom_axis(frame, scale, ticks, "extra CPU time a page", width=WIDTH)
+    marks = bottom_axis(frame, scale, ticks, "extra CPU time per page", width=WIDTH)
     marks.append(vertical_line(frame, scale(0.0), "zero"))
     for at, cost in enumerate(costs):
         middle = frame.top + _ROW * (at + 0.5)
@@ -111,4 +111,4 @@ def _words(cost: PageCost, settings: RunSettings) -> str:
         if cost.cipher_us_per_page is None
         else f"the cipher alone {microseconds(cost.cipher_us_per_page)}"
     )
-    return f"{label(cost.condition, settings)}: {microseconds(cost.cpu_us_per_page or 0.0)} a page, {floor}"
+    return f"{label(cost.condition, settings)}: {microseconds(cost.cpu_us_per_page or 0.0)} per page, {floor}"
