@@ -239,6 +239,7 @@ def answer(of: random.Random, number: int) -> dict[str, Any]:
         "cpu_system_seconds": 0.3,
         "elapsed_ns": ended - began,
         "waited_ns": 0,
+        "operations_digest": 0,
         "errors": {},
         "retries": {},
         "stopped_by": "count",

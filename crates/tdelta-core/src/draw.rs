@@ -41,7 +41,8 @@ pub struct Rng {
     s: [u64; 4],
 }
 
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// 2^64 over the golden ratio, by which SplitMix64 steps.
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Rng {
     /// The generator of item `index` of `stream`.

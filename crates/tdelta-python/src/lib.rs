@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tdelta_core::client::{ClientError, Noop};
 use tdelta_core::data::{Plan, TableChecksum};
 use tdelta_core::latency::{encode, merge, tally, Histograms};
-use tdelta_core::load::{Constant, Loop, Mix, Transaction, Trial};
+use tdelta_core::load::{digest, Constant, Loop, Mix, Transaction, Trial};
 use tdelta_core::process::{monotonic_ns, Tree, Usage, Watch};
 use tdelta_sqlite::bare::PointSelects;
 use tdelta_sqlite::{initialise, is_initialised, Options};
@@ -162,6 +162,12 @@ fn histogram_of(py: Python<'_>, times_ns: Vec<u64>, counts: Vec<u64>) -> PyResul
     Ok(PyBytes::new(py, &payload))
 }
 
+/// The digest of the first operations of a trial, each done once.
+#[pyfunction]
+fn operations_digest(py: Python<'_>, operations: u64) -> u64 {
+    py.detach(|| digest(0..operations))
+}
+
 /// Ends the trial that runs in this process, if any, and every later one until `clear_stop`.
 #[pyfunction]
 fn request_stop() {
@@ -234,6 +240,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(histogram_summary, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_merge, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_of, module)?)?;
+    module.add_function(wrap_pyfunction!(operations_digest, module)?)?;
     panics::register(module)?;
     module.add_function(wrap_pyfunction!(memory::without_memory, module)?)?;
     quantiles::register(module)?;

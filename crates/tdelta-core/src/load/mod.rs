@@ -15,7 +15,7 @@ mod worker;
 
 pub use feed::Feed;
 pub use mix::{Constant, Mix, Transaction};
-pub use outcome::{Apart, Outcome};
+pub use outcome::{digest, Apart, Outcome};
 pub use trial::{Interleaving, Segment, Stop, Trial};
 
 use crate::client::{Client, ClientError};
@@ -420,7 +420,8 @@ mod tests {
         let trial = Trial { discard: 100, ..trial(1000) };
         let (whole, clients) = go([Probe::default()], &mix, &trial);
         let expected = (whole.operations, whole.total_operations, clients[0].sum);
-        let mut found = (0, 0, 0);
+        assert_eq!(whole.operations_digest, digest(0..1000));
+        let (mut found, mut digests) = ((0, 0, 0), 0u64);
         for (number, chunks) in [vec![100..130, 400..1000], vec![130..131, 131..400]].into_iter().enumerate() {
             let from = number as u64;
             let feed = Feed::new(chunks);
@@ -432,8 +433,9 @@ mod tests {
             found.0 += part.operations;
             found.1 += part.total_operations;
             found.2 += clients[0].sum;
+            digests = digests.wrapping_add(part.operations_digest);
         }
-        assert_eq!(found, expected);
+        assert_eq!((found, digests), (expected, whole.operations_digest));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What a trial, or a part of one, did.
 
 use super::trial::Stop;
+use crate::draw::{mix64, GOLDEN};
 use crate::latency::Totals;
 use crate::process::{Stalls, Standstill, Usage};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// What one trial did. Times, totals and CPU are of the recorded operations; the discarded ones are only counted.
 #[derive(Clone, Debug, Serialize)]
@@ -13,6 +15,8 @@ pub struct Outcome {
     pub operations: u64,
     /// Transactions finished, those at the heads of slices included.
     pub total_operations: u64,
+    /// Which operations were finished, see [`digest`].
+    pub operations_digest: u64,
     /// Wall time of the loop.
     pub elapsed_ns: u64,
     /// When the loop began and ended by the monotonic clock, what it did not record and other twins' slices included.
@@ -88,11 +92,25 @@ impl Apart {
     }
 }
 
+/// A digest of some operations of a trial, by their numbers within it. Those of several parts add up (modulo 2^64) to that
+/// of the whole if each operation was done once in all; else they do by a chance of 2^-64.
+#[must_use]
+pub fn digest(operations: Range<u64>) -> u64 {
+    operations.map(digest_of).fold(0, u64::wrapping_add)
+}
+
+/// That of one operation.
+#[inline]
+pub(super) fn digest_of(index: u64) -> u64 {
+    mix64(index.wrapping_add(GOLDEN))
+}
+
 impl Outcome {
     pub(super) fn none(spans: usize) -> Self {
         Self {
             operations: 0,
             total_operations: 0,
+            operations_digest: 0,
             elapsed_ns: 0,
             began_ns: 0,
             ended_ns: 0,
@@ -123,6 +141,7 @@ impl Outcome {
     /// Adds what every part counts, recorded or not.
     pub(super) fn add_unrecorded(&mut self, part: &Self) {
         self.total_operations += part.operations;
+        self.operations_digest = self.operations_digest.wrapping_add(part.operations_digest);
         self.apart.add(&part.apart);
         part.errors.iter().for_each(|(kind, n)| *self.errors.entry(kind.clone()).or_insert(0) += n);
         part.retries.iter().for_each(|(kind, n)| *self.retries.entry(kind.clone()).or_insert(0) += n);

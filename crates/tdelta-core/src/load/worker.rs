@@ -2,7 +2,7 @@
 
 use super::guard::Limit;
 use super::mix::Mix;
-use super::outcome::{Apart, Outcome};
+use super::outcome::{digest_of, Apart, Outcome};
 use super::plant::Plant;
 use super::trial::{Stop, Trial};
 use super::{refused, Run};
@@ -114,6 +114,7 @@ impl<'a> Shared<'a> {
         Outcome {
             operations,
             total_operations: operations,
+            operations_digest: workers.iter().fold(0, |sum, w| sum.wrapping_add(w.operations_digest)),
             elapsed_ns: elapsed_ns.saturating_sub(apart.elapsed_ns),
             // What was spun before operations fell due is in the process's CPU time, and is taken off it.
             cpu_user_seconds: -(sum(|w| w.spun_ns) as f64) * 1e-9,
@@ -154,6 +155,7 @@ pub(super) struct Worker<'a> {
     backlog_max: u64,
     waited_ns: u64,
     operations: u64,
+    operations_digest: u64,
     /// Time spun while waiting for an operation to fall due: CPU time of the loop's, not of the database's.
     spun_ns: u64,
     /// How long its thread was ready to run and had no CPU; nothing where it records nothing.
@@ -197,6 +199,7 @@ impl<'a> Worker<'a> {
             backlog_max: 0,
             waited_ns: 0,
             operations: 0,
+            operations_digest: 0,
             spun_ns: 0,
             run_delay_ns: None,
             plant_before: (plant.cpu_ns, plant.elapsed_ns),
@@ -256,6 +259,7 @@ impl<'a> Worker<'a> {
                 Ok(()) => {
                     let first_ns = times.first_ns.unwrap_or(times.last_ns);
                     self.operations += 1;
+                    self.operations_digest = self.operations_digest.wrapping_add(digest_of(index));
                     if self.shared.part.recording {
                         self.recorder.record(which, times.last_ns.saturating_sub(first_ns));
                     }

@@ -1,7 +1,8 @@
 """What the agents of one trial measured, added up, and whether it counts.
 
 Each operation is timed by one clock on one agent, so totals and histograms add up as they are. A trial counts if its
-agents worked at the same time, and none of them was short of CPU: then what it measured would be its own delay.
+agents did each operation once, worked at the same time, and none of them was short of CPU: then what it measured would
+be its own delay.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from tdelta import _native
+from tdelta.messages import Refusal
 from tdelta.records.trials import AgentPart, overlap
 
 Answer = Mapping[str, Any]
@@ -21,6 +24,9 @@ LEAST_OVERLAP = 0.95
 
 MOST_CPU = 0.70
 """The share of one core that an agent may take, at the most."""
+
+_DIGESTS = 1 << 64
+"""How many digests of operations there are."""
 
 _SUMMED = (
     "operations",
@@ -65,6 +71,28 @@ def added(answers: Sequence[Answer]) -> dict[str, Any]:
     }
 
 
+def not_once(trial: Mapping[str, Any], answers: Mapping[str, Answer]) -> Refusal | None:
+    """What is wrong where agents did not do each operation of a trial once, and recorded those that are to be.
+
+    Of one that ended early there is nothing to say: what ended it is said elsewhere.
+
+    Args:
+        trial: its orders, as the load loop reads them.
+        answers: of its agents, by their names.
+    """
+    outcomes = {name: answer["outcome"] for name, answer in answers.items()}
+    if any(outcome["stopped_by"] != "count" or outcome["errors"] for outcome in outcomes.values()):
+        return None
+    expected = (trial["operations"], _recorded(trial), _native.operations_digest(trial["operations"]))
+    names = ("total_operations", "operations", "operations_digest")
+    executed, recorded, digest = (sum(outcome[name] for outcome in outcomes.values()) for name in names)
+    if (executed, recorded, digest % _DIGESTS) == expected:
+        return None
+    by_agent = ", ".join(f"agent {name}: {outcome['total_operations']:,}" for name, outcome in outcomes.items())
+    found = {"found": executed, "found_recorded": recorded, "by_agent": by_agent}
+    return Refusal.of("agents-not-once", expected=expected[0], expected_recorded=expected[1], **found)
+
+
 def parts(answers: Mapping[str, Answer], nodes: Mapping[str, str]) -> dict[str, AgentPart]:
     """What each agent did, by its name."""
     return {name: _part(answer, nodes[name]) for name, answer in answers.items()}
@@ -94,6 +122,13 @@ def fault(agents: Mapping[str, AgentPart]) -> str:
             " (--trial-seconds: longer trials)"
         )
     return ""
+
+
+def _recorded(trial: Mapping[str, Any]) -> int:
+    """How many of its operations are recorded."""
+    operations, slices, discard = trial["operations"], max(1, trial["slices"]), trial["discard"]
+    edges = [operations * slice_ // slices for slice_ in range(slices + 1)]
+    return sum(max(0, last - first - discard) for first, last in pairwise(edges))
 
 
 def _part(answer: Answer, node: str) -> AgentPart:

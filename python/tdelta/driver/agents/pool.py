@@ -201,7 +201,7 @@ class AgentLoad:
         """Run one trial on all agents.
 
         Raises:
-            ServerLost: an agent died; another was placed for it.
+            ServerLost: an agent died, and another was placed for it; or agents did not do each operation once.
             TdeltaError: what the server said.
         """
         seconds = deadline_seconds + _GRACE_SECONDS
@@ -210,6 +210,8 @@ class AgentLoad:
         )["answers"]
         self._raise(answers)
         found = {name: one["ok"] for name, one in answers.items()}
+        if (wrong := merging.not_once(trial, found)) is not None:
+            raise ServerLost(wrong)  # what was done to this twin was done to no other
         agents = merging.parts(found, {name: one["node"] for name, one in answers.items()})
         return AgentsTrial(merging.added(list(found.values())), agents, merging.own_histograms(found))
 

@@ -151,6 +151,10 @@ MACHINE = {
         " that all nodes reach (--baseline, --encrypted), or leave --ray out"
     ),
     "agent-lost": "load agent {agent} on node {node} was lost ({why})",
+    "agents-not-once": (
+        "expected load agents to do each of a trial's {expected:,} operations once and to record"
+        " {expected_recorded:,}; they say that they did {found:,} ({by_agent}) and recorded {found_recorded:,}"
+    ),
     "stood-still": "{said}",
     "perf-may-not": f"perf may not sample here; {_PERMIT}",
     "perf-may-not-at-level": f"perf may not sample here (kernel.perf_event_paranoid is {{level}}); {_PERMIT}",

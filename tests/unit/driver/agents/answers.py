@@ -11,11 +11,13 @@ from tdelta import _native
 def answer(times_ns: list[int], *, began_ns: int = 0, ended_ns: int = 1_000_000_000, **outcome: Any) -> dict[str, Any]:
     """A worker's answer to a trial whose operations took these times; ``cpu_share`` is its loop's of a core."""
     cpu_seconds = outcome.pop("cpu_share", 0.1) * (ended_ns - began_ns) * 1e-9
+    total = len(times_ns) + 1
     payload = _native.histogram_of(times_ns, [1] * len(times_ns))
     return {
         "outcome": {
             "operations": len(times_ns),
-            "total_operations": len(times_ns) + 1,
+            "total_operations": total,
+            "operations_digest": _native.operations_digest(total),
             "elapsed_ns": ended_ns - began_ns,
             "cpu_user_seconds": 0.0,
             "cpu_system_seconds": 0.0,
