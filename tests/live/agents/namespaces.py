@@ -15,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from ports import free_port
 
@@ -61,6 +62,8 @@ class Node:
         self.name = name
         self.address = address
         self.ray: subprocess.Popen[bytes] | None = None
+        self.environment: dict[str, str] = {}
+        """What its environment differs in from this process's; taken when it is started."""
 
     def processes(self) -> list[int]:
         """All that runs in its network."""
@@ -120,7 +123,7 @@ class Cluster:
         for _ in range(_TRIES):
             down = [node for node in wanted if node.ray is None]
             for node in down:
-                node.ray = self._begun(node.name, self._within(node, self._words_of(node)))
+                node.ray = self._begun(node.name, self._within(node, self._words_of(node)), node.environment)
             for node in down:
                 if not self._is_up(node.name, node.ray):
                     node.kill()
@@ -188,7 +191,9 @@ class Cluster:
         """What runs a command as on that node."""
         own = self.temporary(node)
         own.mkdir(exist_ok=True)
-        script = 'hostname "$1"; mount --bind "$2" "$3"; export TMPDIR="$2"; shift 3; exec "$@"'
+        script = (
+            'hostname "$1"; mount --bind "$2" "$3"; export TMPDIR="$2" XDG_CACHE_HOME="$2/cache"; shift 3; exec "$@"'
+        )
         place = (node.name, str(own), str(self._folder))
         return (
             "ip",
@@ -206,8 +211,10 @@ class Cluster:
             *words,
         )
 
-    def _begun(self, name: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, **_ENVIRONMENT}
+    def _begun(
+        self, name: str, words: Sequence[str], more: Mapping[str, str] = MappingProxyType({})
+    ) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, **_ENVIRONMENT, **more}
         with self._log(name).open("wb") as to:
             return subprocess.Popen(words, stdout=to, stderr=to, start_new_session=True, env=environment)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
@@ -21,7 +22,9 @@ from mariadb import own
 from own_engines import PASSWORD
 from sqlite.running import ANSWERED, Place, Ran, read_until, require, waited_for
 
+from tdelta.driver.agents.host import tdelta_version
 from tdelta.driver.agents.merging import LEAST_OVERLAP
+from tdelta.messages import Refusal
 from tdelta.records import Trial
 from tdelta.records.trials import overlap
 from tdelta.store import Store
@@ -42,6 +45,17 @@ RUN = (
     *("--rounds", "1..1", "--no-aa-twin", "--max-time", "900s"),
 )
 """Paced, so that agents keep together whatever each of them does."""
+
+TARGET = """
+engine = "sqlite"
+size = "3MB"
+trial-seconds = 0.03
+blocks = 2
+rounds = "1..1"
+no-aa-twin = true
+no-bb-twin = true
+"""
+"""What stands in an inventory of small runs ahead of its targets."""
 
 
 @pytest.fixture(scope="module")
@@ -239,6 +253,59 @@ def test_a_head_that_dies_early_ends_the_run_or_leaves_it_its_answer(
         assert ran.code == 2
     for node in up.nodes:
         until(lambda node=node: not node.processes(), 60.0)
+
+
+@pytest.fixture
+def fleet(cluster: Cluster, tmp_path: Path) -> Iterator[Place]:
+    """Where a fleet's runs are kept. After it, nothing is left on any node."""
+    yield Place(tmp_path)
+    for node in cluster.nodes:
+        until(lambda node=node: not node.named("tdelta."), 30.0)
+        assert not list(cluster.temporary(node).glob("tdelta*"))
+
+
+def test_a_fleet_with_one_time_for_all_has_one_run_at_a_time_on_each_node(up: Cluster, fleet: Place) -> None:
+    (fleet.base / "inventory.toml").write_text(f'time = "1500s"\n{TARGET}[target.a]\n[target.b]\n')
+    ran = waited_for(fleet.start("fleet", "inventory.toml", "--json", "--ray", up.address), PATIENCE_SECONDS)
+    rows = ran.document["rows"]
+    assert [row["target"] for row in rows] == ["a", "b"], ran.err
+    assert all(row["ratio"] > 0 for row in rows)
+    at_work: dict[str, str] = {}
+    begun = []
+    for line in ran.err.splitlines():
+        if found := re.match(r"(\w): (begun|ended) on (\w+)", line):
+            target, what, node = found.groups()
+            if what == "ended":
+                assert at_work.pop(node) == target
+            else:
+                assert node not in at_work
+                at_work[node] = target
+                begun.append((target, node))
+    assert {node for _, node in begun} == {node.name for node in up.nodes}
+    times = Counter(target for target, _ in begun)
+    assert set(times.values()) <= {1, 2}
+    assert max(times.values()) == 2 or all(row["decision"] != "undecided" for row in rows)
+
+
+def test_a_fleet_leaves_out_a_node_with_another_tdelta(up: Cluster, fleet: Place) -> None:
+    _, other = up.nodes
+    metadata = fleet.base / "other" / "tdelta-0.0.9.dist-info" / "METADATA"
+    metadata.parent.mkdir(parents=True)
+    metadata.write_text("Metadata-Version: 2.1\nName: tdelta\nVersion: 0.0.9\n")
+    other.kill()
+    other.environment["PYTHONPATH"] = os.pathsep.join((str(fleet.base / "other"), os.environ.get("PYTHONPATH", "")))
+    try:
+        up.start()
+        (fleet.base / "inventory.toml").write_text(f"{TARGET}[target.a]\n")
+        ran = waited_for(fleet.start("fleet", "inventory.toml", "--json", "--ray", up.address), PATIENCE_SECONDS)
+    finally:
+        other.kill()
+        other.environment.clear()
+    left_out = Refusal.of("node-of-other-version", node=other.name, own=tdelta_version(), found="0.0.9")
+    assert ran.err.splitlines().count(left_out.text) == 1
+    (row,) = ran.document["rows"]
+    assert row["ratio"] > 0
+    assert re.findall(r"begun on (\w+)", ran.err) == [up.nodes[0].name]
 
 
 def require_goes_on(ran: Ran, *expected: str) -> Any:
