@@ -54,7 +54,7 @@ def _files(target: Path, texts: tuple[str, ...], *, as_json: bool) -> int:
     markers = parse_markers(texts)
     paths = regular_files(target)
     with drawn_progress() as observer:
-        readings = read_files(paths, markers, _told(observer, paths))
+        readings = read_files(paths, markers, _tick(observer, paths))
     code = reading_exit_code(readings, markers)
     if as_json:
         write(to_json(readings_document(target, readings, markers, code)))
@@ -89,7 +89,7 @@ def _is_path(target: str) -> bool:
     return True
 
 
-def _told(observer: Callable[[Event], None], paths: tuple[Path, ...]) -> Callable[[str, int], None]:
+def _tick(observer: Callable[[Event], None], paths: tuple[Path, ...]) -> Callable[[str, int], None]:
     """Tells how far the reading is, once it takes longer than a moment."""
     from tdelta.records import Phase
     from tdelta.report.quantities import amounts, counted

@@ -71,8 +71,8 @@ AnyJob: TypeAlias = PopulateJob | DatabaseJob | RestoreJob
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """What the steps of a run are made of.
+class LoadAndRebuild:
+    """What the phases ``load`` and ``rebuild`` of a run are made of.
 
     Args:
         job: how the rows are made.
@@ -115,7 +115,7 @@ class WorkloadSpec:
     constants: Mapping[str, float]
     command: LoadCommand | None = None
     writes: bool = True
-    steps: Steps | None = None
+    steps: LoadAndRebuild | None = None
     agents: AgentPool | None = None
 
 

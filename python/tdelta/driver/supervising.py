@@ -184,8 +184,8 @@ def launch(
         preexec_fn=_prepared(leaves_root=leaves_root and os.geteuid() == 0),
     )
     if secret is not None and process.stdin is not None:
-        with process.stdin as told:
-            told.write(secret.encode())
+        with process.stdin as standard_input:
+            standard_input.write(secret.encode())
     return process
 
 

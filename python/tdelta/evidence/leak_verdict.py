@@ -161,8 +161,8 @@ def _left_open(evidence: Sequence[FileEvidence]) -> Iterator[Detail]:
     names = _classes(is_open)
     if names:
         there = {one.file_class for one in evidence if one.files}
-        told = (name if name in there else f"{name} (no such file)" for name in names)
-        yield Detail.of("classes-not-tested", classes=", ".join(told))
+        shown = (name if name in there else f"{name} (no such file)" for name in names)
+        yield Detail.of("classes-not-tested", classes=", ".join(shown))
 
 
 def _classes(evidence: Iterable[FileEvidence]) -> list[str]:

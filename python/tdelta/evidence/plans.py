@@ -168,9 +168,9 @@ def _nodes(plan: Plan) -> Iterator[str]:
         for one in plan:
             yield from _nodes(one)
     elif isinstance(plan, Mapping):
-        told = next((tell(plan) for key, tell in _TELLERS.items() if key in plan), None)
-        if told:
-            yield told
+        described = next((tell(plan) for key, tell in _TELLERS.items() if key in plan), None)
+        if described:
+            yield described
         for key, value in plan.items():
             if key in _OPERATIONS and isinstance(value, Mapping):
                 yield _OPERATIONS[key]

@@ -193,11 +193,11 @@ def read_files(paths: Sequence[Path], markers: Sequence[Marker], tick: Tick | No
         return ()
     threads = os.cpu_count() or 1
     needles = [needle for marker in markers for needle in marker.needles]
-    counted = _native.byte_statistics(paths, BLOCK_BYTES, threads, _told(tick, "bytes"))
+    counted = _native.byte_statistics(paths, BLOCK_BYTES, threads, _tick_of(tick, "bytes"))
     searched: list[dict[str, Any]] = [{"fault": None}] * len(paths)
     if needles:
-        told = _told(tick, "search")
-        searched = _native.search_files(paths, [data for _, data in needles], threads, told)
+        on_bytes = _tick_of(tick, "search")
+        searched = _native.search_files(paths, [data for _, data in needles], threads, on_bytes)
     _require_read(paths, counted, searched)
     return tuple(
         _reading(path, bytes_of, matches, markers)
@@ -206,7 +206,7 @@ def read_files(paths: Sequence[Path], markers: Sequence[Marker], tick: Tick | No
     )
 
 
-def _told(tick: Tick | None, stage: str) -> Callable[[int], object] | None:
+def _tick_of(tick: Tick | None, stage: str) -> Callable[[int], object] | None:
     return None if tick is None else partial(tick, stage)
 
 
@@ -262,13 +262,13 @@ def _judge(
         return ReadState.PLAIN, plain
     if statistics.zero_bytes == size_bytes:
         return ReadState.EMPTY, ("zeros only" if size_bytes else "no bytes",)
-    told = (f"header: {header.name}",) if header else ()
+    on_bytes = (f"header: {header.name}",) if header else ()
     if header is not None and header.meaning is Meaning.ENCRYPTED:
-        return ReadState.ENCRYPTED, told
+        return ReadState.ENCRYPTED, on_bytes
     if not kinds.judged:
-        return ReadState.MIXED, (*told, f"{size_bytes:,} bytes are too few to judge")
+        return ReadState.MIXED, (*on_bytes, f"{size_bytes:,} bytes are too few to judge")
     spread = f"{kinds.random:,} of {kinds.judged:,} blocks look random"
-    return ReadState.LOOKS_RANDOM if kinds.random == kinds.judged else ReadState.MIXED, (*told, spread)
+    return ReadState.LOOKS_RANDOM if kinds.random == kinds.judged else ReadState.MIXED, (*on_bytes, spread)
 
 
 def _plain_reasons(

@@ -229,8 +229,8 @@ class Gathering(Generic[Key]):
         left_out = [(group, it.zeros) for group, it in found if it.is_nothing_but_zeros]
         if left_out and len(left_out) == len(found):
             raise ImportFault(Refusal.of("all-times-zero", found=sum((count for _, count in left_out))).at(self._file))
-        told = tuple(Caution.of("group-of-zeros", zeros=zeros).at(_named(group)) for group, zeros in left_out)
-        extended = Origin(origin.file, origin.format, origin.line, (*origin.cautions, *told), origin.source)
+        noted = tuple(Caution.of("group-of-zeros", zeros=zeros).at(_named(group)) for group, zeros in left_out)
+        extended = Origin(origin.file, origin.format, origin.line, (*origin.cautions, *noted), origin.source)
         for group, accumulator in found:
             samples = accumulator.samples(group, extended)
             if samples is not None:

@@ -82,8 +82,8 @@ class Belonging:
         if value is None:
             return self
         levels, named = with_said(self.levels, name, value)
-        told = () if named is None else (contradiction(name, named, str(value)),)
-        return replace(self, levels=levels, run=apart(self.run, name, named), cautions=(*self.cautions, *told))
+        noted = () if named is None else (contradiction(name, named, str(value)),)
+        return replace(self, levels=levels, run=apart(self.run, name, named), cautions=(*self.cautions, *noted))
 
     def of_run(self, position: int, runs: int) -> Belonging:
         """With a run of its own, where one file has several (``position`` from 1)."""

@@ -129,7 +129,7 @@ def sniffed(source: Source, column: str | None = None) -> Table | None:
         return None
     if len(best) == 1 and not (rows and is_number(rows[0][0] if rows[0] else "", has_decimal_comma=False)):
         return None
-    told = [match for match in (_COMMENT.match(comment) for comment in comments) if match]
+    noted = [match for match in (_COMMENT.match(comment) for comment in comments) if match]
     return Table(
         separator,
         _has_decimal_comma(rows, source.name, [number for number, _ in looked_at]),
@@ -137,10 +137,10 @@ def sniffed(source: Source, column: str | None = None) -> Table | None:
         header_line,
         rows,
         is_whole and len(looked_at) == len(content) - 1,
-        next((printable(match["text"].strip()) for match in told if match["word"].lower() == "source"), None),
+        next((printable(match["text"].strip()) for match in noted if match["word"].lower() == "source"), None),
         tuple(
             Caution.of("authors-say", word=match["word"].lower(), said=printable(match["text"].strip()))
-            for match in told
+            for match in noted
             if match["word"].lower() in _TOLD
         ),
     )

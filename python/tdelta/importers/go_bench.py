@@ -85,14 +85,14 @@ class GoBenchmarks:
             position = seen[belonging.response_times(name.text)]
             own = belonging.of_run(position, position)
             found.append((own, name.text, number_of_line, whole(match["count"]) or 0, figures))
-        told = (
+        noted = (
             (Caution.of("repetitions-in-process", most=max(seen.values())),) if seen and max(seen.values()) > 1 else ()
         )
         units: dict[str, None] = {}
         used = 0
         for belonging, name_text, line, count, printed in found:
             units |= dict.fromkeys(printed)
-            for one in _observations(belonging.noting(*told), name_text, line, count, printed, naming.column):
+            for one in _observations(belonging.noting(*noted), name_text, line, count, printed, naming.column):
                 used += 1
                 yield one
         if not used and not problems:

@@ -242,5 +242,5 @@ def _series(readings: _Readings, index: int, measure: Measure, belonging: Belong
     group = belonging.response_times() if measure.metric == RESPONSE_TIME else belonging.throughput()
     if stretch is None or (measure.metric == RESPONSE_TIME and not all(stretch.values)):
         raise ImportFault(Refusal.of("readings-too-few", found=len(values)).at(belonging.file))
-    told = (Caution.of("of-monitoring"),)
-    yield stretch.series(group, belonging.origin(None, *told, *stretch.notes), began=seconds[0])
+    noted = (Caution.of("of-monitoring"),)
+    yield stretch.series(group, belonging.origin(None, *noted, *stretch.notes), began=seconds[0])

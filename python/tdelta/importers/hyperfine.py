@@ -138,13 +138,13 @@ def _observations(
     if not good:
         problems.add(Refusal.of("no-successful-requests", failed=failed))
         return
-    told = (Caution.of("rows-failed", rows=failed),) if failed else ()
+    noted = (Caution.of("rows-failed", rows=failed),) if failed else ()
     gathering: Gathering[str] = Gathering(belonging.file, "commands")
     for value in good:
         gathering.add(transaction, 1e3 * value)
-    yield from gathering.samples(belonging.response_times, belonging.origin(None, *told))
+    yield from gathering.samples(belonging.response_times, belonging.origin(None, *noted))
     cpu = [number(result.get(key)) for key in ("user", "system")]
     seconds = sum(it for it in cpu if it is not None)
     if None not in cpu and 0 < 1e3 * seconds <= LONGEST_MS:
         group = replace(belonging.response_times(transaction), metric=CPU)
-        yield Figure(group, belonging.origin(None, *told), 1e3 * seconds)
+        yield Figure(group, belonging.origin(None, *noted), 1e3 * seconds)

@@ -49,8 +49,8 @@ class XmlImporter:
         problems.raise_if_any()
         if not document.requests:
             raise ImportFault(document.requests.nothing().at(source.name))
-        told = () if document.cut_off is None else (Caution.of("file-cut-off", line=document.cut_off),)
-        yield from document.requests.samples(belonging.noting(*told))
+        noted = () if document.cut_off is None else (Caution.of("file-cut-off", line=document.cut_off),)
+        yield from document.requests.samples(belonging.noting(*noted))
 
 
 class CsvImporter(CsvRows):

@@ -162,8 +162,8 @@ class _Reader:
             )
         if not found[metric]:
             raise ImportFault(found[metric].nothing().at(self.source.name))
-        told = () if self.cut_off is None else (Caution.of("file-cut-off", line=self.cut_off),)
-        yield from found[metric].samples(self.belonging.noting(*_of_iterations(metric), *told))
+        noted = () if self.cut_off is None else (Caution.of("file-cut-off", line=self.cut_off),)
+        yield from found[metric].samples(self.belonging.noting(*_of_iterations(metric), *noted))
 
     def _scale(self) -> float:
         """What makes values ms. Raises ``ImportFault`` where nothing says it."""
@@ -297,7 +297,7 @@ def _summary(
         if naming.column is not None:
             problems.add(Refusal.of("no-such-metric-of-k6", metric=naming.column))
         return
-    figures, count, told = _of_successful(metric, metrics)
+    figures, count, noted = _of_successful(metric, metrics)
     mean = number(figures.get("avg"))
     if mean is None or mean < 0:
         problems.add(Refusal.of("no-average-of-k6", metric=metric, found=shown(figures.get("avg"))))
@@ -310,11 +310,11 @@ def _summary(
         for key, share in sorted(shares.items(), key=lambda it: it[1])
         if 0 < share < 1 and (value := number(figures.get(key))) is not None and value >= 0
     }
-    told = (*told, *_of_iterations(metric))
+    noted = (*noted, *_of_iterations(metric))
     if count:
-        yield Summary(belonging.response_times(), belonging.origin(None, *told), count, mean, None, quantiles)
+        yield Summary(belonging.response_times(), belonging.origin(None, *noted), count, mean, None, quantiles)
     else:
-        yield Figure(belonging.response_times(), belonging.origin(None, *told, Caution.of("count-unknown")), mean)
+        yield Figure(belonging.response_times(), belonging.origin(None, *noted, Caution.of("count-unknown")), mean)
 
 
 def _of_successful(

@@ -124,15 +124,15 @@ class _Totals:
         times = [self.total_ms[it] - self.total_ms[it - 1] for it in steps]
         if any(it < 0 for it in counts):
             raise ImportFault(Refusal.of("totals-fall", name=shown(name)).at(belonging.file))
-        told = (Caution.of("failed-included", failed=self.failed),) if self.failed else ()
+        noted = (Caution.of("failed-included", failed=self.failed),) if self.failed else ()
         rates = longest_stretch(at, [count / step for count, step in zip(counts, lasted, strict=True)])
         if rates is not None:
-            origin = belonging.origin(None, *told, *rates.notes)
+            origin = belonging.origin(None, *noted, *rates.notes)
             yield rates.series(belonging.throughput(name), origin, began=at[0])
         means = [max(time, 0.0) / count if count else 0.0 for time, count in zip(times, counts, strict=True)]
         found = longest_stretch(at, means)
         if found is not None and all(found.values):
-            origin = belonging.origin(None, *told, *found.notes)
+            origin = belonging.origin(None, *noted, *found.notes)
             yield found.series(belonging.response_times(name), origin, began=at[0])
 
 
@@ -182,7 +182,7 @@ def _transaction(row: Mapping[str, str]) -> str:
 def _of_row(row: Mapping[str, str], count: int, mean: float, line: int, belonging: Belonging) -> Iterator[Observation]:
     name = _transaction(row)
     failed = whole(row.get("Failure Count"))
-    told = (Caution.of("failed-included", failed=failed),) if failed else ()
+    noted = (Caution.of("failed-included", failed=failed),) if failed else ()
     if not count:
         return
     quantiles = {
@@ -194,9 +194,9 @@ def _of_row(row: Mapping[str, str], count: int, mean: float, line: int, belongin
     if mean > 0:
         rounding = half_unit(row["Average Response Time"])
         yield Summary(
-            belonging.response_times(name), belonging.origin(line, *told), count, mean, None, kept, rounding=rounding
+            belonging.response_times(name), belonging.origin(line, *noted), count, mean, None, kept, rounding=rounding
         )
     printed = row.get("Requests/s", "")
     rate = number(printed)
     if rate is not None and rate > 0:
-        yield Figure(belonging.throughput(name), belonging.origin(line, *told), rate, rounding=half_unit(printed))
+        yield Figure(belonging.throughput(name), belonging.origin(line, *noted), rate, rounding=half_unit(printed))

@@ -88,7 +88,7 @@ class PgbenchReport:
             lines = number
             line = text.strip()
             if run.is_ended_by(line):
-                yield from _told_apart(run, seen, belonging)
+                yield from _distinguished(run, seen, belonging)
                 run = _Run()
             if line.startswith("progress: ") and not _PROGRESS.match(line):
                 doubtful = [*doubtful[:_MOST_FAULTS], (number, line)]
@@ -96,7 +96,7 @@ class PgbenchReport:
         if doubtful and doubtful[-1][0] == lines:
             doubtful.pop()
             run.cut_off = lines
-        yield from _told_apart(run, seen, belonging)
+        yield from _distinguished(run, seen, belonging)
         if doubtful:
             raise ImportFault(
                 *(
@@ -289,7 +289,7 @@ class _Run:
             yield Caution.of("pgbench-report-missing")
 
 
-def _told_apart(run: _Run, seen: dict[object, int], belonging: Belonging) -> Iterator[Observation]:
+def _distinguished(run: _Run, seen: dict[object, int], belonging: Belonging) -> Iterator[Observation]:
     if run.has_figures:
         seen[run.clients] = number = seen.get(run.clients, 0) + 1
         yield from run.observations(belonging.of_run(number, number))

@@ -62,8 +62,8 @@ class PgbenchLog:
         span = Span()
         rows = 0
         widest = 0
-        told: list[Caution] = []
-        lines = _whole_rows(source, is_transaction, told)
+        noted: list[Caution] = []
+        lines = _whole_rows(source, is_transaction, noted)
         while chunk := list(islice(lines, _LINES_AT_ONCE)):
             scripts, times = _times(chunk, source.name, without_time)
             _take_times(chunk, span)
@@ -75,14 +75,14 @@ class PgbenchLog:
             widest = max(widest, len(chunk[0][1].split()))
         if not len(gathering):
             raise ImportFault(Refusal.of("transactions-without-time", rows=rows).at(source.name))
-        told += [
+        noted += [
             Caution.of("transactions-untimed", count=count, rows=rows, why=word)
             for word, count in sorted(without_time.items())
         ]
         if widest == 8 or without_time["skipped"]:
-            told.append(Caution.of("times-from-due"))
+            noted.append(Caution.of("times-from-due"))
         several = len(gathering) > 2
-        for samples in gathering.samples(lambda script: _group(belonging, script), belonging.origin(None, *told)):
+        for samples in gathering.samples(lambda script: _group(belonging, script), belonging.origin(None, *noted)):
             if several or samples.group.transaction == ALL:
                 yield replace(samples, started_unix_seconds=span.begin, duration_seconds=span.seconds)
 
@@ -105,8 +105,8 @@ class PgbenchAggregates:
         total_us, squares_us = ExactSum(), ExactSum()
         faults = LineFaults()
         others: Counter[str] = Counter()
-        told: list[Caution] = []
-        for number, line in _whole_rows(source, is_aggregate, told):
+        noted: list[Caution] = []
+        for number, line in _whole_rows(source, is_aggregate, noted):
             row = line.split()
             if not is_aggregate(row):
                 faults.add(_no_row(source.name, number, line, "an interval: start, count, sum, sum of squares, …"))
@@ -122,8 +122,8 @@ class PgbenchAggregates:
         faults.raise_if_any()
         if not sum(counts):
             raise ImportFault(Refusal.of("intervals-without-transactions", intervals=len(starts)).at(source.name))
-        told += [Caution.of("left-out-of-report", count=count, what=words) for words, count in others.items() if count]
-        belonging = belonging.noting(*told)
+        noted += [Caution.of("left-out-of-report", count=count, what=words) for words, count in others.items() if count]
+        belonging = belonging.noting(*noted)
         found: list[Series | Summary] = [*_series(belonging, starts, counts, totals)]
         found.append(_summary(belonging, int(sum(counts)), total_us.value, squares_us.value))
         for one in found:
@@ -176,7 +176,7 @@ def _first_rows(source: Source) -> list[list[str]]:
 
 
 def _whole_rows(
-    source: Source, is_row: Callable[[Sequence[str]], bool], told: list[Caution]
+    source: Source, is_row: Callable[[Sequence[str]], bool], noted: list[Caution]
 ) -> Iterator[tuple[int, str]]:
     """Lines that are not blank; a last one that is no row was cut off, and is told instead."""
     held: tuple[int, str] | None = None
@@ -189,7 +189,7 @@ def _whole_rows(
     if held is not None and is_row(held[1].split()):
         yield held
     elif held is not None:
-        told.append(Caution.of("file-cut-off", line=held[0]))
+        noted.append(Caution.of("file-cut-off", line=held[0]))
 
 
 def _times(

@@ -79,7 +79,7 @@ def read_files(
     column: str | None = None,
     input_format: str | None = None,
     progress: Progress = lambda _: None,
-    told: OnRefusal = lambda _: None,
+    on_refusal: OnRefusal = lambda _: None,
     importers: Sequence[Importer] = IMPORTERS,
 ) -> tuple[Observation, ...]:
     """All observations in files and folders, in the files' order.
@@ -93,14 +93,14 @@ def read_files(
         column: where the figures are, where a file has several, as he says it.
         input_format: what the files are, where he says it: a tool of `FORMATS`, or an importer.
         progress: told of every byte read.
-        told: told of files in folders that are no results and were left out.
+        on_refusal: told of files in folders that are no results and were left out.
         importers: the registry, for tests.
 
     Raises:
         ImportFault: files that cannot be found, recognized, named or read; as many faults at once as there are.
         UsageError: no such format.
     """
-    files = _recognized(expand(paths), told, _asked_for(input_format, importers), column)
+    files = _recognized(expand(paths), on_refusal, _asked_for(input_format, importers), column)
     if column is not None:
         _must_have_columns(files)
     names = {
@@ -197,7 +197,7 @@ def _by_any_line(source: Source, importers: Sequence[Importer]) -> tuple[Importe
 
 
 def _recognized(
-    paths: Sequence[tuple[Path, bool]], told: OnRefusal, importers: Sequence[Importer], column: str | None
+    paths: Sequence[tuple[Path, bool]], on_refusal: OnRefusal, importers: Sequence[Importer], column: str | None
 ) -> list[_Recognized]:
     """Files with their importers. What lies in a folder without being results is left out, unless all of it is so."""
     found: list[_Recognized] = []
@@ -214,7 +214,7 @@ def _recognized(
         shapes = "\n".join(f"  {line}" for line in format_lines())
         raise ImportFault(*faults, *(left_out if not found else ()), Refusal.of("formats", formats=shapes))
     for said in left_out:
-        told(said)
+        on_refusal(said)
     return found
 
 

@@ -53,11 +53,11 @@ class Requests:
 
     def samples(self, belonging: Belonging) -> Iterator[Samples]:
         """What there is of them. Raises ``ImportFault`` where none has a time above 0."""
-        told = [Caution.of("rows-failed", rows=self.failed)] if self.failed else []
+        noted = [Caution.of("rows-failed", rows=self.failed)] if self.failed else []
         has_types = "" not in self._names
         if not has_types:
-            told.append(Caution.of("types-too-many", most=MOST_TYPES))
-        origin = belonging.origin(None, *told)
+            noted.append(Caution.of("types-too-many", most=MOST_TYPES))
+        origin = belonging.origin(None, *noted)
         found: list[Samples] = []
         if self._has_whole:
             found += self._all.samples(belonging.response_times, origin)

@@ -164,8 +164,8 @@ class Run:
 
     def _series(self, group: Group, origin: Origin, values: array[float]) -> Series:
         interval = usual_step(self._seconds, alone=self._seconds[0])
-        told = uneven_steps(self._seconds, interval, slack=0.5 * interval)
-        origin = replace(origin, cautions=(*origin.cautions, *told))
+        noted = uneven_steps(self._seconds, interval, slack=0.5 * interval)
+        origin = replace(origin, cautions=(*origin.cautions, *noted))
         start = max(0.0, self._seconds[0] - interval)
         return Series(group, origin, interval or 1.0, tuple(values), start, rounding=self.rounding)
 

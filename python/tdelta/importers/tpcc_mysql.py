@@ -124,10 +124,10 @@ class _Run:
             mean = float(printed)
             if not count or not 0 < mean <= LONGEST_MS:
                 continue
-            told = (Caution.of("failed-transactions", transactions=float(failed)),) if failed else ()
+            noted = (Caution.of("failed-transactions", transactions=float(failed)),) if failed else ()
             yield Summary(
                 own.response_times(TRANSACTIONS[which]),
-                own.origin(line, *told),
+                own.origin(line, *noted),
                 count,
                 mean,
                 None,
@@ -141,11 +141,11 @@ class _Run:
         step = usual_step(self.seconds, alone=self.seconds[0])
         if step <= 0:
             raise ImportFault(Refusal.of("intervals-without-length").at(belonging.file))
-        told = uneven_steps(self.seconds, step)
+        noted = uneven_steps(self.seconds, step)
         values = tuple(count / step for count in self.orders)
         yield Series(
             belonging.throughput(NEW_ORDERS),
-            belonging.origin(None, *told),
+            belonging.origin(None, *noted),
             step,
             values,
             max(self.seconds[0] - step, 0.0),

@@ -179,8 +179,8 @@ class _Run:
             if _NO_OPERATIONS.fullmatch(operation) or operation.endswith(_FAILED):
                 continue
             failed = whole(self.operations.get(operation + _FAILED, {}).get("Operations", ("0", None))[0]) or 0
-            told = (Caution.of("failed-transactions", transactions=float(failed)),) if failed else ()
-            yield from _summary(operation, figures, own.noting(*told), seconds, problems)
+            noted = (Caution.of("failed-transactions", transactions=float(failed)),) if failed else ()
+            yield from _summary(operation, figures, own.noting(*noted), seconds, problems)
 
 
 def _summary(

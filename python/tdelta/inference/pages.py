@@ -62,11 +62,11 @@ def _costs(
 ) -> Iterator[PageCost]:
     for verdict in verdicts:
         condition = verdict.condition
-        if _is_told(verdict) and condition.key in moved:
+        if _is_distinguishable(verdict) and condition.key in moved:
             yield _page_cost(verdict, moved[condition.key], floors.get(condition.key))
 
 
-def _is_told(verdict: Verdict) -> bool:
+def _is_distinguishable(verdict: Verdict) -> bool:
     of_mix = verdict.metric is Metric.CPU_PER_OPERATION and verdict.transaction == "all"
     return of_mix and verdict.condition.is_encrypted and verdict.baseline_value > 0
 

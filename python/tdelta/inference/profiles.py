@@ -73,9 +73,9 @@ def compare(plain: Profiled, encrypted: Profiled, names: Functions = _LIBRARIES)
     drawn = {of: _drawn(functions, of, plain, encrypted) for of in _present(functions)}
     whole = np.sum(list(drawn.values()), axis=0)
     interval = _interval(whole)
-    is_told = interval[0] > 0 or interval[1] < 0
+    is_distinguishable = interval[0] > 0 or interval[1] < 0
     difference = sum(one.difference_ns for one in functions)
-    compared_with = (whole, difference) if is_told else None
+    compared_with = (whole, difference) if is_distinguishable else None
     return CpuProfile(
         baseline=_side(plain),
         condition=_side(encrypted),

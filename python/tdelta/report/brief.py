@@ -246,7 +246,7 @@ def _effect(verdict: Verdict, settings: RunSettings) -> Effect:
 def against_trust(result: RunResult) -> list[str]:
     """What speaks against trusting the answer: checks that failed and do not end it, then cautions, worst first."""
     other = [f"{cipher} was asked for, the figures are of {found}" for cipher, found in result.ciphers_in_force.items()]
-    failed = [f"{check.check}: no, {check.detail}" for check in result.validity if _is_told(check, result)]
+    failed = [f"{check.check}: no, {check.detail}" for check in result.validity if _is_listed(check, result)]
     cautions = sorted((c for c in result.cautions if _is_of_answer(c, result)), key=lambda c: c.severity)
     codes = {caution.code for caution in cautions}
     said: dict[str, list[str]] = {}
@@ -262,7 +262,7 @@ def _first_of(texts: list[str]) -> str:
     return f"{texts[0]} (and {more} more like it)" if more else texts[0]
 
 
-def _is_told(check: Validity, result: RunResult) -> bool:
+def _is_listed(check: Validity, result: RunResult) -> bool:
     """Whether a check failed, and neither ended the answer nor is another cipher, which has words of its own."""
     has_words = check.code == IN_FORCE and bool(result.ciphers_in_force)
     return check.failed and not check.is_unsound and not has_words

@@ -30,7 +30,7 @@ def run_command(options: Mapping[str, object]) -> str:
 
 
 def _run_words(options: Mapping[str, object]) -> list[str]:
-    recorded = {**{o.name: o.absent for o in OPTIONS.values() if o.is_told_by_absence}, **options}
+    recorded = {**{o.name: o.absent for o in OPTIONS.values() if o.shows_absence}, **options}
     given = {
         name: OPTIONS[name].value.from_json(v) for name, v in recorded.items() if name in OPTIONS and v is not None
     }

@@ -123,10 +123,10 @@ def origin_text(facts: DatabaseFacts) -> str:
 
 def external_servers_text(facts: ServersFacts) -> str:
     """The user's servers by product and address: ``your servers: MariaDB 10.11.19 at app@db1:3306, …``."""
-    told = (
+    addresses = (
         f"{one.product} {one.version} at {one.where}, {one.connection}" for one in (facts.baseline, facts.encrypted)
     )
-    return f"your servers: {' (baseline); '.join(told)} (encrypted); schema {facts.schema}"
+    return f"your servers: {' (baseline); '.join(addresses)} (encrypted); schema {facts.schema}"
 
 
 def condition_label(condition: Condition, settings: RunSettings) -> str:

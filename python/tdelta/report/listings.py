@@ -111,8 +111,8 @@ def dry_run_text(plan: DryRun, width: int, *, color: bool = False) -> str:
     own = _own_database(plan, width)
     faults = [text for fault in plan.faults for text in paragraph(f"- {fault}", width, "red", indent="  ")]
     no_room = [Text(), Text("no room: this run would be refused"), *faults] if faults else []
-    told = [Text(), *cautions] if cautions else []
-    return draw([*texts, Text(), table, *own, *told, *no_room], width, color=color)
+    shown = [Text(), *cautions] if cautions else []
+    return draw([*texts, Text(), table, *own, *shown, *no_room], width, color=color)
 
 
 def _own_database(plan: DryRun, width: int) -> list[Text | Table]:
@@ -127,8 +127,8 @@ def _own_database(plan: DryRun, width: int) -> list[Text | Table]:
         parts += [Text(), Text("not proposed", style="dim"), *notes]
     if plan.written is not None:
         origin = "--restore" if plan.database.restored else "--database"
-        told = f"written to {plan.written}: edit it, then give it with {origin} and --workload {plan.written}"
-        parts += [Text(), *paragraph(told, width, indent="  ")]
+        shown = f"written to {plan.written}: edit it, then give it with {origin} and --workload {plan.written}"
+        parts += [Text(), *paragraph(shown, width, indent="  ")]
     return parts
 
 

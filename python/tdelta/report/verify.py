@@ -96,14 +96,14 @@ def run_text(result: RunResult, width: int, *, color: bool = False) -> str:
 
 def limits(readings: Sequence[FileReading], markers: Sequence[Marker]) -> list[str]:
     """What the bytes cannot show, as far as it matters here."""
-    told = []
+    shown = []
     if markers and not any(reading.markers for reading in readings):
-        told.append(_ABSENT)
+        shown.append(_ABSENT)
     if not markers:
-        told.append(_NO_MARKER)
+        shown.append(_NO_MARKER)
     if any(reading.state in (ReadState.LOOKS_RANDOM, ReadState.MIXED) for reading in readings):
-        told.append(_COMPRESSED)
-    return told
+        shown.append(_COMPRESSED)
+    return shown
 
 
 def readings_document(
@@ -167,8 +167,8 @@ def _summary(readings: Sequence[FileReading], target: Path) -> str:
     if not readings:
         return "There is no regular file to read, so nothing is said."
     counts = [(state, [one for one in readings if one.state is state]) for state in _ORDER]
-    told = ", ".join(f"{len(found):,} {_words(state, found, target)}" for state, found in counts if found)
-    return f"{counted(len(readings), 'file')}: {told}."
+    shown = ", ".join(f"{len(found):,} {_words(state, found, target)}" for state, found in counts if found)
+    return f"{counted(len(readings), 'file')}: {shown}."
 
 
 def _words(state: ReadState, found: Sequence[FileReading], target: Path) -> str:

@@ -172,7 +172,7 @@ def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Anal
 
 
 def _read(
-    request: AnalysisRequest, observe: Callable[[Event], None], told: Callable[[Refusal], None]
+    request: AnalysisRequest, observe: Callable[[Event], None], on_refusal: Callable[[Refusal], None]
 ) -> tuple[Observation, ...]:
     """All observations; ``told`` hears of files in folders that are no results."""
     paths = _paths(request.files)
@@ -184,7 +184,7 @@ def _read(
         column=request.column,
         input_format=request.input_format,
         progress=_progress(observe, paths),
-        told=told,
+        on_refusal=on_refusal,
         importers=(*IMPORTERS, PACKS),
     )
     return tuple(_named(observation) for observation in found)

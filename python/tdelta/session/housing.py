@@ -69,8 +69,8 @@ class Housing:
         if self.rooms is not None and level is not None:
             path = stack.enter_context(self.rooms.room(str(level), name)).path
             name, environment = str(path / name), {**environment, _TEMPORARY: str(path)}
-        is_told = environment and isinstance(twins, CallsTimed)
-        twin: Twin = twins.start(settings, name, environment) if is_told else twins.start(settings, name)
+        counts_calls = environment and isinstance(twins, CallsTimed)
+        twin: Twin = twins.start(settings, name, environment) if counts_calls else twins.start(settings, name)
         stack.callback(twin.end)
         return twin
 

@@ -71,7 +71,7 @@ class Option:
         return self.open_loop is not _SAME
 
     @property
-    def is_told_by_absence(self) -> bool:
+    def shows_absence(self) -> bool:
         """Whether a stored run that says nothing of it had another value than the default."""
         return self.absent is not _SAME
 

@@ -17,7 +17,7 @@ from tdelta.design.factors import cache_bytes
 from tdelta.design.layout import PLAIN
 from tdelta.driver import AnyJob, PopulateJob, WorkloadSpec, default_base
 from tdelta.driver.agents.asked import AgentsRequest
-from tdelta.driver.jobs import Steps
+from tdelta.driver.jobs import LoadAndRebuild
 from tdelta.driver.load_command.command import LoadCommand
 from tdelta.driver.markers import with_markers
 from tdelta.engines.capabilities import ChecksLayout, Keyed, RunEngine, Versioned
@@ -199,12 +199,12 @@ class Plan:
         writes = self.layout.writes
         return WorkloadSpec(transactions, {**rows, **given, "scale": self.scale}, self.command, writes, self._steps())
 
-    def _steps(self) -> Steps | None:
+    def _steps(self) -> LoadAndRebuild | None:
         """What the run's steps are made of; None where all its trials are of transactions."""
         job = self.populate_job()
         if not isinstance(job, PopulateJob) or not any(self.step(condition) for condition in self.conditions):
             return None
-        return Steps(job, self.workload.rebuilds.get(self.engine.profile.dialect.name, ()))
+        return LoadAndRebuild(job, self.workload.rebuilds.get(self.engine.profile.dialect.name, ()))
 
     @property
     def command(self) -> LoadCommand | None:

@@ -74,11 +74,11 @@ def _observe_ciphers(context: RunContext, twins: Twins[Any]) -> None:
         if cipher != PLAIN and (cipher, version) not in seen:
             context.observe(Phase("observe", f"which cipher {cipher} is in fact"))
             seen[cipher, version] = twins.observe(plan.twin_settings(condition, 0))
-    for (cipher, version), told in seen.items():
-        if not told or not version:
-            found[cipher] = told
+    for (cipher, version), reported in seen.items():
+        if not reported or not version:
+            found[cipher] = reported
         elif found.get(cipher, version):  # what was not seen of one version is not said of the cipher
-            found[cipher] = "; ".join(filter(None, (found.get(cipher), f"{version}: {told}")))
+            found[cipher] = "; ".join(filter(None, (found.get(cipher), f"{version}: {reported}")))
     context.state.ciphers = found
     context.keep_state()
 

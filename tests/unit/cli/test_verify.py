@@ -139,7 +139,7 @@ def test_a_long_reading_says_how_far_it_is_and_a_short_one_does_not(
     seconds = iter([0.0, 0.5, 1.5, 2.5])
     monkeypatch.setattr(command.time, "monotonic", lambda: next(seconds))
     events: list[Phase] = []
-    tick = command._told(events.append, (folder / "app.db",))
+    tick = command._tick(events.append, (folder / "app.db",))
     for done in (10, 50_000, 100_000):
         tick("bytes", done)
     assert [(event.name, event.detail) for event in events] == [("reading", "1 file, 97.66 KiB")] * 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdelta.driver.jobs import PopulateJob, Steps
+from tdelta.driver.jobs import LoadAndRebuild, PopulateJob
 from tdelta.driver.steps import client_step, embedded_step
 from tdelta.measure.usage import spent
 
@@ -16,7 +16,7 @@ JOB = PopulateJob(
 
 
 def test_a_load_drops_what_is_there_and_makes_it_again() -> None:
-    request = Steps(JOB).request("load", 3)
+    request = LoadAndRebuild(JOB).request("load", 3)
     assert request["before"] == ["DROP TABLE IF EXISTS a", "DROP TABLE IF EXISTS b"]
     assert request["load"] == {
         "plan": {"tables": []},
@@ -29,7 +29,8 @@ def test_a_load_drops_what_is_there_and_makes_it_again() -> None:
 
 
 def test_a_rebuild_is_the_workloads_own_statements() -> None:
-    assert Steps(JOB, ("VACUUM",)).request("rebuild", 3) == {"before": [], "load": None, "statements": ["VACUUM"]}
+    rebuild = LoadAndRebuild(JOB, ("VACUUM",)).request("rebuild", 3)
+    assert rebuild == {"before": [], "load": None, "statements": ["VACUUM"]}
 
 
 def test_what_some_work_took_is_elapsed_time_and_cpu_time() -> None:

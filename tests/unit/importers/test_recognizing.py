@@ -123,7 +123,7 @@ def test_what_is_no_result_in_a_folder_is_left_out_and_told(tmp_path: Path) -> N
     (tmp_path / "my.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=5G\n")
     (tmp_path / "empty.log").write_text("")
     told: list[Refusal] = []
-    assert len(all_of(list(read_files([tmp_path], told=told.append)), Summary)) == 2
+    assert len(all_of(list(read_files([tmp_path], on_refusal=told.append)), Summary)) == 2
     assert len(told) == 2
     assert any("my.cnf" in words.text for words in told)
 

@@ -102,7 +102,7 @@ def test_a_report_behind_more_debug_lines_than_the_head_holds_is_found(tmp_path:
 def test_a_log_of_a_build_among_results_is_left_out_and_told(tmp_path: Path, text: str) -> None:
     folder = put(tmp_path, plain__run1_log=RUN, tde__run1_log=RUN.replace("311", "299"), plain__build_log=text)
     told: list[Refusal] = []
-    found = all_of(list(read_files([folder], told=told.append)), Figure)
+    found = all_of(list(read_files([folder], on_refusal=told.append)), Figure)
     assert {it.origin.file for it in found} == {str(tmp_path / "plain/run1.log"), str(tmp_path / "tde/run1.log")}
     assert {it.group.run for it in found} == {"1"}
     check_messages(told, coded("without-results", where="build.log"))

@@ -77,14 +77,14 @@ class CommandHost(Host):
             )[0]
             if ending in ready:
                 return "itself"
-            is_told = bool(ready) or self._requests.has_line
-            if is_told:
+            is_requested = bool(ready) or self._requests.has_line
+            if is_requested:
                 self._requests.line(None)
             os.killpg(pid, signal.SIGTERM)
             select.select([ending], [], [], _POLITE_SECONDS)
             os.killpg(pid, signal.SIGKILL)
             select.select([ending], [], [])
-            return "stop" if is_told else "deadline"
+            return "stop" if is_requested else "deadline"
         finally:
             os.close(ending)
 

@@ -132,7 +132,7 @@ def from_json(found: Mapping[str, Any]) -> Recipe:
         place=ServerPaths(Path(found["folder"]), Path(found["socket"])),
         files={Path(path): text for path, text in found["files"].items()},
         links={Path(path): Path(target) for path, target in found["links"].items()},
-        initialize=tuple(_command(told) for told in found["initialize"]),
+        initialize=tuple(_command(stored) for stored in found["initialize"]),
         serve=_command(found["serve"]),
         connect=found["connect"],
         stop_signal=signal.Signals(found["stop_signal"]),
@@ -152,8 +152,8 @@ def _command_as_json(command: Command) -> Json:
     }
 
 
-def _command(told: Mapping[str, Any]) -> Command:
-    return Command(tuple(told["argv"]), told["environment"], as_user=told["as_user"], secret=told["secret"])
+def _command(stored: Mapping[str, Any]) -> Command:
+    return Command(tuple(stored["argv"]), stored["environment"], as_user=stored["as_user"], secret=stored["secret"])
 
 
 def _mount_as_json(mount: Mount) -> Json:
@@ -165,5 +165,5 @@ def _mount_as_json(mount: Mount) -> Json:
     }
 
 
-def _mount(told: Mapping[str, Any]) -> Mount:
-    return Mount(_command(told["make"]), _command(told["serve"]), Path(told["ciphertext"]), Path(told["at"]))
+def _mount(stored: Mapping[str, Any]) -> Mount:
+    return Mount(_command(stored["make"]), _command(stored["serve"]), Path(stored["ciphertext"]), Path(stored["at"]))

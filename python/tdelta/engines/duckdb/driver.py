@@ -98,15 +98,15 @@ class DuckdbDriver:
 
     def cautions(self, settings: DuckdbSettings) -> tuple[Caution, ...]:
         """That there is one limit of memory for all, and what mbedtls is."""
-        told = (
+        noted = (
             ()
             if settings.is_cold
             else (Caution.of("one-memory-limit", product="DuckDB", memory_mib=settings.memory_mib),)
         )
         return (
-            (*told, Caution.of("software-aes", library="mbedtls", product="DuckDB"))
+            (*noted, Caution.of("software-aes", library="mbedtls", product="DuckDB"))
             if self.engine.ciphers[settings.cipher].is_mbedtls
-            else told
+            else noted
         )
 
     def differing(self, settings: DuckdbSettings) -> tuple[str, ...]:

@@ -111,10 +111,10 @@ def condensed(found: Iterable[MarkerHit]) -> tuple[MarkerHit, ...]:
     for one in found:
         key = one.name if one.markers_found else one.name.rpartition("/")[0] + "/"
         groups[one.file_class, key].append(one)
-    return tuple(told for group in groups.values() for told in _told(group))
+    return tuple(hit for group in groups.values() for hit in _without_repeats(group))
 
 
-def _told(group: Sequence[MarkerHit]) -> Sequence[MarkerHit]:
+def _without_repeats(group: Sequence[MarkerHit]) -> Sequence[MarkerHit]:
     if len(group) <= _FEW:
         return group
     folder, of = group[0].name.rpartition("/")[0] or ".", group[0].file_class

@@ -76,7 +76,9 @@ class CopyExaminer:
         Raises:
             DatabaseFault: names every table that needs an unknown module, or what quick_check found.
         """
-        refused = [f"table {name!r}: {said}" for name in self._told(virtual_tables) if (said := self._loads(name))]
+        refused = [
+            f"table {name!r}: {said}" for name in self._as_reported(virtual_tables) if (said := self._loads(name))
+        ]
         if refused:
             raise DatabaseFault(
                 self._file,
@@ -92,7 +94,7 @@ class CopyExaminer:
         Raises:
             DatabaseFault: it has no table, or one that cannot be read.
         """
-        database: Database = self._told(describe)
+        database: Database = self._as_reported(describe)
         if not database.tables:
             virtual = database.virtual_tables
             said = SqliteRefusal.of("virtual-tables-alone") if virtual else SqliteRefusal.of("no-table")
@@ -101,11 +103,11 @@ class CopyExaminer:
 
     def reads_clock_or_random(self) -> bool:
         """Whether a trigger or a default may read the clock or draw by chance, by the words of the schema."""
-        return bool(self._told(reads_clock_or_random))
+        return bool(self._as_reported(reads_clock_or_random))
 
     def bounded(self, tables: Iterable[DatabaseTable]) -> tuple[DatabaseTable, ...]:
         """The tables with their rows and row numbers as they are now."""
-        return tuple(self._told(lambda query, table=table: bounded(query, table)) for table in tables)
+        return tuple(self._as_reported(lambda query, table=table: bounded(query, table)) for table in tables)
 
     def checksums(self, tables: Tables) -> Checksums:
         """Rows and checksum of each table."""
@@ -147,7 +149,7 @@ class CopyExaminer:
             return str(refusal)
         return None
 
-    def _told(self, read: Any) -> Any:
+    def _as_reported(self, read: Any) -> Any:
         """What a reader of `tdelta.engines.sqlite.describing` reads."""
         try:
             return read(self._query)

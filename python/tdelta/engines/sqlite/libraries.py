@@ -135,12 +135,12 @@ def _sqlcipher(hmac: str | None, reserved_bytes: int) -> Cipher:
     """AES-256-CBC with that HMAC behind each page, or with none."""
     size = "PRAGMA cipher_default_page_size={page_size}"
     bare = (size, "PRAGMA cipher_default_use_hmac=OFF")
-    told = {"cipher_status": "1", "cipher": "AES-256-CBC", "cipher_use_hmac": "1" if hmac else "0"}
+    reported = {"cipher_status": "1", "cipher": "AES-256-CBC", "cipher_use_hmac": "1" if hmac else "0"}
     if hmac is None:
-        return Cipher("aes-256-cbc", reserved_bytes, bare, told)
+        return Cipher("aes-256-cbc", reserved_bytes, bare, reported)
     pragmas = (size, "PRAGMA cipher_default_use_hmac=ON", f"PRAGMA cipher_default_hmac_algorithm={hmac}")
     mac = hmac.replace("_", "-")
-    return Cipher("aes-256-cbc", reserved_bytes, pragmas, told | {"cipher_hmac_algorithm": hmac}, mac, bare)
+    return Cipher("aes-256-cbc", reserved_bytes, pragmas, reported | {"cipher_hmac_algorithm": hmac}, mac, bare)
 
 
 _PLAIN = Cipher(None, 0)

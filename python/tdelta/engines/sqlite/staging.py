@@ -118,7 +118,7 @@ def find_original(named: Path) -> Original:
 def copy_original(
     original: Original,
     target: Path,
-    told: OnProgress = lambda _done, _total: None,
+    on_progress: OnProgress = lambda _done, _total: None,
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Original:
@@ -127,7 +127,7 @@ def copy_original(
     Args:
         original: what was found.
         target: the copy's path; log and journal go beside it.
-        told: hears of the progress.
+        on_progress: hears of the progress.
         sleep: how to wait before trying again.
 
     Returns:
@@ -143,7 +143,7 @@ def copy_original(
         before = _settled(original, sleep)
         if before is None:
             continue
-        if _copy_all(original, before, target, told) and _look(original.path) == before:
+        if _copy_all(original, before, target, on_progress) and _look(original.path) == before:
             copied = Original(original.named, original.path, before)
             _require_whole_journal(copied, target)
             return copied
@@ -179,9 +179,9 @@ def _settled(original: Original, sleep: Callable[[float], None]) -> dict[str, Fi
     return None
 
 
-def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: Path, told: OnProgress) -> bool:
+def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: Path, on_progress: OnProgress) -> bool:
     """Copy every file that was seen. Returns False if one has gone since."""
-    progress = _Progress(sum(file.size_bytes for file in seen.values() if file is not None), told)
+    progress = _Progress(sum(file.size_bytes for file in seen.values() if file is not None), on_progress)
     for suffix, file in seen.items():
         if file is None:
             continue
@@ -204,9 +204,9 @@ def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: P
 class _Progress:
     """Adds up what is copied, and tells."""
 
-    def __init__(self, total_bytes: int, told: OnProgress) -> None:
+    def __init__(self, total_bytes: int, on_progress: OnProgress) -> None:
         self._total_bytes = total_bytes
-        self._told = told
+        self._told = on_progress
         self._done_bytes = 0
 
     def add(self, size_bytes: int) -> None:

@@ -16,7 +16,17 @@ from tdelta.driver.answers import checksums, measurement, of_embedded, raise_fai
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.interleave import interleave
-from tdelta.driver.jobs import STEPS, TRACE, AnyJob, DatabaseJob, PopulateJob, RestoreJob, Steps, TrialJob, WorkloadSpec
+from tdelta.driver.jobs import (
+    STEPS,
+    TRACE,
+    AnyJob,
+    DatabaseJob,
+    LoadAndRebuild,
+    PopulateJob,
+    RestoreJob,
+    TrialJob,
+    WorkloadSpec,
+)
 from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, PagePrice, Tables
 from tdelta.driver.rows import generated_checksums, populate
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
@@ -66,7 +76,7 @@ class SqliteTwin:
         path: Path,
         worker: Worker,
         settings: TwinSettings,
-        steps: Steps | None = None,
+        steps: LoadAndRebuild | None = None,
         act: Callable[[AskedAction, acting.Halt], acting.Act] | None = None,
     ) -> None:
         self._act = act

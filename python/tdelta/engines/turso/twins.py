@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tdelta.driver.answers import checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import STEPS, TRACE, AnyJob, PopulateJob, Steps, TrialJob, WorkloadSpec
+from tdelta.driver.jobs import STEPS, TRACE, AnyJob, LoadAndRebuild, PopulateJob, TrialJob, WorkloadSpec
 from tdelta.driver.protocol import Checksums, CipherProof, LoopCost, Tables
 from tdelta.driver.rows import generated_checksums, populate
 from tdelta.driver.servers.sequential import SequentialBlocks, work_of
@@ -50,7 +50,7 @@ class TursoTwin:
         path: Path,
         worker: Worker,
         environment: Mapping[str, str],
-        steps: Steps | None,
+        steps: LoadAndRebuild | None,
     ) -> None:
         self._engine = engine
         self._settings = settings

@@ -220,8 +220,8 @@ def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
     stops = blocked(fits, settings)
     run_sd = fits.runs.tau_median if fits.runs is not None else None
     runs = len(fits.baseline), len(fits.condition)
-    told = several_runs_reasons(runs, is_ordered=fits.order is not None)
-    reasons = (*stops, why, *_of_lengths(fits), *told, *left_out)
+    of_runs = several_runs_reasons(runs, is_ordered=fits.order is not None)
+    reasons = (*stops, why, *_of_lengths(fits), *of_runs, *left_out)
     return Ruling(
         Decision.UNDECIDED if stops else decision,
         reasons,

@@ -87,9 +87,9 @@ def _beside(own: RunFit, series: Series) -> RunFit:
         return own
     centre = float(np.log(own.value)) if own.curve is None else own.curve.median
     worth = own.effective_count * (narrow / wide) ** 2 if narrow else found.effective_count
-    told = () if own.curve is None else (_note(own.observation, NoteCode.WIDTH_FROM_SERIES, wide / narrow),)
+    noted = () if own.curve is None else (_note(own.observation, NoteCode.WIDTH_FROM_SERIES, wide / narrow),)
     curve = LogCurve(centre + unit.at, unit.log_density)
-    return replace(own, model=Model.BESIDE, curve=curve, effective_count=worth, notes=(*notes, *told), is_heavy=False)
+    return replace(own, model=Model.BESIDE, curve=curve, effective_count=worth, notes=(*notes, *noted), is_heavy=False)
 
 
 def _note(observation: Observation, code: NoteCode, *figures: float) -> RunNote:

@@ -45,14 +45,14 @@ def tail_of(pair: Pair, slo_ms: float | None) -> tuple[ObservedTail | None, Reas
 
 def tail_cautions(comparisons: Sequence[Comparison]) -> Iterator[Caution]:
     """Runs that are in a comparison and not in its tail, by condition; each said once."""
-    told = dict.fromkeys(
+    reasons = dict.fromkeys(
         Caution.of("tail-of-some-runs", runs=side.runs, of=whole.runs, condition=side.condition)
         for c in comparisons
         if c.tail is not None
         for side, whole in ((c.tail.baseline, c.baseline), (c.tail.condition, c.condition))
         if side.runs < whole.runs
     )
-    yield from told
+    yield from reasons
 
 
 def _with_bins(runs: Sequence[Observation]) -> list[Samples | Binned]:

@@ -131,8 +131,8 @@ def _check(check: PredictiveCheck, unit: str, columns: int, width: int) -> list[
     name = printable(check.condition)
     if check.observed.size:
         outside = _outside(check)
-        told = f"{outside} of {check.observed.size} bins outside the band of what the model predicts"
-        words = _words(f"{name}: observed (bars), predicted (·); {told}", width)
+        shown = f"{outside} of {check.observed.size} bins outside the band of what the model predicts"
+        words = _words(f"{name}: observed (bars), predicted (·); {shown}", width)
         return [*words, *_bars(check, unit, columns)]
     return _words(f"{name}: {quantile_words(check.quantiles, unit)}", width) if check.quantiles else []
 

@@ -76,10 +76,10 @@ def design_lines(result: AnalysisResult) -> tuple[str, ...]:
     )
     ordered = sorted(counts, key=lambda reason: -sum(reason in map(str, c.reasons) for c in result.primary))
     every = len(result.comparisons)
-    told = [r if counts[r] == every else f"{r} ({counts[r]} of {every} comparisons)" for r in ordered]
-    told += [*_scatter_lines(result), *note_lines(result.comparisons)]
-    more = len(told) - _MOST_REASONS
-    return (*told[:_MOST_REASONS], *((f"and {more} more, in --json",) if more > 0 else ()))
+    shown = [r if counts[r] == every else f"{r} ({counts[r]} of {every} comparisons)" for r in ordered]
+    shown += [*_scatter_lines(result), *note_lines(result.comparisons)]
+    more = len(shown) - _MOST_REASONS
+    return (*shown[:_MOST_REASONS], *((f"and {more} more, in --json",) if more > 0 else ()))
 
 
 def _scatter_lines(result: AnalysisResult) -> list[str]:
@@ -210,8 +210,8 @@ def why_undecided(comparison: Comparison, result: AnalysisResult) -> str:
 def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
     least, most = (pick(judged, key=_overhead) for pick in (min, max))
     metrics = list(dict.fromkeys(metric_words(c.metric) for c in judged))
-    told = [f"{f'{metric_words(c.metric)}, ' if len(metrics) > 1 else ''}{label(c, result)}" for c in (least, most)]
-    ends = " to ".join(f"{_short(c, result)} ({words})" for c, words in zip((least, most), told, strict=True))
+    shown = [f"{f'{metric_words(c.metric)}, ' if len(metrics) > 1 else ''}{label(c, result)}" for c in (least, most)]
+    ends = " to ".join(f"{_short(c, result)} ({words})" for c, words in zip((least, most), shown, strict=True))
     counts = Counter(_count_words(c, result) for c in judged)
     words = "; ".join(f"{number} {said}" for said, number in counts.most_common())
     alone = sum(c.ratio is None for c in judged)

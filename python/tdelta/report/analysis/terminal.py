@@ -77,10 +77,10 @@ def analysis_text(
             _pictures(result, pictures, width),
             _listed("Cautions", list(map(str, result.cautions)), width, "yellow"),
         )
-    is_told = details or not result.comparisons
+    is_listed = details or not result.comparisons
     sections += (
-        _listed("Left out", list(map(str, result.left_out)), width, "dim") if is_told else _left_out(result, width),
-        _footer(result, width, page, is_full=is_told),
+        _listed("Left out", list(map(str, result.left_out)), width, "dim") if is_listed else _left_out(result, width),
+        _footer(result, width, page, is_full=is_listed),
     )
     return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)
 
@@ -92,8 +92,8 @@ def _left_out(result: AnalysisResult, width: int) -> list[Text | Table]:
 
 
 def _listed(title: str, lines: Sequence[str], width: int, style: str = "") -> list[Text | Table]:
-    told = [text for line in lines for text in paragraph(f"- {printable(line)}", width, style, indent=_INDENT)]
-    return [Text(title, style="dim"), *told] if told else []
+    reported = [text for line in lines for text in paragraph(f"- {printable(line)}", width, style, indent=_INDENT)]
+    return [Text(title, style="dim"), *reported] if reported else []
 
 
 def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
@@ -109,7 +109,7 @@ def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
             *((name, True) for name in (baseline, condition, "overhead")),
             *((("95 % HDI", True),) if has_hdi else ()),
             *(((f"if {single_run}".replace(" differ ", "\ndiffer "), True),) if single_run else ()),
-            *((("decides if runs\ndiffer by under", True),) if _is_told_bearable(result) else ()),
+            *((("decides if runs\ndiffer by under", True),) if _shows_bearable(result) else ()),
             *((("published", True),) if has_published else ()),
             ("verdict", False),
         )
@@ -161,13 +161,13 @@ def _cells(comparison: Comparison, result: AnalysisResult) -> tuple[str | Text, 
         overhead_text(comparison, bounds),
         *((hdi,) if has_hdi else ()),
         *((roomy,) if run_sd_name(result) else ()),
-        *((_bearable(comparison),) if _is_told_bearable(result) else ()),
+        *((_bearable(comparison),) if _shows_bearable(result) else ()),
         *((printable(comparison.source.published or ""),) if has_published else ()),
         _decision(comparison),
     )
 
 
-def _is_told_bearable(result: AnalysisResult) -> bool:
+def _shows_bearable(result: AnalysisResult) -> bool:
     """Whether single runs decide nothing because the scatter between runs is unknown."""
     return result.stated_run_sd is None and any(c.scatter.run_sd_bearable is not None for c in result.comparisons)
 

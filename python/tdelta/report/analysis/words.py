@@ -58,8 +58,8 @@ def varying(comparisons: Iterable[Comparison]) -> frozenset[str]:
 def place_words(comparison: Comparison, within: Sequence[Comparison]) -> tuple[str, ...]:
     """What tells a comparison from the others beside its metric and conditions: transaction, then varied levels."""
     names = varying(within)
-    is_told = len({c.transaction for c in within}) > 1 or comparison.transaction != ALL
-    what = (transaction_words(comparison.transaction),) if is_told else ()
+    is_named = len({c.transaction for c in within}) > 1 or comparison.transaction != ALL
+    what = (transaction_words(comparison.transaction),) if is_named else ()
     return (*what, *(level_words(name, level) for name, level in comparison.levels if name in names))
 
 
@@ -71,8 +71,8 @@ def label(comparison: Comparison, result: AnalysisResult) -> str:
 def label_parts(comparison: Comparison, within: Sequence[Comparison]) -> tuple[str, ...]:
     """The words of a label; the condition is named where there are several, or nothing else is to be said."""
     place = place_words(comparison, within)
-    is_told = len({c.condition.condition for c in within}) > 1 or not place
-    return (*((printable(comparison.condition.condition),) if is_told else ()), *place)
+    is_named = len({c.condition.condition for c in within}) > 1 or not place
+    return (*((printable(comparison.condition.condition),) if is_named else ()), *place)
 
 
 def side_titles(result: AnalysisResult) -> tuple[str, str]:

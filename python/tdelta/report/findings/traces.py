@@ -41,9 +41,9 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
         for one in found:
             label = condition_label(one.condition, result.settings)
             table.add_row(f"  {label}", *cells(one, columns))
-            told = [estimate_words(ratio) for ratio in (one.cpu_ratio, one.elapsed_ratio)]
-            if any(told):
-                ratios.add_row(f"{statement}, {label}", *(words or MISSING for words in told))
+            shown = [estimate_words(ratio) for ratio in (one.cpu_ratio, one.elapsed_ratio)]
+            if any(shown):
+                ratios.add_row(f"{statement}, {label}", *(words or MISSING for words in shown))
     texts = [Text(line) for line in legend(traces, width)]
     notes = [*paragraph(NOTE, width, "dim"), *paragraph(heading_words(traces), width, "dim")]
     compared: list[Text | Table] = [ratios, Text()] if ratios.row_count else []
@@ -94,11 +94,11 @@ def legend(traces: Traces, width: int) -> list[str]:
 
 def heading_words(traces: Traces) -> str:
     """What the engine has under each heading of reads; and that it has none."""
-    told = [f"{heading}: {traces.headings[heading]}" for heading in HEADINGS if heading in traces.headings]
+    shown = [f"{heading}: {traces.headings[heading]}" for heading in HEADINGS if heading in traces.headings]
     missing = [heading for heading in HEADINGS if heading not in traces.headings]
     if missing:
-        told.append(f"{', '.join(missing)} reads: the engine does not tell them of a statement")
-    return "; ".join(told) + "."
+        shown.append(f"{', '.join(missing)} reads: the engine does not tell them of a statement")
+    return "; ".join(shown) + "."
 
 
 def _count(value: float) -> str:

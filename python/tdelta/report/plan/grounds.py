@@ -45,8 +45,8 @@ def _lengths(found: Prospect, width: int) -> list[Text | Table]:
             f"{length.time_for_same:.2f} x",
             length.where,
         )
-    told = "blocks in rounds; slot: wall clock with the switch; effort: wall clock for equal precision"
-    return [Text("Noise of a trial by its length", style="bold"), *paragraph(told, width, "dim"), table]
+    shown = "blocks in rounds; slot: wall clock with the switch; effort: wall clock for equal precision"
+    return [Text("Noise of a trial by its length", style="bold"), *paragraph(shown, width, "dim"), table]
 
 
 def _scales(found: Prospect) -> list[Text | Table]:
@@ -57,8 +57,8 @@ def _scales(found: Prospect) -> list[Text | Table]:
     table = plain_table((("mean of", False), ("noise, %", True), ("excess", True), ("95 %", True)))
     for row in rows:
         table.add_row(*row)
-    told = "excess: the variance of such a mean over that of independent trials"
-    return [Text("Noise by time scale: means over consecutive blocks", style="bold"), Text(told, style="dim"), table]
+    shown = "excess: the variance of such a mean over that of independent trials"
+    return [Text("Noise by time scale: means over consecutive blocks", style="bold"), Text(shown, style="dim"), table]
 
 
 def _scale_rows(length: NoiseAtLength) -> Iterator[tuple[str, str, str, str]]:

@@ -82,7 +82,7 @@ class Checks:
             return
         first, known = self._plans.setdefault(condition.stratum, (condition.key, plans))
         for difference in compare({name: known[name] for name in known if name in plans}, plans):
-            told = Caution.of(
+            reported = Caution.of(
                 "other-plan",
                 statement=difference.statement,
                 condition=condition.key,
@@ -90,8 +90,8 @@ class Checks:
                 first=first,
                 first_plan=difference.baseline,
             )
-            if told not in self._notes.other_plans:
-                self._notes.other_plans.append(told)
+            if reported not in self._notes.other_plans:
+                self._notes.other_plans.append(reported)
 
     def _settled(self, condition: Condition, facts: dict[str, str]) -> None:
         """Settings read back from a twin, against the first twin of the same stratum."""
@@ -197,9 +197,9 @@ class Checks:
     def ciphers_in_force(self) -> dict[str, str]:
         """What was seen in force in place of a cipher that was asked for, by that cipher's name."""
         return {
-            cipher: _first_cipher(told)
-            for cipher, told in self._observed.items()
-            if told and not _is_cipher(cipher, _first_cipher(told))
+            cipher: _first_cipher(reported)
+            for cipher, reported in self._observed.items()
+            if reported and not _is_cipher(cipher, _first_cipher(reported))
         }
 
     def _in_force_check(self) -> Validity:
@@ -207,11 +207,11 @@ class Checks:
         if self._notes.in_force:
             return _settled(IN_FORCE, self._notes.in_force, ())
         if others := self.ciphers_in_force:
-            told = tuple(
+            reported = tuple(
                 Detail.of("other-cipher", cipher=cipher, observed=self._observed[cipher], found=found)
                 for cipher, found in others.items()
             )
-            return Validity(IN_FORCE, CheckState.FAILED, told, makes_unsound=False)
+            return Validity(IN_FORCE, CheckState.FAILED, reported, makes_unsound=False)
         state = CheckState.OK if all(self._observed.values()) else CheckState.NOT_SHOWN
         return self._unless_assumed(Validity(IN_FORCE, state, tuple(self._in_force_seen_and_observed())))
 
@@ -230,15 +230,15 @@ class Checks:
         found: dict[str, list[bool | None]] = {}
         of_transactions = [trial for trial in trials if not self._plan.step(trial.condition)]
         for trial in of_transactions:
-            told = spilled(trial.measurement, writes=self._plan.layout.writes)
-            found.setdefault(trial.condition.key, []).append(told)
-        if any(None in told for told in found.values()) or not found:
+            reported = spilled(trial.measurement, writes=self._plan.layout.writes)
+            found.setdefault(trial.condition.key, []).append(reported)
+        if any(None in reported for reported in found.values()) or not found:
             yield Validity(SPILLED, CheckState.NOT_SHOWN, (Detail.of("spill-not-counted"),))
             return
         kept = tuple(
-            Detail.of("not-spilled", condition=key, kept=told.count(False), trials=len(told))
-            for key, told in found.items()
-            if False in told
+            Detail.of("not-spilled", condition=key, kept=reported.count(False), trials=len(reported))
+            for key, reported in found.items()
+            if False in reported
         )
         if kept:
             yield Validity(SPILLED, CheckState.FAILED, (*kept, Detail.of("spill-remedy")), makes_unsound=False)
@@ -325,19 +325,19 @@ class Checks:
     def _in_force_seen_and_observed(self) -> Iterator[Detail]:
         ciphers = dict.fromkeys(str(condition.level("cipher")) for condition in self._plan.conditions)
         seen = ((cipher, self._in_force_seen[cipher]) for cipher in ciphers if cipher in self._in_force_seen)
-        if told_of_all := ", ".join(f"{cipher}: {told}" for cipher, told in seen):
-            yield Detail.of("cipher-seen", seen=told_of_all)
-        for cipher, told in self._observed.items():
-            if told:
-                yield Detail.of("cipher-observed", cipher=cipher, seen=told)
+        if of_all := ", ".join(f"{cipher}: {reported}" for cipher, reported in seen):
+            yield Detail.of("cipher-seen", seen=of_all)
+        for cipher, reported in self._observed.items():
+            if reported:
+                yield Detail.of("cipher-observed", cipher=cipher, seen=reported)
             else:
                 yield Detail.of("cipher-not-observed", cipher=cipher)
 
 
-def _first_cipher(told: str) -> str:
+def _first_cipher(reported: str) -> str:
     """The name of what was started most often; ECB only where there is nothing else: it is for the ends of pages."""
-    names = re.findall(r"([A-Za-z0-9-]+) [\d,]+ times", told)
-    return next((name for name in names if not name.endswith("-ECB")), next(iter(names), told))
+    names = re.findall(r"([A-Za-z0-9-]+) [\d,]+ times", reported)
+    return next((name for name in names if not name.endswith("-ECB")), next(iter(names), reported))
 
 
 def _is_cipher(asked: str, found: str) -> bool:

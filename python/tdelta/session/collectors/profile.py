@@ -183,23 +183,23 @@ class CpuProfiles:
         """What is to be said of them; why there are none, where they were asked for."""
         if not self._plan.request.design.profile:
             return ()
-        told = list(self._notes.cautions)
+        noted = list(self._notes.cautions)
         if self._notes.lost_passes:
-            told.append(self._lost_passes())
+            noted.append(self._lost_passes())
         if not self._notes.is_given_up and not self._is_begun:
             return (Caution.of("no-profile", why="the run ended before"),)
         if self._found and not self._notes.has_kernel:
-            told.append(Caution.of("profile-without-kernel"))
+            noted.append(Caution.of("profile-without-kernel"))
         if self._found and self._notes.follows_threads and self._notes.why_threads:
-            told.append(Caution.of("profile-follows-threads", fault=self._notes.why_threads))
+            noted.append(Caution.of("profile-follows-threads", fault=self._notes.why_threads))
         elif self._found and self._notes.follows_threads and self._plan.request.is_served:
-            told.append(Caution.of("profile-slows-server"))
+            noted.append(Caution.of("profile-slows-server"))
         if (
             any(not any(f.samples for f in one.functions) for one in self._found.values())
             and not self._notes.is_given_up
         ):
-            told.append(Caution.of("no-profile", why="perf took no samples"))
-        return tuple(dict.fromkeys(told))
+            noted.append(Caution.of("no-profile", why="perf took no samples"))
+        return tuple(dict.fromkeys(noted))
 
     @property
     def _found(self) -> dict[str, SampledTwins]:

@@ -43,8 +43,8 @@ class Recorder:
         for name, *cells in zip(columns, *rows, strict=True):
             if name.lower() == _MACHINE:
                 self._secrets |= {cell: "HOST" for cell in cells if cell}
-        told = [[None if cell is None else without(cell, self._secrets) for cell in row] for row in rows]
-        self._write(sql, {"columns": list(columns), "rows": told})
+        redacted = [[None if cell is None else without(cell, self._secrets) for cell in row] for row in rows]
+        self._write(sql, {"columns": list(columns), "rows": redacted})
 
     def worked(self, sql: str, parameters: Mapping[str, object] | Sequence[object]) -> None:
         """What was done with tables: the kinds of its values, and nothing of them."""

@@ -43,10 +43,10 @@ def _behind(path: str) -> int | None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
             client.settimeout(_PATIENCE_SECONDS)
             client.connect(path)
-            told = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+            credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     except OSError:
         return None
-    process, _, _ = _CREDENTIALS.unpack(told)
+    process, _, _ = _CREDENTIALS.unpack(credentials)
     return int(process) or None
 
 

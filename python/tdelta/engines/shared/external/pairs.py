@@ -32,10 +32,10 @@ class Difference:
     rank: int
 
     def __str__(self) -> str:
-        def told(value: str | None) -> str:
+        def shown(value: str | None) -> str:
             return "(does not exist)" if value is None else value or "(empty)"
 
-        return f"{self.name}: {told(self.baseline)} / {told(self.encrypted)}"
+        return f"{self.name}: {shown(self.baseline)} / {shown(self.encrypted)}"
 
 
 @dataclass(frozen=True, slots=True)

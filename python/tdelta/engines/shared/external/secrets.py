@@ -58,7 +58,7 @@ class Passwords:
         faults: list[tuple[str, Refusal]] = []
         for option, dsn in dsns:
             try:
-                if (password := self._told(dsn)) is not None:
+                if (password := self._named_secret(dsn)) is not None:
                     self._known[_whose(dsn)] = password
             except _Unreadable as unreadable:
                 faults.append((option, unreadable.said))
@@ -75,8 +75,8 @@ class Passwords:
 
     def can_ask(self, dsn: Dsn) -> bool:
         """Whether a person may be asked: the DSN says nowhere to look, a person is there and was not asked before."""
-        is_told = dsn.password_env is not None or dsn.password_file is not None
-        return self._prompt is not None and not is_told and self.of(dsn) is None
+        is_given = dsn.password_env is not None or dsn.password_file is not None
+        return self._prompt is not None and not is_given and self.of(dsn) is None
 
     def ask(self, option: str, dsn: Dsn) -> str:
         """Ask a person, once in a sitting.
@@ -92,7 +92,7 @@ class Passwords:
             raise DsnFault(option, [Refusal.of("no-password-given", server=dsn.where)]) from error
         return self._known.setdefault(_whose(dsn), password)
 
-    def _told(self, dsn: Dsn) -> str | None:
+    def _named_secret(self, dsn: Dsn) -> str | None:
         if dsn.password_env is not None:
             return self._variable(dsn.password_env)
         return _in_file(dsn.password_file) if dsn.password_file is not None else None

@@ -55,7 +55,7 @@ class FoundServer:
 
     def ask(self, sql: str) -> Sequence[Row]:
         """Run one query. Raises ``Refused``."""
-        return asking(self.connection, _told)(sql)
+        return asking(self.connection, _shown)(sql)
 
     def translated_errors(self) -> AbstractContextManager[None]:
         """Within the block, what it refuses is a fault of this server."""
@@ -100,7 +100,7 @@ def examine(option: str, dsn: Dsn, connection: Connection) -> FoundServer:
     Raises:
         ExternalServerFault: it does not answer what every server of its engine answers.
     """
-    ask = asking(connection, _told)
+    ask = asking(connection, _shown)
     with refusals_of(server_name(option, dsn)):
         kind = _kind(dsn, ask)
         if dsn.place is not None and isinstance(kind, HasPlaces):
@@ -110,7 +110,7 @@ def examine(option: str, dsn: Dsn, connection: Connection) -> FoundServer:
         return FoundServer(option, dsn, connection, kind, kind.encryption(ask), dict(kind.settings(ask)))
 
 
-def _told(value: str) -> str:
+def _shown(value: str) -> str:
     """A value of a user's server: it may come to stand in a message, so it is not to steer the terminal."""
     return value.translate(_CONTROL)
 

@@ -43,19 +43,19 @@ def pressure(trials: Sequence[Trial]) -> Figure | None:
     if not trials:
         return None
     time = clock([trial.started_unix_seconds for trial in trials])
-    told = _series(trials, time)
-    series = {name: values for name, values in told.items() if max(share for _, share in values) > 0}
+    shown = _series(trials, time)
+    series = {name: values for name, values in shown.items() if max(share for _, share in values) > 0}
     if not series:
         return None
     title = "How pressed the machine was"
     description = "; ".join(f"{_NAMES[name]}: {_summary(values)}" for name, values in series.items()) + "."
     drawn = _layout(series, time.title, title, description)
-    never = [_NAMES[name] for name in told if name not in series]
+    never = [_NAMES[name] for name in shown if name not in series]
     caption = (
         "Shares of each block's wall clock (and, for the last, of all CPU time). The load's own waits are in them: its"
         f" I/O, and its threads where they are more than the idle CPUs.{_never(never)}"
     )
-    rows = [(_NAMES[name], *_cells(values)) for name, values in told.items()]
+    rows = [(_NAMES[name], *_cells(values)) for name, values in shown.items()]
     columns = [Column(""), *(Column(t, is_number=True) for t in ("median", "most"))]
     return Figure("pressure", title, drawn, caption, Table(f"Numbers: {title}", columns, rows, folded=True))
 
