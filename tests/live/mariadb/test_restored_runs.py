@@ -41,6 +41,8 @@ SHOP = (
     " PRIMARY KEY (customer, n), FOREIGN KEY (customer) REFERENCES shop.customers (id))",
     f"INSERT INTO shop.customers (id, name) SELECT seq, concat('aé', seq) FROM seq_1_to_{ROWS}",
     f"INSERT INTO shop.`line items` SELECT seq, seq MOD 5, 'a note', now() FROM seq_1_to_{ROWS}",
+    "CREATE PROCEDURE rename_customer(IN wanted INT)"
+    " UPDATE customers SET name = concat('bé', wanted) WHERE id = wanted",
     "CREATE TRIGGER stamps BEFORE UPDATE ON `line items` FOR EACH ROW SET NEW.stamped = now(6)",
 )
 
@@ -55,7 +57,7 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
             session.run(statement)
         with file.open("wb") as written:
             subprocess.run(
-                ["mariadb-dump", "--no-defaults", "-u", "root", "-S", str(server.socket), "shop"],
+                ["mariadb-dump", "--no-defaults", "--routines", "-u", "root", "-S", str(server.socket), "shop"],
                 env={"MYSQL_PWD": ROOT_PASSWORD, "PATH": "/usr/bin:/bin"},
                 stdout=written,
                 check=True,
@@ -99,7 +101,7 @@ def test_what_was_restored_is_told(answered: Answered, dump: Path) -> None:
     assert list(answered.place.twins.iterdir()) == []
 
 
-def test_the_proposal_is_written_and_given_back(dump: Path, tmp_path: Path) -> None:
+def test_the_proposal_is_written_and_given_back_with_statements_of_the_engines(dump: Path, tmp_path: Path) -> None:
     place = Place(tmp_path)
     written = place.tdelta("run", *SHORT, "--restore", restoring(dump), "--write-workload", "mine", "--json")
     assert written.code == 0, written.err
@@ -107,6 +109,11 @@ def test_the_proposal_is_written_and_given_back(dump: Path, tmp_path: Path) -> N
     folder = tmp_path / "mine"
     (folder / "read_customers.sql").write_text(
         "\\set id random(:min_customers, :max_customers)\nSELECT `name` FROM `customers` WHERE `id` = :id;\n"
+    )
+    (folder / "update_customers.sql").write_text(
+        "\\set id random(:min_customers, :max_customers)\nBEGIN;\n\\raw writes\nCALL rename_customer(:id);\n"
+        "\\raw into name\nSELECT name FROM customers IGNORE INDEX FOR JOIN (by_name) WHERE id = :id \\gset it_\n"
+        "SELECT id FROM customers WHERE name = :it_name;\nCOMMIT;\n"
     )
     given = place.tdelta("run", *SHORT, "--restore", restoring(dump), "--workload", "mine", "--dry-run", "--json")
     assert given.code == 0, given.err

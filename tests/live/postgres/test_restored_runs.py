@@ -10,6 +10,7 @@ from pathlib import Path
 from shutil import which
 
 import pytest
+from own_scripts import write_workload
 from sqlite.running import ANSWERED, Answered, Place, require
 
 from tdelta_codes import details
@@ -25,6 +26,8 @@ ROWS = 5000
 SHOP = (
     "CREATE TABLE customers (id INT PRIMARY KEY, name TEXT NOT NULL)",
     'CREATE TABLE "line items" (customer INT REFERENCES customers, n SMALLINT, note TEXT, PRIMARY KEY (customer, n))',
+    "CREATE PROCEDURE rename_customer(wanted INT, INOUT renamed INT) LANGUAGE plpgsql AS $$BEGIN UPDATE customers"
+    " SET name = 'bé' || wanted WHERE id = wanted; SELECT id INTO renamed FROM customers WHERE id = wanted; END$$",
     f"INSERT INTO customers SELECT i, 'aé' || i FROM generate_series(1, {ROWS}) i",
     f"""INSERT INTO "line items" SELECT i, i % 5, 'a note' FROM generate_series(1, {ROWS}) i""",
 )
@@ -50,11 +53,14 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+def restoring(dump: Path) -> str:
+    return f"psql -X -q -1 -v ON_ERROR_STOP=1 -f {shlex.quote(str(dump))}"
+
+
 @pytest.fixture(scope="module")
 def answered(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> Answered:
-    command = f"psql -X -q -1 -v ON_ERROR_STOP=1 -f {shlex.quote(str(dump))}"
     place = Place(tmp_path_factory.mktemp("restored"))
-    ran = place.tdelta("run", "--json", *SHORT, "--restore", command)
+    ran = place.tdelta("run", "--json", *SHORT, "--restore", restoring(dump))
     assert ran.code in ANSWERED, ran.err
     return Answered(place, ran.code, ran.document)
 
@@ -76,3 +82,24 @@ def test_what_was_restored_is_told_and_nothing_stays(answered: Answered) -> None
     facts = answered.document["settings"]["database"]
     assert (facts["restored"], facts["tables"], facts["rows"], facts["page_size"]) == (True, 2, 2 * ROWS, 8192)
     assert list(answered.place.twins.iterdir()) == []
+
+
+def test_statements_that_only_the_engine_reads_are_tried_on_what_was_restored(dump: Path, tmp_path: Path) -> None:
+    scripts = {
+        "rename": r"""
+\set id random(1, :rows_customers)
+\raw writes into renamed
+CALL rename_customer(:id, 0) \gset it_
+SELECT name FROM customers WHERE id = :it_renamed;
+""",
+        "sample": r"""
+\set id random(1, :rows_customers)
+\raw
+SELECT id FROM customers TABLESAMPLE SYSTEM (1) REPEATABLE (:id) ORDER BY id;
+""",
+    }
+    write_workload(tmp_path / "mine", scripts)
+    asked = ("--restore", restoring(dump), "--workload", "mine", "--dry-run", "--json")
+    ran = Place(tmp_path).tdelta("run", *SHORT, *asked)
+    assert ran.code == 0, ran.err
+    assert {one["name"] for one in ran.document["transactions"]} == scripts.keys()
