@@ -56,6 +56,16 @@ class TdeltaError(Exception):
         self.refusals = said
         super().__init__("\n".join(map(str, said)) if text is None else text)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled as it is: constructors take other arguments than `Exception` keeps."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[TdeltaError], args: tuple[object, ...], attributes: dict[str, object]) -> TdeltaError:
+    made = kind.__new__(kind, *args)
+    made.__dict__.update(attributes)
+    return made
+
 
 class Defect(TdeltaError):
     """What a user cannot mend: a state that tdelta should not get into.

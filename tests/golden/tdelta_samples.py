@@ -51,6 +51,9 @@ from tdelta.records import (
     FileEvidence,
     FunctionClass,
     FunctionShare,
+    HostEffect,
+    HostOverhead,
+    Hosts,
     IdleMeasure,
     InstanceEffectPrior,
     LeftInClear,
@@ -912,6 +915,19 @@ def shared() -> RunResult:
     return changed(costly(), agents=(agents,))
 
 
+def on_hosts() -> RunResult:
+    """Twins that changed between two hosts, of which one is faster."""
+    hosts = Hosts(
+        names=("db-a", "db-b"),
+        effects=(HostEffect(PLAIN, "db-b", "db-a", 4, estimate(0.83, 0.021)),),
+        overheads=(
+            HostOverhead(AES, 4, (1.034, 1.029), 0.0, is_apart=False),
+            HostOverhead(TWIN, 2, (1.003, 0.998), 0.0, is_apart=None),
+        ),
+    )
+    return changed(costly(), hosts=(hosts,))
+
+
 def bulk() -> RunResult:
     """A load and a rebuild as trials."""
 
@@ -1263,6 +1279,7 @@ SAMPLES = {
         aged,
         backed_up,
         shared,
+        on_hosts,
         bulk,
         replicated,
         stored,

@@ -19,6 +19,7 @@ from tdelta.measure.children import Child, ready
 from tdelta.measure.pressure import PressureMeter
 from tdelta.messages import Refusal
 from tdelta.records import Measurement, SpanTotals, Usage
+from tdelta.records.trials import Circumstances
 
 ACTION_SECONDS = 3600.0
 """How long one may take: whoever waits for more waits in vain."""
@@ -318,7 +319,7 @@ class Beside:
             measured,
             engine_counters=counters,
             usage=measured.usage + outcome.programs,
-            standstill="" if outcome.stops else measured.standstill,
+            circumstances=Circumstances("" if outcome.stops else measured.standstill),
         )
 
     def _mark(self) -> _Mark | None:

@@ -14,6 +14,7 @@ from tdelta.errors import TdeltaError
 from tdelta.measure.delay import delay_is_others
 from tdelta.measure.standstill import in_words
 from tdelta.records import Checkpoint, Client, Measurement, Planted, Queue, RunDelays, SpanTotals, StatementCost, Usage
+from tdelta.records.trials import Circumstances
 
 WORKER = "a worker process"
 """What stands still where a trial's own process does, in words."""
@@ -60,7 +61,7 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
         checkpoint=Checkpoint.of(extra),
         pressure=outcome.get("pressure", {}),
         delays=RunDelays(extra.get("run_delay_ns"), loop_delay_ns) if is_served else RunDelays(loop_delay_ns),
-        standstill=in_words(outcome.get("standstill"), WORKER),
+        circumstances=Circumstances(in_words(outcome.get("standstill"), WORKER)),
         planted=Planted(outcome["planted_cpu_ns"], outcome["planted_elapsed_ns"]),
         queue=Queue(outcome["queued_operations"], outcome["backlog_max"]),
         stopped_by=outcome["stopped_by"],

@@ -246,6 +246,14 @@ class Observable(Protocol):
 
 
 @runtime_checkable
+class Hosted(Protocol):
+    """Twins that are started on one of several hosts."""
+
+    def on(self, host: int) -> Any:
+        """What starts twins on a host, by its number from 0, as `Twins.start` does."""
+
+
+@runtime_checkable
 class Joined(Protocol):
     """Twins that several conditions can share an instance of."""
 

@@ -60,6 +60,20 @@ class Panel:
         at = np.array([[np.nan if t is None else t.position for t in row] for row in rows], dtype=np.float64)
         return places_among(at.reshape(len(rows), -1))
 
+    @property
+    def host_names(self) -> tuple[str, ...]:
+        """The hosts on which trials ran, by name; one, without a name, where twins do not change hosts."""
+        rows = (*self.trials, *self.twin_trials)
+        return tuple(sorted({trial.measurement.host for row in rows for trial in row if trial is not None}))
+
+    @property
+    def hosts(self) -> NDArray[np.intp]:
+        """On which of `host_names` each trial ran, shape (B, K + twins); -1 for none."""
+        number = {name: at for at, name in enumerate(self.host_names)}
+        rows = [(*row, *more) for row, more in zip(self.trials, self.twin_trials, strict=True)]
+        at = [[-1 if t is None else number[t.measurement.host] for t in row] for row in rows]
+        return np.array(at, dtype=np.intp).reshape(len(rows), -1)
+
     def where(self, *roles: Role) -> NDArray[np.bool_]:
         """Which conditions play one of these roles, shape (K,)."""
         return np.array([c.role in roles for c in self.conditions], dtype=np.bool_)

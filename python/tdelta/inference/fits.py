@@ -149,7 +149,13 @@ def _fitted(panel: Panel, part: Selected) -> Fitted:
     placed = places_among(np.where(np.isnan(costs), np.nan, panel.places[part.blocks][:, columns]))
     conditions = tuple(c for c, used in zip(panel.conditions, part.used, strict=True) if used)
     design = Design(rounds, placed, _kinds((*conditions, *twins)))
-    return Fitted(panel, costs, part.used, part.blocks, twins, fit_instances(np.log(costs), design))
+    means = fit_instances(np.log(costs), design)
+    found = panel.hosts[part.blocks][:, columns]
+    if len(panel.host_names) > 1:
+        found = panel.hosts[part.blocks][:, columns]
+        firsts = [np.flatnonzero(rounds == number) for number in range(int(rounds.max()) + 1)]
+        means = replace(means, hosts=np.array([found[of].max(axis=0) for of in firsts], dtype=np.intp))
+    return Fitted(panel, costs, part.used, part.blocks, twins, means)
 
 
 def _kinds(columns: Sequence[Condition]) -> NDArray[np.intp]:

@@ -10,6 +10,7 @@ from tdelta.inference.contrasts import contrasts_of
 from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import most_severe
 from tdelta.inference.fits import CostFit, fit_metrics, fit_transactions
+from tdelta.inference.hosts import host_cautions, hosts_of
 from tdelta.inference.planning.carryover import carry_over
 from tdelta.inference.planning.runs import MeasuredRun, strata_of
 from tdelta.inference.posterior import prior_alone
@@ -29,6 +30,7 @@ from tdelta.records import (
     Contrast,
     Decision,
     Estimate,
+    Hosts,
     Metric,
     NoiseFloor,
     RunSettings,
@@ -56,6 +58,7 @@ class Judgement:
     stalls: tuple[StallMeasure, ...] = ()
     order_effect: CarryOver | None = None
     by_cpu: Mapping[str, Decision] = field(default_factory=dict)
+    hosts: Hosts | None = None
 
 
 def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: float = LEAST_WIDTH) -> Judgement:
@@ -85,6 +88,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
     primary = tuple(with_single_rounds(with_unsound(judged, floors, validity), deciding, settings))
     others = [metric for metric in fits if metric is not settings.metric]
     secondary = tuple(v for metric in others for v in metric_verdicts(fits[metric], metric, settings.rope))
+    hosts = hosts_of(deciding, settings.rope)
     by_type = tuple(transaction_verdicts(fit_transactions(found), settings.rope))
     return Judgement(
         decision=most_severe(verdict.decision for verdict in primary),
@@ -95,6 +99,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
             *design_cautions(found, settings.instance_effect(settings.metric)),
             *twin_cautions(found, floors, validity),
             *metric_cautions(found, fits),
+            *host_cautions(hosts),
             *stopping_cautions(primary, settings, precision),
         ),
         contrasts=tuple(
@@ -105,6 +110,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
         stalls=tuple(stall_measures(deciding)),
         order_effect=_order_effect(deciding, trials, settings),
         by_cpu=decisions_of(fits[Metric.CPU_PER_OPERATION], settings),
+        hosts=hosts,
     )
 
 

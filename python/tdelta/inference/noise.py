@@ -55,6 +55,7 @@ class InstanceMeans:
         influence: shape (B, K), what each trial adds to its instance's mean, times the trials of the instance.
         weight: shape (B, K), from 1 (a trial as expected) to 0 (one that says nothing of where trials lie).
         places: shape (P,), effect of each place in the block on a log cost.
+        hosts: shape (R, K), the host of each instance, from 0, and -1 where a twin took no part; None of one host.
     """
 
     means: FloatArray
@@ -68,6 +69,12 @@ class InstanceMeans:
     influence: FloatArray
     weight: FloatArray
     places: FloatArray
+    hosts: NDArray[np.intp] | None = None
+
+    @property
+    def host_count(self) -> int:
+        """H, how many hosts the instances were on."""
+        return 1 if self.hosts is None else int(self.hosts.max()) + 1
 
     @property
     def pooled_variance(self) -> float:
@@ -100,6 +107,7 @@ class InstanceMeans:
             residual=self.residual[kept],
             influence=self.influence[kept],
             weight=self.weight[kept],
+            hosts=None if self.hosts is None else np.delete(self.hosts, left_out, axis=0),
         )
 
 

@@ -7,6 +7,10 @@ The noise of a trial is each kind's own (`tdelta.inference.noise`). The baseline
 treatment and its B/B twin share theirs: what they differ by speaks of the instance effects, as the scatter between
 rounds does.
 
+Where instances are on several hosts, an instance's mean has ``h_host`` in it, too: 0 on the first host, and
+``N(0, 0.5)`` on each other one. Where twins change hosts between rounds, or a plain one is on each,
+that separates hosts from conditions; where nothing does, the intervals are as wide as what hosts may differ by.
+
 Given the variances all is Gaussian and closed: the rounds are integrated flat, which leaves a small matrix of thetas.
 Strata share tau. theta is integrated flat here; its prior comes in afterwards (`posterior.posterior`), for each
 condition on its own. That leaves out the pull of the *other* conditions' priors through the shared baseline: variance
@@ -32,6 +36,8 @@ RHO_SD = 0.6
 
 _NOISE_LOG_MEAN, _NOISE_LOG_SD = float(np.log(0.03)), 1.5
 _LEAST_SCALE = 1e-5
+HOST_SD = 0.5
+"""Prior sd of the log of how many times as much the same costs on another host, as of a log ratio's own prior."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,8 @@ class Contrasts:
 
     Attributes:
         means: stage 1's answer.
-        thetas: shape (K,), which theta each column has: 0 the baseline's, 1 … J the conditions'.
+        thetas: shape (K,), which theta each column has: 0 the baseline's, 1 … J the conditions'. A grid's thetas have
+            behind these the effects of the hosts beside the first.
         log_elsewhere: shape (T,), what tau's prior and the other strata say of tau.
         nodes: how finely the grid is cut.
     """
@@ -120,8 +127,16 @@ class Contrasts:
         """Posterior means of all thetas, shape (J,), and their covariance given those means', shape (J, J)."""
         grid, weights = self._weighted(0)
         axes = tuple(range(weights.ndim))
-        theta = (weights[..., None] * grid.theta).sum(axis=axes)
-        return theta, np.asarray((weights[..., None, None] * grid.inverse).sum(axis=axes), dtype=np.float64)
+        own = self.conditions
+        theta = (weights[..., None] * grid.theta[..., :own]).sum(axis=axes)
+        covariance = (weights[..., None, None] * grid.inverse[..., :own, :own]).sum(axis=axes)
+        return theta, np.asarray(covariance, dtype=np.float64)
+
+    def host(self, number: int) -> Mixture:
+        """The log of what costs on a host are, over those on the first; ``number`` is the host's, from 1."""
+        grid, weights = self._weighted()
+        at = self.conditions + number - 1
+        return _merged(weights, grid.theta[..., at], grid.inverse[..., at, at])
 
     def by_tau(self) -> FloatArray:
         """Log likelihood of tau, shape (T,)."""
@@ -220,14 +235,16 @@ def rho_nodes(count: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _stratum_grid(means: InstanceMeans, thetas: NDArray[np.intp], conditions: tuple[int, ...], nodes: Nodes) -> _Grid:
-    """The likelihood of everything at each node, thetas and rounds integrated flat.
+    """The likelihood of everything at each node, rounds and thetas integrated flat, and hosts by their prior.
 
     The kinds of ``conditions`` have a rho and a sigma of their own to be integrated over; other treatments' instances
     are taken to differ as plain ones do, and their noise as it was found.
     """
     own = {int(means.kinds[thetas == c + 1][0]) for c in conditions} - {0}
-    # Rounds with as many blocks of the same twins weigh alike: of each such set two sums hold all that they say.
-    blocks, of_round, rounds = np.unique(means.blocks, axis=0, return_inverse=True, return_counts=True)
+    # Rounds with as many blocks of the same twins on the same hosts weigh alike: of each such set two sums say all.
+    rows = means.blocks if means.hosts is None else np.concatenate([means.blocks, means.hosts], axis=1)
+    _, first, of_round, rounds = np.unique(rows, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    blocks = means.blocks[first]
     is_alike = np.equal.outer(np.arange(len(blocks)), of_round.ravel()).astype(np.float64)
     sums = is_alike @ means.means
     products = np.einsum("pr,rk,rl->pkl", is_alike, means.means, means.means)
@@ -236,11 +253,18 @@ def _stratum_grid(means: InstanceMeans, thetas: NDArray[np.intp], conditions: tu
     precision = np.where(there, 1.0 / variance, 0.0)
     total = precision.sum(axis=-1)
     is_of = np.equal.outer(thetas, 1 + np.arange(int(thetas.max()))).astype(np.float64)
-    by_theta = precision @ is_of
-    # An instance is of one theta at most, so the first term is diagonal.
-    information = (rounds @ by_theta)[..., None] * np.eye(is_of.shape[1])
+    if means.hosts is None:
+        by_theta = precision @ is_of
+        # An instance is of one theta at most, so the first term is diagonal.
+        information = (rounds @ by_theta)[..., None] * np.eye(is_of.shape[1])
+        score = (precision * sums).sum(axis=-2) @ is_of
+    else:
+        effects = _with_hosts(is_of, means.hosts[first], means.host_count)
+        by_theta = np.einsum("...pk,pkj->...pj", precision, effects)
+        information = np.einsum("p,...pk,pkj,pkl->...jl", rounds, precision, effects, effects, optimize=True)
+        information = information + np.diag([0.0] * is_of.shape[1] + [HOST_SD**-2] * (means.host_count - 1))
+        score = np.einsum("...pk,pkj->...j", precision * sums, effects)
     information = information - np.swapaxes(by_theta * (rounds / total)[..., None], -1, -2) @ by_theta
-    score = (precision * sums).sum(axis=-2) @ is_of
     score = score - np.einsum("...pj,...p->...j", by_theta, (precision * sums).sum(axis=-1) / total)
     inverse = np.linalg.inv(information)
     theta = np.einsum("...jl,...l->...j", inverse, score)
@@ -250,6 +274,12 @@ def _stratum_grid(means: InstanceMeans, thetas: NDArray[np.intp], conditions: tu
     determinant = (np.where(there, np.log(variance), 0.0).sum(axis=-1) + np.log(total)) @ rounds
     determinant = determinant - np.linalg.slogdet(inverse)[1]
     return _Grid(log_weights - 0.5 * (determinant + np.maximum(squares, 0.0)), theta, inverse)
+
+
+def _with_hosts(is_of: FloatArray, hosts: NDArray[np.intp], count: int) -> FloatArray:
+    """Which effects are in the mean of each instance, shape (P, K, J + H - 1): its theta, and its host's."""
+    on = np.equal.outer(hosts, np.arange(1, count)).astype(np.float64)
+    return np.concatenate([np.broadcast_to(is_of, (len(hosts), *is_of.shape)), on], axis=2)
 
 
 def _variances(means: InstanceMeans, blocks: FloatArray, own: set[int], nodes: Nodes) -> tuple[FloatArray, FloatArray]:

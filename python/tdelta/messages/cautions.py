@@ -97,6 +97,15 @@ CAUTIONS = {
         "load agents see different overheads of {condition}, from {low:+.1f} % to {high:+.1f} % (standard deviation"
         " {sd:.1f} %): the verdict is of these agents' mean, and other load machines may see another"
     ),
+    # hosts that twins change between
+    "host-confounded": (
+        "{condition} cannot be told from the host that it was on: host and encryption are one factor as far as this run"
+        " came. More rounds let the twins change hosts (--rounds, --max-time)"
+    ),
+    "hosts-see-different-overheads": (
+        "hosts see different overheads of {condition}, from {low:+.1f} % on {low_host} to {high:+.1f} % on {high_host}"
+        " (standard deviation {sd:.1f} %): the verdict is of these hosts' mean, and another host may see another"
+    ),
     # load commands
     "load-command": ("the load is `{command}`, not tdelta's own loop: its client's cost is in the response times"),
     "load-timed": (
@@ -276,6 +285,10 @@ AGAINST_TRUST = {
     "hosts-differ": (
         "the plain server is on {baseline}, the encrypted one on {encrypted}: what differs between these hosts cannot"
         " be separated from encryption"
+    ),
+    "host-confounded": "{condition} cannot be told from the host that it was on: too few rounds to change hosts",
+    "hosts-see-different-overheads": (
+        "overheads differ by host: {low:+.1f} % on {low_host}, {high:+.1f} % on {high_host}"
     ),
     "settings-differ": "the servers differ in a setting that is not encryption ({difference})",
     "one-server-two-places": "both twins are on one server, and share {shared}",

@@ -47,6 +47,7 @@ from tdelta.records.events import (
     TrialDone,
 )
 from tdelta.records.findings import EARLIER_FINDINGS, FINDINGS, Finding
+from tdelta.records.hosts import HostEffect, HostOverhead, Hosts
 from tdelta.records.idling import IdleMeasure
 from tdelta.records.observed import (
     ALL,
@@ -197,6 +198,9 @@ __all__ = [
     "FunctionClass",
     "FunctionShare",
     "Group",
+    "HostEffect",
+    "HostOverhead",
+    "Hosts",
     "IdenticalTally",
     "IdleMeasure",
     "InstanceEffectPrior",

@@ -119,6 +119,17 @@ class RunDelays:
 
 
 @dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a trial met: ``standstill`` is what stood still meanwhile, in words; empty where nothing did.
+
+    ``host`` is the node that the database was on, where the twins of a run change hosts (`--hosts`); empty elsewhere.
+    """
+
+    standstill: str = ""
+    host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class AgentPart:
     """One load agent's part of a trial that several shared.
 
@@ -193,7 +204,7 @@ class Measurement:
     pressure: Mapping[str, float] = field(default_factory=dict)
     traced: Mapping[str, StatementCost] = field(default_factory=dict)
     delays: RunDelays = part(RunDelays)
-    standstill: str = ""
+    circumstances: Circumstances = part(Circumstances)
 
     @property
     def response_ns(self) -> float:
@@ -205,6 +216,16 @@ class Measurement:
     def counted_operations(self) -> int:
         """The operations that bytes, faults and counters are of."""
         return self.total_operations or self.operations
+
+    @property
+    def standstill(self) -> str:
+        """What stood still during the trial, in words; empty where nothing did."""
+        return self.circumstances.standstill
+
+    @property
+    def host(self) -> str:
+        """The node that the database was on, where the twins of a run change hosts."""
+        return self.circumstances.host
 
     @property
     def agents(self) -> Mapping[str, AgentPart]:

@@ -151,6 +151,7 @@ def assemble(
             *search.records(),
             *servers,
             *_known(agents),
+            *_known(judgement.hosts),
             *client_memory(trials, plan.settings),
             *published_cells(plan.settings.study, plan.conditions, _fixed(plan.request)),
             *_known(checks.settings_compared()),

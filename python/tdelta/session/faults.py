@@ -22,6 +22,7 @@ from tdelta.session.work import (
     check_actions,
     check_agents,
     check_discard,
+    check_hosts,
     check_load,
     check_replication,
     check_storage,
@@ -97,6 +98,7 @@ def _checks_of_taken(
     profile = chosen.profile
     if Takes.SERVER in profile.takes:
         yield partial(check_replication, request, vary)
+        yield partial(check_hosts, request, vary)
     if Takes.TRACES in profile.takes:
         yield partial(check_trace, request, vary)
     known = {factor: chosen.actions(factor) for factor in _ACTED} if isinstance(chosen, Acting) else {}

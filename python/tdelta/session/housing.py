@@ -12,7 +12,7 @@ from tdelta import _native
 from tdelta.design.layout import PLAIN
 from tdelta.design.storages import STORAGES, is_user_folder, storage_of
 from tdelta.driver import Twin, TwinFolder
-from tdelta.driver.protocol import NOTHING, CallsTimed
+from tdelta.driver.protocol import NOTHING, CallsTimed, Hosted
 from tdelta.driver.storage.available import needs_images
 from tdelta.driver.storage.rooms import Rooms
 from tdelta.engines.layout import ResourceEstimate, RunLayout
@@ -58,8 +58,9 @@ class Housing:
         settings: Any,
         name: str,
         environment: Mapping[str, str] = NOTHING,
+        host: int = 0,
     ) -> Any:
-        """A twin under an instance's name, which ends with the stack, and its room after it.
+        """A twin under an instance's name, on a host where there are several; it ends with the stack, then its room.
 
         Raises:
             EnvironmentFault: the machine refuses to make its storage.
@@ -69,6 +70,8 @@ class Housing:
         if self.rooms is not None and level is not None:
             path = stack.enter_context(self.rooms.room(str(level), name)).path
             name, environment = str(path / name), {**environment, _TEMPORARY: str(path)}
+        if isinstance(twins, Hosted):
+            twins = twins.on(host)
         counts_calls = environment and isinstance(twins, CallsTimed)
         twin: Twin = twins.start(settings, name, environment) if counts_calls else twins.start(settings, name)
         stack.callback(twin.end)

@@ -25,8 +25,8 @@ from tdelta.workloads.faults import shown
 TARGET = "target"
 _AT_ONCE = "at-once"
 _TIME, _MAX_TIME = "time", "max-time"
-_OPTIONS = {key: option for key, option in KEYS.items() if key not in ("store", "agents", "ray")}
-"""A run's store is on its node, and the fleet's Ray is not for agents."""
+_OPTIONS = {key: option for key, option in KEYS.items() if key not in ("store", "agents", "hosts", "ray")}
+"""A run's store is on its node, and the fleet's Ray is not for agents or hosts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from typing import Any
 from tdelta.design import drawn_twin, fresh_seed, lay_out, with_bb_twins
 from tdelta.design.actions import connects
 from tdelta.design.factors import cache_bytes
+from tdelta.design.hosts import hosts_of
 from tdelta.design.layout import PLAIN
 from tdelta.driver import AnyJob, PopulateJob, WorkloadSpec, default_base
-from tdelta.driver.agents.asked import AgentsRequest
+from tdelta.driver.agents.asked import AgentsRequest, HostsRequest
 from tdelta.driver.jobs import LoadAndRebuild
 from tdelta.driver.load_command.command import LoadCommand
 from tdelta.driver.markers import with_markers
@@ -217,6 +218,18 @@ class Plan:
         """The load agents; None where the load is of tdelta's own worker."""
         work = self.request.work
         return None if work.agents is None else AgentsRequest(work.agents, work.ray)
+
+    @property
+    def hosts(self) -> HostsRequest | None:
+        """The hosts that the run's twins change between; None where they are on this machine."""
+        work = self.request.work
+        return None if work.hosts is None else HostsRequest(work.hosts, work.ray)
+
+    def hosts_in(self, number: int) -> Mapping[Condition, int]:
+        """The host of each twin of a round, by the first condition of its instance; empty without hosts."""
+        if self.hosts is None:
+            return {}
+        return hosts_of(self.settings.seed, number, tuple(self.instances(number)), self.hosts.count)
 
     def twin_settings(self, condition: Condition, data_bytes: int) -> Any:
         """What a condition's twins are opened with, of the engine's type; the cache is a share of ``data_bytes``."""

@@ -74,6 +74,8 @@ def _checks(plan: Plan, elapsed_seconds: float) -> tuple[Callable[[], None], ...
     if plan.source is not None:
         space = partial(space, remedy="or name another folder (--dir)")
         memory = partial(memory, remedy="take a smaller --cache or fewer --threads")
+    if plan.hosts is not None:  # whether there is room on them, they see themselves
+        return (Pace(plan, lambda: elapsed_seconds).require,)
     return (
         Pace(plan, lambda: elapsed_seconds).require,
         partial(require_writable, plan.base),

@@ -152,6 +152,7 @@ class RoundRunner:
         """Fresh instances, made one after another in the drawn order, then read and warmed up side by side."""
         shared = self._plan.instances(number)
         drawn = instances(self._plan.settings.seed, number, tuple(shared))
+        hosts = self._plan.hosts_in(number)
         twins: dict[Condition, tuple[str, Twin]] = {}
         began, of_prices = self._clock.elapsed(), 0.0
         is_hurried = self._pace.needs.price_seconds > 0 and not self._has_time_for(self._pace.ahead_of_blocks())
@@ -161,7 +162,9 @@ class RoundRunner:
                 return twins
             self._context.observe(Phase("copy", f"round {number + 1}: fresh twins", done, len(drawn)))
             settings = self._plan.twin_settings(condition, self._ready.data_bytes)
-            twin = self._ready.housing.started(stack, self._ready.twins, condition, settings, name)
+            twin = self._ready.housing.started(
+                stack, self._ready.twins, condition, settings, name, host=hosts.get(condition, 0)
+            )
             twins[condition] = (name, twin)
             self._checks.fresh(condition, twin)
             priced = self._clock.elapsed()

@@ -18,6 +18,7 @@ from typing import Any
 from tdelta.design import fresh_seed
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.driver.agents.pool import AgentPool
+from tdelta.engines.shared.hosted.twins import HostedTwins, OnHosts
 from tdelta.errors import StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import analyze_run, gate_answered, interim_estimates, should_stop
 from tdelta.measure import library_versions, machine_facts
@@ -29,7 +30,7 @@ from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.collectors import Collectors
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.context import Observer, Ready, RunContext
-from tdelta.session.housing import Housing
+from tdelta.session.housing import Housing, resource_estimate
 from tdelta.session.inputs import prepared_inputs
 from tdelta.session.keeping import first_facts, mark_sitting
 from tdelta.session.pace import Stage
@@ -223,12 +224,27 @@ def _twins(plan: Plan, folder: TwinFolder, make_twins: MakeTwins | None) -> Iter
         job, mix = plan.populate_job(), plan.workload_spec()
         if plan.agents is not None:
             mix = dataclasses.replace(mix, agents=stack.enter_context(AgentPool(plan.agents)))
-        if make_twins is None:
+        twins: Twins[Any]
+        if plan.hosts is not None:
+            twins = HostedTwins(plan.hosts, _on_hosts(plan), job, mix)
+        elif make_twins is None:
             twins = plan.engine.make_twins(folder, job, mix)
         else:
             twins = make_twins(plan.engine, folder, job, mix)
         stack.callback(twins.end)
         yield twins
+
+
+def _on_hosts(plan: Plan) -> OnHosts:
+    """What every host is told of a run. A host may come to have all twins of a round at once."""
+    needs = resource_estimate(plan.of_one_round())
+    return OnHosts(
+        engine=plan.settings.engine,
+        options=plan.request.values,
+        run_id=plan.settings.run_id,
+        needs=(needs.disk_bytes, needs.memory_bytes),
+        versions=plan.engine.versions(),
+    )
 
 
 def _rounds(context: RunContext, ready: Ready, runner: RoundRunner) -> str:

@@ -14,6 +14,7 @@ from tdelta.records import Level
 from tdelta.session.request import RunRequest
 
 _COLD = "cold"
+_FEWEST_HOSTS = 2
 
 
 def check_work(
@@ -125,7 +126,7 @@ def check_agents(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> 
     """
     agents = request.work.agents
     if agents is None:
-        if request.work.ray is not None:
+        if request.work.ray is not None and request.work.hosts is None:
             raise UsageError(Refusal.of("ray-alone"))
         return
     given = {"--load": request.work.load, "--cold": request.work.cold, "--vary replication": levels.get("replication")}
@@ -136,6 +137,39 @@ def check_agents(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> 
     fewest = min(int(level) for level in levels.get("threads", (request.work.threads,)))
     if fewest < agents:
         faults.append(Refusal.of("agents-without-clients", agents=agents, threads=fewest))
+    try:
+        require_ray()
+    except UsageError as fault:
+        faults += fault.refusals
+    if faults:
+        raise UsageError(*faults)
+
+
+def check_hosts(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:
+    """Refuse what twins on hosts of a cluster do not do.
+
+    Raises:
+        UsageError: every fault.
+    """
+    if request.work.hosts is None:
+        return
+    elsewhere = ("replication", "server", "storage", "aes_instructions")
+    given = {
+        "--agents": request.work.agents,
+        "--load": request.work.load,
+        "--restore": request.tested.restore,
+        "--encrypted-dir": request.twins.encrypted_dir,
+        "--profile": request.design.profile,
+        **{f"--vary {factor}": levels.get(factor) for factor in elsewhere},
+    }
+    wrong = [name for name, value in given.items() if value]
+    wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level not in ("warm", "cold")]
+    wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
+    faults = [Refusal.of("not-with-hosts", options=", ".join(wrong))] if wrong else []
+    if request.work.hosts < _FEWEST_HOSTS:
+        faults.append(Refusal.of("one-host", found=request.work.hosts))
+    if request.work.ray is None:
+        faults.append(Refusal.of("hosts-without-ray"))
     try:
         require_ray()
     except UsageError as fault:

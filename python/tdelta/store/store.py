@@ -41,7 +41,7 @@ from tdelta.store.summaries import RUNS_NAMED, RunStatus, RunSummary, answered, 
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """The version of ``schema.sql``, kept in ``PRAGMA user_version``."""
 
 BUSY_SECONDS = 30.0

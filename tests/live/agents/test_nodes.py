@@ -25,7 +25,7 @@ from sqlite.running import ANSWERED, Place, Ran, read_until, require, waited_for
 from tdelta.driver.agents.host import tdelta_version
 from tdelta.driver.agents.merging import LEAST_OVERLAP
 from tdelta.messages import Refusal
-from tdelta.records import Trial
+from tdelta.records import Role, Trial
 from tdelta.records.trials import overlap
 from tdelta.store import Store
 
@@ -56,6 +56,12 @@ no-aa-twin = true
 no-bb-twin = true
 """
 """What stands in an inventory of small runs ahead of its targets."""
+
+ON_HOSTS = (
+    *("--engine", "mariadb", "--hosts", "2", "--workload", "point-select", "--size", "1MB"),
+    *("--trial-seconds", "0.1", "--discard", "0s", "--blocks", "2", "--rounds", "2..2", "--no-aa-twin", "--no-bb-twin"),
+    *("--max-time", "900s"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -306,6 +312,46 @@ def test_a_fleet_leaves_out_a_node_with_another_tdelta(up: Cluster, fleet: Place
     (row,) = ran.document["rows"]
     assert row["ratio"] > 0
     assert re.findall(r"begun on (\w+)", ran.err) == [up.nodes[0].name]
+
+
+def test_private_servers_change_hosts_between_rounds_and_leave_nothing_there(up: Cluster, tmp_path: Path) -> None:
+    require(own.programs(), own.INSTALL)
+    place = Place(tmp_path)
+    twins = tmp_path / "twins"
+    process = place.start("run", "--json", *ON_HOSTS, "--ray", up.address, "--dir", str(twins))
+    document = waited_for(process, PATIENCE_SECONDS).answer
+    hosts = {node.name for node in up.nodes}
+    on = {(t.condition.key, t.round): t.measurement.host for t in stored(place)}
+    assert {key: {on[key, 0], on[key, 1]} for key, _ in on} == {key: hosts for key, _ in on}
+    (baseline,) = {t.condition.key for t in stored(place) if t.condition.role is Role.BASELINE}
+    assert all(on[key, number] != on[baseline, number] for key, number in on if key != baseline)
+    assert document["hosts"]["names"] == sorted(hosts)
+    assert [one["host"] for one in document["hosts"]["effects"]] == sorted(hosts)[1:]
+    assert document["hosts"]["confounded"] == []
+    require_gone(up, place)
+    assert not list(twins.glob("*"))
+
+
+def test_a_host_that_dies_ends_the_run_with_what_it_knows_and_nothing_stays(up: Cluster, tmp_path: Path) -> None:
+    require(own.programs(), own.INSTALL)
+    place = Place(tmp_path)
+    twins = tmp_path / "twins"
+    process = place.start("run", "--json", *ON_HOSTS, "--ray", up.address, "--dir", str(twins))
+    read_until(process, "round 1:")
+    up.nodes[0].kill()
+    ran = waited_for(process, PATIENCE_SECONDS)
+    assert [one["code"] for one in ran.document["refusals"]] == ["host-lost"], ran.err
+    assert ran.code == 2
+    require_gone(up, place)
+    left = {folder.name[-1] for folder in twins.glob("*")}
+    assert left <= {"1"}  # of the node that lost its power, which its next run removes
+
+
+def require_gone(cluster: Cluster, place: Place) -> None:
+    """No process of a run's is on any node, nor on this machine."""
+    for node in cluster.nodes:
+        until(lambda node=node: not node.named("tdelta.", "ray::TwinNode", str(place.base)), 60.0)
+    until(lambda: not of_run(place), 30.0)
 
 
 def require_goes_on(ran: Ran, *expected: str) -> Any:

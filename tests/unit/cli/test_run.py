@@ -157,6 +157,7 @@ TYPED: tuple[dict[str, object], ...] = (
     {**SERVERS, "schema": "mine", "assume_encrypted": True},
     {"directory": Path("/d"), "store": Path("/s.db"), "labels": ("v1.0", "nightly")},
     {"engine": "mariadb", "agents": 2, "ray": "head:6379", "threads": 4},
+    {"engine": "mariadb", "hosts": 2, "ray": "head:6379"},
     {"study": "order-entry"},
     {"study": "read-only-sweep", "engine": "mysql"},
     {"study": "read-only-sweep", "scale": "published"},

@@ -25,6 +25,7 @@ from tdelta.driver.acting import (
 from tdelta.driver.tree_usage import usage
 from tdelta.errors import Defect, EnvironmentFault
 from tdelta.records import Measurement, Usage
+from tdelta_flat import measurement_of
 from tdelta_refused import refused
 
 
@@ -168,7 +169,14 @@ def test_an_action_that_stops_the_database_itself_is_no_standstill() -> None:
     beside = Beside(Stops())
     with beside.going_on(Halt()):
         pass
-    assert beside.added(Measurement(10, 99, {}, {}, standstill="the server was stopped")).standstill == ""
+    assert (
+        beside.added(
+            measurement_of(
+                operations=10, elapsed_ns=99, transactions={}, statements={}, standstill="the server was stopped"
+            )
+        ).standstill
+        == ""
+    )
 
 
 def test_recorded_operations_have_their_share_of_the_cpu_time() -> None:

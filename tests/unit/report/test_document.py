@@ -50,6 +50,7 @@ _FREE_FORM |= {"tails[].exceedance.reason_code.parameters", "tails[].p99.reason_
 _FREE_FORM |= {"ciphers_in_force", "barely_encrypted"}
 _FREE_FORM |= {"checkpoints[].condition", "data_sizes[].condition", "ageing[].condition", "idle[].condition"}
 _FREE_FORM |= {"agents.effects[].condition", "client_memory[].condition"}
+_FREE_FORM |= {"hosts.effects[].baseline", "hosts.overheads[].condition"}
 _FREE_FORM |= {f"temporary[].{part}" for part in ("condition", "counters", "files")}
 _FREE_FORM |= {f"twin_settings.{part}" for part in ("shared", "varied", "differing")}
 

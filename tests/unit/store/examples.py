@@ -130,6 +130,7 @@ measurements = st.builds(
     client_run_delay_ns=st.none() | integers,
     others_delay_ns=st.none() | integers,
     standstill=names,
+    host=names,
 )
 trials = st.builds(
     Trial,

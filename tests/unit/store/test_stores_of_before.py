@@ -30,7 +30,7 @@ from tdelta_refused import refused
 STORES = Path(__file__).parents[2] / "data" / "stores"
 NAMES = [path.name.removesuffix(".db.gz") for path in sorted(STORES.iterdir())]
 
-COLUMNS_OF = {9: "df2e27767e4cf8b7"}
+COLUMNS_OF = {10: "1e71b652a68c17ea"}
 """A digest of the columns of trials, by the version of the store that has them."""
 
 

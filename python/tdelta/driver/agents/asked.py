@@ -17,6 +17,14 @@ class AgentsRequest:
     address: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class HostsRequest:
+    """How many hosts a run's twins change between, and the address of the Ray cluster whose nodes they are."""
+
+    count: int
+    address: str | None
+
+
 def require_ray() -> None:
     """See that Ray is installed, without importing it.
 

@@ -25,6 +25,7 @@ from tdelta.measure.children import Child, Declined
 from tdelta.measure.standstill import in_words
 from tdelta.messages import Refusal
 from tdelta.records import Checkpoint, Client, Measurement, RunDelays, Usage
+from tdelta.records.trials import Circumstances
 
 _GRACE_SECONDS = 60.0
 _END_SECONDS = 20.0
@@ -196,7 +197,7 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
         checkpoint=Checkpoint.of(used),
         pressure=used["pressure"],
         delays=RunDelays(used["run_delay_ns"]),
-        standstill=in_words(used["standstill"], "a worker process"),
+        circumstances=Circumstances(in_words(used["standstill"], "a worker process")),
         usage=Usage.of(used["usage"]),
     )
 

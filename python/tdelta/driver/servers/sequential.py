@@ -15,6 +15,7 @@ from tdelta.driver.load_command.trial import with_server
 from tdelta.driver.protocol import LoopCost
 from tdelta.driver.workers import Worker
 from tdelta.records import Measurement
+from tdelta.records.trials import Circumstances
 
 _SETTLE_SECONDS = 120.0
 
@@ -64,7 +65,7 @@ def by_agents(agents: AgentLoad, worker: Worker, job: TrialJob) -> Measurement:
         measured,
         histograms={**measured.histograms, **done.histograms},
         client=dataclasses.replace(measured.client, agents=dict(done.agents)),
-        standstill=own.standstill or measured.standstill or fault(done.agents),
+        circumstances=Circumstances(own.standstill or measured.standstill or fault(done.agents)),
         delays=dataclasses.replace(measured.delays, client_run_delay_ns=own.delays.client_run_delay_ns),
     )
 

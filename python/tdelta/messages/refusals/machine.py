@@ -155,6 +155,22 @@ MACHINE = {
         "expected load agents to do each of a trial's {expected:,} operations once and to record"
         " {expected_recorded:,}; they say that they did {found:,} ({by_agent}) and recorded {found_recorded:,}"
     ),
+    "too-few-hosts": (
+        "--hosts {expected}: the Ray cluster has {found} nodes with CPUs; start more (`ray start --address=…`), or take"
+        " fewer"
+    ),
+    "host-not-usable": (
+        "a host cannot be used: {said}; each node needs this tdelta, with its extra: pip install 'tdelta[ray]'"
+    ),
+    "hosts-of-other-version": "hosts: expected tdelta {own} on every node, found {found}; install the same there",
+    "hosts-of-other-server": (
+        "host {node}: expected {expected} as on this machine, found {found}; install the same, or name it with"
+        " --server-binary"
+    ),
+    "hosts-load-differs": "host {node} loaded other rows than {first}",
+    "host-lost": (
+        "host {node} was lost ({why}). What was measured is kept: start the node, then `tdelta run --resume last`"
+    ),
     "stood-still": "{said}",
     "perf-may-not": f"perf may not sample here; {_PERMIT}",
     "perf-may-not-at-level": f"perf may not sample here (kernel.perf_event_paranoid is {{level}}); {_PERMIT}",

@@ -64,7 +64,10 @@ REQUESTS = {
     ),
     "not-traced": "--trace: not with {options}: it meters statements of a closed loop on warm caches",
     "not-with-load": "{options}: cannot be combined with --load; leave it out",
-    "ray-alone": "--ray: expected --agents N with it, the number of load agents on that cluster",
+    "ray-alone": (
+        "--ray: expected --agents N with it, the number of load agents on that cluster, or --hosts N, the number of its"
+        " nodes that twins change between"
+    ),
     "ray-missing": (
         "expected Ray, which places load agents and runs of fleets, found it missing: pip install 'tdelta[ray]'"
         " (80 MB, 250 MB on the disk)"
@@ -72,6 +75,11 @@ REQUESTS = {
     "not-with-agents": (
         "{options}: not with --agents, which run tdelta's own loop on warm caches; leave one of the two out"
     ),
+    "not-with-hosts": (
+        "{options}: not with --hosts, where trials are transactions on servers of the nodes; leave one of the two out"
+    ),
+    "one-host": "--hosts: expected 2 or more, which twins change between, found {found}; leave it out for one machine",
+    "hosts-without-ray": "--hosts: expected --ray ADDRESS with it, the Ray cluster whose nodes these are",
     "agents-without-clients": (
         "--agents {agents}: expected a client for each, found --threads {threads}; raise --threads or have fewer agents"
     ),

@@ -184,10 +184,11 @@ class Work:
     """What a trial does.
 
     ``agents`` is how many processes share the load, on nodes of the Ray cluster at the address ``ray``; None: one,
-    which needs no Ray. ``load`` is a command of the user's that is run as the load instead of a workload's
-    transactions, ``load_operations`` a pattern for the number of its operations in what it prints. ``rate`` (a second,
-    over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity. ``cold`` empties all
-    caches before each trial.
+    which needs no Ray. ``hosts`` is on how many nodes of that cluster the twins' servers run, each on another in the
+    next round; None: on this machine. ``load`` is a command of the user's that is run as the load instead of a
+    workload's transactions, ``load_operations`` a pattern for the number of its operations in what it prints. ``rate``
+    (a second, over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity. ``cold``
+    empties all caches before each trial.
     """
 
     workload: str | None = option(
@@ -227,9 +228,19 @@ class Work:
     ray: str | None = option(
         "--ray",
         Value("ADDRESS"),
-        "Ray cluster whose nodes the agents are placed on: HOST:PORT, or auto.",
-        shown="one on this machine, for the run",
+        "Ray cluster whose nodes agents are placed on, or twins: HOST:PORT, or auto.",
+        shown="one on this machine, for the run's agents",
         takes=Takes.AGENTS,
+        calibrates=True,
+        of_study=False,
+        group=Group.SERVERS,
+    )
+    hosts: int | None = option(
+        "--hosts",
+        WholeNumber(),
+        "Nodes of that cluster that the twins change between, so that hosts cancel.",
+        shown="this machine alone",
+        takes=Takes.SERVER,
         calibrates=True,
         of_study=False,
         group=Group.SERVERS,

@@ -1,0 +1,116 @@
+"""The process that carries calls to actors of Ray's on other nodes, one on each, and their answers back.
+
+It is spoken to as `tdelta.driver.agents.coordinator` is, and as that one it ends all that it started when its input
+ends. What is called and answered are bytes that it does not look into; the actor's class is named in the order
+(``module:Class``), so that it may be of a layer above this one.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import importlib
+import shutil
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from tdelta.driver.agents.cluster import Actor, Placing, Refused, end_all, joined, kill, nodes_of, serve, words
+from tdelta.driver.worker_protocol import Reply, Request
+
+_LOOK_SECONDS = 0.5
+_CALLS = 4
+"""How many of an actor's methods Ray may run at once: a call, and a stop beside it."""
+
+_GENTLE_SECONDS = 60.0
+"""How long what runs on a node may take to be ended by its actor: servers are stopped, and folders removed."""
+
+
+class Carrier:
+    """The actors of one run."""
+
+    def __init__(self) -> None:
+        self._ray: Any = None
+        self._folder = ""
+        self._actors: list[Actor] = []
+        self._is_over = threading.Event()
+
+    def answer(self, request: Request) -> Reply:
+        """Carry out one order."""
+        try:
+            return {"ok": getattr(self, f"do_{request['do']}")(request)}
+        except Refused as refusal:
+            return {"error": list(refusal.args)}
+
+    def do_start(self, request: Request) -> Reply:
+        """Join a cluster and start an actor on each of so many nodes; says what each says of itself."""
+        self._folder, wanted = request["folder"], int(request["nodes"])
+        self._ray = joined(request["address"], self._folder, 1)
+        found = len(nodes_of(self._ray))
+        if found < wanted:
+            raise Refused("too_few_nodes", str(found))
+        module, _, name = request["actor"].partition(":")
+        kind = getattr(importlib.import_module(module), name)
+        placed = Placing(self._ray, kind, _CALLS, _next_free).place(range(wanted))
+        self._actors = [placed[number] for number in sorted(placed)]
+        if len(self._actors) < wanted:
+            raise Refused("too_few_nodes", str(len(self._actors)))
+        return {"nodes": [{**one.said, "id": one.node_id} for one in self._actors]}
+
+    def do_call(self, request: Request) -> Reply:
+        """Call actors by their numbers, all at once; for each its answer, or ``{"lost": words}`` where it has died."""
+        calls = {int(number): base64.b64decode(payload) for number, payload in request["calls"].items()}
+        pending = {self._actors[number].handle.call.remote(payload): number for number, payload in calls.items()}
+        found: Reply = {}
+        while pending and not self._is_over.is_set():
+            done, _ = self._ray.wait(list(pending), num_returns=1, timeout=_LOOK_SECONDS)
+            for ref in done:
+                number = str(pending.pop(ref))
+                try:
+                    found[number] = {"ok": base64.b64encode(self._ray.get(ref)).decode()}
+                except Exception as fault:  # Ray's, of its actor or its node
+                    found[number] = {"lost": words(fault)}
+                    pending.clear()  # what the others do is of no use any more
+        return found
+
+    def request_stop(self) -> None:
+        """Have trials that are running end."""
+        for one in self._actors:
+            with contextlib.suppress(Exception):
+                one.handle.stop.remote()
+
+    def clear_stop(self) -> None:
+        """Whether a trial is to run at all is for the session to say."""
+
+    def leave(self) -> None:
+        """Wait for no answer any more."""
+        self._is_over.set()
+
+    def end(self) -> None:
+        """Leave nothing behind on any node, and of a Ray of our own no process and no folder."""
+        self._is_over.set()
+        if self._ray is not None:
+            self.request_stop()
+            with contextlib.suppress(Exception):
+                self._ray.wait(
+                    ended := [one.handle.end.remote() for one in self._actors],
+                    num_returns=len(ended),
+                    timeout=_GENTLE_SECONDS,
+                )
+            for one in self._actors:
+                kill(self._ray, one.handle)
+            with contextlib.suppress(Exception):
+                self._ray.shutdown()
+        end_all()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _next_free(nodes: Mapping[str, str], placed: Mapping[int, str]) -> str | None:
+    """The first node by its name that has none yet, so that a resumed run numbers the same nodes alike."""
+    free = (node for node in nodes if node not in placed.values())
+    return min(free, key=lambda node: (nodes[node], node), default=None)
+
+
+if __name__ == "__main__":
+    serve(Carrier())

@@ -1,0 +1,197 @@
+"""Twins on several hosts: each host loads its own data, and a twin is started on the host that it is asked for.
+
+What they do is done there by the engine's own twins (`tdelta.engines.shared.hosted.node`). Not offered: unit costs,
+timed calls and CPU profiles, which would be of several machines mixed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdelta.driver import AnyJob, TrialJob, WorkloadSpec
+from tdelta.driver.agents.asked import HostsRequest
+from tdelta.driver.agents.nodes import Call, Nodes
+from tdelta.driver.protocol import Checksums, CipherProof, LoopCost, Tables
+from tdelta.driver.servers.sequential import SequentialBlocks
+from tdelta.errors import EnvironmentFault, TdeltaError
+from tdelta.evidence import MarkerHit
+from tdelta.messages import Refusal
+from tdelta.records import Measurement, Usage
+
+_ACTOR = "tdelta.engines.shared.hosted.node:TwinNode"
+
+
+@dataclass(frozen=True, slots=True)
+class OnHosts:
+    """What a host is told once: the engine with its options, the run, what it takes, and its data and work.
+
+    ``needs`` are bytes of disk and of memory; ``versions`` what the engine is of that the run was planned with.
+    """
+
+    engine: str
+    options: Mapping[str, Any]
+    run_id: str
+    needs: tuple[int, int]
+    versions: Mapping[str, str]
+
+
+class HostedTwin:
+    """One twin, on its host."""
+
+    def __init__(self, nodes: Nodes, host: int, number: int) -> None:
+        self._nodes = nodes
+        self.host = host
+        self.number = number
+
+    def facts(self) -> dict[str, str]:
+        """Settings in force."""
+        found: dict[str, str] = self._call("facts")
+        return found
+
+    def cipher_facts(self) -> dict[str, str]:
+        """What the server says of its encryption."""
+        found: dict[str, str] = self._call("cipher_facts")
+        return found
+
+    def checksums(self, tables: Tables) -> Checksums:
+        """Rows and checksum of each table."""
+        found: Checksums = self._call("checksums", tables)
+        return found
+
+    def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
+        """How the server runs each statement of these transactions."""
+        found: Mapping[str, Any] = self._call("plans", dict(scripts))
+        return found
+
+    def prove(self) -> CipherProof | None:
+        """What a page's cipher costs in the server's own processes; None where none of them has a cipher."""
+        found: CipherProof | None = self._call("prove")
+        return found
+
+    def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
+        """Run one trial that nobody measures, and search all files for marker rows meanwhile."""
+        found: tuple[MarkerHit, ...] = self._call("evidence", job, list(needles))
+        return found
+
+    def idle(self, seconds: float, head_seconds: float) -> Usage:
+        """What the server's processes use while it is left running without work."""
+        found: Usage = self._call("idle", seconds, head_seconds)
+        return found
+
+    def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
+        """Run one trial; ``ready`` is called before it is asked for."""
+        if ready is not None:
+            ready()
+        measured: Measurement = self._call("trial", job)
+        where = dataclasses.replace(measured.circumstances, host=self._nodes.names[self.host])
+        return dataclasses.replace(measured, circumstances=where)
+
+    def processes(self) -> tuple[int, ...]:
+        """None of them is on this machine."""
+        return ()
+
+    def stop(self) -> None:
+        """Have trials that are running end, on whichever host."""
+        self._nodes.send("stop")
+
+    def end(self) -> None:
+        """Close the connections; end the server where it is this twin's."""
+        with contextlib.suppress(TdeltaError):  # with its node, which is said where it was needed
+            self._call("end")
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        return self._nodes.call(self.host, Call(method, arguments, self.number))
+
+
+class HostedTwins(SequentialBlocks):
+    """The twins of one run, on all of its hosts."""
+
+    def __init__(self, asked: HostsRequest, told: OnHosts, job: AnyJob, mix: WorkloadSpec) -> None:
+        super().__init__(mix)
+        self._loaded: dict[Path, list[Path]] = {}
+        self._nodes = Nodes(asked.address, asked.count, _ACTOR)
+        try:
+            self.library = self._begun(told, job, mix)
+        except BaseException:
+            self._nodes.end()
+            raise
+
+    def on(self, host: int) -> HostedStarts:
+        """What starts twins on one host, by its number."""
+        return HostedStarts(self._nodes, host)
+
+    def load(self, settings: Any) -> tuple[Path, Checksums]:
+        """Load the data of these settings on every host; raises ``EnvironmentFault`` where rows differ between them."""
+        loaded = self._nodes.call_all(Call("load", (settings,)))
+        first, sums = loaded[0]
+        for name, (_, other) in zip(self._nodes.names, loaded, strict=True):
+            if other != sums:
+                raise EnvironmentFault(Refusal.of("hosts-load-differs", node=name, first=self._nodes.names[0]))
+        self._loaded[first] = [path for path, _ in loaded]
+        return first, sums
+
+    def expected_checksums(self) -> Checksums:
+        """The checksums of the rows as generated."""
+        found: Checksums = self._nodes.call(0, Call("expected_checksums"))
+        return found
+
+    def data_bytes(self, path: Path) -> int:
+        """How large the tables are, on the first host."""
+        return int(self._nodes.call(0, Call("data_bytes", (self._loaded[path][0],))))
+
+    def is_encrypted(self, path: Path) -> bool:
+        """Whether none of the planted rows can be read in the stopped server's tables, on any host."""
+        paths = enumerate(self._loaded[path])
+        return all(self._nodes.call(host, Call("is_encrypted", (there,))) for host, there in paths)
+
+    def start(self, settings: Any, name: str) -> HostedTwin:
+        """Start a twin on the first host."""
+        return self.on(0).start(settings, name)
+
+    def join(self, twin: HostedTwin, settings: Any) -> HostedTwin:
+        """Another condition's connections to the same server."""
+        number = self._nodes.call(twin.host, Call("join", (twin.number, settings)))
+        return HostedTwin(self._nodes, twin.host, number)
+
+    def loop_cost(self, job: TrialJob) -> LoopCost:
+        """Run the transactions on a client that does nothing, on the first host."""
+        found: LoopCost = self._nodes.call(0, Call("loop_cost", (job,)))
+        return found
+
+    def observe(self, settings: Any) -> str:
+        """Which ciphers a server of these settings starts, on the first host."""
+        return str(self._nodes.call(0, Call("observe", (settings,))))
+
+    def end(self) -> None:
+        """End all on all hosts."""
+        self._nodes.end()
+
+    def _begun(self, told: OnHosts, job: AnyJob, mix: WorkloadSpec) -> str:
+        """Have every host find the engine; returns what it is."""
+        numbers = range(len(self._nodes.names))
+        given = (told.engine, dict(told.options))
+        work = (told.needs, job, mix)
+        found = [self._nodes.call(at, Call("begin", (*given, f"{told.run_id}-{at + 1}", *work))) for at in numbers]
+        libraries = {name: one.pop("library") for name, one in zip(self._nodes.names, found, strict=True)}
+        for name, versions in zip(self._nodes.names, found, strict=True):
+            if versions != told.versions:
+                own, other = (", ".join(f"{k} {v}" for k, v in of.items()) for of in (told.versions, versions))
+                raise EnvironmentFault(Refusal.of("hosts-of-other-server", node=name, expected=own, found=other))
+        return str(libraries[self._nodes.names[0]])
+
+
+@dataclass(frozen=True, slots=True)
+class HostedStarts:
+    """Starts twins on one host."""
+
+    nodes: Nodes
+    host: int
+
+    def start(self, settings: Any, name: str) -> HostedTwin:
+        """Copy the loaded data there under an instance's name, start a server on it, connect."""
+        return HostedTwin(self.nodes, self.host, self.nodes.call(self.host, Call("start", (settings, name))))

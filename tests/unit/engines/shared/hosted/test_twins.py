@@ -1,0 +1,209 @@
+"""Twins on hosts, with the hosts' side in this process: what is called there, and what comes back."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tdelta.driver import TrialJob
+from tdelta.driver.agents.asked import HostsRequest
+from tdelta.driver.agents.nodes import Nodes, packed, unpacked
+from tdelta.driver.protocol import CallsTimed, Explained, Hosted, Joined, Priced, Searchable
+from tdelta.engines.shared.hosted import node, twins
+from tdelta.engines.shared.hosted.twins import HostedTwin, HostedTwins, OnHosts
+from tdelta.errors import EngineUnavailable, EnvironmentFault, ServerLost, TdeltaError, UnknownName
+from tdelta.messages import Refusal
+from tdelta.records import Measurement, SpanTotals
+from tdelta_refused import Part, refused
+
+VERSIONS = {"Product": "1.0"}
+SUMS = {"t": (1, "digest")}
+NAMES = ("a", "b")
+
+
+class Twin:
+    """A twin on a host."""
+
+    def __init__(self, said: list[tuple[Any, ...]], settings: str, name: str) -> None:
+        self.said, self.settings, self.name = said, settings, name
+
+    def trial(self, job: TrialJob) -> Measurement:
+        if self.settings == "lost":
+            raise ServerLost(Refusal.of("connection-lost", said="gone"), "its last words")
+        self.said.append(("trial", self.name, job))
+        return Measurement(1, 1, {"tx": SpanTotals(1, 5)}, {}, histograms={"tx:tx": b"\x00\xff"})
+
+    def stop(self) -> None:
+        self.said.append(("stop", self.name))
+
+    def end(self) -> None:
+        self.said.append(("end", self.name))
+
+
+class There:
+    """The twins of one host, which note what was asked of them."""
+
+    library = "Product 1.0"
+
+    def __init__(self, folder: Path, sums: Mapping[str, tuple[int, str]]) -> None:
+        self.folder, self.sums = folder, sums
+        self.said: list[tuple[Any, ...]] = []
+
+    def load(self, settings: str) -> tuple[Path, Mapping[str, tuple[int, str]]]:
+        return self.folder / settings, self.sums
+
+    def is_encrypted(self, path: Path) -> bool:
+        assert path.parent == self.folder  # each host is asked of its own data
+        return path.name == "aes"
+
+    def start(self, settings: str, name: str) -> Twin:
+        return Twin(self.said, settings, name)
+
+    def join(self, twin: Twin, settings: str) -> Twin:
+        return Twin(self.said, settings, f"{twin.name}+")
+
+    def end(self) -> None:
+        self.said.append(("all ended",))
+
+
+class InProcess(Nodes):
+    """Nodes whose actors are objects here; what goes there and back are bytes all the same."""
+
+    made: list[InProcess]
+
+    def __init__(self, address: str | None, count: int, _actor: str) -> None:
+        assert (address, count) == ("head:6379", 2)
+        self.names = NAMES
+        self.actors: list[Any] = [node.TwinNode() for _ in NAMES]
+        self.made.append(self)
+
+    def request(self, do: str, _seconds: float, **order: Any) -> dict[str, Any]:
+        assert do == "call"
+        return {number: self._answer(int(number), base64.b64decode(sent)) for number, sent in order["calls"].items()}
+
+    def _answer(self, number: int, sent: bytes) -> dict[str, str]:
+        if self.actors[number] is None:
+            return {"lost": "the node died"}
+        return {"ok": base64.b64encode(self.actors[number].call(sent)).decode()}
+
+    def end(self) -> None:
+        for actor in filter(None, self.actors):
+            actor.end()
+
+
+@pytest.fixture
+def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[There]]:
+    """The twins of each host, as they come to be."""
+    found: list[There] = []
+
+    def make_twins(folder: Any, _job: object, _mix: object) -> There:
+        found.append(There(folder.path, SUMS))
+        return found[-1]
+
+    engine = SimpleNamespace(versions=lambda: dict(VERSIONS), make_twins=make_twins)
+    monkeypatch.setattr(node, "driver", lambda _name, _options: engine)
+    monkeypatch.setattr(InProcess, "made", [], raising=False)
+    monkeypatch.setattr(twins, "Nodes", InProcess)
+    yield found
+    for one in InProcess.made:
+        one.end()
+
+
+def begun(base: Path, versions: Mapping[str, str] = VERSIONS) -> HostedTwins:
+    told = OnHosts("mariadb", {"directory": base}, "r1", (1000, 1000), versions)
+    return HostedTwins(HostsRequest(2, "head:6379"), told, cast(Any, "job"), cast(Any, "mix"))
+
+
+def job() -> TrialJob:
+    return cast(TrialJob, "a job")
+
+
+def test_every_host_has_its_folder_and_its_data_and_a_twin_is_started_where_it_is_asked_for(
+    tmp_path: Path, there: list[There]
+) -> None:
+    found = begun(tmp_path)
+    assert {one.folder.name for one in there} == {"twins-r1-1", "twins-r1-2"}
+    path, sums = found.load("aes")
+    assert sums == SUMS
+    assert found.is_encrypted(path)
+    twin = found.on(1).start("aes", "i1")
+    joined = found.join(twin, "aes")
+    measured = [one.trial(job()) for one in (twin, joined, found.on(0).start("plain", "i2"))]
+    assert [m.host for m in measured] == ["b", "b", "a"]
+    assert measured[0].histograms == {"tx:tx": b"\x00\xff"}
+    assert [one[:2] for one in there[1].said] == [("trial", "i1"), ("trial", "i1+")]
+    joined.end()
+    twin.end()
+    assert there[1].said[-2:] == [("end", "i1+"), ("end", "i1")]
+    found.end()
+    assert there[0].said[-2:] == [("end", "i2"), ("all ended",)]
+    assert not list(tmp_path.glob("twins-*"))
+
+
+def test_what_fails_on_a_host_is_the_error_that_it_was_there_and_names_the_host(
+    tmp_path: Path, there: list[There]
+) -> None:
+    twin = begun(tmp_path).on(1).start("lost", "i1")
+    with refused(ServerLost, "connection-lost") as raised:
+        twin.trial(job())
+    assert str(raised.value).startswith("node b: ")
+    assert "its last words" in str(raised.value)
+
+
+def test_a_host_that_is_lost_ends_the_run_and_its_twins_end_without_it(tmp_path: Path, there: list[There]) -> None:
+    found = begun(tmp_path)
+    twin = found.on(0).start("plain", "i1")
+    actor, InProcess.made[0].actors[0] = InProcess.made[0].actors[0], None
+    with refused(EnvironmentFault, "host-lost", node="a"):
+        twin.trial(job())
+    twin.end()
+    actor.end()
+
+
+def test_hosts_that_load_other_rows_or_have_another_server_are_refused(tmp_path: Path, there: list[There]) -> None:
+    found = begun(tmp_path / "rows")
+    there[1].sums = {"t": (2, "other")}
+    with refused(EnvironmentFault, "hosts-load-differs", node="b", first="a"):
+        found.load("plain")
+    with refused(EnvironmentFault, "hosts-of-other-server", node="a", found=Part("1.0")):
+        begun(tmp_path / "versions", {"Product": "2.0"})
+    assert not list((tmp_path / "versions").glob("twins-*"))
+
+
+def test_a_host_without_the_server_says_so(tmp_path: Path, there: list[There], monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_name: str, _options: object) -> None:
+        raise EngineUnavailable(Refusal.of("no-server-program"))
+
+    monkeypatch.setattr(node, "driver", missing)
+    with refused(EngineUnavailable, "no-server-program") as raised:
+        begun(tmp_path)
+    assert str(raised.value).startswith("node a: ")
+
+
+def test_twins_on_hosts_offer_what_is_the_same_there_as_here() -> None:
+    twin, all_of_them = HostedTwin(cast(Any, None), 0, 1), HostedTwins.__new__(HostedTwins)
+    assert isinstance(twin, Searchable)
+    assert isinstance(twin, Explained)
+    assert isinstance(all_of_them, Hosted)
+    assert isinstance(all_of_them, Joined)
+    assert not isinstance(twin, Priced)
+    assert not isinstance(all_of_them, CallsTimed)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnknownName("cipher", "aes", ["aes-128"]),
+        ServerLost(Refusal.of("connection-lost", said="x"), "words"),
+        EnvironmentFault(Refusal.of("no-memory").at("here")),
+    ],
+)
+def test_errors_come_back_as_they_went(error: TdeltaError) -> None:
+    again = unpacked(packed(error))
+    assert type(again) is type(error)
+    assert (str(again), again.refusals, vars(again)) == (str(error), error.refusals, vars(error))

@@ -1,0 +1,59 @@
+"""What twins on hosts of a cluster are refused with, before anything runs, and where each twin of a round is."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import pytest
+
+from tdelta.driver.agents.asked import HostsRequest
+from tdelta.errors import UsageError
+from tdelta.session import RunRequest
+from tdelta.session.planning import Plan, plan
+
+from .served import installed
+
+
+@pytest.fixture(autouse=True)
+def servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+    found = importlib.util.find_spec("json")
+    monkeypatch.setattr("tdelta.driver.agents.asked.importlib.util.find_spec", lambda _name: found)
+
+
+def planned(**options: Any) -> Plan:
+    return plan(RunRequest(**{"engine": "mariadb", "seed": 1, "hosts": 2, "ray": "head:6379", **options}), "r1")
+
+
+def test_hosts_and_the_address_of_their_cluster_are_planned() -> None:
+    made = planned()
+    assert made.hosts == HostsRequest(2, "head:6379")
+    assert planned(hosts=None, ray=None).hosts is None
+    assert planned(hosts=None, ray=None).hosts_in(0) == {}
+
+
+def test_twins_are_placed_by_their_instances_and_move_on_from_round_to_round() -> None:
+    made = planned(vary={"cipher": ("aes-256",), "threads": (1, 4)})
+    first, second = made.hosts_in(0), made.hosts_in(1)
+    assert first.keys() == made.instances(0).keys()
+    assert all(first[condition] != second[condition] for condition in first)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"ray": None}, "hosts-without-ray"),
+        ({"hosts": 1}, "one-host"),
+        ({"agents": 1}, "not-with-hosts"),
+        ({"load": "pgbench"}, "not-with-hosts"),
+        ({"profile": True}, "not-with-hosts"),
+        ({"vary": {"work": ("warm", "load")}}, "not-with-hosts"),
+        ({"vary": {"replication": ("async",)}}, "not-with-hosts"),
+        ({"engine": "sqlite"}, "not-supported"),
+    ],
+)
+def test_what_hosts_do_not_do_is_refused(options: dict[str, Any], code: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        planned(**options)
+    assert code in [refusal.code for refusal in refused.value.refusals]
