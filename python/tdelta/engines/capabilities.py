@@ -15,7 +15,7 @@ from tdelta.driver.user_data import UserData
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import Profile
 from tdelta.evidence import FileClass
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Detail
 from tdelta.records import Condition, Level
 
 
@@ -71,7 +71,7 @@ class Encrypting(Protocol):
     def described(self, settings: Any, facts: Mapping[str, str]) -> str:
         """What a twin says of its cipher, for people."""
 
-    def fault(self, settings: Any, facts: Mapping[str, str]) -> str | None:
+    def fault(self, settings: Any, facts: Mapping[str, str]) -> Detail | None:
         """What is wrong with the cipher in force; None if it is the one asked for."""
 
     def differing(self, settings: Any) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from tdelta.engines.shared.describing import Catalog
 from tdelta.engines.shared.evidence import ServerEvidence
 from tdelta.engines.shared.private.restore import RestoreTarget
 from tdelta.engines.shared.settling import Settling
+from tdelta.messages import Detail
 
 PLAIN_SCOPE = "none"
 """The scope of a twin without a cipher."""
@@ -245,7 +246,7 @@ class Verified(Protocol):
     def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
         """Queries for what the server says of its encryption, by name, read back from its catalog."""
 
-    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """What is wrong with the encryption in force, given the answers to `cipher_facts`; None if it is as asked."""
 
     def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:

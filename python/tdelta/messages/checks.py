@@ -57,6 +57,17 @@ DETAILS = {
     "cipher-observed": "observed of {cipher}: {seen}",
     "cipher-not-observed": "observed of {cipher}: nothing",
     "cipher-fault": "{condition}: {fault}",
+    "settings-not-in-force": "{settings} not as expected ({differences})",
+    "tablespaces-encrypted": "{count} tablespaces are encrypted, expected none",
+    "tablespaces-plain": "{count} tablespaces are not encrypted, expected none",
+    "system-tablespaces-plain": "{count} of the server's own tablespaces are encrypted, expected all",
+    "tables-compressed": "pages of {count} tables are compressed, expected of none",
+    "tables-not-compressed": "pages of {count} tables are not compressed by {compression}, expected of none",
+    "data-directory-elsewhere": "expected the data directory {wanted}, the server sees it on {found}",
+    "data-directory-not-in-folder": "expected the data directory {wanted} {folder}, and the server has it otherwise",
+    "tables-unlike": "expected {wanted} tables, found by the server's catalog: {found}",
+    "file-not-plain": "its file does not begin as a plain database does",
+    "file-begins-plain": "the library says {cipher}, and its file begins as a plain one",
     "other-cipher": (
         "{cipher} was asked for, and what the server was seen to start for its pages is {observed}: the figures are of"
         " {found}"

@@ -9,6 +9,7 @@ from tdelta_serving import FILL, Engine, PrivateServers, cipher_facts, fill, rec
 
 from tdelta.driver.servers import Server
 from tdelta.engines.servers import DATABASE
+from tdelta_refused import has
 
 
 class TestMariadb(PrivateServers):
@@ -29,7 +30,8 @@ class TestMariadb(PrivateServers):
             facts = cipher_facts(engine, server, wanted)
             assert engine.cipher_fault(wanted, facts) is None
             other = settings("data", "aes-128-ctr" if cipher == "aes-128" else "aes-256")
-            assert "file_key_management uses" in str(engine.cipher_fault(other, facts))
+            fault = engine.cipher_fault(other, facts)
+            assert has([fault], "settings-not-in-force", settings="file_key_management_encryption_algorithm")
 
     def test_loading_ends_when_background_encryption_has(self, engine: Engine, tmp_path: Path) -> None:
         wanted = settings("data")

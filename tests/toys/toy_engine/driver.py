@@ -16,7 +16,9 @@ from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_files
+from tdelta.engines.shared.in_force import settings_fault
 from tdelta.evidence import FileClass, MarkerHit, TwinFile, search
+from tdelta.messages import Detail
 from tdelta.records import Condition, Measurement
 
 from .profile import PROFILE
@@ -64,9 +66,9 @@ class ToyDriver:
     def described(self, settings: ToySettings, facts: Mapping[str, str]) -> str:
         return f"{settings.cipher}: a file that is {facts['header']}"
 
-    def fault(self, settings: ToySettings, facts: Mapping[str, str]) -> str | None:
+    def fault(self, settings: ToySettings, facts: Mapping[str, str]) -> Detail | None:
         wanted = "plain" if settings.cipher == "none" else "hidden"
-        return None if facts["header"] == wanted else f"the file is {facts['header']}"
+        return settings_fault(facts, {"header": wanted})
 
     def differing(self, settings: ToySettings) -> tuple[str, ...]:
         return () if settings.cipher == "none" else ("key",)

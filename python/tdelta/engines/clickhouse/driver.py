@@ -17,7 +17,7 @@ from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_analytic_files
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 from tdelta.evidence import FileClass
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Detail
 from tdelta.records import Condition
 
 
@@ -96,7 +96,7 @@ class ClickhouseDriver:
             return "plain files" if cipher is None else "NOT encrypted"
         return f"an encrypted disk, {facts['header']} in the header of every file"
 
-    def fault(self, settings: ClickhouseSettings, facts: Mapping[str, str]) -> str | None:
+    def fault(self, settings: ClickhouseSettings, facts: Mapping[str, str]) -> Detail | None:
         """What is wrong with the encryption in force."""
         return self.engine.cipher_fault(settings, facts)
 

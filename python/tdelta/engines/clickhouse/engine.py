@@ -19,7 +19,9 @@ from types import MappingProxyType
 from xml.sax.saxutils import escape
 
 from tdelta.engines.clickhouse.messages import ClickhouseRefusal
+from tdelta.engines.shared.in_force import settings_fault
 from tdelta.errors import EngineUnavailable
+from tdelta.messages import Detail
 
 DISTRIBUTIONS = ("chdb", "chdb-core")
 DATABASE = "twin"
@@ -150,7 +152,7 @@ class ClickhouseEngine:
             "threads": settings.engine_threads,
         }
 
-    def cipher_fault(self, settings: ClickhouseSettings, found: Mapping[str, str]) -> str | None:
+    def cipher_fault(self, settings: ClickhouseSettings, found: Mapping[str, str]) -> Detail | None:
         """What is wrong with the encryption in force on a twin; None if it is as asked for.
 
         Args:
@@ -164,12 +166,7 @@ class ClickhouseEngine:
             "disks": DISK,
             "header": "plain" if wanted is None else _said(wanted.number),
         }
-        wrong = [
-            f"{name} is {found[name] or 'nothing'} and not {value}"
-            for name, value in expected.items()
-            if found[name] != value
-        ]
-        return "; ".join(wrong) or None
+        return settings_fault(found, expected)
 
 
 def configuration(options: Mapping[str, object]) -> str:

@@ -20,7 +20,7 @@ from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_analytic_files
 from tdelta.errors import EngineUnavailable, UsageError
 from tdelta.evidence import FileClass
-from tdelta.messages import Caution, Refusal
+from tdelta.messages import Caution, Detail, Refusal
 from tdelta.records import Condition, Level
 
 
@@ -92,7 +92,7 @@ class DuckdbDriver:
             return "a plain file" if settings.cipher == "none" else "NOT encrypted"
         return f"{facts['cipher']} by {facts['crypto']}"
 
-    def fault(self, settings: DuckdbSettings, facts: Mapping[str, str]) -> str | None:
+    def fault(self, settings: DuckdbSettings, facts: Mapping[str, str]) -> Detail | None:
         """What is wrong with the encryption in force."""
         return self.engine.cipher_fault(settings, facts)
 

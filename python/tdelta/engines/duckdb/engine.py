@@ -19,7 +19,9 @@ from types import MappingProxyType
 
 from tdelta.engines.duckdb.messages import DuckDbRefusal
 from tdelta.engines.duckdb.profile import PROFILE
+from tdelta.engines.shared.in_force import settings_fault
 from tdelta.errors import EngineUnavailable, UnknownName
+from tdelta.messages import Detail
 
 STORAGE_VERSION = "v1.5.0"
 """The format of every twin's file; encryption of a file asks for a new one, and twins share it."""
@@ -211,7 +213,7 @@ class DuckdbEngine:
             **more,
         }
 
-    def cipher_fault(self, settings: DuckdbSettings, found: Mapping[str, str]) -> str | None:
+    def cipher_fault(self, settings: DuckdbSettings, found: Mapping[str, str]) -> Detail | None:
         """What is wrong with the encryption in force on a twin; None if it is as asked for.
 
         Args:
@@ -228,12 +230,7 @@ class DuckdbEngine:
             "temp_file_encryption": str(settings.encrypts_temp).lower(),
             "header": "plain" if wanted.mode is None else "hidden",
         }
-        wrong = [
-            f"{name} is {found[name] or 'nothing'} and not {value or 'nothing'}"
-            for name, value in expected.items()
-            if found[name].lower() != value.lower()
-        ]
-        return "; ".join(wrong) or None
+        return settings_fault(found, expected, str.lower)
 
 
 def attach_sql(options: Mapping[str, object], name: str = CATALOG) -> str:

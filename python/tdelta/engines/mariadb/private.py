@@ -29,6 +29,7 @@ from tdelta.engines.servers import (
     Tracing,
 )
 from tdelta.engines.shared.compressed_pages import compression_facts, compression_fault
+from tdelta.engines.shared.in_force import settings_fault
 from tdelta.engines.shared.mysql_family import (
     CREATE_SQL,
     GREETING,
@@ -55,9 +56,11 @@ from tdelta.engines.shared.mysql_family import (
 from tdelta.engines.shared.mysql_profile import NEAREST
 from tdelta.engines.shared.settling import Settling
 from tdelta.errors import UnknownName
+from tdelta.messages import Detail
 
 _PLAIN = "none"
 _PLUGIN = "file_key_management"
+_ALGORITHM = f"{_PLUGIN}_encryption_algorithm"
 _INSTALLERS = (
     "bin/mariadb-install-db",
     "scripts/mariadb-install-db",
@@ -212,10 +215,10 @@ class MariadbEngine(MysqlFamily):
         facts["encrypted_tablespaces"] = _ENCRYPTED_TABLESPACES
         facts |= compression_facts(settings, "%`PAGE_COMPRESSED`=''ON''%")
         if settings.is_encrypted:
-            facts |= variables(["file_key_management_encryption_algorithm"])
+            facts |= variables([_ALGORITHM])
         return facts
 
-    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """A switch, the plugin's mode or a tablespace that is not as asked."""
         return (
             self.switches_fault(settings, found)
@@ -224,9 +227,8 @@ class MariadbEngine(MysqlFamily):
             or compression_fault(settings, found)
         )
 
-    def _mode_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
-        mode, there = self._cipher(settings).mode, found["file_key_management_encryption_algorithm"]
-        return None if there.upper() == mode else f"{_PLUGIN} uses {there}, expected {mode}"
+    def _mode_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
+        return settings_fault(found, {_ALGORITHM: self._cipher(settings).mode}, str.upper)
 
     @property
     def counters(self) -> tuple[str, ...]:
@@ -288,7 +290,7 @@ class MariadbEngine(MysqlFamily):
         return {
             "plugin_load_add": _PLUGIN,
             "file_key_management_filename": _key_file(place),
-            "file_key_management_encryption_algorithm": self._cipher(settings).mode,
+            _ALGORITHM: self._cipher(settings).mode,
             **switched_on(self.switches, settings),
         }
 

@@ -33,6 +33,7 @@ from tdelta.engines.servers import (
     Tracing,
 )
 from tdelta.engines.shared.compressed_pages import compression_facts, compression_fault, recompress
+from tdelta.engines.shared.in_force import settings_fault
 from tdelta.engines.shared.mysql_family import (
     CREATE_SQL,
     GREETING,
@@ -59,7 +60,7 @@ from tdelta.engines.shared.mysql_family import (
 from tdelta.engines.shared.mysql_profile import NEAREST
 from tdelta.engines.shared.mysql_replication import MysqlReplication
 from tdelta.engines.shared.settling import Settling
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Detail
 
 PERCONA = "Percona Server"
 
@@ -221,7 +222,7 @@ class MysqlEngine(MysqlFamily):
             **compression_facts(settings, f'%COMPRESSION="{settings.compression}"%'),
         }
 
-    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """A switch, the keyring or a tablespace that is not as asked; with scope ``all`` the server's own, too."""
         return (
             self.switches_fault(settings, found)
@@ -323,15 +324,15 @@ def _isolation(settings: ServerSettings) -> Options:
     return {"transaction_isolation": "READ-COMMITTED"} if settings.becomes else {}
 
 
-def _keyring_fault(found: Mapping[str, str]) -> str | None:
-    return None if found["keyring"] == "Active" else f"the keyring component is {found['keyring']}, expected Active"
+def _keyring_fault(found: Mapping[str, str]) -> Detail | None:
+    return settings_fault(found, {"keyring": "Active"})
 
 
-def _system_fault(found: Mapping[str, str]) -> str | None:
+def _system_fault(found: Mapping[str, str]) -> Detail | None:
     encrypted = found["encrypted_system_tablespaces"]
     if encrypted == found["system_tablespaces"]:
         return None
-    return f"{encrypted} of the server's own tablespaces are encrypted, expected all"
+    return Detail.of("system-tablespaces-plain", count=encrypted)
 
 
 def _plugins(place: ServerPaths) -> Path:

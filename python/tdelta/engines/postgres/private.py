@@ -33,7 +33,7 @@ from tdelta.engines.shared.private.backups import backups
 from tdelta.engines.shared.private.replicas import Replication
 from tdelta.engines.shared.private.restore import RestoreTarget
 from tdelta.engines.shared.settling import Settling
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Detail
 
 _PORT = 5432
 """The name of the socket ends in it; no port is listened on."""
@@ -231,7 +231,7 @@ class PostgresEngine:
         """Queries for what the server says of its encryption."""
         return self.protection.facts(settings)
 
-    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+    def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """What is wrong with the encryption in force; None if it is as asked."""
         return self.protection.fault(settings, found)
 

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from tdelta.driver.servers.recipes import Mount, ServerPaths
 from tdelta.engines.servers import ServerCipher, ServerSettings
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Detail
 
 
 class Protection(Protocol):
@@ -29,7 +29,7 @@ class Protection(Protocol):
     def facts(self, settings: ServerSettings) -> Mapping[str, str]:
         """Queries for what the server says of its encryption."""
 
-    def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+    def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """What is wrong with the encryption in force, given the answers to `facts`; None if it is as asked."""
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tdelta.driver.servers.recipes import Command, Mount, ServerPaths
 from tdelta.engines.servers import PLAIN_SCOPE, ServerCipher, ServerSettings
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Detail
 
 _PLAIN = ServerCipher("no encryption")
 
@@ -88,13 +88,13 @@ class Gocryptfs:
         """Which file system the server sees under its data directory."""
         return {"file system": _FILE_SYSTEM_SQL}
 
-    def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+    def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """An encrypted twin must lie on gocryptfs, a plain one must not."""
         kind = found["file system"]
         if settings.is_encrypted == (kind == _FUSE):
             return None
         wanted = f"on {_FUSE}" if settings.is_encrypted else "on no encrypted file system"
-        return f"expected the data directory {wanted}, the server sees it on {kind}"
+        return Detail.of("data-directory-elsewhere", wanted=wanted, found=kind)
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
         """No setting of PostgreSQL."""
@@ -132,7 +132,7 @@ class Unencrypted:
         """Which file system the server sees under its data directory."""
         return {"file system": _FILE_SYSTEM_SQL}
 
-    def fault(self, _settings: ServerSettings, _found: Mapping[str, str]) -> str | None:
+    def fault(self, _settings: ServerSettings, _found: Mapping[str, str]) -> Detail | None:
         """Whether that is what it must be was seen when it was made."""
         return None
 
@@ -183,12 +183,12 @@ class EncryptedFolder:
         inside = f"starts_with(current_setting('data_directory'), {_literal(str(self.path / '_')[:-1])})"
         return {_INSIDE: f"SELECT CASE WHEN {inside} THEN 'yes' ELSE 'no' END", "file system": _FILE_SYSTEM_SQL}
 
-    def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+    def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """An encrypted twin's data directory must lie in the folder, a plain one's outside."""
         if settings.is_encrypted == (found[_INSIDE] == "yes"):
             return None
         wanted = "in" if settings.is_encrypted else "outside"
-        return f"expected the data directory {wanted} {self.path}, and the server has it otherwise"
+        return Detail.of("data-directory-not-in-folder", wanted=wanted, folder=self.path)
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
         """No setting of PostgreSQL."""

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tdelta.engines.servers import PLAIN_SCOPE, ServerCipher, ServerSettings
-from tdelta.messages import Caution
+from tdelta.engines.shared.in_force import settings_fault
+from tdelta.messages import Caution, Detail
 
 EXTENSION, FORK = "pg_tde", "open_pg_tde"
 """The names of their control files and of their libraries; settings and functions begin with them."""
@@ -114,13 +115,13 @@ class PgTde:
             "plain tables and indexes": _PLAIN_TABLES.format(extension=self.extension),
         }
 
-    def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+    def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """An encrypted twin must have all its tables encrypted by the cipher asked for, a plain one none."""
         log = {f"{self.extension}.wal_encrypt": _wal(settings) if settings.is_encrypted else "off"}
         wanted = log | self._wanted_temporary(settings)
         if settings.is_encrypted:
             wanted |= {**self._wanted_ciphers(settings), "plain tables and indexes": "0"}
-        return _wrong(found, wanted)
+        return settings_fault(found, wanted)
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
         """The settings that only encrypted twins have."""
@@ -157,8 +158,3 @@ def _wal(settings: ServerSettings) -> str:
 def _own_setting(name: str) -> str:
     """A setting's value; none for a name that nobody defined: pg_settings leaves out what is merely tolerated."""
     return f"SELECT max(setting) FROM pg_settings WHERE name = '{name}'"
-
-
-def _wrong(found: Mapping[str, str], wanted: Mapping[str, str]) -> str | None:
-    wrong = (f"{name} is {found[name]}, expected {value}" for name, value in wanted.items() if found[name] != value)
-    return "; ".join(wrong) or None

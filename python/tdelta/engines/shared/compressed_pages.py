@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 
 from tdelta.engines.servers import DATABASE, ServerSettings
+from tdelta.messages import Detail
 
 _TYPE_AT = 24
 _MYSQL_TYPE, _MYSQL_DATA_AT, _MYSQL_ALGORITHM_AT, _MYSQL_ZLIB = 14, 38, 27, 1
@@ -59,15 +60,15 @@ def compression_facts(settings: ServerSettings, options_like: str) -> Mapping[st
     return {_COMPRESSED: count.format("LIKE"), _UNCOMPRESSED: count.format("NOT LIKE")}
 
 
-def compression_fault(settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+def compression_fault(settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
     """A table that is compressed and should not be, or that is not; None where compression is not varied."""
     if not settings.compression:
         return None
     compressed, uncompressed = found[_COMPRESSED], found[_UNCOMPRESSED]
     if not settings.is_compressed:
-        return None if compressed == "0" else f"pages of {compressed} tables are compressed, expected of none"
+        return None if compressed == "0" else Detail.of("tables-compressed", count=compressed)
     if uncompressed != "0" or compressed == "0":
-        return f"pages of {uncompressed} tables are not compressed by {settings.compression}, expected of none"
+        return Detail.of("tables-not-compressed", count=uncompressed, compression=settings.compression)
     return None
 
 

@@ -13,8 +13,10 @@ from typing import TypeAlias
 
 from tdelta.driver.servers.recipes import Greeting, Recipe, ServerPaths
 from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings
+from tdelta.engines.shared.in_force import settings_fault
 from tdelta.engines.shared.mysql_catalog import MySqlCatalog
 from tdelta.engines.shared.private.restore import RestoreTarget
+from tdelta.messages import Detail
 
 Options: TypeAlias = Mapping[str, str | int | Path | None]
 """Settings of an option file; None for one without a value."""
@@ -77,7 +79,7 @@ class MysqlFamily:
         """The settings that all twins share."""
         return variables((*SHARED_FACTS, *self.own_facts))
 
-    def switches_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+    def switches_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
         """A switch that is not as asked."""
         return switch_fault(wanted_switches(self.switches, settings), found)
 
@@ -243,21 +245,18 @@ def wanted_switches(switches: Switches, settings: ServerSettings) -> Mapping[str
     return {name: str(on.get(name, 0 if isinstance(value, int) else "OFF")) for name, value in every.items()}
 
 
-def switch_fault(wanted: Mapping[str, str], found: Mapping[str, str]) -> str | None:
-    """The first switch that does not read as it should; a server says 1 for ON and 0 for OFF."""
-    for name, value in wanted.items():
-        if _WORDS.get(found[name], found[name]) != _WORDS.get(value, value):
-            return f"{name} is {found[name]}, expected {value}"
-    return None
+def switch_fault(wanted: Mapping[str, str], found: Mapping[str, str]) -> Detail | None:
+    """The switches that do not read as they should; a server says 1 for ON and 0 for OFF."""
+    return settings_fault(found, wanted, lambda value: _WORDS.get(value, value))
 
 
-def tablespaces_fault(settings: ServerSettings, found: Mapping[str, str]) -> str | None:
+def tablespaces_fault(settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
     """A tablespace that is not encrypted, or that is."""
     if not settings.is_encrypted:
         encrypted = found["encrypted_tablespaces"]
-        return None if encrypted == "0" else f"{encrypted} tablespaces are encrypted, expected none"
+        return None if encrypted == "0" else Detail.of("tablespaces-encrypted", count=encrypted)
     if found["plain_tablespaces"] != "0" or found["encrypted_tablespaces"] == "0":
-        return f"{found['plain_tablespaces']} tablespaces are not encrypted, expected none"
+        return Detail.of("tablespaces-plain", count=found["plain_tablespaces"])
     return None
 
 

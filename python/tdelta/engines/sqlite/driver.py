@@ -26,7 +26,7 @@ from tdelta.engines.sqlite.profile import PROFILE
 from tdelta.engines.sqlite.twins import ONE_LIBRARY, SqliteTwins
 from tdelta.engines.sqlite.user_file import FileCopy, UserFile
 from tdelta.errors import EngineUnavailable, UsageError
-from tdelta.messages import Caution, Refusal
+from tdelta.messages import Caution, Detail, Refusal
 from tdelta.records import Condition, Level
 
 LIBRARY = "library"
@@ -215,7 +215,7 @@ class SqliteDriver:
             return "a plain file"
         return ", ".join(f"{name} {facts[name]}" for name in self.engine.ciphers[settings.cipher].in_force)
 
-    def fault(self, settings: TwinSettings, facts: Mapping[str, str]) -> str | None:
+    def fault(self, settings: TwinSettings, facts: Mapping[str, str]) -> Detail | None:
         """What is wrong with the cipher in force."""
         return self.engine.cipher_fault(settings.cipher, facts)
 

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from tdelta.engines.shared.in_force import settings_fault
 from tdelta.engines.sqlite.conversion import Conversion, Layout, Target, conversion
 from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.engines.sqlite.rewriting import Rewrite, rewrite
 from tdelta.errors import UnknownName, UsageError
-from tdelta.messages import Refusal
+from tdelta.messages import Detail, Refusal
 
 _MAGIC = b"SQLite format 3\x00"
 _SECURE_DELETE = "PRAGMA secure_delete=ON"
@@ -167,7 +168,7 @@ class SqliteEngine:
         names = {name for cipher in self.ciphers.values() for name in cipher.in_force}
         return {name: f"PRAGMA {name}" for name in sorted(names)}
 
-    def cipher_fault(self, cipher: str, found: Mapping[str, str]) -> str | None:
+    def cipher_fault(self, cipher: str, found: Mapping[str, str]) -> Detail | None:
         """What is wrong with the cipher in force on a twin; None if it is the one asked for.
 
         Args:
@@ -175,11 +176,10 @@ class SqliteEngine:
             found: the answers to `cipher_queries`, and under ``header`` how its file begins: ``plain`` or ``hidden``.
         """
         if self.ciphers[cipher].library_name is None:
-            return None if found["header"] == "plain" else "its file does not begin as a plain database does"
-        for name, wanted in self.ciphers[cipher].in_force.items():
-            if found[name].lower() != wanted.lower():
-                return f"the library says {name} {found[name] or 'nothing'} and not {wanted}"
-        return None if found["header"] == "hidden" else f"the library says {cipher}, and its file begins as a plain one"
+            return None if found["header"] == "plain" else Detail.of("file-not-plain")
+        if fault := settings_fault(found, self.ciphers[cipher].in_force, str.lower):
+            return fault
+        return None if found["header"] == "hidden" else Detail.of("file-begins-plain", cipher=cipher)
 
     def reserved_bytes(self, ciphers: Iterable[str], policy: str) -> dict[str, int]:
         """Reserved bytes per page for each cipher: the most that any needs (``equal``), or its own (``natural``)."""

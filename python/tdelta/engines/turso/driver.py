@@ -15,7 +15,7 @@ from tdelta.engines.turso.profile import PROFILE
 from tdelta.engines.turso.twins import TursoTwins
 from tdelta.errors import UnknownName
 from tdelta.evidence import FileClass
-from tdelta.messages import Caution
+from tdelta.messages import Caution, Detail
 from tdelta.records import Condition
 
 
@@ -87,7 +87,7 @@ class TursoDriver:
             return "a plain file" if settings.cipher == "none" else "NOT encrypted"
         return f"{facts['cipher']}, {facts['header']} in the file's header"
 
-    def fault(self, settings: TursoSettings, facts: Mapping[str, str]) -> str | None:
+    def fault(self, settings: TursoSettings, facts: Mapping[str, str]) -> Detail | None:
         """What is wrong with the encryption in force."""
         return self.engine.cipher_fault(settings, facts)
 

@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from tdelta.engines.shared.in_force import settings_fault
 from tdelta.engines.turso.messages import TursoRefusal
 from tdelta.errors import EngineUnavailable
+from tdelta.messages import Detail
 
 DISTRIBUTION = "pyturso"
 TEMPORARY = "temporary"
@@ -127,7 +129,7 @@ class TursoEngine:
             "cache_kib": max(1, settings.cache_bytes // (1024 * settings.threads)),
         }
 
-    def cipher_fault(self, settings: TursoSettings, found: Mapping[str, str]) -> str | None:
+    def cipher_fault(self, settings: TursoSettings, found: Mapping[str, str]) -> Detail | None:
         """What is wrong with the encryption in force on a twin; None if it is as asked for.
 
         Args:
@@ -140,12 +142,7 @@ class TursoEngine:
             "cipher": "" if wanted is None else wanted.library_name,
             "header": "plain" if wanted is None else f"cipher {wanted.number}",
         }
-        wrong = [
-            f"{name} is {found[name] or 'nothing'} and not {value or 'nothing'}"
-            for name, value in expected.items()
-            if found[name] != value
-        ]
-        return "; ".join(wrong) or None
+        return settings_fault(found, expected)
 
 
 def header(path: Path) -> str:

@@ -23,7 +23,7 @@ from tdelta.engines.clickhouse.engine import (
 )
 from tdelta.errors import EngineUnavailable, UnknownName
 from tdelta.evidence import FileClass
-from tdelta_refused import Part, refused
+from tdelta_refused import Part, has, refused
 
 KEY = "5e" * 32
 HOME = Path("/somewhere/a & b")
@@ -118,10 +118,12 @@ def test_the_cipher_in_force_is_what_the_disk_and_every_header_say(cipher: str) 
     right = {"is_encrypted": "1", "disks": "twin", "header": f"cipher {wanted.number}"}
     assert engine.cipher_fault(settings(cipher), right) is None
     for name, wrong in (("is_encrypted", "0"), ("disks", "default, twin"), ("header", "cipher 1 and plain")):
-        assert f"{name} is {wrong}" in (engine.cipher_fault(settings(cipher), {**right, name: wrong}) or "")
+        fault = engine.cipher_fault(settings(cipher), {**right, name: wrong})
+        assert has([fault], "settings-not-in-force", settings=name, differences=Part(wrong))
     plain = {"is_encrypted": "0", "disks": "twin", "header": "plain"}
     assert engine.cipher_fault(settings("none"), plain) is None
-    assert "header" in (engine.cipher_fault(settings("none"), {**plain, "header": right["header"]}) or "")
+    fault = engine.cipher_fault(settings("none"), {**plain, "header": right["header"]})
+    assert has([fault], "settings-not-in-force", settings="header")
 
 
 def test_keys_are_as_long_as_their_cipher_takes() -> None:

@@ -12,7 +12,7 @@ from tdelta.engines.turso.driver import driver
 from tdelta.engines.turso.engine import CIPHERS, TursoEngine, TursoSettings, header
 from tdelta.errors import EngineUnavailable, UnknownName
 from tdelta.evidence import FileClass
-from tdelta_refused import refused
+from tdelta_refused import has, refused
 
 KEY = "5e" * 32
 
@@ -55,9 +55,12 @@ def test_the_cipher_in_force_is_what_library_and_header_agree_on(cipher: str) ->
     assert wanted is not None
     right = {"cipher": wanted.library_name, "header": f"cipher {wanted.number}"}
     assert engine.cipher_fault(settings(cipher), right) is None
-    assert "header is plain" in (engine.cipher_fault(settings(cipher), {**right, "header": "plain"}) or "")
-    assert "cipher is nothing" in (engine.cipher_fault(settings(cipher), {**right, "cipher": ""}) or "")
-    assert "header is cipher" in (engine.cipher_fault(settings("none"), {**right, "cipher": ""}) or "")
+    plain = engine.cipher_fault(settings(cipher), {**right, "header": "plain"})
+    assert has([plain], "settings-not-in-force", settings="header")
+    none = engine.cipher_fault(settings(cipher), {**right, "cipher": ""})
+    assert has([none], "settings-not-in-force", settings="cipher")
+    hidden = engine.cipher_fault(settings("none"), {**right, "cipher": ""})
+    assert has([hidden], "settings-not-in-force", settings="header")
 
 
 def test_a_plain_twin_has_no_cipher_and_no_key() -> None:

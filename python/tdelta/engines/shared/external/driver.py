@@ -27,7 +27,7 @@ from tdelta.engines.shared.external.twins import (
 )
 from tdelta.engines.takes import OWN_SERVERS_TAKE
 from tdelta.errors import Defect, UnknownName, UsageError
-from tdelta.messages import Refusal
+from tdelta.messages import Detail, Refusal
 from tdelta.records import Condition, Level
 
 SHARING = ("work", "fetch_size", "load_by")
@@ -161,13 +161,13 @@ class ExternalDriver:
             return f"{cipher}: {'as the user says' if is_encrypted else 'plain, as the user says'}"
         return f"{cipher}: {ENCRYPTED_TABLES if expected else PLAIN_TABLES} tables by the server's catalog"
 
-    def fault(self, settings: ExternalSettings, facts: Mapping[str, str]) -> str | None:
+    def fault(self, settings: ExternalSettings, facts: Mapping[str, str]) -> Detail | None:
         """Tables that are not as they have to be."""
         expected = self._expected(settings.cipher)
         wanted = ENCRYPTED_TABLES if expected else PLAIN_TABLES
         if expected is None or facts["tables"] == wanted:
             return None
-        return f"expected {wanted} tables, found by the server's catalog: {facts['tables']}"
+        return Detail.of("tables-unlike", wanted=wanted, found=facts["tables"])
 
     def differing(self, settings: ExternalSettings) -> tuple[str, ...]:
         """What the encrypted server says of its encryption, scope by scope."""

@@ -39,7 +39,7 @@ from tdelta.engines.shared.private.twins import ServerTwins
 from tdelta.engines.shared.scope_coverage import covered
 from tdelta.errors import Defect, TdeltaError, UsageError
 from tdelta.evidence import FileClass
-from tdelta.messages import Caution, Refusal
+from tdelta.messages import Caution, Detail, Refusal
 from tdelta.records import Condition, Level
 
 SERVER = "server"
@@ -162,7 +162,7 @@ class PrivateDriver:
         """What the server's catalog says of its encryption."""
         return ", ".join(f"{name} {value or 'nothing'}" for name, value in facts.items())
 
-    def fault(self, settings: ServerSettings, facts: Mapping[str, str]) -> str | None:
+    def fault(self, settings: ServerSettings, facts: Mapping[str, str]) -> Detail | None:
         """What is wrong with the encryption in force."""
         return self._of(settings).cipher_fault(settings, facts)
 
