@@ -28,7 +28,7 @@ from calibration.chains import Chains
 from calibration.nuts import experiment, sample
 from calibration.simulation import AA, BASELINE, HEAVIER, TREATMENT, Machine, settings, simulate
 from tdelta.inference import analyze_run
-from tdelta.inference.judging import interim_estimates
+from tdelta.inference.run_analysis import interim_estimates
 from tdelta.records import Estimate, Role, Trial
 
 CALLS = 10

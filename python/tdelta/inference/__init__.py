@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tdelta.inference.decisions import decide, decide_gate, most_severe
-    from tdelta.inference.judging import Judgement, analyze_run, gate_answered, interim_estimates
     from tdelta.inference.pictures import (
         Density,
         PairedRatios,
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
         in_complete_blocks,
         paired_ratios,
     )
+    from tdelta.inference.run_analysis import Judgement, analyze_run, gate_answered, interim_estimates
     from tdelta.inference.serving import bottleneck, cache_cautions, server_measures
     from tdelta.inference.simulated import Held, held
     from tdelta.inference.stopping import (
@@ -38,7 +38,7 @@ else:
     __getattr__ = lazy_getattr(
         __name__,
         decisions=("decide", "decide_gate", "most_severe"),
-        judging=("Judgement", "gate_answered", "analyze_run", "interim_estimates"),
+        run_analysis=("Judgement", "gate_answered", "analyze_run", "interim_estimates"),
         pictures=("Density", "PairedRatios", "complete_blocks", "densities", "in_complete_blocks", "paired_ratios"),
         serving=("bottleneck", "cache_cautions", "server_measures"),
         simulated=("Held", "held"),

@@ -7,7 +7,7 @@ import numpy as np
 from calibration.hosts import MACHINE, PAIR, Slower, on_hosts
 from calibration.simulation import AA, BASELINE, TREATMENT, TWINS, settings, simulate
 from tdelta.inference import analyze_run
-from tdelta.inference.judging import Judgement
+from tdelta.inference.run_analysis import Judgement
 from tdelta.records import Condition, Trial
 from tdelta_flat import changed
 

@@ -32,7 +32,7 @@ def effect(request: pytest.FixtureRequest) -> float:
     return float(request.param)
 
 
-def test_a_density_is_that_of_the_estimate_that_judging_gives(effect: float) -> None:
+def test_a_density_is_that_of_the_estimate_that_the_analysis_gives(effect: float) -> None:
     trials = b.run(b.noisy(effect, instance_effect=0.004))
     (curve, twin) = densities(trials, b.settings())
     judgement = analyze_run(trials, b.settings())

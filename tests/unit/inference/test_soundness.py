@@ -7,7 +7,7 @@ import math
 import pytest
 
 from tdelta.inference import analyze_run
-from tdelta.inference.judging import Judgement
+from tdelta.inference.run_analysis import Judgement
 from tdelta.messages.checks import BB_CHECK, CHECKS
 from tdelta.records import CheckState, Condition, Decision, Role, Trial, Validity
 from tdelta_refused import has

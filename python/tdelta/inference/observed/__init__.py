@@ -7,7 +7,7 @@ sampling. The models, what they assume and how often they are wrong are in ``doc
 
 from __future__ import annotations
 
-from tdelta.inference.observed.judging import analyze
+from tdelta.inference.observed.analysis import analyze
 from tdelta.inference.observed.pictures import analyze_with_pictures
 from tdelta.inference.observed.settings import (
     DEFAULT_ROPE,

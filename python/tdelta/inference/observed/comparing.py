@@ -161,7 +161,7 @@ def _posteriors(ratio: LogCurve, means: Plane) -> Posteriors:
 
 
 def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
-    """The comparison's record; whether it is primary is decided by `tdelta.inference.observed.judging`."""
+    """The comparison's record; whether it is primary is decided by `tdelta.inference.observed.analysis`."""
     levels, transaction, metric, unit = fits.pair.key
     found = fits.posteriors
     lengths = (None, None) if fits.lengths is None else (fits.lengths.baseline, fits.lengths.condition)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from tdelta.inference.observed.analysis import analyze
 from tdelta.inference.observed.comparing import Fits, Posteriors
 from tdelta.inference.observed.curves import Linear
 from tdelta.inference.observed.fitting import RunFit
-from tdelta.inference.observed.judging import analyze
 from tdelta.inference.observed.locating import ShapeFit
 from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
