@@ -94,3 +94,9 @@ def test_the_shell_is_one(name: str, tmp_path: Path) -> None:
     shell = ci.SHELLS[name]()
     (tmp_path / "step.sh").write_text(shell.script, encoding="utf-8")
     subprocess.run([shell.command[0], "-n", str(tmp_path / "step.sh")], check=True)
+
+
+def test_the_job_keeps_what_is_written_into_the_folder_that_was_asked_for() -> None:
+    job = ci.read("gitlab/tdelta.yml")[".tdelta"]
+    assert job["artifacts"]["paths"] == ["$TDELTA_FOLDER/"]
+    assert job["artifacts"]["reports"] == {"junit": "$TDELTA_FOLDER/tdelta.xml"}
