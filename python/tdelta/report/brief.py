@@ -7,8 +7,9 @@ have every figure and stand on the page and in the JSON.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 
@@ -16,10 +17,22 @@ from tdelta.design.actions import ACTIONS, NOTHING, parse_action
 from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Caution
-from tdelta.messages.checks import IN_FORCE
-from tdelta.records import Condition, Decision, Metric, NoiseFloor, Role, RunResult, RunSettings, Validity, Verdict
+from tdelta.messages.checks import IN_FORCE, NO_MARKER
+from tdelta.records import (
+    Condition,
+    Decision,
+    EvidenceState,
+    FileEvidence,
+    Metric,
+    NoiseFloor,
+    Role,
+    RunResult,
+    RunSettings,
+    Validity,
+    Verdict,
+)
 from tdelta.report.command import next_command, run_command
-from tdelta.report.effect import Effect, cipher_name, effect_of, makes
+from tdelta.report.effect import Effect, cipher_name, effect_of, makes, no
 from tdelta.report.labels import (
     action_label,
     compared_words,
@@ -27,6 +40,7 @@ from tdelta.report.labels import (
     decision_word,
     metric_name,
     surroundings,
+    with_labels,
 )
 from tdelta.report.quantities import counted, duration, share
 from tdelta.report.sentence import (
@@ -48,13 +62,21 @@ _CAUTION_CHARACTERS = 320
 NO_ROUND = "No answer: the run ended before its first round was complete."
 
 _SPELLED_OUT = 3
+_INTERVAL = "95 % interval "
+"""Before the ends of an interval on which no budget is decided."""
+
+_CPU_CHARACTERS = 30
+_CLEAR = (EvidenceState.UNCOVERED, EvidenceState.MOUNTED)
+_LEAKS = 2
+"""Places of plaintext that a sentence has."""
+
 _ENOUGH_SECONDS = 600
 """The default length of a run, which is three rounds and more of most engines."""
 
 _FEW_BLOCKS, _FEW_ROUNDS = "few-blocks", frozenset({"one-round", "few-rounds"})
 """Few blocks go without saying where rounds are few."""
 
-_NO_COST = {Decision.NEGLIGIBLE: "No", Decision.WITHIN: "Within budget"}
+_TIMES = (Metric.RESPONSE_TIME, Metric.TIME_WITH_CHECKPOINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +99,7 @@ def lines(result: RunResult) -> list[Line]:
     return [
         *caution_lines(against_trust(result)),
         Line("Measured", f"{subject(result)}; {_made(result)}"),
+        *_machine(result),
         *_certainty(result),
         *_cpu(result),
         *_noise(result),
@@ -88,6 +111,9 @@ def _sentences(result: RunResult) -> Iterator[str]:
     encrypted = [v for v in result.primary if is_encryption(v.condition)]
     failed = failed_checks(result)
     if failed and all(v.decision is Decision.UNSOUND for v in result.primary):
+        if found := _plaintext(result):
+            yield found
+            return
         yield f"No answer: {failed}, so no figure of this run says what encryption costs."
         return
     if encrypted and is_whole_run(result.barely_encrypted, result.settings):
@@ -108,6 +134,27 @@ def _sentences(result: RunResult) -> Iterator[str]:
             yield sentence_of(verdict, result)
 
 
+def _plaintext(result: RunResult) -> str:
+    """Where plaintext was found in an encrypted twin, and what that means; empty where none was."""
+    leaks = [one for one in result.of(FileEvidence) if one.state is EvidenceState.LEAK]
+    if not leaks:
+        return ""
+    where = " and ".join(
+        f"files of {_label(one.condition, result.settings)}"
+        f" ({': '.join(filter(None, (one.file_class, ', '.join(one.leaking[:_LEAKS]))))})"
+        for one in leaks[:_LEAKS]
+    )
+    more = f" (and {len(leaks) - _LEAKS} more)" if len(leaks) > _LEAKS else ""
+    return (
+        f"No answer: plaintext was found in {where}{more}, so that was not encrypted as asked: its times do not"
+        " say what encryption costs."
+    )
+
+
+def _label(condition: Condition, settings: RunSettings) -> str:
+    return cipher_name(condition_label(condition, settings))
+
+
 def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
     """The sentence of one encrypted condition; ``load`` is what it encrypts."""
     settings = result.settings
@@ -116,15 +163,16 @@ def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
     place, name = _place(verdict, settings), _name(verdict, result)
     who, effect = f"{place}{name}", _effect(verdict, settings)
     what = metric_name(verdict.metric, settings)
+    no = _no(settings)
     match verdict.decision:
         case Decision.COSTLY:
             text = f"Yes: {who} makes {load} {makes(verdict.metric, effect)}"
         case Decision.NEGLIGIBLE:
             limit = f"within the limit of ±{share(settings.rope)}"
-            text = f"No: {who} makes no difference that matters to {load}: {what} {effect.signed()}, {limit}"
+            text = f"{no}: {who} makes no difference that matters to {load}: {what} {effect.signed()}, {limit}"
         case Decision.FASTER:
             odd = "though encryption adds work, so look for another difference between the twins"
-            text = f"No: {who} makes {load} {makes(verdict.metric, effect)}, {odd}"
+            text = f"{no}: {who} makes {load} {makes(verdict.metric, effect)}, {odd}"
         case Decision.OVER:
             text = (
                 f"{budget_lead(verdict.decision, settings.budget)}: {who} makes {load} {makes(verdict.metric, effect)}"
@@ -141,7 +189,7 @@ def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
 
 
 def _undecided(verdict: Verdict, effect: Effect, name: str, load: str, what: str) -> str:
-    if verdict.metric not in (Metric.RESPONSE_TIME, Metric.TIME_WITH_CHECKPOINT):
+    if verdict.metric not in _TIMES:
         return f"{name} changes {what} of {load} by {effect.signed()}"
     best = "take the same time" if effect.amount().startswith("0.0 ") else effect.slower().partition(" (")[0]
     return f"with {name}, {load} is {effect.reach()} (best estimate: {best})"
@@ -161,7 +209,7 @@ def _summary(verdicts: list[Verdict], result: RunResult) -> str:
     there = "there " if len(leading) < len(verdicts) else ""
     text = f"{there}encryption changes {what} of this {load_words(settings)} by {ends}"
     words = _counted(counts, settings)
-    return f"{lead(counts)}: {text}. Of {len(verdicts)} encrypted conditions: {words}."
+    return f"{lead(counts, _no(settings))}: {text}. Of {len(verdicts)} encrypted conditions: {words}."
 
 
 def _leading(verdicts: list[Verdict]) -> list[Verdict]:
@@ -190,7 +238,8 @@ def _beside(words: str, verdicts: list[Verdict], result: RunResult) -> str:
     """One sentence for what an action does to the load beside it, with all its knobs."""
     settings = result.settings
     counts = Counter(verdict.decision for verdict in verdicts)
-    start = f"{lead(counts)}: while {words.replace(' is ', ' is being ', 1).replace(' are ', ' are being ', 1)}"
+    during = words.replace(" is ", " is being ", 1).replace(" are ", " are being ", 1)
+    start = f"{lead(counts, _no(settings))}: while {during}"
     what = f"{metric_name(settings.metric, settings)} of the load changes by"
     if len(verdicts) == 1:
         (one,) = verdicts
@@ -213,14 +262,18 @@ def budget_lead(decision: Decision, budget: float | None) -> str:
     return f"{'Over' if decision is Decision.OVER else 'Within'} the {share(budget or 0.0)} budget"
 
 
-def lead(counts: Counter[Decision]) -> str:
+def _no(settings: RunSettings) -> str:
+    return no(is_time=settings.metric in _TIMES, what=metric_name(settings.metric, settings))
+
+
+def lead(counts: Counter[Decision], no: str) -> str:
     """The answer over many decisions: ``Yes, in 3 of 4 conditions``, ``Over budget in 3 of 4 conditions``."""
     total = counts.total()
     if over := counts[Decision.OVER]:
         return "Over budget" if over == total else f"Over budget in {over} of {total} conditions"
     if yes := counts[Decision.COSTLY]:
         return "Yes" if yes == total else f"Yes, in {yes} of {total} conditions"
-    decided = {_NO_COST.get(decision) for decision in counts}
+    decided = {{Decision.NEGLIGIBLE: no, Decision.WITHIN: "Within budget"}.get(decision) for decision in counts}
     return (decided.pop() if len(decided) == 1 else None) or "Undecided"
 
 
@@ -252,7 +305,7 @@ def against_trust(result: RunResult) -> list[str]:
     said: dict[str, list[str]] = {}
     for caution in cautions:
         if caution.against_trust and not (caution.code == _FEW_BLOCKS and codes & _FEW_ROUNDS):
-            said.setdefault(caution.code, []).append(caution.against_trust)
+            said.setdefault(caution.code, []).append(with_labels(caution.against_trust, result.settings))
     return list(dict.fromkeys([*map(cipher_name, other), *failed, *(_first_of(texts) for texts in said.values())]))
 
 
@@ -290,6 +343,31 @@ def _made(result: RunResult) -> str:
         f"{counted(made.rounds, 'round')} of fresh databases, {counted(made.blocks, 'block')},"
         f" {counted(made.trials, 'trial')} in {duration(made.elapsed_seconds)}"
     )
+
+
+def _machine(result: RunResult) -> Iterator[Line]:
+    """Of what the figures are, and how it was seen that one side is encrypted; in one short line."""
+    facts = result.machine
+    cores = facts.get("usable_cpus") or facts.get("logical_cpus")
+    flags = facts.get("cpu_flags")
+    has_aes = flags.get("aes") if isinstance(flags, Mapping) else None
+    instructions = "" if has_aes is None else f"{'with' if has_aes else 'without'} AES instructions"
+    name = re.sub(r"\([^)]*\)| CPU\b| Processor\b| @.*", "", str(facts.get("cpu_model") or "")).strip()
+    cpus = counted(cores, "CPU") if isinstance(cores, int) else ""
+    parts = [", ".join(part for part in (name[:_CPU_CHARACTERS], cpus) if part), instructions, _proof(result)]
+    if text := "; ".join(part for part in (" ".join(filter(None, parts[:2])), parts[2]) if part):
+        yield Line("Machine", text)
+
+
+def _proof(result: RunResult) -> str:
+    """Whether plaintext that was planted was searched for in the encrypted twins, and not found; empty unless so."""
+    found = next((check for check in result.validity if check.code == NO_MARKER), None)
+    if found is None or found.failed:
+        return ""
+    if not found.ok:
+        return "encryption was not tested in files"
+    clear = dict.fromkeys(one.file_class for one in result.of(FileEvidence) if one.state in _CLEAR)
+    return f"encrypted but for {', '.join(clear)}" if clear else "encrypted: no plaintext found in its files"
 
 
 def _has_answer(result: RunResult) -> bool:
@@ -345,7 +423,7 @@ def _cpu(result: RunResult) -> Iterator[Line]:
     what = metric_name(found[0].metric, settings).replace("CPU per", "CPU time per")
     if len(found) == 1:
         effect = effect_of(found[0].ratio, rope_edges(settings))
-        words = effect.more(what) if title == "CPU" else effect.slower()
+        words = effect.more(what, _INTERVAL) if title == "CPU" else effect.slower(_INTERVAL)
         yield Line(title, words)
         return
     least, most = (pick(found, key=lambda v: v.ratio.median) for pick in (min, max))
@@ -375,7 +453,8 @@ def _apart(floors: list[NoiseFloor], kind: str, result: RunResult, *, is_first: 
     widest = max(floors, key=lambda f: abs(f.ratio.median - 1))
     differed = "copies differed by " if is_first else "by "
     most = " where they differed most" if len(floors) > 1 else ""
-    return f"two {kind} {differed}{effect_of(widest.ratio, rope_edges(result.settings)).signed()}{most}"
+    level = _INTERVAL if is_first else ""
+    return f"two {kind} {differed}{effect_of(widest.ratio, rope_edges(result.settings)).signed(level)}{most}"
 
 
 def _next(result: RunResult) -> Iterator[str]:

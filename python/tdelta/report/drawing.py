@@ -45,6 +45,11 @@ def measured(table: Table) -> int:
     return Console(width=_UNBOUNDED, force_jupyter=False).measure(table).maximum
 
 
+def narrowest(table: Table) -> int:
+    """The columns that a table takes if texts fold wherever they may."""
+    return Console(width=_UNBOUNDED, force_jupyter=False).measure(table).minimum
+
+
 def _fitting(parts: Iterable[Text | Table], width: int) -> Iterator[Text | Table]:
     """The parts; in a narrow terminal, lists instead of tables that are wider than it."""
     for part in parts:

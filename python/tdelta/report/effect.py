@@ -10,10 +10,7 @@ import re
 from dataclasses import dataclass
 
 from tdelta.records import Estimate, Metric
-from tdelta.report.quantities import MINUS, MISSING, decimals, points
-
-_TIMES_FROM = 2.0
-"""From this quotient on, how many times as long; below, by how many per cent."""
+from tdelta.report.quantities import MINUS, decimals, points
 
 _ROUND_FROM = 0.1
 """From this overhead on, or from an interval that wide on, decimals say nothing; but see `_ROUND_WIDTH`."""
@@ -48,26 +45,17 @@ class Effect:
         """Whether all of the interval is on one side of no effect."""
         return self.ends[0] > 1.0 or self.ends[1] < 1.0
 
-    @property
-    def is_manifold(self) -> bool:
-        """Whether per cent would mislead."""
-        return self.median >= _TIMES_FROM
+    def slower(self, level: str = "") -> str:
+        """After ``makes it``: ``36 % slower (32 to 40 %)``; ``level`` stands before the interval."""
+        return f"{self.amount()} {'slower' if self.is_more else 'faster'} ({level}{self.span('faster', 'slower')})"
 
-    def slower(self) -> str:
-        """After ``makes it``: ``36 % slower (32 to 40 %)``, ``take 5.7 times as long (5.2 to 6.1 times)``."""
-        if self.is_manifold:
-            return f"take {_times(self.median)} times as long ({self.times()})"
-        return f"{self.amount()} {'slower' if self.is_more else 'faster'} ({self.span('faster', 'slower')})"
+    def more(self, what: str, level: str = "") -> str:
+        """After ``takes``: ``44 % more CPU time (39 to 49 %)``."""
+        return f"{self.amount()} {'more' if self.is_more else 'less'} {what} ({level}{self.span('less', 'more')})"
 
-    def more(self, what: str) -> str:
-        """After ``takes``: ``44 % more CPU time (39 to 49 %)``, ``2.3 times the CPU time (2.1 to 2.5 times)``."""
-        if self.is_manifold:
-            return f"{_times(self.median)} times the {what} ({self.times()})"
-        return f"{self.amount()} {'more' if self.is_more else 'less'} {what} ({self.span('less', 'more')})"
-
-    def signed(self) -> str:
-        """Without a word of direction: ``+0.4 % (−0.3 to +1.1 %)``."""
-        return f"{points(self.median, self._places())} % ({self.signed_span()})"
+    def signed(self, level: str = "") -> str:
+        """Without a word of direction: ``+0.4 % (−0.3 to +1.1 %)``; ``level`` stands before the interval."""
+        return f"{points(self.median, self._places())} % ({level}{self.signed_span()})"
 
     def amount(self) -> str:
         """How far from the baseline, without a sign: ``36 %``."""
@@ -91,18 +79,8 @@ class Effect:
         if not self.is_one_sided:
             low, high = (_bare(end, self._places()) for end in self.ends)
             return f"between {low} % faster and {high} % slower"
-        if self.is_manifold:
-            return f"{self.times()} as long"
         word = "slower" if self.is_more else "faster"
         return f"{self.span('faster', 'slower')} {word}"
-
-    def amount_of_times(self) -> str:
-        """How many times the baseline: ``5.7``."""
-        return _times(self.median)
-
-    def times(self) -> str:
-        """The interval as multiples: ``5.2 to 6.1 times``."""
-        return f"{_times(self.ends[0])} to {_times(self.ends[1])} times"
 
     def _across(self, less: str, more: str) -> str:
         low, high = (_bare(end, self._places()) for end in self.ends)
@@ -135,6 +113,11 @@ def makes(metric: Metric, effect: Effect) -> str:
             return effect.slower()
 
 
+def no(*, is_time: bool, what: str) -> str:
+    """``No, not slower``, the answer with its question in it: by itself a no could be read as one to another."""
+    return "No, not slower" if is_time else f"No, no more {what}"
+
+
 def cipher_name(words: str) -> str:
     """``AES-256`` as people write it, where the option has ``aes-256``."""
     return _AES.sub("AES", words)
@@ -142,10 +125,6 @@ def cipher_name(words: str) -> str:
 
 def _bare(ratio: float, places: int) -> str:
     return points(ratio, places).lstrip(f"+{MINUS}")
-
-
-def _times(ratio: float) -> str:
-    return MISSING if ratio != ratio else f"{ratio:.1f}"
 
 
 def _keeps(ratios: tuple[float, ...], bounds: tuple[float, ...]) -> bool:

@@ -134,6 +134,13 @@ def condition_label(condition: Condition, settings: RunSettings) -> str:
     return ", ".join((_kind(condition), *surroundings(condition, settings)))
 
 
+def with_labels(text: str, settings: RunSettings) -> str:
+    """A text with the labels of conditions in place of their keys, which models know them by."""
+    for condition in sorted(settings.conditions, key=lambda one: -len(one.key)):
+        text = text.replace(condition.key, condition_label(condition, settings))
+    return text
+
+
 def kind_label(condition: Condition) -> str:
     """A condition without its surroundings: ``aes-256``, ``identical twin``."""
     return _kind(condition)

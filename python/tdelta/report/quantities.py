@@ -17,7 +17,6 @@ MISSING = "–"
 MINUS = "−"
 _MULTIPLE_FROM = 2.0
 _NARROW_POINTS = 0.2
-_WIDE_POINTS = 10.0
 _MAX_DECIMALS = 3
 SECONDS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0), ("ns", 1e-3))
 _BYTES = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
@@ -30,7 +29,7 @@ _NO_BREAK = "\u00a0"
 def decimals(ratios: Iterable[float], limits: Iterable[float] = ()) -> int:
     """Decimals of a percentage (0 to 3) that show these quotients on their own side of every limit.
 
-    One is usual; none if a hundred points and more are spread over ten, and two if all lie within 0.2 points.
+    One is usual; none from a hundred points on, and two if all lie within 0.2 points.
 
     Args:
         ratios: the quotients to be shown together, e.g. a median and the ends of its HDI.
@@ -39,7 +38,7 @@ def decimals(ratios: Iterable[float], limits: Iterable[float] = ()) -> int:
     shown = [ratio for ratio in ratios if math.isfinite(ratio)]
     width = 100 * (max(shown) - min(shown)) if shown else 0.0
     least = 2 if 0 < width < _NARROW_POINTS else 1
-    if width >= _WIDE_POINTS and max(abs(ratio - 1) for ratio in shown) >= 1:
+    if shown and max(abs(ratio - 1) for ratio in shown) >= 1:
         least = 0
     bounds = tuple(limits)
     for count in range(least, _MAX_DECIMALS):

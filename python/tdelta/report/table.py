@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tdelta.records import Decision, Metric, Percentile, RunResult, RunSettings, StepMeasure, Verdict
-from tdelta.report.drawing import measured, paragraph, plain_table
+from tdelta.report.drawing import measured, narrowest, paragraph, plain_table
 from tdelta.report.effect import cipher_name
 from tdelta.report.estimand import TYPICAL, estimand, parting
 from tdelta.report.labels import (
@@ -30,6 +30,7 @@ from tdelta.report.quantities import (
     interval,
     multiple,
     percent,
+    points,
     rate,
     ratio_cells,
 )
@@ -124,7 +125,7 @@ def brief_table(result: RunResult, width: int, types: int = MOST_TYPES) -> list[
     notes = _Footnotes(result.settings)
     table, note = _of_one(result, notes, types) if is_single else _of_several(result, notes)
     table.columns[-1].no_wrap = True
-    if measured(table) > width:
+    if narrowest(table) > width:  # before that, labels fold: columns with one blank between them run together
         table.padding = (0, 1, 0, 0)
     return [table, *(line for text in (*notes.texts(), note) for line in paragraph(text, width, "dim"))]
 
@@ -152,15 +153,25 @@ def _of_one(result: RunResult, notes: _Footnotes, most_types: int) -> tuple[Tabl
         if verdict.primary or _is_asked_for(verdict):
             style = "bold" if verdict.primary else ""
             table.add_row(metric_label(verdict.metric, settings), *_brief_cells(verdict, result, notes), style=style)
-        for label, cells in _beside(verdict, result, _ends(verdict, settings)):
+        for label, cells in _beside(verdict, result, _ends(verdict, settings), has_times=False):
             table.add_row(label, *cells)
     types = [v for v in result.verdicts if v.transaction != _ALL and v.metric is Metric.RESPONSE_TIME]
     slowest = sorted(types, key=lambda v: -v.ratio.median)[:most_types]
     for verdict in (v for v in types if v in slowest):
         table.add_row(transaction_name(verdict.transaction), *_brief_cells(verdict, result, notes))
-    left = len(types) - len(slowest)
-    more = f" {counted(left, 'more transaction type')} with --details." if left > 0 else ""
-    return table, f"Only {metric_name(settings.metric, settings)} decides; the rest is for orientation.{more}"
+    more = _left_out([v for v in types if v not in slowest], settings)
+    return table, f"Only {metric_name(settings.metric, settings)} decides.{more}"
+
+
+def _left_out(types: list[Verdict], settings: RunSettings) -> str:
+    """From where to where the types without a row go: those with one are the slowest, and would mislead alone."""
+    if not types:
+        return ""
+    least, most = (pick(types, key=lambda v: v.ratio.median).ratio for pick in (min, max))
+    bounds = rope_edges(settings)
+    places = decimals((least.median, most.median), bounds)
+    ends = list(dict.fromkeys(points(ratio.median, places) for ratio in (least, most)))
+    return f" {counted(len(types), 'more transaction type')} ({' to '.join(ends)} %) with --details."
 
 
 def _is_asked_for(verdict: Verdict) -> bool:
@@ -169,8 +180,13 @@ def _is_asked_for(verdict: Verdict) -> bool:
     return verdict.metric is not Metric.TIME_WITH_CHECKPOINT
 
 
-def _beside(verdict: Verdict, result: RunResult, ends: tuple[float, float]) -> Iterator[tuple[str, Cells]]:
-    """The rows that go with a verdict on response time, with the ends of its interval: throughput and percentiles."""
+def _beside(
+    verdict: Verdict, result: RunResult, ends: tuple[float, float], *, has_times: bool
+) -> Iterator[tuple[str, Cells]]:
+    """The rows that go with a verdict on response time, with the ends of its interval: throughput and percentiles.
+
+    With ``has_times``, quotients stand beside percentages that are far from 100.
+    """
     if verdict.metric is not Metric.RESPONSE_TIME or verdict.transaction != _ALL:
         return
     if (found := throughputs(verdict, result)) is not None and min(verdict.ratio.median, *ends) > 0:
@@ -185,7 +201,7 @@ def _beside(verdict: Verdict, result: RunResult, ends: tuple[float, float]) -> I
         if one.condition == verdict.condition:
             sides = amounts((one.baseline_ns / 1e3, one.condition_ns / 1e3), "µs")
             times = multiple(one.quotient)
-            change = percent(one.quotient, decimals((one.quotient,))) + (f" ({times})" if times else "")
+            change = percent(one.quotient, decimals((one.quotient,))) + (f" ({times})" if times and has_times else "")
             yield f"p{100 * one.quantile:g}", (*sides, change, "", "")
 
 
@@ -193,9 +209,9 @@ def _brief_cells(verdict: Verdict, result: RunResult, notes: _Footnotes) -> Cell
     settings = result.settings
     baseline, twin = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
     bounds = limits(settings) if verdict.primary else rope_edges(settings)
-    change, _ = ratio_cells(verdict.ratio, bounds)
     ends = _ends(verdict, settings)
-    across = interval(ends, decimals((verdict.ratio.median, *ends), bounds))
+    places = decimals((verdict.ratio.median, *ends), bounds)
+    change, across = percent(verdict.ratio.median, places), interval(ends, places)
     return baseline, twin, change, across, _decision(verdict).append(notes.sign(verdict))
 
 
@@ -213,7 +229,11 @@ def _of_several(result: RunResult, notes: _Footnotes) -> tuple[Table, str]:
     )
     for verdict, other in list(zip(result.primary, others, strict=True))[:_MOST_CONDITIONS]:
         *cells, decision = _brief_cells(verdict, result, notes)
-        cpu = (percent(other.ratio.median) if other is not None else "",) if has_cpu else ()
+        cpu = (
+            (percent(other.ratio.median, decimals((other.ratio.median,))) if other is not None else "",)
+            if has_cpu
+            else ()
+        )
         table.add_row(cipher_name(condition_label(verdict.condition, settings)), *cells, *cpu, decision)
     left = len(result.primary) - _MOST_CONDITIONS
     more = f" {counted(left, 'more condition')} with --details." if left > 0 else ""
@@ -296,7 +316,7 @@ def _add_group(
             )
             table.add_row(*row)
         if is_single:
-            for name, beside in _beside(verdict, result, verdict.ratio.hdi95):
+            for name, beside in _beside(verdict, result, verdict.ratio.hdi95, has_times=True):
                 table.add_row(name, *beside[:-1], *(("",) if has_truth else ()), beside[-1])
 
 

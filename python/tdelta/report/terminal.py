@@ -29,6 +29,7 @@ from tdelta.report.labels import (
     database_text,
     external_servers_text,
     origin_text,
+    with_labels,
 )
 from tdelta.report.quantities import (
     MISSING,
@@ -50,6 +51,9 @@ MOST_LINES = 24
 
 _BESIDE_FROM = 70
 """Columns from which on texts stand beside their titles."""
+
+_MOST_PRIORS = 3
+"""Results that have a line each of what the prior does to them."""
 
 _STOPPED_BY = {
     "precision": "ended at the aimed precision",
@@ -137,6 +141,11 @@ def prior_lines(result: RunResult) -> list[str]:
     moved = [(v, other) for v, other in given if _shown(v.ratio, bounds) != _shown(other, bounds)]
     if given and not moved:
         return ["Excluding speed-ups a priori does not change the result."]
+    if len(moved) > _MOST_PRIORS:
+        verdict, other = max(moved, key=lambda pair: abs(pair[0].ratio.median - pair[1].median))
+        label = condition_label(verdict.condition, result.settings)
+        most = f"most of {label}, from {_shown(verdict.ratio, bounds)} to {_shown(other, bounds)}"
+        return [f"Excluding speed-ups a priori changes {len(moved)} of {len(given)} results, {most}."]
     named = [(condition_label(v.condition, result.settings), _shown(other, bounds)) for v, other in moved]
     return [f"Excluding speed-ups a priori, {label}: {figures}." for label, figures in named]
 
@@ -153,7 +162,8 @@ def _checks(result: RunResult, width: int) -> list[Text | Table]:
 
 
 def _cautions(result: RunResult, width: int) -> list[Text | Table]:
-    lines = [text for caution in result.cautions for text in paragraph(f"- {caution}", width, "yellow", indent="  ")]
+    said = [with_labels(str(caution), result.settings) for caution in result.cautions]
+    lines = [text for one in said for text in paragraph(f"- {one}", width, "yellow", indent="  ")]
     return [Text("Cautions", style="dim"), *lines] if lines else []
 
 

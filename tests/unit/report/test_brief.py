@@ -11,15 +11,16 @@ import tdelta_samples as s
 
 from tdelta.messages import Caution, Reason
 from tdelta.messages.cautions import AGAINST_TRUST
+from tdelta.messages.checks import NO_MARKER
 from tdelta.messages.message import fields_of
-from tdelta.records import Decision, Metric, RunResult, Verdict
+from tdelta.records import CheckState, Decision, EvidenceState, FileEvidence, Metric, RunResult, Validity, Verdict
 from tdelta.report.brief import against_trust, caution_lines, lead, lines, sentence
-from tdelta.report.effect import Effect
+from tdelta.report.effect import Effect, no
 from tdelta.report.findings.registry import SHOWN
-from tdelta.report.labels import decision_word
-from tdelta.report.quantities import percent
+from tdelta.report.labels import condition_label, decision_word
+from tdelta.report.quantities import multiple, percent
 from tdelta.report.table import throughputs
-from tdelta.report.terminal import MOST_LINES, render
+from tdelta.report.terminal import MOST_LINES, prior_lines, render
 
 OVER, WITHIN, UNDECIDED = Decision.OVER, Decision.WITHIN, Decision.UNDECIDED
 
@@ -40,7 +41,7 @@ def test_what_a_study_asks_for_stands_in_its_answer() -> None:
     ("name", "begins"),
     [
         ("costly", "Yes: "),
-        ("negligible", "No: "),
+        ("negligible", "No, not slower: "),
         ("undecided", "Undecided: "),
         ("over_budget", "Over the "),
         ("unsound", "No answer: "),
@@ -54,6 +55,74 @@ def test_yes_or_no_comes_first(name: str, begins: str) -> None:
     assert sentence(s.SAMPLES[name]()).startswith(begins)
 
 
+def test_a_no_has_its_question_in_it_whatever_decides() -> None:
+    assert no(is_time=True, what="response time") != no(is_time=False, what="CPU per operation")
+    assert "CPU per operation" in no(is_time=False, what="CPU per operation")
+
+
+def test_plaintext_in_an_encrypted_twin_is_what_an_unsound_answer_begins_with() -> None:
+    leaking = s.SAMPLES["leaking"]()
+    (leak,) = [one for one in leaking.of(FileEvidence) if one.state is EvidenceState.LEAK]
+    (check,) = [check for check in leaking.validity if check.is_unsound]
+    assert all(part in sentence(leaking) for part in (leak.file_class, *leak.leaking, "AES-256"))
+    assert check.check not in sentence(leaking)
+
+
+MACHINE: dict[str, object] = {"cpu_model": "Some(R) CPU @ 2 GHz", "usable_cpus": 2, "cpu_flags": {"aes": True}}
+
+
+@pytest.mark.parametrize(
+    ("state", "in_clear", "proof"),
+    [(CheckState.OK, False, "no plaintext found"), (CheckState.OK, True, "but for temp"), (None, False, "")],
+)
+def test_the_machine_and_the_proof_of_encryption_stand_in_the_first_ten_lines(
+    state: CheckState | None, in_clear: bool, proof: str
+) -> None:
+    given = s.SAMPLES["costly"]()
+    checks = () if state is None else (Validity(NO_MARKER, state),)
+    clear = s.evidence(EvidenceState.UNCOVERED, 7) if in_clear else ()
+    shown = replace(given, machine=MACHINE, validity=checks, findings=clear)
+    (line,) = [line for line in lines(shown) if line.title == "Machine"]
+    assert all(part in line.text for part in ("Some, 2 CPUs", "AES instructions", proof))
+    first = render(shown, 100).splitlines()[:10]
+    assert len([line for line in first if line.startswith("Machine ")]) == 1
+    assert render(shown, 100).count("\n") <= MOST_LINES
+
+
+def test_an_answer_has_one_notation_of_a_ratio_and_its_details_have_both() -> None:
+    result = s.SAMPLES["over_budget"]()
+    times = multiple(result.primary[0].ratio.median)
+    assert times is not None
+    assert times not in render(result, 100)
+    assert times in render(result, 100, details=True)
+
+
+def test_conditions_are_called_by_their_labels_and_not_by_their_keys() -> None:
+    swept = s.SAMPLES["sweep"]()
+    of = next(c for c in swept.settings.conditions if c.is_encrypted)
+    told = Caution.of("conditions-barely-encrypted", conditions=of.key, pages=0.1, remedy="")
+    with_it = replace(swept, cautions=(told,))
+    assert any(condition_label(of, swept.settings) in text and of.key not in text for text in against_trust(with_it))
+    assert of.key not in render(with_it, 100, details=True)
+
+
+def test_many_verdicts_have_one_line_of_what_the_prior_does() -> None:
+    swept = s.SAMPLES["sweep"]()
+    moved = tuple(
+        replace(v, no_speedup=replace(v.ratio, median=v.ratio.median + 0.5)) if v.primary else v for v in swept.verdicts
+    )
+    assert len(prior_lines(replace(swept, verdicts=moved))) == 1
+
+
+def test_the_transaction_types_without_a_row_have_their_range() -> None:
+    result = s.SAMPLES["costly"]()
+    of = next(v for v in result.verdicts if v.transaction != "all")
+    types = [replace(of, transaction=f"type_{n}", ratio=s.estimate(1.03 + n / 100, 0.001)) for n in range(7)]
+    text = render(replace(result, verdicts=(*result.primary, *types)), 100)
+    left_out = text[text.index("more transaction type") :]
+    assert "+3.0 to" in left_out
+
+
 def test_the_range_of_a_sweep_is_that_of_the_conditions_that_its_yes_is_about() -> None:
     swept = s.SAMPLES["sweep"]()
     inside = {v.decision: percent(v.ratio.median) for v in swept.primary}
@@ -63,7 +132,10 @@ def test_the_range_of_a_sweep_is_that_of_the_conditions_that_its_yes_is_about() 
 
 def test_the_answer_to_a_budget_is_no_yes_or_no_which_could_be_of_another_question() -> None:
     assert sentence(s.within_budget()).startswith("Within the 5 % budget: ")
-    leads = {lead(Counter(decisions)) for decisions in ([OVER, OVER], [OVER, WITHIN], [WITHIN], [WITHIN, UNDECIDED])}
+    leads = {
+        lead(Counter(decisions), "No, not slower")
+        for decisions in ([OVER, OVER], [OVER, WITHIN], [WITHIN], [WITHIN, UNDECIDED])
+    }
     assert leads == {"Over budget", "Over budget in 1 of 2 conditions", "Within budget", "Undecided"}
 
 
@@ -182,7 +254,7 @@ def test_a_caution_of_a_metric_that_does_not_decide_is_left_out() -> None:
         (1.031, (1.024, 1.038), "3.1 % slower (2.4 to 3.8 %)", "2.4 to 3.8 % slower"),
         (0.95, (0.93, 0.97), "5.0 % faster (3.0 to 7.0 %)", "3.0 to 7.0 % faster"),
         (1.004, (0.997, 1.011), "0.4 % slower (−0.3 to +1.1 %)", "between 0.3 % faster and 1.1 % slower"),
-        (5.7, (5.2, 6.1), "take 5.7 times as long (5.2 to 6.1 times)", "5.2 to 6.1 times as long"),
+        (5.7, (5.2, 6.1), "470 % slower (420 to 510 %)", "420 to 510 % slower"),
     ],
 )
 def test_an_effect_is_worded_by_its_direction(

@@ -45,6 +45,6 @@ def test_layers_of_one_condition_each_have_its_verdict() -> None:
 def test_layers_of_a_sweep_stand_once_with_the_range_of_their_overheads() -> None:
     layers, overheads, verdicts, in_force = cells(swept())
     assert layers == ["aes-256", "fscrypt", "aes-256 on gocryptfs"]
-    assert overheads == ["+4.0 … +9.0", "+26.0 … +31.0", "+315.0 … +320.0"]
+    assert overheads == ["+4.0 … +9.0", "+26.0 … +31.0", "+315 … +320"]
     assert verdicts == ["1 slower, 1 undecided"] * 3
     assert len(in_force) == 3

@@ -29,7 +29,7 @@ from tdelta.report.analysis.words import (
 )
 from tdelta.report.brief import Line, budget_lead, caution_lines, lead
 from tdelta.report.drawing import measured, paragraph, plain_table
-from tdelta.report.effect import Effect, effect_of
+from tdelta.report.effect import Effect, effect_of, no
 from tdelta.report.quantities import MISSING, counted, decimals, interval, percent, printable, share
 from tdelta.report.table import decision_style
 
@@ -100,11 +100,11 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
             text = f"{budget_lead(comparison.decision, result.budget)}: {where}{changes}"
         case Decision.NEGLIGIBLE:
             limit = f"within the limit of ±{share(result.rope)}"
-            figures = f"{what} {effect.signed()}, {limit}"
-            text = f"No: {where}{names[0]} makes no difference that matters over {names[1]}: {figures}"
+            same = f"{names[0]} makes no difference that matters over {names[1]}"
+            text = f"{_no(what)}: {where}{same}: {what} {effect.signed()}, {limit}"
         case Decision.FASTER:
             odd = ", though encryption adds work, so look for another difference between the runs"
-            text = f"No: {where}{is_apart}{rate}{odd if result.is_encryption else ''}"
+            text = f"{_no(what)}: {where}{is_apart}{rate}{odd if result.is_encryption else ''}"
         case Decision.UNDECIDED:
             text = f"Undecided: {where}{_between(effect, names, what)}"
         case _:
@@ -113,14 +113,16 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
     return f"{text}."
 
 
+def _no(what: str) -> str:
+    return no(is_time=what in _TIMES, what=what)
+
+
 def _is_apart(comparison: Comparison, effect: Effect, names: list[str]) -> str:
     """``tde is 6.6 % slower than plain (5.1 to 8.2 %)``; of what is no time, ``takes 12 % more CPU than``."""
     what = metric_words(comparison.metric)
     if what not in _TIMES:
         amount, _, across = effect.more(what).partition(" (")
         return f"{names[0]} takes {amount} than {names[1]} ({across}"
-    if effect.is_manifold:
-        return f"{names[0]} takes {effect.amount_of_times()} times as long as {names[1]} ({effect.times()})"
     amount, _, across = effect.slower().partition(" (")
     return f"{names[0]} is {amount} than {names[1]} ({across}"
 
@@ -139,7 +141,9 @@ def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
     ends = " to ".join(f"{overhead_text(c, bounds_of(result))} ({label(c, result)})" for c in (least, most))
     who = "encryption" if result.is_encryption else f"another condition than {printable(result.baseline)}"
     words = ", ".join(f"{number} {word}" for word, number in said.most_common())
-    return f"{lead(counts)}: {who} changes {what} by {ends}. Of {len(judged)} comparisons: {words}."
+    is_time = all(metric_words(c.metric) in _TIMES for c in judged)
+    start = lead(counts, no(is_time=is_time, what=what))
+    return f"{start}: {who} changes {what} by {ends}. Of {len(judged)} comparisons: {words}."
 
 
 def _effect(comparison: Comparison, result: AnalysisResult) -> Effect:

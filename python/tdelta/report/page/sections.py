@@ -14,7 +14,7 @@ from tdelta.records import (
 )
 from tdelta.report.checks import MARKS, listed
 from tdelta.report.findings.registry import placed
-from tdelta.report.labels import kind_label, metric_name, surroundings, transaction_name
+from tdelta.report.labels import kind_label, metric_name, surroundings, transaction_name, with_labels
 from tdelta.report.page.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table
 from tdelta.report.page.figures.differences import differences
 from tdelta.report.page.figures.forest import Row, forest
@@ -245,7 +245,7 @@ def _checks(result: RunResult) -> Iterator[Block]:
 def _cautions(result: RunResult) -> Iterator[Block]:
     yield Heading("Cautions")
     if result.cautions:
-        yield Listing([("", str(caution)) for caution in result.cautions], "cautions")
+        yield Listing([("", with_labels(str(caution), result.settings)) for caution in result.cautions], "cautions")
     else:
         yield Paragraph("No caution was raised.", "note")
     yield Paragraph(
