@@ -41,9 +41,15 @@ _PUBLISHED = "published:"
 @click.option(
     "--baseline", metavar="NAME", help="With FILES, the condition that others are compared with.  [none, plain, off, …]"
 )
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the HTML page to this file, too."
+)
+@click.option("--force", is_flag=True, help="Overwrite a file that tdelta did not write.")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")
-def scaling(sources: tuple[str, ...], store: Path | None, as_json: bool, **given: object) -> int:
+def scaling(
+    sources: tuple[str, ...], output: Path | None, force: bool, store: Path | None, as_json: bool, **given: object
+) -> int:
     """Predict the overhead with more threads than a sweep measured.
 
     From a stored RUN (`last` by default) that varied threads, or from FILES as `tdelta analyze` reads them, with at
@@ -52,8 +58,10 @@ def scaling(sources: tuple[str, ...], store: Path | None, as_json: bool, **given
 
     Example: tdelta scaling last --threads 64
 
-    Example: tdelta scaling published:read-only-sweep --fit-to 256
+    Example: tdelta scaling published:read-only-sweep --fit-to 256 --output scaling.html
     """
+    if force and output is None:
+        raise Mistyped(Refusal.of("force-without-output"))
     from tdelta.report.document import to_json
     from tdelta.report.scaling import scaling_document, scaling_text
     from tdelta.session.scaling import ScalingRequest
@@ -61,6 +69,12 @@ def scaling(sources: tuple[str, ...], store: Path | None, as_json: bool, **given
     asked = {name: value for name, value in given.items() if value is not None}
     with drawn_progress() as observer:
         found = _found(sources, ScalingRequest(**asked), store, observer)  # type: ignore[arg-type]
+    if output is not None:
+        from tdelta.report.page.render import render
+        from tdelta.report.page.scaling import compose_scaling
+        from tdelta.report.page.writing import write_page
+
+        write_page(render(compose_scaling(found)), output, force=force)
     write(to_json(scaling_document(found)) if as_json else scaling_text(found, width(), color=color()))
     return ExitCode.ANSWERED
 

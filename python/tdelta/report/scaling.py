@@ -7,12 +7,13 @@ from rich.text import Text
 
 from tdelta.records.scaling import Scaling, ScalingCurve, ScalingPoint
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
+from tdelta.report.labels import level_text
 from tdelta.report.quantities import MISSING, interval, percent, printable, rate
 from tdelta.report.values import record_values
 
 SCALING_SCHEMA = "tdelta.scaling/1"
 
-_LIMITS = (
+LIMITS = (
     "Predictions are of this machine with more threads, in bands of 95 %. They say nothing of other numbers of cores:"
     " docs/scaling.md has why, and how often the bands hold."
 )
@@ -30,8 +31,8 @@ def scaling_text(scaling: Scaling, width: int, *, color: bool = False) -> str:
     width = max(NARROWEST, width)
     parts: list[Text | Table] = []
     for curve in scaling.curves:
-        parts += [*paragraph(_sentence(curve), width, "bold"), Text(), _table(curve), Text()]
-    for words in (_LIMITS, *(caution.text for caution in scaling.cautions)):
+        parts += [*paragraph(curve_sentence(curve), width, "bold"), Text(), _table(curve), Text()]
+    for words in (LIMITS, *(caution.text for caution in scaling.cautions)):
         parts += paragraph(words, width, "dim")
     return draw(parts, width, color=color)
 
@@ -50,12 +51,22 @@ def scaling_document(scaling: Scaling) -> dict[str, object]:
     return {"schema": SCALING_SCHEMA, "source": scaling.source, "curves": curves, "cautions": cautions}
 
 
-def _sentence(curve: ScalingCurve) -> str:
-    levels = ", ".join(f"{name.replace('_', ' ')} {level}" for name, level in curve.levels)
-    name = printable(f"{curve.condition} over {curve.baseline}" + (f" ({levels})" if levels else ""))
+def curve_name(curve: ScalingCurve) -> str:
+    """``aes-256 over plain (cache 10 %)``."""
+    levels = ", ".join(level_text(name, level) for name, level in curve.levels)
+    return printable(f"{curve.condition} over {curve.baseline}" + (f" ({levels})" if levels else ""))
+
+
+def prediction(curve: ScalingCurve) -> str:
+    """What is predicted for the most threads: ``predicted overhead with 64 threads +9.1 % (+6.0 … +12.4 %)``."""
     last = [point for point in curve.points if point.prediction is not None][-1:]
     said = [f"{percent(p.prediction.median)} ({interval(p.prediction.band95)} %)" for p in last if p.prediction]
-    return f"{name}: predicted overhead with {last[0].threads} threads {said[0]}" if said else f"{name}: no prediction"
+    return f"predicted overhead with {last[0].threads} threads {said[0]}" if said else "no prediction"
+
+
+def curve_sentence(curve: ScalingCurve) -> str:
+    """The same, with what it is of."""
+    return f"{curve_name(curve)}: {prediction(curve)}"
 
 
 def _table(curve: ScalingCurve) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ import pytest
 import tdelta_samples as s
 
 from tdelta.records import Condition, Role, SpanTotals, Trial
+from tdelta.records.scaling import ScalingCurve
+from tdelta.report.labels import level_text
+from tdelta.report.scaling import curve_name
 from tdelta.store import Store
 from tdelta_flat import measurement_of
 
@@ -127,3 +131,29 @@ def test_a_run_without_a_sweep_is_refused(
 def test_a_file_and_a_run_at_once_are_refused(sweep: Path) -> None:
     refused = call("scaling", str(sweep), "last")
     assert (refused.code, [one.code for one in refused.refusals]) == (2, ["scaling-sources"])
+
+
+def test_the_page_draws_what_was_measured_and_marks_predictions_beyond_it(sweep: Path, tmp_path: Path) -> None:
+    page = tmp_path / "scaling.html"
+    assert call("scaling", str(sweep), "--output", str(page)).code == 0
+    text = page.read_text(encoding="utf-8")
+    (drawn,) = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
+    assert (drawn.count('class="dot"'), drawn.count('class="plain-dot"')) == (len(THREADS), 2)
+    assert drawn.count('class="limit"') == 1
+    assert "prediction" in text
+
+
+def test_a_page_without_predictions_beyond_the_sweep_has_no_dashed_line(sweep: Path, tmp_path: Path) -> None:
+    page = tmp_path / "scaling.html"
+    assert call("scaling", str(sweep), "--threads", "6", "--output", str(page)).code == 0
+    assert 'class="limit"' not in page.read_text(encoding="utf-8")
+
+
+def test_force_without_a_page_is_refused(sweep: Path) -> None:
+    refused = call("scaling", str(sweep), "--force")
+    assert (refused.code, [one.code for one in refused.refusals]) == (2, ["force-without-output"])
+
+
+def test_a_level_is_called_by_its_label() -> None:
+    curve = ScalingCurve((("cache", 0.1),), "plain", "aes-256", ())
+    assert level_text("cache", 0.1) in curve_name(curve)

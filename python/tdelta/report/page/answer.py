@@ -40,6 +40,9 @@ from tdelta.report.sentence import answer, floor
 from tdelta.report.simulated import held_text
 from tdelta.report.terminal import prior_lines
 
+_SPELLED_OUT = 3
+"""Verdicts that have a sentence each."""
+
 _TILES = range(2, 7)
 """With one condition the headline has its figure already; more than six are a figure's work."""
 
@@ -95,7 +98,8 @@ def answer_section(result: RunResult) -> Section:
     blocks.append(Paragraph(sentence(result), "lead"))
     against = against_trust(result)
     blocks += [Paragraph(f"Caution: {'; '.join(against)}.", "caution")] if against else []
-    blocks.append(Paragraph(answer(result)))
+    if len(result.primary) <= _SPELLED_OUT:  # of more, the figure has every verdict, and a paragraph would be a wall
+        blocks.append(Paragraph(answer(result)))
     noise = floor(result)
     blocks += [Paragraph(noise)] if noise else []
     calibrated = used_text(result)

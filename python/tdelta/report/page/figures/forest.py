@@ -45,6 +45,9 @@ _LINE = 16.0
 _HEAD = 26.0
 _FOOT = 48.0
 _LABEL_MOST = 156.0
+_LABEL_LINES = 3
+"""Conditions that differ in their last word alone would else have the same label, cut."""
+
 _PLOT_LEAST = 250.0
 _GAP = 18.0
 
@@ -140,7 +143,7 @@ def _marks(rows: Sequence[Row], limits: Limits, axis: str, noted: str) -> tuple[
     labels = _widest([row.label for row in rows])
     left = min(labels, _LABEL_MOST, right - _PLOT_LEAST) + _GAP
     step = _DENSE_ROW if len(rows) > _DENSE_FROM else _ROW
-    folded = [wrapped(row.label, left - _GAP, most=2) for row in rows]
+    folded = [wrapped(row.label, left - _GAP, most=_LABEL_LINES) for row in rows]
     heights = [
         _GROUP + _LINE * (len(f) - 1) if row.is_heading else max(step, _LINE * len(f) + 10)
         for row, f in zip(rows, folded, strict=True)

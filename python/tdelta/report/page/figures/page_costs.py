@@ -89,7 +89,7 @@ def _layout(costs: Sequence[PageCost], settings: RunSettings, title: str, descri
 
 
 def _names(cost: PageCost, settings: RunSettings, middle: float) -> list[Markup]:
-    lines = wrapped(label(cost.condition, settings), _LABEL - 14, most=2)
+    lines = wrapped(label(cost.condition, settings), _LABEL - 14)
     first = middle + 4.5 - _LINE * (len(lines) - 1) / 2
     return [text(0.0, first + _LINE * n, words, "label") for n, words in enumerate(lines)]
 

@@ -118,7 +118,7 @@ def _curve(row: _Drawn, scale: Scale, base: float) -> list[Markup]:
 
 
 def _beside(row: _Drawn, base: float, settings: RunSettings) -> list[Markup]:
-    lines = wrapped(row.label, _LABEL, most=2)
+    lines = wrapped(row.label, _LABEL)
     style = "strong" if row.is_judged else "label"
     first = base - 28 - _LINE * (len(lines) - 1) / 2
     names = [text(0.0, first + _LINE * n, words, style) for n, words in enumerate(lines)]

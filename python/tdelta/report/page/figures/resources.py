@@ -192,7 +192,7 @@ def _charts(values: Mapping[str, tuple[float, ...]], shown: Sequence[Condition],
 def _layout(
     charts: Sequence[_Chart], shown: Sequence[Condition], settings: RunSettings, title: str, words: str
 ) -> Markup:
-    names = [wrapped(label(c, settings), _LABEL - 12, most=2) for c in shown]
+    names = [wrapped(label(c, settings), _LABEL - 12) for c in shown]
     step = _STEP + (_LINE - 4) * (max(map(len, names)) - 1)
     marks: list[Markup] = []
     y = 0.0

@@ -6,7 +6,7 @@ worked for the server, the light part for the client, and the empty part waited 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
@@ -19,6 +19,7 @@ from tdelta.report.sweep import server_groups, server_label
 
 _BAR = 14.0
 _STEP = 24.0
+_LINE = 15.0
 _HEADING = 34.0
 _LABEL = 200.0
 _NOTE = 214.0
@@ -51,18 +52,18 @@ def _layout(groups: dict[str, list[ServerMeasures]], result: RunResult, title: s
             marks.append(text(0.0, y + 18, name, "strong"))
             y += _HEADING
         for measured in rows:
-            row = server_label(measured, result)
-            marks += _row(measured, row, y)
-            y += _STEP
+            words = wrapped(server_label(measured, result), _LABEL - 12)
+            height = max(_STEP, _LINE * len(words) + 8)
+            marks += _row(measured, words, y + height / 2)
+            y += height
         y += 12
     return drawing(WIDTH, y, title, description, marks, name="time")
 
 
-def _row(measured: ServerMeasures, row: str, y: float) -> list[Markup]:
-    middle = y + _STEP / 2
-    words = wrapped(row, _LABEL - 12, most=1)[0]
+def _row(measured: ServerMeasures, words: Sequence[str], middle: float) -> list[Markup]:
+    first = middle + 4.5 - _LINE * (len(words) - 1) / 2
     return [
-        text(0.0, middle + 4.5, words, "label"),
+        *(text(0.0, first + _LINE * at, line, "label") for at, line in enumerate(words)),
         *_bar(measured, _LABEL, WIDTH - _LABEL - _NOTE, middle),
         text(WIDTH - _NOTE + 12, middle + 4.5, _note(measured), "label"),
     ]
