@@ -37,7 +37,7 @@ def _price_effort(module: ModuleType) -> None:
     _set(module, PASSES=3, LOG_PASSES=3, BLOCK_REPEATS=1, BLOCK_SECONDS=0.0, FLOOR_SECONDS=FLOOR_SECONDS)
 
 
-def _perf(module: ModuleType) -> None:
+def _profile(module: ModuleType) -> None:
     find = module.find_perf
 
     def where_asked() -> object:
@@ -71,7 +71,7 @@ REPLACED: dict[str, Callable[[ModuleType], None]] = {
     "tdelta.measure.caches": _caches,
     "tdelta.measure.floor": _floor,
     "tdelta.measure.price_effort": _price_effort,
-    "tdelta.profiling.perf": _perf,
+    "tdelta.session.collectors.profile": _profile,
 }
 
 
