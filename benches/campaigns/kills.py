@@ -41,7 +41,7 @@ from mariadb import own as mariadb
 from mysql import own as mysql
 from own_engines import PASSWORD
 from postgres import own as postgres
-from sqlite.running import BRIEFLY, Place
+from sqlite.running import Place
 from tdelta_runs import ServerPlace, processes_at
 
 from tdelta.driver.mounts import mounts_below
@@ -63,8 +63,7 @@ MOST_PROMISES = 10
 
 VARIABLE = "KILLS_PASSWORD"
 MARKS = "KILLS_MARKS"
-MARKED = f"""{BRIEFLY}
-import os
+MARKED = f"""import os
 import time
 from tdelta.store import Store
 
