@@ -121,8 +121,9 @@ class Cluster:
             self._head = self._begun("head", (*_RAY, *options, *more, *_COMMON))
             assert self._is_up("head", self._head), self._said("head")
         for _ in range(_TRIES):
-            down = [node for node in wanted if node.ray is None]
+            down = [node for node in wanted if node.ray is None or node.ray.poll() is not None]
             for node in down:
+                node.kill()  # what one that has given up its head left
                 node.ray = self._begun(node.name, self._within(node, self._words_of(node)), node.environment)
             for node in down:
                 if not self._is_up(node.name, node.ray):

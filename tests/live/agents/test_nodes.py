@@ -201,6 +201,7 @@ def test_an_agent_that_is_cut_off_from_the_head_for_good_is_placed_on_another_no
     with up.cut(cut, up.head_address):
         document = require_goes_on(waited_for(process, PATIENCE_SECONDS), "server-lost")
         until(lambda: not cut.named(*OURS), 60.0)  # as long as Ray takes to give up its head
+    cut.kill()  # the head takes it for dead
     assert all(stays.name in one["nodes"] for one in document["agents"]["agents"])
 
 
