@@ -286,7 +286,8 @@ class ProjectReader(FolderFiles):
             found = document.get(kind)
             if not isinstance(found, dict):
                 if kind in document and not isinstance(found, str):
-                    self.fault(_expected("a name, or tables with the options of each", found), kind)
+                    said = _expected("a name, or tables with the options of each", found)
+                    self.fault(_with_key(said, kind), kind)
                 continue
             for name, options in self.entries(found, kind).items():
                 if not isinstance(options, dict):

@@ -246,3 +246,11 @@ def test_a_text_is_read_back_as_it_was_meant(tmp_path: Path) -> None:
     assert requests(tmp_path, text) == [
         RunRequest(engine="sqlite", labels=('a"b\\c', "é"), threads=4, trial_seconds=0.5, aa=True)
     ]
+
+
+@pytest.mark.parametrize("key", ["engine", "study"])
+def test_a_value_where_a_name_or_a_table_belongs_is_named_by_its_key(tmp_path: Path, key: str) -> None:
+    (tmp_path / "tdelta.toml").write_text(f"{key} = 4\n")
+    with pytest.raises(ProjectError) as refused:
+        read_project(tmp_path / "tdelta.toml")
+    assert [fault.parameters.get("key") for fault in refused.value.refusals] == [key]
