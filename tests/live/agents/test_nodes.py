@@ -22,9 +22,7 @@ from mariadb import own
 from own_engines import PASSWORD
 from sqlite.running import ANSWERED, Place, Ran, read_until, require, waited_for
 
-from tdelta.driver.agents.host import tdelta_version
 from tdelta.driver.agents.merging import LEAST_OVERLAP
-from tdelta.messages import Refusal
 from tdelta.records import Role, Trial
 from tdelta.records.trials import overlap
 from tdelta.store import Store
@@ -292,27 +290,6 @@ def test_a_fleet_with_one_time_for_all_has_one_run_at_a_time_on_each_node(up: Cl
     times = Counter(target for target, _ in begun)
     assert set(times.values()) <= {1, 2}
     assert max(times.values()) == 2 or all(row["decision"] != "undecided" for row in rows)
-
-
-def test_a_fleet_leaves_out_a_node_with_another_tdelta(up: Cluster, fleet: Place) -> None:
-    _, other = up.nodes
-    metadata = fleet.base / "other" / "tdelta-0.0.9.dist-info" / "METADATA"
-    metadata.parent.mkdir(parents=True)
-    metadata.write_text("Metadata-Version: 2.1\nName: tdelta\nVersion: 0.0.9\n")
-    other.kill()
-    other.environment["PYTHONPATH"] = os.pathsep.join((str(fleet.base / "other"), os.environ.get("PYTHONPATH", "")))
-    try:
-        up.start()
-        (fleet.base / "inventory.toml").write_text(f"{TARGET}[target.a]\n")
-        ran = waited_for(fleet.start("fleet", "inventory.toml", "--json", "--ray", up.address), PATIENCE_SECONDS)
-    finally:
-        other.kill()
-        other.environment.clear()
-    left_out = Refusal.of("node-of-other-version", node=other.name, own=tdelta_version(), found="0.0.9")
-    assert ran.err.splitlines().count(left_out.text) == 1
-    (row,) = ran.document["rows"]
-    assert row["ratio"] > 0
-    assert re.findall(r"begun on (\w+)", ran.err) == [up.nodes[0].name]
 
 
 def test_private_servers_change_hosts_between_rounds_and_leave_nothing_there(up: Cluster, tmp_path: Path) -> None:
