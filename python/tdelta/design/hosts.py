@@ -1,9 +1,10 @@
 """Which host each twin of a round is on, where the twins of a run change hosts: a crossover.
 
-Plain and encrypted servers that stay on two hosts cannot be told from the hosts. So in each round the baseline and what
-is compared with it are on different hosts, and an A/A twin is beside what is compared, a B/B twin beside the baseline:
-with both, each host has a plain twin and an encrypted one in every round. From round to round all move on by one host.
-In each cycle of as many rounds as there are hosts every twin is on every host once; where a cycle begins is drawn.
+Where plain and encrypted servers stay on two hosts, encryption cannot be separated from the host. So in each round the
+baseline and what is compared with it are on different hosts, and an A/A twin is beside what is compared, a B/B twin
+beside the baseline: with both, each host has a plain twin and an encrypted one in every round. From round to round all
+move on by one host. In each cycle of as many rounds as there are hosts every twin is on every host once; where a cycle
+begins is drawn.
 (B. Jones and M. G. Kenward 2014, Design and Analysis of Cross-Over Trials, chapter 2.)
 """
 

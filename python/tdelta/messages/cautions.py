@@ -99,7 +99,7 @@ CAUTIONS = {
     ),
     # hosts that twins change between
     "host-confounded": (
-        "{condition} cannot be told from the host that it was on: host and encryption are one factor as far as this run"
+        "{condition} cannot be separated from the host it was on: host and encryption are one factor as far as this run"
         " came. More rounds let the twins change hosts (--rounds, --max-time)"
     ),
     "hosts-see-different-overheads": (
@@ -286,7 +286,7 @@ AGAINST_TRUST = {
         "the plain server is on {baseline}, the encrypted one on {encrypted}: what differs between these hosts cannot"
         " be separated from encryption"
     ),
-    "host-confounded": "{condition} cannot be told from the host that it was on: too few rounds to change hosts",
+    "host-confounded": "{condition} cannot be separated from the host it was on: too few rounds to change hosts",
     "hosts-see-different-overheads": (
         "overheads differ by host: {low:+.1f} % on {low_host}, {high:+.1f} % on {high_host}"
     ),

@@ -44,8 +44,8 @@ class HostOverhead:
 class Hosts(Finding):
     """The hosts that the twins of a run changed between.
 
-    ``confounded`` are the conditions that cannot be told from the hosts they were on: no plain twin was on those, and
-    they were on no plain twin's.
+    ``confounded`` are the conditions that cannot be separated from the hosts they were on: no plain twin was on those,
+    and they were on no plain twin's.
     """
 
     FINDING = "hosts"

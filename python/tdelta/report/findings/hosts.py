@@ -36,7 +36,7 @@ def _sentences(result: RunResult) -> Iterator[str]:
         for one in found.overheads:
             yield _overhead(one, found.names, result)
         for condition in found.confounded:
-            yield f"{_name(condition, result)} cannot be told from the host that it was on."
+            yield f"{_name(condition, result)} cannot be separated from the host it was on."
 
 
 def _effect(effect: HostEffect, result: RunResult) -> str:

@@ -28,7 +28,7 @@ _ACTOR = "tdelta.engines.shared.hosted.node:TwinNode"
 
 @dataclass(frozen=True, slots=True)
 class OnHosts:
-    """What a host is told once: the engine with its options, the run, what it takes, and its data and work.
+    """What a host is given once: the engine with its options, the run, what it takes, and its data and work.
 
     ``needs`` are bytes of disk and of memory; ``versions`` what the engine is of that the run was planned with.
     """
