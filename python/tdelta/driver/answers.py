@@ -79,7 +79,7 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
 def of_embedded(
     answer: Mapping[str, Any], job: TrialJob, *, load_threads: int, database_threads: int | None
 ) -> Measurement:
-    """The same of an embedded engine, with the delay that is other programs' doing where that can be told."""
+    """The same of an embedded engine, with the delay that is other programs' doing where that is known."""
     measured = measurement(answer)
     is_closed = job.rate is None
     if not delay_is_others(is_closed=is_closed, load_threads=load_threads, database_threads=database_threads):

@@ -111,7 +111,7 @@ class Priced(Protocol):
     """A twin whose code under test can be timed, page by page."""
 
     def prices(self, observed: str) -> dict[str, object] | None:
-        """What pages, and a server's log, cost the code under test; None where that cannot be told.
+        """What pages, and a server's log, cost the code under test; None where that is not known.
 
         JSON values, for `tdelta.inference.prices`; every figure is of one pass.
 

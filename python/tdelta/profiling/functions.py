@@ -102,7 +102,7 @@ class Functions:
         Args:
             symbol: its name; empty where the file does not tell it.
             dso: the file, without folders.
-            is_kernel: whether the kernel runs it. Its own ciphers and checksums (an encrypted disk's) are told apart.
+            is_kernel: whether the kernel runs it. Its own ciphers and checksums (an encrypted disk's) count separately.
         """
         name = _without_arguments(symbol)
         for of, symbols, files in self._rows:

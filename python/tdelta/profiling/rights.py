@@ -37,7 +37,7 @@ def has_right(*capabilities: int) -> bool:
 
 
 def has_maps(pid: int) -> bool:
-    """Whether it can be told which code a process has mapped; one that is gone is no matter."""
+    """Whether it can be seen which code a process has mapped; one that is gone is no matter."""
     try:
         Path(f"/proc/{pid}/maps").read_bytes()
     except PermissionError:

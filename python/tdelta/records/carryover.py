@@ -24,7 +24,7 @@ class CarryOver(Finding):
     Attributes:
         positions: a trial at each place of a block over one at the first, median and 95 % interval.
         after_encrypted: a trial right after an encrypted twin's over one after a plain twin's, with its 95 % interval;
-            None where no encrypted twin ran, or none can be told apart.
+            None where no encrypted twin ran, or nothing separates them.
         bias: what that does to an overhead, whose sign is the other way round: it is not corrected for.
         unknown_codes: what these data cannot say, and why.
     """

@@ -73,7 +73,7 @@ class ClassShare:
     """All functions of one class: CPU time per operation, ns; ``interval95`` is of the difference.
 
     ``share`` is its part of the whole difference (a class that became cheaper has a negative one, and then others have
-    more than all); None where the whole difference is not told apart from none by so many samples.
+    more than all); None where the whole difference is within what so many samples show by chance.
     """
 
     function_class: FunctionClass

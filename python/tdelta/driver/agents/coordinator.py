@@ -132,7 +132,7 @@ class Coordinator:
         ray = joined(request["address"], self._folder, request["agents"])
         self._ray = ray
         self._place(range(1, request["agents"] + 1))
-        return {"ray": ray.__version__, "agents": self._told()}
+        return {"ray": ray.__version__, "agents": self._introductions()}
 
     def do_open(self, request: Request) -> Reply:
         """Take note of a twin, and have every agent connect to it."""
@@ -144,9 +144,9 @@ class Coordinator:
         twin, seconds = request["twin"], float(request["patience_seconds"])
         failed = {name: found for name, found in self._opened(twin).items() if "ok" not in found}
         if failed:
-            return self._told_of(failed, 0)
+            return self._since_start(failed, 0)
         if lost := self._see_clocks():
-            return self._told_of(lost, 0)
+            return self._since_start(lost, 0)
         segments = self._twins[twin]["segments"]
         chunks = self._chunks(request["trial"], segments)
         feeding = None if chunks is None else _Feeding(self._agents, twin, next(self._numbers), chunks)
@@ -167,12 +167,12 @@ class Coordinator:
         found = self._gather(refs, seconds, feeding)
         if chunks is not None:
             self._learn(chunks, found)
-        told = self._told_of(found, begin_ns)
-        starts = [one["ok"]["began_ns"] for one in told["answers"].values() if "ok" in one]
+        answered = self._since_start(found, begin_ns)
+        starts = [one["ok"]["began_ns"] for one in answered["answers"].values() if "ok" in one]
         late_ns = max(starts, default=0)
         if late_ns > _LEAST_LEAD_NS:  # an agent heard of the start when it was over
             self._lead_ns = min(_MOST_LEAD_NS, _LEAD_GROWTH * (self._lead_ns + late_ns))
-        return told
+        return answered
 
     def do_close(self, request: Request) -> Reply:
         """Have every agent let go of a twin."""
@@ -331,7 +331,7 @@ class Coordinator:
             agent.error_ns, agent.offset_ns = min(seen)
         return lost
 
-    def _told_of(self, found: Mapping[int, Request], begin_ns: int) -> Reply:
+    def _since_start(self, found: Mapping[int, Request], begin_ns: int) -> Reply:
         """Answers, with times since the start that was set, by this process's clock."""
         answers: dict[str, Reply] = {}
         for number, one in sorted(found.items()):
@@ -343,7 +343,7 @@ class Coordinator:
             answers[str(number)] = {**one, "node": agent.where}
         return {"answers": answers, "replaced": self._replaced}
 
-    def _told(self) -> list[Reply]:
+    def _introductions(self) -> list[Reply]:
         return [{"name": str(number), **agent.said} for number, agent in sorted(self._agents.items())]
 
 

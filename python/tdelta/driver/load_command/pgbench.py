@@ -192,7 +192,7 @@ def _from_report(finished: Finished, processed: int, elapsed_ns: int, retries: i
 
 
 def _script_names(out: str) -> tuple[str, ...]:
-    """The names of the scripts in the order of their numbers in the log; ones that occur twice are told apart."""
+    """The names of the scripts in the order of their numbers in the log; ones that occur twice are numbered."""
     names = _SCRIPTS.findall(out) or _ONE_SCRIPT.findall(out)
     short = [_short(name) for name in names]
     return tuple(name if short.count(name) == 1 else f"{name} {1 + i}" for i, name in enumerate(short))

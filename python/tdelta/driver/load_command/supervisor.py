@@ -39,7 +39,7 @@ class CommandHost(Host):
         """Nothing: between trials there is nothing to stop, and one that runs takes any request for a stop."""
 
     def do_run(self, request: Request) -> Reply:
-        """Run one command until it ends, or is told to, or its time is over; nothing of it runs any more afterwards."""
+        """Run one command until it ends, or is asked to, or its time is over; nothing of it runs afterwards."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with Path(request["out"]).open("wb") as out, Path(request["err"]).open("wb") as err:
             began_ns = time.monotonic_ns()

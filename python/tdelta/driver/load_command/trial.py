@@ -203,7 +203,7 @@ def with_server(measured: Measurement, used: Mapping[str, Any]) -> Measurement:
 
 
 def _fault(answer: Mapping[str, Any], name: str) -> Refusal | None:
-    """What went wrong with a command that nobody told to stop."""
+    """What went wrong with a command that was not asked to stop."""
     if answer["ended_by"] == "deadline":
         return Refusal.of("load-too-slow", tool=name, seconds=answer["elapsed_ns"] / 1000000000.0)
     if answer["status"] < 0:

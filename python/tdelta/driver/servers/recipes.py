@@ -126,7 +126,7 @@ def as_json(recipe: Recipe) -> Json:
 
 
 def from_json(found: Mapping[str, Any]) -> Recipe:
-    """The recipe that `as_json` told."""
+    """The recipe that `as_json` gave."""
     greeting = found["greeting"]
     return Recipe(
         place=ServerPaths(Path(found["folder"]), Path(found["socket"])),

@@ -1,7 +1,7 @@
 """What encrypts the folder of a twin: a policy of fscrypt, a gocryptfs over it, a LUKS device under its file system.
 
 Keys are drawn here for one room, are never written anywhere, and are gone with the mount: fscrypt's lies in the
-kernel's keyring of that file system, the others are told through a pipe. The numbers are of linux/fscrypt.h.
+kernel's keyring of that file system, the others take it through a pipe. The numbers are of linux/fscrypt.h.
 """
 
 from __future__ import annotations

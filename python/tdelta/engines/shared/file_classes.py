@@ -1,4 +1,4 @@
-"""Which class a file of a server belongs to, told by its path below the data directory.
+"""Which class a file of a server belongs to, by its path below the data directory.
 
 Rules are tried in their order, the first that matches wins. Paths are written with slashes; what lies in the server's
 folder for temporary files is ``tmp/…``, what it says to people is ``server.log``.
