@@ -1,13 +1,15 @@
 """Simulated threads on cores: whether bands of `tdelta scaling` hold, and what overhead looks like (docs/scaling.md).
 
-From the root of the repository, the coverage (a minute), and scenarios of systems with other cores::
+From the root of the repository, the coverage (some minutes), and scenarios of systems with other cores::
 
     OMP_NUM_THREADS=1 python benches/scaling.py --seed 91001
+    OMP_NUM_THREADS=1 python benches/scaling.py --over cores --seed 92001
     python benches/scaling.py --scenarios
 
-Each experiment is a system of tests/calibration/scaling.py: its sweep is fitted, and what it does with twice and four
-times the most threads is held against the bands. The rule that the model has to pass, written down before seed 91001
-was drawn for the first time (the model was made with 81001 and 82001): the bands hold 85 % of the ratios in every
+Each experiment is a system of tests/calibration/scaling.py or, with ``--over cores``, of tests/calibration/cores.py:
+its sweep is fitted, and what it does with twice and four times the most threads or cores is held against the bands.
+The rule that the model has to pass, written down before seeds 91001 (threads) and 92001 (cores) were drawn for the
+first time (the model was made with 81001 and 82001, 83001 and 84001): the bands hold 85 % of the ratios in every
 family, and 90 % over all.
 """
 
@@ -21,7 +23,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from calibration.scaling import FAMILIES, held
+from calibration.cores import FAMILIES as OF_CORES
+from calibration.scaling import FAMILIES, Family, held
 from calibration.threads import System, simulate
 
 SCENARIOS = {
@@ -33,9 +36,9 @@ SCENARIOS = {
 """One operation: 0.6 ms of work, 0.4 ms away, and such a serial part of it besides, in ms."""
 
 
-def coverage(name: str, how_many: int, seed: int) -> tuple[int, int]:
+def coverage(families: dict[str, Family], name: str, how_many: int, seed: int) -> tuple[int, int]:
     """Print one row; how many bands held, of how many."""
-    found = held(name, how_many, seed)
+    found = held(families, name, how_many, seed)
     widths = 100 * np.median([[band.band95[1] - band.band95[0] for band, _ in one] for one in found], axis=0)
     hits = np.array([[band.band95[0] <= ratio <= band.band95[1] for band, ratio in one] for one in found])
     cells = [f"{int(own.sum())} of {len(own)}" for own in hits.T]
@@ -64,14 +67,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--experiments", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--family", choices=sorted(FAMILIES), action="append")
+    parser.add_argument("--over", choices=("threads", "cores"), default="threads")
+    parser.add_argument("--family", action="append")
     parser.add_argument("--scenarios", action="store_true")
     given = parser.parse_args()
     if given.scenarios:
         scenarios(1000 * given.experiments)
         return
-    print("| systems | twice the threads | four times | held | median width |\n|---|---|---|---|---|")
-    rows = [coverage(name, given.experiments, given.seed) for name in given.family or FAMILIES]
+    families = OF_CORES if given.over == "cores" else FAMILIES
+    if unknown := set(given.family or ()) - set(families):
+        parser.error(f"--family: expected some of {', '.join(families)}, found {', '.join(sorted(unknown))}")
+    print(f"| systems | twice the {given.over} | four times | held | median width |\n|---|---|---|---|---|")
+    rows = [coverage(families, name, given.experiments, given.seed) for name in given.family or families]
     hits, of = (sum(found) for found in zip(*rows, strict=True))
     print(f"| all | | | {100 * hits / of:.0f} % | |")
 

@@ -6,7 +6,7 @@ contention, a limit that the sweep does not reach, threads that hinder each othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,21 +14,44 @@ import numpy as np
 from calibration.threads import Law, System, constant, exponential, heavy, simulate
 from tdelta.inference.scaling import predict_ratio
 from tdelta.records.cache_prediction import Band
+from tdelta.records.scaling import Axis
 
 OPERATIONS = 2000
 LIMIT = 1.15
 """Of a limit beyond the sweep: how much more it serves than the system does with the sweep's last number of threads."""
 
-Twin = Callable[[int], System]
-"""The system with so many threads."""
+
+def _as_many(number: int) -> int:
+    return number
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The system at each number of what a sweep is over, and how many threads it has there."""
+
+    system: Callable[[int], System]
+    threads: Callable[[int], int] = _as_many
+
+    def throughput(self, at: int, operations: int, seed: int) -> float:
+        """Operations per second."""
+        return simulate(self.system(at), self.threads(at), operations, seed).throughput
 
 
 @dataclass(frozen=True)
 class Family:
-    """Systems of one kind. ``draw`` makes plain and encrypted twin; ``measured`` are the sweep's numbers of threads."""
+    """Systems of one kind.
+
+    Attributes:
+        draw: makes plain and encrypted twin, for a sweep to so many.
+        measured: the sweep's numbers of threads, or of cores.
+        over: which of both they are.
+        operations: simulated for each figure.
+    """
 
     draw: Callable[[np.random.Generator, int], tuple[Twin, Twin]]
     measured: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
+    operations: int = OPERATIONS
+    over: Axis = Axis.THREADS
 
     @property
     def beyond(self) -> tuple[int, int]:
@@ -38,30 +61,30 @@ class Family:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Operations per second of both twins, by number of threads."""
+    """Operations per second of both twins, by number of threads or cores."""
 
+    over: Axis
     measured: tuple[int, ...]
     beyond: tuple[int, ...]
     plain: dict[int, float]
     encrypted: dict[int, float]
 
-    def ratio(self, threads: int) -> float:
+    def ratio(self, at: int) -> float:
         """Time per operation, encrypted over plain."""
-        return self.plain[threads] / self.encrypted[threads]
+        return self.plain[at] / self.encrypted[at]
 
 
-def sweeps(name: str, how_many: int, seed: int) -> Iterator[Sweep]:
+def sweeps(families: Mapping[str, Family], name: str, how_many: int, seed: int) -> Iterator[Sweep]:
     """Systems of one family, one after the other, each from a seed of its own."""
-    family = FAMILIES[name]
+    family = families[name]
     for at in range(how_many):
-        random = np.random.default_rng([seed, list(FAMILIES).index(name), at])
+        random = np.random.default_rng([seed, list(families).index(name), at])
         twins = family.draw(random, family.measured[-1])
-        threads = (*family.measured, *family.beyond)
+        numbers = (*family.measured, *family.beyond)
         plain, encrypted = (
-            {n: simulate(twin(n), n, OPERATIONS, int(random.integers(2**32))).throughput for n in threads}
-            for twin in twins
+            {n: twin.throughput(n, family.operations, int(random.integers(2**32))) for n in numbers} for twin in twins
         )
-        yield Sweep(family.measured, family.beyond, plain, encrypted)
+        yield Sweep(family.over, family.measured, family.beyond, plain, encrypted)
 
 
 def _system(random: np.random.Generator) -> System:
@@ -81,7 +104,7 @@ def _with_law(law: Law) -> Callable[[np.random.Generator, int], tuple[Twin, Twin
     def draw(random: np.random.Generator, _: int) -> tuple[Twin, Twin]:
         plain = replace(_system(random), law=law)
         other = plain.encrypted(**_factors(random))
-        return (lambda _: plain), (lambda _: other)
+        return Twin(lambda _: plain), Twin(lambda _: other)
 
     return draw
 
@@ -90,8 +113,8 @@ def _slowed(
     plain: System, other: System, by: tuple[Callable[[int], float], Callable[[int], float]]
 ) -> tuple[Twin, Twin]:
     return (
-        lambda n: replace(plain, work=plain.work * by[0](n)),
-        lambda n: replace(other, work=other.work * by[1](n)),
+        Twin(lambda n: replace(plain, work=plain.work * by[0](n))),
+        Twin(lambda n: replace(other, work=other.work * by[1](n))),
     )
 
 
@@ -123,7 +146,7 @@ def _limited_beyond(random: np.random.Generator, most: int) -> tuple[Twin, Twin]
     seconds = 1.0 / (LIMIT * simulate(plain, most, OPERATIONS, int(random.integers(2**32))).throughput)
     limited = replace(plain, device=seconds) if random.random() < 0.5 else replace(plain, log=max(plain.log, seconds))
     other = limited.encrypted(**_factors(random))
-    return (lambda _: limited), (lambda _: other)
+    return Twin(lambda _: limited), Twin(lambda _: other)
 
 
 FAMILIES = {
@@ -137,11 +160,13 @@ FAMILIES = {
 }
 
 
-def held(name: str, how_many: int, seed: int) -> list[list[tuple[Band, float]]]:
+def held(families: Mapping[str, Family], name: str, how_many: int, seed: int) -> list[list[tuple[Band, float]]]:
     """Of each system of a family, the predicted band and the ratio that was seen, for each number beyond its sweep."""
-    found = []
-    for sweep in sweeps(name, how_many, seed):
-        plain, encrypted = ([of[n] for n in sweep.measured] for of in (sweep.plain, sweep.encrypted))
-        bands = predict_ratio(sweep.measured, plain, encrypted, sweep.beyond)
-        found.append([(band, sweep.ratio(n)) for band, n in zip(bands, sweep.beyond, strict=True)])
-    return found
+    return [predicted(sweep) for sweep in sweeps(families, name, how_many, seed)]
+
+
+def predicted(sweep: Sweep) -> list[tuple[Band, float]]:
+    """Of one system."""
+    plain, encrypted = ([of[n] for n in sweep.measured] for of in (sweep.plain, sweep.encrypted))
+    bands = predict_ratio(sweep.measured, plain, encrypted, sweep.beyond, sweep.over)
+    return [(band, sweep.ratio(n)) for band, n in zip(bands, sweep.beyond, strict=True)]

@@ -1,4 +1,4 @@
-"""``tdelta scaling``: the overhead with more threads than a sweep measured."""
+"""``tdelta scaling``: the overhead with more threads or cores than a sweep measured."""
 
 from __future__ import annotations
 
@@ -33,10 +33,17 @@ _PUBLISHED = "published:"
     help="Number of threads to predict; repeatable.  [2 and 4 times the most]",
 )
 @click.option(
+    "--cores",
+    type=click.IntRange(1, 1_000_000),
+    multiple=True,
+    metavar="N",
+    help="The same of cores, from files with a column `cores`.",
+)
+@click.option(
     "--fit-to",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Fit to at most N threads, and predict the measured rest.",
+    help="Fit to at most N threads or cores, and predict the measured rest.",
 )
 @click.option(
     "--baseline", metavar="NAME", help="With FILES, the condition that others are compared with.  [none, plain, off, …]"
@@ -50,13 +57,15 @@ _PUBLISHED = "published:"
 def scaling(
     sources: tuple[str, ...], output: Path | None, force: bool, store: Path | None, as_json: bool, **given: object
 ) -> int:
-    """Predict the overhead with more threads than a sweep measured.
+    """Predict the overhead with more threads or cores than a sweep measured.
 
     From a stored RUN (`last` by default) that varied threads, or from FILES as `tdelta analyze` reads them, with at
-    least four numbers of threads. Predictions reach to four times the most threads, on the same machine; of other
-    numbers of cores there are none: see docs/scaling.md.
+    least four numbers of threads. FILES with a column `cores` and at least four numbers of them, each with one number
+    of threads, are a sweep over cores. Predictions reach to four times the most: see docs/scaling.md.
 
     Example: tdelta scaling last --threads 64
+
+    Example: tdelta scaling instances.csv --cores 32
 
     Example: tdelta scaling published:read-only-sweep --fit-to 256 --output scaling.html
     """

@@ -306,6 +306,7 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("scope", f"one of {', '.join(SCOPES)}", _scope),
             Factor("storage", f"one of {', '.join(STORAGES)}, or a folder's path with a slash in it", parse_storage),
             Factor("threads", "a whole number of threads, at least 1", _threads),
+            Factor("cores", "a whole number of CPUs that a server may use, at least 1", _threads),
             Factor(
                 "cache",
                 "a share of the data size above 0, such as 10% or 0.1 (with % above 200 %), or a size such as 4GB",

@@ -7,6 +7,7 @@ what differs between two recipes is what differs between their settings.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,7 @@ class ServerSettings:
     ``is_buffered``: files are read and written through the system's cache, on every twin of a run that varies storage,
     since some storage takes no other way. ``compression`` is how pages of tables are compressed before they are
     encrypted, ``none`` among them; empty in runs that do not vary it. ``server`` is which of several versions it is, by
-    the level of the factor of that name; empty in runs with one.
+    the level of the factor of that name; empty in runs with one. ``cores`` is how many CPUs it may use; 0 for all.
     """
 
     cipher: str
@@ -87,6 +88,7 @@ class ServerSettings:
     is_buffered: bool = False
     compression: str = ""
     server: str = ""
+    cores: int = 0
 
     @property
     def is_encrypted(self) -> bool:
@@ -388,5 +390,5 @@ def recipe_of(engine: ServerEngine, place: ServerPaths, settings: ServerSettings
         settings: the twin's.
         key: 64 hexadecimal digits; None for a plain twin, and where none is drawn.
     """
-    recipe = engine.recipe(place, settings)
+    recipe = dataclasses.replace(engine.recipe(place, settings), cores=settings.cores)
     return engine.keyed(recipe, settings, key) if key is not None and isinstance(engine, Keyed) else recipe

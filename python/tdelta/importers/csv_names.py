@@ -20,7 +20,7 @@ MEAN = _names("mean avg average mean_response avg_response average_response mean
 SD = _names("sd std stddev stdev std_dev standard_deviation")
 RESPONSE = _names("response response_time responsetime latency rt duration")
 FACTOR = _names(
-    "threads thread_count clients users vus connections concurrency cache cache_size buffer_pool buffer_pool_size"
+    "threads thread_count clients users vus connections concurrency cores cache cache_size buffer_pool buffer_pool_size"
     " page_size scope aes_instructions aes_ni scale scale_factor warehouses tables platform engine database version"
     " storage disk_type workload"
 )

@@ -24,12 +24,13 @@ _ENCRYPTED = (
     rf"{_HIDDEN}{_GAP}(?:on|yes|true|enabled)|{_AES}|{_HIDDEN}|aes|luks|sqlcipher|gocryptfs|dm[-_]?crypt|chacha20|on"
 )
 _CONCURRENT = r"threads?|thrds?|thds?|thr|clients?|users?|vus?|connections?|conns?"
+_COUNTED = rf"{_CONCURRENT}|cores?|vcpus?"
 _WORKLOAD = (
     r"read[-_ ]?only|read[-_ ]?write|write[-_ ]?only|select[-_ ]?only|point[-_ ]?select|simple[-_ ]?update"
     r"|rnd(?:rd|wr|rw)|seq(?:rd|wr|rewr)|ycsb[-_]?[a-f]|r[ow]|wo"
 )
 _LEVEL = (
-    rf"(?:{_CONCURRENT}){_GAP}\d{{1,6}}|[tc]\d{{1,6}}|\d{{1,6}}[-_ ]?(?:{_CONCURRENT})|\d{{1,6}}th?"
+    rf"(?:{_COUNTED}){_GAP}\d{{1,6}}|[tc]\d{{1,6}}|\d{{1,6}}[-_ ]?(?:{_COUNTED})|\d{{1,6}}th?"
     r"|(?:buffer[-_ ]?pool|shared[-_ ]?buffers|buffer|bp|cache)[-_ =]?\d+(?:\.\d+)?[-_ ]?[kmgt]i?b?"
     r"|oltp[-_](?:read[-_]only|read[-_]write|write[-_]only|point[-_]select|update[-_](?:non[-_])?index|insert|delete)"
     r"|select[-_]random[-_](?:points|ranges)|bulk[-_]insert|tpc[-_]?[bch]"
@@ -130,5 +131,7 @@ def _level_of(text: str) -> tuple[str, Level]:
     if letters.startswith(("buffer", "shared", "bp", "cache")):
         unit = re.sub(r"^(?:bufferpool|sharedbuffers|buffer|bp|cache)", "", letters)
         return "cache", f"{number} {unit[0].upper()}B"
+    if letters.startswith(("core", "vcpu")):
+        return "cores", int(number)
     name = _LEVEL_NAMES.get(letters[:2]) or _LEVEL_NAMES[letters[:1]]
     return name, int(number)

@@ -1,4 +1,4 @@
-"""The overhead with more threads than a sweep measured: a curve of queueing theory, and how far a sweep may leave it.
+"""The overhead with more threads or cores than a sweep: a curve of queueing theory, and how far a sweep may leave it.
 
 One operation of N threads in a closed loop takes no less than it does alone, R, and no less than N times the seconds C
 of the place that is full; between these asymptotic bounds (Denning and Buzen 1978) a knee is at N* = R / C threads:
@@ -10,66 +10,96 @@ and C by exp(b), so that the log ratio is, to first order,
 
     d(N) = a w(N) + b (1 - w(N)) + h(N)
 
-h is the discrepancy: a Brownian path in doublings of threads plus a path whose slope is one, both from the fewest
-threads, so that bands widen with every doubling beyond the sweep; the mean time of both twins has a path of the first
-kind as well. A cell scatters about all that. a, b, R and the paths are normal and integrated out; the knee, which may
-lie far beyond the sweep, its sharpness p and the scales of paths and scatter are on a grid.
+h is the discrepancy: a Brownian path in doublings of N plus a path whose slope is one, both from the fewest, so that
+bands widen with every doubling beyond the sweep; the mean time of both twins has a path of the first kind as well. A
+cell scatters about all that. a, b, R and the paths are normal and integrated out; the knee, which may lie far beyond
+the sweep, its sharpness p and the scales of paths and scatter are on a grid.
 
-Limits: it knows nothing of cores, which a sweep over threads does not vary. docs/scaling.md says how often bands hold.
+A sweep over cores, whose threads grow with the cores or are one large number, has the same form: N is the number of
+cores, R the core-seconds of one operation, and C the seconds of the serial place that becomes full with N* cores.
+
+Limits: a sweep over threads does not vary cores, and says nothing of others. docs/scaling.md says how often bands hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from tdelta.inference.draws import shortest
 from tdelta.inference.posterior import FloatArray
 from tdelta.records.cache_prediction import Band
+from tdelta.records.scaling import Axis
 
 FEWEST = 4
-"""Numbers of threads that a sweep needs."""
+"""Numbers of threads or cores that a sweep needs."""
 FARTHEST = 4
-"""Times the most threads of a sweep, up to which there are predictions."""
+"""Times the most threads or cores of a sweep, up to which there are predictions."""
 
+
+@dataclass(frozen=True, slots=True)
+class _Prior:
+    """What is known of a sweep before it is seen.
+
+    Attributes:
+        knee_beyond: times the most of the sweep, how far off the knee may be of one that shows none.
+        sharpness: of the knee, each as likely as the others.
+        full_sd: how far what encryption adds to the place that is full is from what it adds alone.
+    """
+
+    knee_beyond: float
+    sharpness: tuple[float, ...]
+    full_sd: float
+
+
+_PRIORS = {
+    Axis.THREADS: _Prior(64.0, (0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0), 0.3),
+    # More threads than cores soften a knee over threads. Over cores, all of which are busy, a serial place fills up
+    # without a sign before, at worst from one number of cores to the next: so knees are sharp, near and worth more.
+    Axis.CORES: _Prior(6.0, (1.0, 2.0, 4.0, 8.0, 16.0, 40.0), 0.35),
+}
 _KNEES = 48
-_KNEE_BEYOND = 64.0
-"""Times the most threads: how far off the knee of a sweep may be that shows none."""
-_SHARPNESS = np.array([0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0])
 _SCALES = np.array([0.01, 0.03, 0.1])
 """Of paths, in log per doubling: no curve is known to be right to better than 1 %."""
 _SCATTERS = np.array([0.001, 0.003, 0.01, 0.03, 0.1])
 _ALONE_SD = 0.5
-_FULL_SD = 0.3
-"""What encryption adds to the place that is full is this far from what it adds alone."""
 _TIME_SD = 10.0
 _DRAWS = 4000
 _SEED = 20_261_126
 
 
 def predict_ratio(
-    threads: Sequence[int], plain: Sequence[float], other: Sequence[float], at: Sequence[int]
+    numbers: Sequence[int],
+    plain: Sequence[float],
+    other: Sequence[float],
+    at: Sequence[int],
+    over: Axis = Axis.THREADS,
 ) -> list[Band]:
-    """What a measurement of the ratio with other numbers of threads would show.
+    """What a measurement of the ratio with other numbers of threads or cores would show.
 
     Args:
-        threads: at least ``FEWEST``, ascending and distinct.
+        numbers: of threads or cores, at least ``FEWEST``, ascending and distinct.
         plain: operations per second with each, of the plain twin.
         other: the same of the encrypted twin.
-        at: numbers of threads, at most ``FARTHEST`` times the last.
+        at: other numbers, at most ``FARTHEST`` times the last.
+        over: what the numbers count.
 
     Returns:
         Time per operation over the plain twin's, for each of ``at``.
     """
-    if len(threads) < FEWEST or max(at) > FARTHEST * threads[-1]:
-        raise ValueError(f"{len(threads)} numbers of threads to {threads[-1]} for {max(at)}")
-    known, n = np.array([*threads, *at], dtype=np.float64), len(threads)
+    if len(numbers) < FEWEST or max(at) > FARTHEST * numbers[-1]:
+        raise ValueError(f"{len(numbers)} numbers to {numbers[-1]} for {max(at)}")
+    known, n = np.array([*numbers, *at], dtype=np.float64), len(numbers)
+    prior = _PRIORS[over]
     log_plain, log_other = np.log(np.asarray(plain)), np.log(np.asarray(other))
     ratio, time = log_plain - log_other, np.log(known[:n]) - 0.5 * (log_plain + log_other)
     knee, sharpness = (
         found.ravel()[:, None]
-        for found in np.meshgrid(np.geomspace(0.5 * known[0], _KNEE_BEYOND * known[n - 1], _KNEES), _SHARPNESS)
+        for found in np.meshgrid(
+            np.geomspace(0.5 * known[0], prior.knee_beyond * known[n - 1], _KNEES), prior.sharpness
+        )
     )
     full = np.logaddexp(0.0, sharpness * np.log(known / knee))
     alone = np.exp(-full)
@@ -79,7 +109,7 @@ def predict_ratio(
     time_cov = _covariances([(_SCALES, path), (_SCATTERS, np.eye(len(known)))], _TIME_SD**2 * np.ones((1, *path.shape)))
     log_weight = np.logaddexp.reduce(_log_density(times[:, None], time_cov[:, :, :n, :n]), axis=1)
 
-    effects = _ALONE_SD**2 + _FULL_SD**2 * (1.0 - alone)[:, :, None] * (1.0 - alone)[:, None, :]
+    effects = _ALONE_SD**2 + prior.full_sd**2 * (1.0 - alone)[:, :, None] * (1.0 - alone)[:, None, :]
     paths = [(_SCALES, path), (np.array([0.0, *_SCALES]), sloped), (_SCATTERS, np.eye(len(known)))]
     cov = _covariances(paths, effects)
     log_weight = log_weight[:, None] + _log_density(ratio[None, None], cov[:, :, :n, :n])

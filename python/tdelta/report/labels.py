@@ -248,6 +248,8 @@ def level_text(factor: str, level: Level) -> str:
     """A level of a factor in words: ``16 threads``, ``cache 10 %``, ``4 KiB pages``."""
     if factor == "threads":
         return f"{level} thread{'' if level == 1 else 's'}"
+    if factor == "cores":
+        return f"{level} core{'' if level == 1 else 's'}"
     if factor == "cache":
         return f"cache {cache_text(level)}"
     if factor == "work":

@@ -43,6 +43,7 @@ _FACTORS_ALONE = {
     "fetch_size": Takes.ARRAYS,
     "load_by": Takes.BULK_LOADS,
     "compression": Takes.PAGE_COMPRESSION,
+    "cores": Takes.SERVER,
 }
 """Factors that no option sets, and whose they are."""
 

@@ -77,7 +77,10 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "nuts": [("--model", "rounds", "--rounds", "2", "--draws", "50")],
     "perf_modes": [("--scans", "6", "--rows", "2000")],
     "scan": [("--megabytes", "2", "--rounds", "2")],
-    "scaling": [("--experiments", "1", "--family", "short")],
+    "scaling": [
+        ("--experiments", "1", "--family", "short"),
+        ("--over", "cores", "--experiments", "1", "--family", "constant"),
+    ],
     "slices": [("--slice", "20ms", "--repeats", "1", *SMALL)],
     "truth": [
         ("--aa", "1", "--plant", "10%", "--runs", "1", "--max-time", "60s", *SMALL),

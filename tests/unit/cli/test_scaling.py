@@ -1,4 +1,4 @@
-"""``tdelta scaling`` over a small sweep of another tool, a published table, and a stored run."""
+"""``tdelta scaling`` over threads: a small sweep of another tool, a published table, and a stored run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import tdelta_samples as s
 
 from tdelta.records import Condition, Role, SpanTotals, Trial
-from tdelta.records.scaling import ScalingCurve
+from tdelta.records.scaling import Axis, ScalingCurve
 from tdelta.report.labels import level_text
 from tdelta.report.scaling import curve_name
 from tdelta.store import Store
@@ -47,6 +47,7 @@ def curve(*arguments: str) -> dict[str, Any]:
 
 
 def kinds(of: dict[str, Any]) -> dict[int, str]:
+    assert of["over"] == "threads"
     return {point["threads"]: point["kind"] for point in of["points"]}
 
 
@@ -81,19 +82,24 @@ def test_the_published_sweep_has_a_curve_for_each_buffer_pool_and_holds_what_was
 
 @pytest.mark.parametrize(
     ("options", "code"),
-    [(("--fit-to", "4"), "no-sweep"), (("--threads", "65"), "scaling-too-far")],
+    [
+        (("--fit-to", "4"), "no-sweep"),
+        (("--threads", "65"), "scaling-too-far"),
+        (("--cores", "4"), "no-sweep-of-cores"),
+        (("--threads", "32", "--cores", "32"), "threads-and-cores"),
+    ],
 )
 def test_too_few_numbers_of_threads_and_far_ones_are_refused(sweep: Path, options: tuple[str, ...], code: str) -> None:
     refused = call("scaling", str(sweep), *options)
     assert (refused.code, [one.code for one in refused.refusals]) == (2, [code])
 
 
-def stored(path: Path, *threads: int, **options: object) -> Path:
-    """A run of two rounds of two blocks, at these numbers of threads."""
+def stored(path: Path, *numbers: int, over: str = "threads", **options: object) -> Path:
+    """A run of two rounds of two blocks, at these numbers of threads, or of cores with 64 threads."""
     base, ciphers = s.costly(), {"none": (1.0, Role.BASELINE), "aes-256": (1.2, Role.TREATMENT)}
     conditions = {
-        (cipher, n): Condition((("cipher", cipher), ("threads", n)), ciphers[cipher][1], stratum)
-        for stratum, n in enumerate(threads)
+        (cipher, n): Condition(tuple({"cipher": cipher, "threads": 64, over: n}.items()), ciphers[cipher][1], stratum)
+        for stratum, n in enumerate(numbers)
         for cipher in ciphers
     }
     given = {**base.settings.options, **options}
@@ -103,7 +109,7 @@ def stored(path: Path, *threads: int, **options: object) -> Path:
         for block in range(4):
             for at, ((cipher, n), condition) in enumerate(conditions.items()):
                 elapsed_ns = round(1e12 / rate(n, ciphers[cipher][0]))
-                spans = {"all": SpanTotals(1000, elapsed_ns * n)}
+                spans = {"all": SpanTotals(1000, elapsed_ns * condition.level("threads"))}
                 measured = measurement_of(operations=1000, elapsed_ns=elapsed_ns, transactions=spans, statements={})
                 opened.add_trial(RUN, Trial(block // 2, block, at, condition, "", 0.0, measured))
     return path
@@ -126,6 +132,21 @@ def test_a_run_without_a_sweep_is_refused(
 ) -> None:
     refused = call("scaling", RUN, "--store", str(stored(tmp_path / "runs.sqlite", *threads, **options)))
     assert (refused.code, [one.code for one in refused.refusals]) == (2, [code])
+
+
+def test_a_stored_run_that_varied_cores_is_a_sweep_over_them(tmp_path: Path) -> None:
+    found = call("scaling", "last", "--store", str(stored(tmp_path / "r.sqlite", 1, 2, 4, 8, over="cores")), "--json")
+    document = json.loads(found.out)
+    (curve,) = document["curves"]
+    assert (document["over"], [one["code"] for one in document["cautions"]]) == ("cores", ["cores-of-one-machine"])
+    assert [point["cores"] for point in curve["points"]] == [1, 2, 4, 8, 16, 32]
+    assert {point["threads"] for point in curve["points"]} == {64}
+
+
+def test_cores_of_a_run_that_did_not_vary_them_are_refused(tmp_path: Path) -> None:
+    store = stored(tmp_path / "runs.sqlite", 1, 2, 4, 8)
+    refused = call("scaling", RUN, "--store", str(store), "--cores", "16")
+    assert (refused.code, [one.code for one in refused.refusals]) == (2, ["no-sweep-of-cores"])
 
 
 def test_a_file_and_a_run_at_once_are_refused(sweep: Path) -> None:
@@ -155,5 +176,5 @@ def test_force_without_a_page_is_refused(sweep: Path) -> None:
 
 
 def test_a_level_is_called_by_its_label() -> None:
-    curve = ScalingCurve((("cache", 0.1),), "plain", "aes-256", ())
+    curve = ScalingCurve((("cache", 0.1),), "plain", "aes-256", Axis.THREADS, ())
     assert level_text("cache", 0.1) in curve_name(curve)

@@ -72,7 +72,7 @@ def test_an_unknown_factor_names_the_known_ones_and_the_nearest():
         "unknown-name-near",
         near="threads",
         found="thread",
-        known=Part("cache, cipher, compression, during, fetch_size, journal_mode, library, load_by"),
+        known=Part("cache, cipher, compression, cores, during, fetch_size, journal_mode, library, load_by"),
     ):
         parse_level("thread", "1")
 

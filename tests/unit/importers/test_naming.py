@@ -63,6 +63,8 @@ def test_what_all_names_have_in_common_says_nothing() -> None:
         ("c8", ("clients", 8)),
         ("40users", ("users", 40)),
         ("vu40", ("users", 40)),
+        ("8cores", ("cores", 8)),
+        ("vcpus-16", ("cores", 16)),
         ("bp5g", ("cache", "5 GB")),
         ("cache-512mb", ("cache", "512 MB")),
         ("oltp_read_only", ("workload", "oltp_read_only")),

@@ -92,9 +92,17 @@ def test_data_is_loaded_once_for_each_compression_and_each_has_its_own_baseline(
     assert [one.is_compressed for one in settings(of).values()] == [False, False, True, True]
 
 
+def test_servers_with_other_cores_are_others_with_the_same_data() -> None:
+    of = made(vary={"cipher": ("aes-256",), "cores": (1,)}, threads=8, aa_twin=False)
+    assert [(one.cores, one.threads) for one in settings(of).values()] == [(1, 8), (1, 8)]
+    assert len(list(of.data_templates())) == 2
+    assert {one.cores for one in settings(made(aa_twin=False)).values()} == {0}
+
+
 @pytest.mark.parametrize(
     ("options", "code"),
     [
+        ({"vary": {"cores": (1, 100_000)}}, "too-few-cpus"),
         ({"vary": {"compression": ("none", "lz4")}}, "unknown-compression"),
         ({"vary": {"compression": ("zlib",), "work": ("load",)}, "engine": "mysql"}, "compression-and-load"),
         ({"vary": {"compression": ("zlib",)}, "engine": "sqlite"}, "not-supported"),

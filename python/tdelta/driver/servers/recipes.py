@@ -91,7 +91,7 @@ class Recipe:
     ``files`` are texts by absolute path, written with mode 0600 before anything is started (configuration, keyrings;
     keys are in here, so a recipe is never printed), ``links`` symbolic links by their paths. ``initialize`` makes the
     data directory and is left out where a loaded one was copied. ``connect`` are the options of
-    `tdelta._native.ServerTwin` without ``database``.
+    `tdelta._native.ServerTwin` without ``database``. ``cores`` is how many CPUs its processes may use; 0 for all.
     """
 
     place: ServerPaths
@@ -103,6 +103,7 @@ class Recipe:
     greeting: Greeting = Greeting()
     links: Mapping[Path, Path] = field(default_factory=dict)
     mount: Mount | None = None
+    cores: int = 0
 
 
 def as_json(recipe: Recipe) -> Json:
@@ -122,6 +123,7 @@ def as_json(recipe: Recipe) -> Json:
             "at": recipe.greeting.at,
         },
         "mount": recipe.mount and _mount_as_json(recipe.mount),
+        "cores": recipe.cores,
     }
 
 
@@ -140,6 +142,7 @@ def from_json(found: Mapping[str, Any]) -> Recipe:
             base64.b64decode(greeting["says"]), base64.b64decode(greeting["answer"]), int(greeting["at"])
         ),
         mount=found["mount"] and _mount(found["mount"]),
+        cores=int(found["cores"]),
     )
 
 

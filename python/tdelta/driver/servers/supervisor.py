@@ -20,6 +20,7 @@ from tdelta.driver.servers.directories import ServerDirectories, waits_for_room
 from tdelta.driver.servers.recipes import Command, Mount, Recipe, from_json
 from tdelta.driver.supervising import Failed, Host, Input, Reply, Request, launch, supervise
 from tdelta.measure.aes import OPENSSL_VARIABLE
+from tdelta.measure.cpus import cpus_for
 
 _BREATH_SECONDS = 0.1
 """For how long a frozen server is thawed now and then: its clocks are served then, and it uses next to no CPU."""
@@ -50,6 +51,11 @@ class ServerHost(Host):
         """Take charge of a server's folders: make them and write its files, readable by their owner only."""
         recipe = from_json(request["recipe"])
         self._directories = ServerDirectories(recipe.place)
+        if recipe.cores:  # whatever is started here inherits it
+            try:
+                os.sched_setaffinity(0, cpus_for(recipe.cores))
+            except ValueError as error:
+                raise Failed("server", f"cores={recipe.cores}: {error}") from error
         self._recipe = recipe
         self._run_folder = recipe.place.folder.parent if is_of_a_run(recipe.place.folder.parent) else None
         self._environment = request["environment"]

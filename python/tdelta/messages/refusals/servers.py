@@ -26,6 +26,7 @@ SERVERS = {
     "program-failed": "{program} failed with exit status {status}; it said: {said}",
     "restored-differs": "expected in the restored database the rows of the original, found others in: {tables}",
     "backup-not-own": "{tool} does not compress by itself: expected compress={known}, found compress=own",
+    "too-few-cpus": "--vary cores={found}: expected at most the {usable} CPUs that tdelta may use here",
     # replicas
     "replica-cipher": "{server}: expected a replica that is encrypted as its primary is, found: {fault}",
     "replica-not-connected": (

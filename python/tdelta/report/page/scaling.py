@@ -16,7 +16,10 @@ def compose_scaling(scaling: Scaling) -> Page:
     blocks: list[Block] = []
     for number, curve in enumerate(scaling.curves):
         blocks += [Heading(curve_name(curve)), Paragraph(curve_sentence(curve), "lead"), scaling_figure(curve, number)]
-    notes: list[Block] = [Paragraph(LIMITS), *(Paragraph(caution.text, "caution") for caution in scaling.cautions)]
+    notes: list[Block] = [
+        Paragraph(LIMITS[scaling.over]),
+        *(Paragraph(caution.text, "caution") for caution in scaling.cautions),
+    ]
     (first, *others) = scaling.curves
     more = f", and {counted(len(others), 'more condition')}" if others else ""
     words = f"{prediction(first)}{more}"
@@ -27,7 +30,7 @@ def compose_scaling(scaling: Scaling) -> Page:
         headline=f"{words[:1].upper()}{words[1:]}",
         is_alarm=False,
         sections=[
-            Section("scaling", "The overhead against threads", blocks),
+            Section("scaling", f"The overhead against {scaling.over}", blocks),
             Section("limits", "What predictions are of", notes),
         ],
         marker=f"{MARKER}: scaling",

@@ -17,6 +17,7 @@ RECIPE = Recipe(
     greeting=Greeting(b"\x00\xff", b"R", 3),
     links={Path("/run/twin/a"): Path("/usr/lib/a")},
     mount=Mount(Command(("make",), secret=WORDS[1]), Command(("mount", "-fg")), Path("/c"), Path("/at")),
+    cores=2,
 )
 
 

@@ -12,6 +12,7 @@ from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server, greets
 from tdelta.driver.servers.recipes import Command
 from tdelta.errors import LoadFault, ServerFault, ServerLost, StatementFault, StorageFault, TdeltaError
+from tdelta.measure.cpus import cpus_for
 from tdelta.messages import Refusal
 from tdelta_refused import Part, coded, refused
 
@@ -29,6 +30,19 @@ def test_a_server_starts_answers_and_leaves_nothing(tmp_path: Path) -> None:
         assert len(pids) == 2
     assert list(tmp_path.iterdir()) == []
     assert all(is_gone(pid) for pid in pids)
+
+
+def test_a_server_keeps_to_its_cores_with_all_that_it_starts(tmp_path: Path) -> None:
+    with Server(recipe(tmp_path / "twin", cores=1)) as server:
+        server.start(initialize=True)
+        pids = server.pids()
+        assert len(pids) == 2
+        assert {os.sched_getaffinity(pid) == cpus_for(1) for pid in pids} == {True}
+
+
+def test_more_cores_than_there_are_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ServerFault, match="cores=100000"):
+        Server(recipe(tmp_path / "twin", cores=100_000))
 
 
 def test_files_are_written_for_their_owner_only_before_anything_starts(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -106,6 +107,8 @@ class PrivateDriver:
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
         yield partial(_check_versions, options)
         yield partial(self._check_compression, levels)
+        if options.get("hosts") is None:
+            yield partial(_check_cores, levels.get("cores", ()))
         tools = {name: tool for action in self._actions().values() for name, tool in action.tools.items()}
         yield from backup_checks(tools, levels) if tools else ()
 
@@ -134,6 +137,7 @@ class PrivateDriver:
             is_buffered=bool(layout.storages),
             compression=str(levels.get("compression", "")),
             server=str(levels.get(SERVER, "")),
+            cores=int(levels.get("cores", 0)),
         )
 
     def _becomes(self, layout: RunLayout) -> str:
@@ -242,6 +246,14 @@ class PrivateDriver:
 def _check_versions(options: Mapping[str, Any]) -> None:
     if options["server_binary"] is not None and SERVER in options["vary"]:
         raise UsageError(Refusal.of("option-and-factor", options=f"--server-binary and --vary {SERVER}=…"))
+
+
+def _check_cores(levels: Sequence[Level]) -> None:
+    """Refuse more than there are here."""
+    usable = len(os.sched_getaffinity(0))
+    too_many = [str(level) for level in levels if int(level) > usable]
+    if too_many:
+        raise UsageError(Refusal.of("too-few-cpus", found=", ".join(too_many), usable=usable))
 
 
 def _storm(layout: RunLayout) -> int:

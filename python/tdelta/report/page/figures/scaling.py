@@ -1,4 +1,4 @@
-"""The overhead against threads: measured points, and beyond a dashed line the bands of predictions, marked as such."""
+"""The overhead against threads or cores: measured points, and beyond a dashed line the bands of predictions."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from tdelta.report.page.plot import (
     square,
     text,
 )
-from tdelta.report.quantities import MISSING, interval, percent, rate
-from tdelta.report.scaling import curve_name, kind
+from tdelta.report.scaling import cells, columns, curve_name
 
 _WIDTH = 560.0
 _LEFT = 62.0
@@ -36,26 +35,25 @@ _FOOT = 48.0
 def scaling_figure(curve: ScalingCurve, number: int) -> Figure:
     """The figure of one condition, with its numbers; ``number`` makes its name unique."""
     name = f"scaling-{number}"
-    title = f"Overhead in time per operation of {curve_name(curve)}, against threads"
+    title = f"Overhead in time per operation of {curve_name(curve)}, against {curve.over}"
     caption = (
         "Circle: measured. Grey square and bar: predicted from the circles left of the dashed line, with a 95 % band."
-        " Where both stand at one number of threads, the model was not shown what was measured there."
+        f" Where both stand at one number of {curve.over}, the model was not shown what was measured there."
     )
     return Figure(name, title, _drawn(curve, name, title), caption, _table(curve))
 
 
 def _drawn(curve: ScalingCurve, name: str, title: str) -> Markup:
     frame = Frame(_LEFT, _TOP, _WIDTH - _RIGHT, _TOP + _HEIGHT)
-    threads = [float(point.threads) for point in curve.points]
-    across = scale_over(threads, frame.left, frame.right, is_log=True, margin=0.06)
+    across = scale_over([float(point.at) for point in curve.points], frame.left, frame.right, is_log=True, margin=0.06)
     up = ratio_scale([1.0, *_values(curve)], frame.bottom, frame.top)
     marks: list[Markup] = list(left_axis(frame, up, overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log)))
-    ticks = [Tick(float(point.threads), f"{point.threads:,}") for point in curve.points]
-    marks += bottom_axis(frame, across, ticks, "threads", width=_WIDTH, has_grid=False)
+    ticks = [Tick(float(point.at), f"{point.at:,}") for point in curve.points]
+    marks += bottom_axis(frame, across, ticks, curve.over.value, width=_WIDTH, has_grid=False)
     marks.append(line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
     marks += _edge(curve, across, frame)
     for point in curve.points:
-        marks += _marks(point, across(float(point.threads)), up)
+        marks += _marks(point, across(float(point.at)), up)
     return drawing(_WIDTH, frame.bottom + _FOOT, title, _description(curve), marks, name=name)
 
 
@@ -66,11 +64,11 @@ def _values(curve: ScalingCurve) -> list[float]:
 
 def _edge(curve: ScalingCurve, across: Scale, frame: Frame) -> list[Markup]:
     """A dashed line between what the model was fitted to and what it predicts; nothing where it predicts nothing."""
-    held_out = [point.threads for point in curve.points if point.prediction is not None and point.ratio is not None]
+    held_out = [point.at for point in curve.points if point.prediction is not None and point.ratio is not None]
     # What was held out and lies too far beyond for a prediction is nothing that the model was fitted to.
     end = min(held_out, default=float("inf"))
-    last = max(p.threads for p in curve.points if p.prediction is None and p.ratio is not None and p.threads < end)
-    beyond = [point.threads for point in curve.points if point.prediction is not None and point.threads > last]
+    last = max(p.at for p in curve.points if p.prediction is None and p.ratio is not None and p.at < end)
+    beyond = [point.at for point in curve.points if point.prediction is not None and point.at > last]
     if not beyond:
         return []
     x = across((last * min(beyond)) ** 0.5)
@@ -93,21 +91,11 @@ def _marks(point: ScalingPoint, x: float, up: Scale) -> list[Markup]:
 
 
 def _description(curve: ScalingCurve) -> str:
-    return "; ".join(f"{point.threads} threads: {', '.join(_cells(point)[1:])}" for point in curve.points) + "."
-
-
-def _cells(point: ScalingPoint) -> tuple[str, ...]:
-    band = point.prediction
-    return (
-        f"{point.threads:,}",
-        MISSING if point.plain is None else rate(point.plain),
-        MISSING if point.ratio is None else percent(point.ratio),
-        *((MISSING, MISSING) if band is None else (percent(band.median), interval(band.band95))),
-        kind(point),
-    )
+    said = (f"{point.at} {curve.over}: {', '.join(cells(curve, point)[1:])}" for point in curve.points)
+    return "; ".join(said) + "."
 
 
 def _table(curve: ScalingCurve) -> Table:
-    names = ("threads", "plain, per second", "overhead", "predicted", "95 %")
-    columns = [*(Column(name, is_number=True) for name in names), Column("")]
-    return Table("Numbers: every number of threads", columns, [_cells(point) for point in curve.points], folded=True)
+    named = [*(Column(name, is_number=True) for name in columns(curve)), Column("")]
+    rows = [cells(curve, point) for point in curve.points]
+    return Table(f"Numbers: every number of {curve.over}", named, rows, folded=True)
