@@ -27,7 +27,7 @@ from tdelta import _native
 from tdelta.engines.servers import ServerBinary
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable
-from tdelta.measure.children import die_with_parent
+from tdelta.measure.starting import die_with_parent
 
 DATABASE = "tdelta"
 START_SECONDS = 120.0

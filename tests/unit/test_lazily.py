@@ -46,3 +46,15 @@ def test_a_process_of_a_run_loads_nothing_that_only_the_run_needs(module: str) -
     program = f"import sys, {module}; print(*sorted(sys.modules.keys() & {set(FOR_MANY)}))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "\n"
+
+
+WORKERS = tuple(f"tdelta.{name}.worker" for name in ("driver", "engines.sqlite", "engines.duckdb", "engines.turso"))
+NOT_FOR_WORKERS = ("dataclasses", "inspect", "subprocess", "tempfile", "hashlib", "tdelta.errors", "tdelta.messages")
+"""What takes as long together as all that a worker needs; of most runs' processes most are workers."""
+
+
+@pytest.mark.parametrize("module", [*WORKERS, "tdelta.measure.floor_worker"])
+def test_a_worker_loads_only_what_it_works_with(module: str) -> None:
+    program = f"import sys, {module}; print(*sorted(sys.modules.keys() & {set(NOT_FOR_WORKERS)}))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "\n"

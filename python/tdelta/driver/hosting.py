@@ -12,7 +12,6 @@ from typing import Any
 
 from tdelta import _native
 from tdelta.driver.worker_protocol import Reply, Request
-from tdelta.messages import Refusal
 from tdelta.panics import panic_words
 
 
@@ -20,6 +19,8 @@ class NoTwin(ValueError):
     """A request out of order: it needs an open twin."""
 
     def __init__(self) -> None:
+        from tdelta.messages import Refusal  # not earlier: nearly every worker does without it
+
         super().__init__(Refusal.of("no-twin-open"))
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tdelta.measure.private import UMASK
-from tdelta.measure.space import raise_open_files
+from tdelta.measure.starting import raise_open_files
 
 Request = dict[str, Any]
 Reply = dict[str, Any]

@@ -18,9 +18,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol, TextIO, TypeAlias, runtime_checkable
 
-from tdelta.measure.children import die_with_parent
 from tdelta.measure.private import UMASK
-from tdelta.measure.space import raise_open_files
+from tdelta.measure.starting import die_with_parent, raise_open_files
 
 Request: TypeAlias = dict[str, Any]
 """What a worker is asked to do, as JSON values: ``do`` names it."""

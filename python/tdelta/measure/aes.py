@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from tdelta.measure.machine import parse_cpuinfo
 from tdelta.measure.procfs import read_text
@@ -60,8 +59,7 @@ class PreloadMode(StrEnum):
     PATCHING = "patching"
 
 
-@dataclass(frozen=True, slots=True)
-class Preload:
+class Preload(NamedTuple):
     """What the preload of this process has done so far.
 
     ``patched`` counts the instructions that were replaced, ``unpatched`` the places that may hold one and were left as
@@ -101,6 +99,8 @@ def hidden_environment(kind: CryptoKind, inherited: Mapping[str, str] | None = N
 
 def cannot_hide(kind: CryptoKind, root: Path = Path("/")) -> str | None:
     """Why the AES instructions cannot be switched off here, in words for people; None where they can."""
+    import platform  # not earlier: workers do without it
+
     if platform.machine() != "x86_64":
         return f"AES instructions can be hidden from a process on x86-64 only, and this is {platform.machine()}"
     if not cpu_has_aes(root):

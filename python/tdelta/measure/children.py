@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import math
 import os
@@ -12,41 +11,18 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from tdelta.errors import EnvironmentFault, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
 
-_PR_SET_PDEATHSIG = 1
-_PR_SET_TIMERSLACK = 29
 _ANSWER_SECONDS = 60.0
 _END_SECONDS = 5.0
 _LAST_WORDS = 2000
 _NO_MEMORY = 2
 """The status with which the native module ends a process that gets no more memory."""
-
-
-def dying_with(parent: int) -> Callable[[], None]:
-    """What a process does first so that the kernel kills it when its parent goes; it leaves if that has gone already.
-
-    The C library is loaded before, since between ``fork`` and ``exec`` nothing may be.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def prepare() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(0)
-
-    return prepare
-
-
-def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when its parent goes, however it goes; leave now if it has gone already."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    dying_with(parent)()
 
 
 class _Source(Protocol):
@@ -89,7 +65,7 @@ class Child:
     It is started as ``python -m MODULE PARENT_PID``, in a session of its own: Ctrl-C is the parent's to handle.
 
     Args:
-        module: what it runs; calls `die_with_parent` first.
+        module: what it runs; calls `tdelta.measure.starting.die_with_parent` first.
         environment: its whole environment.
     """
 

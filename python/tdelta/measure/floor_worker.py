@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from tdelta import _native
-from tdelta.measure.children import die_with_parent
+from tdelta.measure.starting import die_with_parent
 
 
 class Host:

@@ -1,17 +1,16 @@
 """The machine a run was made on: what a reader needs to judge a figure, and nothing that names a person or a host.
 
-The parsers take text, so that kernels we do not have here can be tested. Host names hide in unexpected places (the
+The parsers take text, so that kernels we do not have here can be tested; workers have them, too, so what only the facts
+need is imported there. Host names hide in unexpected places (the
 source of a network mount, the volume group of a Debian root), so a device is told by its kernel name only.
 """
 
 from __future__ import annotations
 
 import os
-import platform
 import re
-import shlex
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tdelta.measure.procfs import parse_meminfo, read_cgroup_memory, read_text
 
@@ -28,8 +27,7 @@ RELEVANT_FLAGS = (
 """The x86 flags of ``/proc/cpuinfo`` that decide what encryption costs, and whether AES can be switched off."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cpu:
+class Cpu(NamedTuple):
     """What ``/proc/cpuinfo`` tells. ``model`` and ``cores`` (physical ones) are None where it does not."""
 
     model: str | None
@@ -37,8 +35,7 @@ class Cpu:
     flags: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(NamedTuple):
     """One line of ``/proc/self/mountinfo``."""
 
     point: str
@@ -83,6 +80,8 @@ def parse_cpuinfo(text: str) -> Cpu:
 
 def parse_os_release(text: str) -> str | None:
     """The ``PRETTY_NAME`` of ``/etc/os-release`` (os-release(5)); None without one."""
+    import shlex
+
     for line in text.splitlines():
         name, _, value = line.strip().partition("=")
         if name == "PRETTY_NAME":
@@ -111,6 +110,8 @@ def mount_of(directory: Path, mounts: tuple[Mount, ...]) -> Mount | None:
 
 
 def _cpu_facts(cpu: Cpu, root: Path) -> dict[str, object]:
+    import platform
+
     return {
         "cpu_model": cpu.model,
         "cpu_architecture": platform.machine(),
@@ -124,6 +125,8 @@ def _cpu_facts(cpu: Cpu, root: Path) -> dict[str, object]:
 
 
 def _system_facts(root: Path) -> dict[str, object]:
+    import platform
+
     return {
         "kernel": platform.release(),
         "os_release": parse_os_release(read_text(root / "etc/os-release") or ""),

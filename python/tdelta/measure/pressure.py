@@ -13,18 +13,16 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from tdelta.errors import Defect
 from tdelta.measure.procfs import read_text
 
 RESOURCES = ("cpu", "io", "memory")
 """The files of ``/proc/pressure`` that are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class CpuTicks:
+class CpuTicks(NamedTuple):
     """CPU time of all CPUs since boot, in ticks: stolen by the host, and all together."""
 
     steal: int
@@ -46,11 +44,10 @@ def parse_steal(text: str) -> CpuTicks | None:
     return CpuTicks(ticks[7], sum(ticks))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(NamedTuple):
     wall_ns: int
-    stalled_us: dict[str, int] = field(default_factory=dict)
-    ticks: CpuTicks | None = None
+    stalled_us: dict[str, int]
+    ticks: CpuTicks | None
 
 
 class PressureMeter:
@@ -81,6 +78,8 @@ class PressureMeter:
             TdeltaError: no interval was begun.
         """
         if self._started is None:
+            from tdelta.errors import Defect  # not earlier: workers do without it
+
             raise Defect("PressureMeter.stop: expected start() before, found none")
         before, after, self._started = self._started, self._read(), None
         shares = {

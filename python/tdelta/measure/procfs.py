@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 _START_TICKS = 19
 """Where ``starttime`` stands in /proc/PID/stat behind the name, which is field 2 (proc_pid_stat(5))."""
@@ -41,6 +40,8 @@ def process_mark(pid: int | None = None, root: Path = Path("/")) -> str | None:
     Returns:
         None where there is no such process, or the kernel does not say.
     """
+    import hashlib  # not earlier: workers do without it
+
     boot = read_text(root / "proc/sys/kernel/random/boot_id")
     stat = read_text(root / "proc" / str(os.getpid() if pid is None else pid) / "stat")
     fields = (stat or "").rpartition(")")[2].split()  # a program's name may hold blanks and brackets
@@ -49,8 +50,7 @@ def process_mark(pid: int | None = None, root: Path = Path("/")) -> str | None:
     return hashlib.sha256(f"{boot} {fields[_START_TICKS]}".encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupMemory:
+class CgroupMemory(NamedTuple):
     """The memory of this process's own cgroup (version 2): its limit, and what is taken and cannot be reclaimed."""
 
     limit_bytes: int

@@ -112,7 +112,8 @@ def require_memory(
 def require_open_files(needed: int) -> None:
     """Make sure that a process of this user may have so many files and connections open.
 
-    Only the hard limit counts: whoever needs more than the soft one raises that for itself (`raise_open_files`).
+    Only the hard limit counts: whoever needs more than the soft one raises that for itself
+    (`tdelta.measure.starting.raise_open_files`).
 
     Raises:
         EnvironmentFault: it may not.
@@ -162,12 +163,6 @@ def _whole(path: Path) -> int | None:
     """The number that a file of the system holds; None where there is none, or ``max``."""
     text = (read_text(path) or "").strip()
     return int(text) if text.isdigit() else None
-
-
-def raise_open_files() -> None:
-    """Let this process, and those that it starts, have as many files and connections open as its user may."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def require_writable(directory: Path) -> None:

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from tdelta.errors import EnvironmentFault
-from tdelta.measure.children import dying_with
+from tdelta.measure.starting import dying_with
 from tdelta.messages import Refusal
 from tdelta.profiling.rights import has_right, paranoid_level
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from sqlite.running import Place
 
-from tdelta.engines.duckdb.engine import BLOCK_BYTES, DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.pricing import ask_block_prices
+from tdelta.engines.duckdb.statements import BLOCK_BYTES
 from tdelta.engines.duckdb.twins import PROGRAM
 
 from .conftest import ENGINE

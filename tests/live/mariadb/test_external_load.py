@@ -20,7 +20,7 @@ from tdelta import _native
 from tdelta.driver import Worker
 from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run, with_server
 from tdelta.errors import Defect, LoadFault
-from tdelta.measure.children import die_with_parent
+from tdelta.measure.starting import die_with_parent
 from tdelta_refused import refused
 
 PASSWORD = 'it\'s "odd" \\ # :'  # noqa: S105 - of a server that lives for a moment

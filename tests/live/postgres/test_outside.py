@@ -19,7 +19,7 @@ from sqlite.running import require
 from tdelta import _native
 from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run
 from tdelta.errors import LoadFault
-from tdelta.measure.children import die_with_parent
+from tdelta.measure.starting import die_with_parent
 from tdelta_refused import refused
 
 from .programs import folder_of_programs

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from tdelta.driver.tree import living
 from tdelta.driver.worker_protocol import Host, Reply, listen
 from tdelta.measure.private import UMASK
-from tdelta.measure.space import raise_open_files
+from tdelta.measure.starting import raise_open_files
 
 Name = TypeVar("Name", bound=Hashable)
 

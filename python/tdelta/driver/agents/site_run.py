@@ -84,7 +84,7 @@ def _end_when(child: subprocess.Popen[bytes], stopped: threading.Event, ended: t
 
 
 def _ended_with(parent: int) -> Callable[[], None]:
-    """As `tdelta.measure.children.dying_with`, by a signal that the run tidies up after."""
+    """As `tdelta.measure.starting.dying_with`, by a signal that the run tidies up after."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def prepare() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import NoTwin, TwinHost
 from tdelta.driver.worker_protocol import Reply, Request, serve
-from tdelta.engines.clickhouse.block_prices import block_prices
 from tdelta.engines.clickhouse.database import STYLE, Database, definition, reading_sql
 from tdelta.engines.clickhouse.engine import quoted
 from tdelta.engines.clickhouse.proof import page_costs
@@ -102,6 +101,8 @@ class ClickhouseHost(TwinHost):
 
     def do_price(self, request: Request) -> Reply:
         """Time the bytes of tables of its own, in a database that is empty."""
+        from tdelta.engines.clickhouse.block_prices import block_prices  # not earlier: few workers are asked
+
         return {"passes": block_prices(self._open(), request["repeats"], request["least_seconds"])}
 
     def do_close(self, request: Request) -> Reply:

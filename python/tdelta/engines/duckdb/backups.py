@@ -17,8 +17,8 @@ from tdelta.driver.programs import Program, Programs
 from tdelta.driver.protocol import Checksums
 from tdelta.driver.tree_usage import usage
 from tdelta.driver.workers import Worker
-from tdelta.engines.duckdb.engine import CATALOG, attach_sql, literal
 from tdelta.engines.duckdb.site import PROGRAM, DuckdbSite
+from tdelta.engines.duckdb.statements import CATALOG, attach_sql, literal
 from tdelta.engines.shared.rewriting import markers_of
 from tdelta.evidence import FileClass
 from tdelta.measure.private import FOLDER_MODE

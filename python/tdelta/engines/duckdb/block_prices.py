@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tdelta.engines.duckdb.database import Database
-from tdelta.engines.duckdb.engine import BLOCK_BYTES
+from tdelta.engines.duckdb.statements import BLOCK_BYTES
 from tdelta.engines.shared.moved_units import MovedUnits
 
 ROWS = 1 << 20

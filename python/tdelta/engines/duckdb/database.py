@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from tdelta.driver.dbapi import ClientError, explained
-from tdelta.engines.duckdb.engine import (
+from tdelta.engines.duckdb.statements import (
     CATALOG,
     CRYPTO_SQL,
     DATABASE_SQL,

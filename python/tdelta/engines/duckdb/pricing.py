@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.driver.workers import Worker
-from tdelta.engines.duckdb.engine import BLOCK_BYTES, DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.statements import BLOCK_BYTES
 from tdelta.measure import price_effort
 
 _SECONDS = 300.0

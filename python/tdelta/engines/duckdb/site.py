@@ -10,7 +10,8 @@ from pathlib import Path
 from tdelta.driver.acting import Halt
 from tdelta.driver.jobs import PopulateJob
 from tdelta.driver.workers import Worker, failure
-from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings, quoted
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.statements import quoted
 
 PROGRAM = "tdelta.engines.duckdb.worker"
 """What a worker runs."""

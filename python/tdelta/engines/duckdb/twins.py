@@ -22,10 +22,11 @@ from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.tree_usage import usage
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.actions import ACTIONS
-from tdelta.engines.duckdb.engine import CATALOG, DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.exposure import DuckdbExposure, spilled
 from tdelta.engines.duckdb.pricing import ask_block_prices
 from tdelta.engines.duckdb.site import PROGRAM, DuckdbSite
+from tdelta.engines.duckdb.statements import CATALOG
 from tdelta.engines.shared.generated_rows import GeneratedRows
 from tdelta.engines.shared.rewriting import markers_of
 from tdelta.errors import Defect, StorageFault

@@ -13,11 +13,10 @@ from pathlib import Path
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import NoTwin, TwinHost
 from tdelta.driver.worker_protocol import Reply, Request, serve
-from tdelta.engines.duckdb.block_prices import block_prices
 from tdelta.engines.duckdb.client import STYLE, load_twin
 from tdelta.engines.duckdb.database import Connection, Database, reading_sql, taken
-from tdelta.engines.duckdb.engine import quoted
 from tdelta.engines.duckdb.proof import page_costs
+from tdelta.engines.duckdb.statements import quoted
 from tdelta.engines.shared.generated_rows import write_files
 from tdelta.measure.usage import spent
 
@@ -213,6 +212,8 @@ class Host(TwinHost):
 
     def do_price(self, request: Request) -> Reply:
         """Time blocks of files of its own."""
+        from tdelta.engines.duckdb.block_prices import block_prices  # not earlier: few workers are asked
+
         return {"passes": block_prices(request["files"], request["repeats"], request["least_seconds"])}
 
     def do_close(self, request: Request) -> Reply:

@@ -11,13 +11,13 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tdelta.driver.files import TwinFolder
-from tdelta.driver.jobs import PopulateJob
-from tdelta.driver.protocol import Checksums
-from tdelta.driver.workers import Worker
-from tdelta.errors import Defect
+if TYPE_CHECKING:  # workers, which only write files, start several times as fast without
+    from tdelta.driver.files import TwinFolder
+    from tdelta.driver.jobs import PopulateJob
+    from tdelta.driver.protocol import Checksums
+    from tdelta.driver.workers import Worker
 
 _SECONDS = 24 * 3600.0
 
@@ -51,6 +51,8 @@ class GeneratedRows:
         Raises:
             TdeltaError: it does not.
         """
+        from tdelta.errors import Defect
+
         planned: Any = self._job.plan["tables"]
         for table in planned:
             rows, name = found[table["name"]][0], table["name"]

@@ -7,15 +7,13 @@ client calls that library and no other. That works once in a process, since the 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import importlib
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tdelta import _native
 
@@ -32,8 +30,7 @@ _PROBE_KEY = f"x'{'0' * 64}'"
 """SQLCipher names its provider of cryptography on a connection with a key only; this one protects nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """A library with the client in it. ``connection`` is the one that loaded it, kept open; ``file`` is its code."""
 
     file: Path
@@ -74,6 +71,8 @@ def library_facts() -> dict[str, str]:
 
 def library_digest(loaded: Loaded) -> str:
     """SHA-256 of the file that a loaded library's code came from."""
+    import hashlib  # not earlier: only who asks for it takes the time
+
     with loaded.file.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from tdelta import _native
 from tdelta.measure.aes import preload
@@ -31,12 +31,14 @@ _MAKE = (
 _SCAN = "SELECT sum(length(body)) FROM page"
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(NamedTuple):
     """How one file is made and then opened to be read, as the engine's options; they hold a key, so none is printed."""
 
-    create: dict[str, object] = field(repr=False)
-    open: dict[str, object] = field(repr=False)
+    create: dict[str, object]
+    open: dict[str, object]
+
+    def __repr__(self) -> str:
+        return "Files()"
 
 
 def page_costs(plain: Files, encrypted: Files) -> dict[str, object]:

@@ -12,7 +12,6 @@ from tdelta.driver.hosting import NoTwin
 from tdelta.driver.worker import Host
 from tdelta.driver.worker_protocol import Reply, Request, serve
 from tdelta.engines.turso.database import STYLE, Database
-from tdelta.engines.turso.page_prices import page_prices
 from tdelta.engines.turso.proof import page_costs
 from tdelta.engines.turso.writing import Line, QueuedCursor, as_writer
 
@@ -90,6 +89,8 @@ class TursoHost(Host):
 
     def do_price(self, request: Request) -> Reply:
         """Time pages of two files of its own."""
+        from tdelta.engines.turso.page_prices import page_prices  # not earlier: few workers are asked
+
         return {"passes": page_prices(request["files"], request["passes"])}
 
     def do_close(self, request: Request) -> Reply:

@@ -9,7 +9,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from tdelta.engines.catalogue import catalogue
-from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings, attach_sql, literal, quoted, setting_statements
+from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
+from tdelta.engines.duckdb.statements import attach_sql, literal, quoted, setting_statements
 from tdelta.errors import EngineUnavailable, UnknownName
 from tdelta_refused import Coded, Part, coded, refused
 

@@ -17,7 +17,7 @@ import pytest
 
 from tdelta import _native
 from tdelta.driver import PopulateJob, TwinFolder, Worker
-from tdelta.engines.duckdb.engine import quoted
+from tdelta.engines.duckdb.statements import quoted
 from tdelta.engines.duckdb.twins import PROGRAM
 from tdelta.engines.duckdb.worker import Host
 from tdelta.engines.shared.generated_rows import GeneratedRows, write_files
