@@ -3,14 +3,14 @@
 From the root of the repository, the coverage (some minutes), and scenarios of systems with other cores::
 
     OMP_NUM_THREADS=1 python benches/scaling.py --seed 91001
-    OMP_NUM_THREADS=1 python benches/scaling.py --over cores --seed 92001
+    OMP_NUM_THREADS=1 python benches/scaling.py --over cores --seed 93001
     python benches/scaling.py --scenarios
 
 Each experiment is a system of tests/calibration/scaling.py or, with ``--over cores``, of tests/calibration/cores.py:
 its sweep is fitted, and what it does with twice and four times the most threads or cores is held against the bands.
-The rule that the model has to pass, written down before seeds 91001 (threads) and 92001 (cores) were drawn for the
+The rule that the model has to pass, written down before seeds 91001 (threads) and 93001 (cores) were drawn for the
 first time (the model was made with 81001 and 82001, 83001 and 84001): the bands hold 85 % of the ratios in every
-family, and 90 % over all.
+family, and 90 % over all. A model of cores with wider bands passed it with 92001.
 """
 
 from __future__ import annotations

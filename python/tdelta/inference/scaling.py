@@ -46,19 +46,26 @@ class _Prior:
     Attributes:
         knee_beyond: times the most of the sweep, how far off the knee may be of one that shows none.
         sharpness: of the knee, each as likely as the others.
-        full_sd: how far what encryption adds to the place that is full is from what it adds alone.
+        full_share: what encryption adds to the place that is full, b, is about so much of what it adds alone, a,
+        full_mean: and this,
+        full_sd: give or take this,
+        full_growth: and so much more of it per log ratio that the sweep has.
     """
 
     knee_beyond: float
     sharpness: tuple[float, ...]
+    full_share: float
+    full_mean: float
     full_sd: float
+    full_growth: float
 
 
 _PRIORS = {
-    Axis.THREADS: _Prior(64.0, (0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0), 0.3),
+    Axis.THREADS: _Prior(64.0, (0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0), 1.0, 0.0, 0.3, 0.0),
     # More threads than cores soften a knee over threads. Over cores, all of which are busy, a serial place fills up
-    # without a sign before, at worst from one number of cores to the next: so knees are sharp, near and worth more.
-    Axis.CORES: _Prior(6.0, (1.0, 2.0, 4.0, 8.0, 16.0, 40.0), 0.35),
+    # without a sign before, at worst from one number of cores to the next: so knees are sharp and near. It is from a
+    # device, which encryption leaves as it is, to a log that it slows by much more than work on a core.
+    Axis.CORES: _Prior(6.0, (1.0, 2.0, 4.0, 8.0, 16.0, 40.0), 0.5, 0.18, 0.2, 1.0),
 }
 _KNEES = 48
 _SCALES = np.array([0.01, 0.03, 0.1])
@@ -109,13 +116,18 @@ def predict_ratio(
     time_cov = _covariances([(_SCALES, path), (_SCATTERS, np.eye(len(known)))], _TIME_SD**2 * np.ones((1, *path.shape)))
     log_weight = np.logaddexp.reduce(_log_density(times[:, None], time_cov[:, :, :n, :n]), axis=1)
 
-    effects = _ALONE_SD**2 + prior.full_sd**2 * (1.0 - alone)[:, :, None] * (1.0 - alone)[:, None, :]
+    at_full = 1.0 - alone
+    of_alone = alone + prior.full_share * at_full
+    full_sd = prior.full_sd * (1.0 + prior.full_growth * np.abs(ratio).max())
+    effects = _outer(_ALONE_SD * of_alone) + _outer(full_sd * at_full)
+    expected = prior.full_mean * at_full
+    beside = ratio - expected[:, :n]
     paths = [(_SCALES, path), (np.array([0.0, *_SCALES]), sloped), (_SCATTERS, np.eye(len(known)))]
     cov = _covariances(paths, effects)
-    log_weight = log_weight[:, None] + _log_density(ratio[None, None], cov[:, :, :n, :n])
+    log_weight = log_weight[:, None] + _log_density(beside[:, None], cov[:, :, :n, :n])
     weights = np.exp(log_weight - log_weight.max()).ravel()
     gain = np.linalg.solve(cov[:, :, :n, :n], cov[:, :, :n, n:])
-    means = np.einsum("ghnm,n->ghm", gain, ratio).reshape(-1, len(at))
+    means = (expected[:, None, n:] + np.einsum("ghnm,gn->ghm", gain, beside)).reshape(-1, len(at))
     left = np.diagonal(cov, axis1=2, axis2=3)[:, :, n:] - np.einsum("ghnm,ghnm->ghm", gain, cov[:, :, :n, n:])
     sds = np.sqrt(np.maximum(left, 0.0)).reshape(-1, len(at))
     random = np.random.default_rng(_SEED)
@@ -129,6 +141,11 @@ def _paths(doublings: FloatArray) -> tuple[FloatArray, FloatArray]:
     first = np.minimum(doublings[:, None], doublings[None, :])
     last = np.maximum(doublings[:, None], doublings[None, :])
     return first, first**2 * (3.0 * last - first) / 6.0
+
+
+def _outer(values: FloatArray) -> FloatArray:
+    """Of each row of values, shape (g, n), with itself: (g, n, n)."""
+    return np.asarray(values[:, :, None] * values[:, None, :])
 
 
 def _covariances(parts: list[tuple[FloatArray, FloatArray]], fixed: FloatArray) -> FloatArray:
