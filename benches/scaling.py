@@ -80,7 +80,7 @@ def main() -> None:
     print(f"| systems | twice the {given.over} | four times | held | median width |\n|---|---|---|---|---|")
     rows = [coverage(families, name, given.experiments, given.seed) for name in given.family or families]
     hits, of = (sum(found) for found in zip(*rows, strict=True))
-    print(f"| all | | | {100 * hits / of:.0f} % | |")
+    print(f"| all | | | {100 * hits / of:.0f} % ({hits} of {of}) | |")
 
 
 if __name__ == "__main__":
