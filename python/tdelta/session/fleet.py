@@ -34,6 +34,10 @@ from tdelta.store.whole import adopt
 
 _LOOK_SECONDS = 5.0
 _MOST_TRIES = 3
+_LOST_SECONDS = 120.0
+"""How long the servers of a run that was lost count as in use: a node that was only cut off has 60 s until its Ray
+gives up the head, and the run then 60 s to tidy up (`tdelta.driver.agents.site_run`)."""
+
 _ANSWERED = (0, 3, 4, 5)
 """Exit codes of runs that came to an answer."""
 
@@ -70,7 +74,7 @@ class Nodes(Protocol):
         """Why nodes make no runs, of those found since this was last asked."""
 
     def next(self, seconds: float) -> Ended | None:
-        """A run that has ended."""
+        """A run that has ended, within so many seconds."""
 
     def end(self) -> None:
         """End all."""
@@ -84,6 +88,7 @@ def conduct_fleet(
     address: str | None = None,
     rerun: bool = False,
     nodes: Callable[[str | None], Nodes] = Sites,
+    clock: Callable[[], float] = time.monotonic,
 ) -> tuple[TargetRun, ...]:
     """Make the runs of a fleet that have no answer yet; returns how each target's ended, in the inventory's order.
 
@@ -94,6 +99,7 @@ def conduct_fleet(
         address: of the Ray cluster; None: one of this machine's is made.
         rerun: make all runs, also those that have an answer.
         nodes: where runs are made; tests put others there.
+        clock: the time in seconds; tests put another there.
 
     Raises:
         UsageError: Ray is not installed, or the same fleet is at work.
@@ -116,7 +122,7 @@ def conduct_fleet(
             if kept:
                 say(f"{len(kept)} of {len(targets)} runs are in the store already")
             if waiting:
-                for ended in _made(places(), waiting, inventory.at_once, store, say):
+                for ended in _made(places(), waiting, inventory.at_once, store, say, clock):
                     _write(journal, ended)
                     kept[ended.target] = ended
             return kept
@@ -164,16 +170,24 @@ def _width(result: RunResult | None) -> float:
 
 
 def _made(
-    nodes: Nodes, waiting: list[Target], at_once: int | None, store: Store, say: Callable[[str], object]
+    nodes: Nodes,
+    waiting: list[Target],
+    at_once: int | None,
+    store: Store,
+    say: Callable[[str], object],
+    clock: Callable[[], float],
 ) -> Iterator[TargetRun]:
     """The runs as they end. One whose node dies is begun again."""
     running: dict[str, Target] = {}
+    used_until: dict[str, float] = {}
     tries = Counter[str]()
     while waiting or running:
         for target in list(waiting):
             if at_once is not None and len(running) >= at_once:
                 break
             if any(target.servers & other.servers for other in running.values()):
+                continue
+            if any(used_until.get(server, 0.0) > clock() for server in target.servers):
                 continue
             node = nodes.place(target.name, list(target.words))
             for why in nodes.left_out():
@@ -188,6 +202,8 @@ def _made(
             continue
         target = running.pop(ended.name)
         tries[target.name] += 1
+        if ended.lost:
+            used_until |= dict.fromkeys(target.servers, clock() + _LOST_SECONDS)
         if ended.lost and tries[target.name] < _MOST_TRIES:
             say(f"{target.name}: lost on {ended.node}, begun again: {ended.lost}")
             waiting.append(target)

@@ -22,7 +22,9 @@ from mariadb import own
 from own_engines import PASSWORD
 from sqlite.running import ANSWERED, Place, Ran, read_until, require, waited_for
 
+from tdelta.driver.agents.host import tdelta_version
 from tdelta.driver.agents.merging import LEAST_OVERLAP
+from tdelta.messages import Refusal
 from tdelta.records import Role, Trial
 from tdelta.records.trials import overlap
 from tdelta.store import Store
@@ -323,6 +325,27 @@ def test_a_host_that_dies_ends_the_run_with_what_it_knows_and_nothing_stays(up: 
     require_gone(up, place)
     left = {folder.name[-1] for folder in twins.glob("*")}
     assert left <= {"1"}  # of the node that lost its power, which its next run removes
+
+
+def test_a_fleet_leaves_out_a_node_with_another_tdelta_that_was_started_again(up: Cluster, fleet: Place) -> None:
+    other, same = up.nodes  # in the order of their names, in which nodes are taken
+    metadata = fleet.base / "other" / "tdelta-0.0.9.dist-info" / "METADATA"
+    metadata.parent.mkdir(parents=True)
+    metadata.write_text("Metadata-Version: 2.1\nName: tdelta\nVersion: 0.0.9\n")
+    other.kill()
+    other.environment["PYTHONPATH"] = os.pathsep.join((str(fleet.base / "other"), os.environ.get("PYTHONPATH", "")))
+    try:
+        up.start()
+        (fleet.base / "inventory.toml").write_text(f"{TARGET}[target.a]\n")
+        ran = waited_for(fleet.start("fleet", "inventory.toml", "--json", "--ray", up.address), PATIENCE_SECONDS)
+    finally:
+        other.kill()
+        other.environment.clear()
+    left_out = Refusal.of("node-of-other-version", node=other.name, own=tdelta_version(), found="0.0.9")
+    assert ran.err.splitlines().count(left_out.text) == 1, ran.err
+    (row,) = ran.document["rows"]
+    assert row["ratio"] > 0
+    assert re.findall(r"begun on (\w+)", ran.err) == [same.name]
 
 
 def require_gone(cluster: Cluster, place: Place) -> None:

@@ -52,6 +52,7 @@ class FakeNodes:
         self.words: list[list[str]] = []
         self.result = s.costly
         self.outs: list[Refusal] = []
+        self.seconds = 0.0
 
     def __call__(self, _address: str | None) -> FakeNodes:
         return self
@@ -70,7 +71,10 @@ class FakeNodes:
         found, self.outs = self.outs, []
         return found
 
-    def next(self, _seconds: float) -> Ended | None:
+    def next(self, seconds: float) -> Ended | None:
+        self.seconds += seconds
+        if not self.running:
+            return None
         name = self.running.pop(0)
         if self.ends.get(name):
             return self.ends[name].pop(0)
@@ -91,7 +95,9 @@ def inventory_of(folder: Path, text: str) -> Inventory:
 
 def made(folder: Path, text: str, nodes: FakeNodes, *, rerun: bool = False) -> tuple[TargetRun, ...]:
     with Store.open(folder / "own" / "runs.sqlite") as store:
-        return conduct_fleet(inventory_of(folder, text), store, lambda _line: None, rerun=rerun, nodes=nodes)
+        return conduct_fleet(
+            inventory_of(folder, text), store, lambda _line: None, rerun=rerun, nodes=nodes, clock=lambda: nodes.seconds
+        )
 
 
 def test_every_target_has_its_run_in_the_store(tmp_path: Path) -> None:
@@ -137,6 +143,15 @@ def test_a_run_whose_node_dies_is_begun_again_but_not_for_ever(tmp_path: Path) -
     assert [nodes.begun.count(name) for name in "abc"] == [2, 3, 1]
     assert (a.is_answered, b.is_answered, c.is_answered) == (True, False, True)
     assert (b.exit_code, b.fault) == (1, "the node died")
+
+
+def test_the_servers_of_a_run_that_was_lost_are_in_use_until_it_must_have_ended(tmp_path: Path) -> None:
+    nodes = FakeNodes(tmp_path, ends={"a": [Ended("a", "n1", lost="the node was cut off")]})
+    text = '[target.a]\nserver = "x"\n[target.b]\nserver = ["x", "y"]\n[target.c]\nserver = "y"\n'
+    found = made(tmp_path, text, nodes)
+    assert nodes.begun == ["a", "c", "b", "a"]
+    assert all(one.is_answered for one in found)
+    assert nodes.seconds >= 120.0
 
 
 def test_after_a_crash_runs_with_an_answer_are_kept_and_others_begin_again(tmp_path: Path) -> None:

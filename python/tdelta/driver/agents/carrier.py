@@ -10,15 +10,24 @@ from __future__ import annotations
 import base64
 import contextlib
 import importlib
-import shutil
 import threading
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta.driver.agents.cluster import Actor, Placing, Refused, end_all, joined, kill, nodes_of, serve, words
+from tdelta.driver.agents.cluster import (
+    LOOK_SECONDS,
+    Actor,
+    Placing,
+    Refused,
+    end_with,
+    joined,
+    next_free,
+    nodes_of,
+    serve,
+    words,
+)
 from tdelta.driver.worker_protocol import Reply, Request
 
-_LOOK_SECONDS = 0.5
 _CALLS = 4
 """How many of an actor's methods Ray may run at once: a call, and a stop beside it."""
 
@@ -51,7 +60,11 @@ class Carrier:
             raise Refused("too_few_nodes", str(found))
         module, _, name = request["actor"].partition(":")
         kind = getattr(importlib.import_module(module), name)
-        placed = Placing(self._ray, kind, _CALLS, _next_free).place(range(wanted))
+
+        def choose(nodes: Mapping[str, str], placed: Mapping[int, str]) -> str | None:
+            return next_free(nodes, placed.values())  # by name, so that a resumed run numbers the same nodes alike
+
+        placed = Placing(self._ray, kind, _CALLS, choose, self._is_over).place(range(wanted))
         self._actors = [placed[number] for number in sorted(placed)]
         if len(self._actors) < wanted:
             raise Refused("too_few_nodes", str(len(self._actors)))
@@ -63,7 +76,7 @@ class Carrier:
         pending = {self._actors[number].handle.call.remote(payload): number for number, payload in calls.items()}
         found: Reply = {}
         while pending and not self._is_over.is_set():
-            done, _ = self._ray.wait(list(pending), num_returns=1, timeout=_LOOK_SECONDS)
+            done, _ = self._ray.wait(list(pending), num_returns=1, timeout=LOOK_SECONDS)
             for ref in done:
                 number = str(pending.pop(ref))
                 try:
@@ -87,29 +100,10 @@ class Carrier:
         self._is_over.set()
 
     def end(self) -> None:
-        """Leave nothing behind on any node, and of a Ray of our own no process and no folder."""
+        """Leave nothing on any node, and of a Ray of our own no process and no folder."""
         self._is_over.set()
-        if self._ray is not None:
-            self.request_stop()
-            with contextlib.suppress(Exception):
-                self._ray.wait(
-                    ended := [one.handle.end.remote() for one in self._actors],
-                    num_returns=len(ended),
-                    timeout=_GENTLE_SECONDS,
-                )
-            for one in self._actors:
-                kill(self._ray, one.handle)
-            with contextlib.suppress(Exception):
-                self._ray.shutdown()
-        end_all()
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _next_free(nodes: Mapping[str, str], placed: Mapping[int, str]) -> str | None:
-    """The first node by its name that has none yet, so that a resumed run numbers the same nodes alike."""
-    free = (node for node in nodes if node not in placed.values())
-    return min(free, key=lambda node: (nodes[node], node), default=None)
+        self.request_stop()
+        end_with(self._ray, [one.handle for one in self._actors], self._folder, _GENTLE_SECONDS)
 
 
 if __name__ == "__main__":

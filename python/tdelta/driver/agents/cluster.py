@@ -1,4 +1,4 @@
-"""What coordinator and dispatcher have in common: a Ray cluster, what is placed on its nodes, and their own service."""
+"""What coordinator, dispatcher and carrier share: a Ray cluster, what is placed on its nodes, and their service."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import importlib
 import json
 import os
 import queue
+import shutil
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -31,6 +32,14 @@ _HELLO_SECONDS = 90.0
 _HELLO_SECONDS_EACH = 15.0
 """How much longer may take for each that is placed: nodes may be on one machine, and busy."""
 
+NODE_SECONDS = 30.0
+"""How long a node is waited for where there is none: as long as Ray gives one to register."""
+
+_AGAIN_SECONDS = 30.0
+"""How long what Ray loses on its way to a node that is alive is placed there again."""
+
+_PAUSE_SECONDS = 0.5
+LOOK_SECONDS = 0.5
 _REAP_SECONDS = 0.02
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -107,6 +116,17 @@ def hello_seconds(count: int) -> float:
     return _HELLO_SECONDS + _HELLO_SECONDS_EACH * count
 
 
+def placing_seconds(count: int) -> float:
+    """How long `Placing.place` takes at the most."""
+    return hello_seconds(count) + _AGAIN_SECONDS
+
+
+def next_free(nodes: Mapping[str, str], taken: Collection[str]) -> str | None:
+    """The first node by its name, then its id, that is not taken; ``nodes`` are names by ids."""
+    free = (node for node in nodes if node not in taken)
+    return min(free, key=lambda node: (nodes[node], node), default=None)
+
+
 @dataclass(slots=True)
 class Placing(Generic[Name]):
     """Places actors of one class, which answer ``hello``.
@@ -116,15 +136,17 @@ class Placing(Generic[Name]):
         kind: their class.
         calls: how many of an actor's methods run at once.
         choose: which node is next, by the nodes' names by id and the nodes' ids by what is placed by now; None: none.
+        is_over: set when nobody waits any more.
     """
 
     ray: Any
     kind: type
     calls: int
     choose: Callable[[Mapping[str, str], Mapping[Name, str]], str | None]
+    is_over: threading.Event
 
     def place(self, names: Sequence[Name]) -> dict[Name, Actor]:
-        """Start them all at the same time, and those whose node dies meanwhile on another.
+        """Start them all at the same time, and again those that are lost meanwhile: on another node where theirs died.
 
         Returns:
             Those for which there was a node.
@@ -134,23 +156,47 @@ class Placing(Generic[Name]):
         """
         placed: dict[Name, Actor] = {}
         open_names = list(names)
+        give_up = time.monotonic() + placing_seconds(len(open_names))
+        since: dict[str, float] = {}
         try:
-            for _ in range(1 + len(nodes_of(self.ray))):
+            while True:
                 begun = self._begun(open_names, placed)
-                found, lost = self._heard(begun)
+                found, lost = self._heard(begun, give_up)
                 placed |= found
-                alive = nodes_of(self.ray)
-                for name, fault in lost.items():
-                    if (node := begun[name].node_id) in alive:
-                        raise NodeRefused(node, alive[node], words(fault)) from fault
                 if not lost:
                     return placed
+                if self.is_over.is_set():
+                    raise Refused("over", "nobody waits for what is placed")
+                self._require_again({begun[name].node_id: fault for name, fault in lost.items()}, since, give_up)
                 open_names = list(lost)
+                self.is_over.wait(_PAUSE_SECONDS)
         except Refused:
             for one in placed.values():
                 kill(self.ray, one.handle)
             raise
-        raise Refused("no_node", "every node on which something was to be placed has died")
+
+    def _require_again(self, lost: Mapping[str, Exception], since: dict[str, float], give_up: float) -> None:
+        """See that there is time for another try on nodes where something was lost, ``since`` when."""
+        alive = nodes_of(self.ray)
+        now = time.monotonic()
+        for node, fault in lost.items():
+            if node in alive:
+                end = min(give_up, since.setdefault(node, now) + _AGAIN_SECONDS)
+                if now >= end or not self._is_of_ray(fault):
+                    raise NodeRefused(node, alive[node], words(fault)) from fault
+        if now >= give_up:
+            raise Refused("no_node", "every node on which something was to be placed has died")
+
+    def _is_of_ray(self, fault: Exception) -> bool:
+        """Whether Ray may have lost an actor for a cause that is not its node's.
+
+        Ray may ask any node where an actor is to run: one that has just died takes the actor with it (an
+        ``ActorDiedError``), and one that has just come does not know the others yet (``ActorUnschedulableError``; see
+        https://github.com/ray-project/ray/pull/64951).
+        """
+        errors = self.ray.exceptions
+        is_lost = isinstance(fault, (errors.ActorUnschedulableError, errors.RayActorError))
+        return is_lost and not getattr(fault, "actor_init_failed", False)
 
     def _begun(self, names: Sequence[Name], placed: Mapping[Name, Actor]) -> dict[Name, Actor]:
         nodes = nodes_of(self.ray)
@@ -170,20 +216,24 @@ class Placing(Generic[Name]):
             begun[name] = Actor(made.remote(), node, {})
         return begun
 
-    def _heard(self, begun: Mapping[Name, Actor]) -> tuple[dict[Name, Actor], dict[Name, Exception]]:
+    def _heard(self, begun: Mapping[Name, Actor], give_up: float) -> tuple[dict[Name, Actor], dict[Name, Exception]]:
         """Those that answer, and what Ray says of the others, which are killed."""
-        asked = {name: one.handle.hello.remote() for name, one in begun.items()}
-        give_up = time.monotonic() + hello_seconds(len(begun))
+        seconds = min(hello_seconds(len(begun)), max(0.0, give_up - time.monotonic()))
+        end = time.monotonic() + seconds
+        pending = {one.handle.hello.remote(): name for name, one in begun.items()}
         found: dict[Name, Actor] = {}
         lost: dict[Name, Exception] = {}
-        for name, one in begun.items():
-            try:
-                said = self.ray.get(asked[name], timeout=max(0.0, give_up - time.monotonic()))
-            except Exception as fault:  # Ray's, of its actor or its node
-                kill(self.ray, one.handle)
-                lost[name] = fault
-            else:
-                found[name] = Actor(one.handle, one.node_id, said)
+        while pending and not self.is_over.is_set() and time.monotonic() < end:
+            done, _ = self.ray.wait(list(pending), num_returns=1, timeout=LOOK_SECONDS)
+            for ref in done:
+                name = pending.pop(ref)
+                try:
+                    found[name] = Actor(begun[name].handle, begun[name].node_id, self.ray.get(ref))
+                except Exception as fault:  # Ray's, of its actor or its node
+                    lost[name] = fault
+        lost |= {name: TimeoutError(f"no answer within {seconds:.0f} s") for name in pending.values()}
+        for name in lost:
+            kill(self.ray, begun[name].handle)
         return found, lost
 
 
@@ -191,6 +241,27 @@ def kill(ray: Any, actor: Any) -> None:
     """Kill an actor, which may be gone."""
     with contextlib.suppress(Exception):
         ray.kill(actor)
+
+
+def end_with(ray: Any, actors: Sequence[Any], folder: str, seconds: float) -> None:
+    """Leave nothing: neither actors, nor processes below this one, nor of a Ray of our own its folder.
+
+    Args:
+        ray: what was joined; None where nothing was.
+        actors: those that are there. They have ``end``.
+        folder: of a Ray of our own; empty without one.
+        seconds: how long the actors may take to end what they have started.
+    """
+    if ray is not None:
+        with contextlib.suppress(Exception):
+            ray.wait([one.end.remote() for one in actors], num_returns=len(actors), timeout=seconds)
+        for one in actors:
+            kill(ray, one)
+        with contextlib.suppress(Exception):
+            ray.shutdown()
+    end_all()
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def end_all() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import shutil
 import threading
 import time
 from collections import Counter
@@ -18,11 +17,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tdelta.driver.agents.chunks import LEAST_SECONDS, HandOut
-from tdelta.driver.agents.cluster import STOP_SECONDS, Placing, Refused, end_all, joined, kill, serve, words
+from tdelta.driver.agents.cluster import (
+    LOOK_SECONDS,
+    STOP_SECONDS,
+    Placing,
+    Refused,
+    end_with,
+    joined,
+    kill,
+    serve,
+    words,
+)
 from tdelta.driver.agents.host import Agent, machine
 from tdelta.driver.worker_protocol import Reply, Request
 
-_LOOK_SECONDS = 0.5
 _CLOCK_SECONDS = 90.0
 _PINGS = 5
 _LEAST_LEAD_NS = 20_000_000
@@ -191,19 +199,10 @@ class Coordinator:
         self._is_over.set()
 
     def end(self) -> None:
-        """Leave nothing behind: no agent, no worker, and of a Ray of our own no process and no folder."""
+        """Leave nothing: no agent, no worker, and of a Ray of our own no process and no folder."""
         self._is_over.set()
-        if self._ray is not None:
-            there = [agent.actor for agent in self._agents.values() if agent.actor is not None]
-            with contextlib.suppress(Exception):
-                self._ray.get([actor.end.remote() for actor in there], timeout=_GENTLE_SECONDS)
-            for actor in there:
-                kill(self._ray, actor)
-            with contextlib.suppress(Exception):
-                self._ray.shutdown()
-        end_all()
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        there = [agent.actor for agent in self._agents.values() if agent.actor is not None]
+        end_with(self._ray, there, self._folder, _GENTLE_SECONDS)
 
     def _place(self, numbers: Sequence[int]) -> None:
         """Start agents, each on the node that has the fewest."""
@@ -213,7 +212,7 @@ class Coordinator:
             taken = Counter([*others, *chosen.values()])
             return min(nodes, key=lambda one: (taken[one], one))
 
-        for number, one in Placing(self._ray, Agent, _CALLS, fewest).place(numbers).items():
+        for number, one in Placing(self._ray, Agent, _CALLS, fewest, self._is_over).place(numbers).items():
             self._agents[number] = _Placed(one.handle, one.node_id, one.said)
 
     def _opened(self, twin: str) -> dict[int, Reply]:
@@ -265,7 +264,7 @@ class Coordinator:
         give_up = time.monotonic() + seconds
         while pending and not self._is_over.is_set():
             asked = {} if feeding is None else feeding.asked
-            done, _ = self._ray.wait([*asked, *pending], num_returns=1, timeout=_LOOK_SECONDS)
+            done, _ = self._ray.wait([*asked, *pending], num_returns=1, timeout=LOOK_SECONDS)
             for ref in done:
                 if feeding is not None and ref in asked:
                     feeding.answer(ref, is_wanted=self._is_wanted(ref))

@@ -6,20 +6,30 @@ ends: runs are asked to end first, so that they tidy up after themselves.
 
 from __future__ import annotations
 
-import contextlib
-import shutil
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tdelta.driver.agents.cluster import NodeRefused, Placing, Refused, end_all, joined, kill, nodes_of, serve, words
+from tdelta.driver.agents.cluster import (
+    LOOK_SECONDS,
+    NODE_SECONDS,
+    NodeRefused,
+    Placing,
+    Refused,
+    end_with,
+    joined,
+    kill,
+    next_free,
+    nodes_of,
+    serve,
+    words,
+)
 from tdelta.driver.agents.site import Site
 from tdelta.driver.agents.site_run import GRACE_SECONDS
 from tdelta.driver.worker_protocol import Reply, Request
 
-_LOOK_SECONDS = 0.5
 _CALLS = 4
 """How many of an actor's methods Ray may run at once."""
 
@@ -65,16 +75,27 @@ class Dispatcher:
         """Begin a run on a node that has none; ``{"node": null}`` where each has one, and some run is under way.
 
         A node that takes none, or has another version of tdelta, is left out from then on: ``{"left_out": …}`` says
-        which, and the order is to be given again. ``{"is_none_left": true}`` where all are.
+        which, and the order is to be given again. ``{"is_none_left": true}`` where all are, and no other comes for a
+        while.
         """
-        nodes = nodes_of(self._ray)
-        if nodes and nodes.keys() <= self._left_out:
-            return {"is_none_left": True}
+        give_up = time.monotonic() + NODE_SECONDS
+        while self._free(nodes := nodes_of(self._ray), {}) is None:
+            if self._running:
+                return {"node": None}
+            if self._is_over.is_set() or time.monotonic() >= give_up:
+                if nodes:
+                    return {"is_none_left": True}
+                raise Refused("no_node", "no node of the Ray cluster that has CPUs is alive")
+            self._is_over.wait(LOOK_SECONDS)
         try:
-            placed = Placing(self._ray, Site, _CALLS, self._free).place([request["name"]])
+            placed = Placing(self._ray, Site, _CALLS, self._free, self._is_over).place([request["name"]])
         except NodeRefused as refused:
             self._left_out.add(refused.node_id)
             return {"left_out": {"node": refused.node, "said": refused.said}}
+        except Refused as refused:
+            if refused.args[0] != "no_node":
+                raise
+            placed = {}  # the last one has just died: where no other comes, the next order is refused
         if not placed:
             return {"node": None}
         (one,) = placed.values()
@@ -89,9 +110,12 @@ class Dispatcher:
 
     def do_next(self, request: Request) -> Reply:
         """A run that has ended, within so many seconds: its name, node and answer; nothing where none has."""
-        give_up = time.monotonic() + float(request["patience_seconds"])
+        seconds = float(request["patience_seconds"])
+        if not self._running:
+            self._is_over.wait(seconds)
+        give_up = time.monotonic() + seconds
         while self._running and not self._is_over.is_set():
-            done, _ = self._ray.wait(list(self._running), num_returns=1, timeout=_LOOK_SECONDS)
+            done, _ = self._ray.wait(list(self._running), num_returns=1, timeout=LOOK_SECONDS)
             for ref in done:
                 one = self._running.pop(ref)
                 try:
@@ -105,8 +129,7 @@ class Dispatcher:
         return {}
 
     def _free(self, nodes: Mapping[str, str], _chosen: Mapping[str, str]) -> str | None:
-        taken = {one.node_id for one in self._running.values()} | self._left_out
-        return next((node for node in sorted(nodes) if node not in taken), None)
+        return next_free(nodes, {one.node_id for one in self._running.values()} | self._left_out)
 
     def request_stop(self) -> None:
         """Runs are ended when the input ends."""
@@ -121,17 +144,7 @@ class Dispatcher:
     def end(self) -> None:
         """Have the runs end, and of a Ray of our own leave no process and no folder."""
         self._is_over.set()
-        if self._ray is not None:
-            with contextlib.suppress(Exception):
-                asked = [one.actor.end.remote() for one in self._running.values()]
-                self._ray.get(asked, timeout=_GENTLE_SECONDS)
-            for one in self._running.values():
-                kill(self._ray, one.actor)
-            with contextlib.suppress(Exception):
-                self._ray.shutdown()
-        end_all()
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        end_with(self._ray, [one.actor for one in self._running.values()], self._folder, _GENTLE_SECONDS)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tdelta.driver.agents.cluster import placing_seconds
 from tdelta.driver.agents.host import tdelta_version
 from tdelta.driver.agents.pool import RayWorker, ray_refused
 from tdelta.errors import EnvironmentFault, TdeltaError
 from tdelta.messages import Refusal
 
 _CARRIER = "tdelta.driver.agents.carrier"
-_START_SECONDS = 180.0
+_START_SECONDS = 90.0
+"""How long Ray may take to start, or to answer, beside what is placed."""
+
 _END_SECONDS = 90.0
 _CALL_SECONDS = 86_400.0
 """What is called has time limits itself, and Ray says when a node is gone."""
@@ -62,7 +65,7 @@ class Nodes(RayWorker):
         try:
             folder = "" if self.folder is None else str(self.folder)
             order = {"address": address, "folder": folder, "nodes": count, "actor": actor}
-            said = self.request("start", _START_SECONDS, **order)["nodes"]
+            said = self.request("start", _START_SECONDS + placing_seconds(count), **order)["nodes"]
             self.names = _distinct([(one["node"], one["id"]) for one in said])
             own = tdelta_version()
             others = [f"{one['version'] or 'unknown'} on {one['node']}" for one in said if one["version"] != own]

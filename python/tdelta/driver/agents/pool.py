@@ -18,7 +18,7 @@ from typing import Any
 
 from tdelta.driver.agents import merging
 from tdelta.driver.agents.asked import AgentsRequest
-from tdelta.driver.agents.cluster import hello_seconds
+from tdelta.driver.agents.cluster import placing_seconds
 from tdelta.driver.agents.host import machine, network, tdelta_version
 from tdelta.driver.agents.segments import segments
 from tdelta.driver.workers import PROGRAM, Worker, failure
@@ -113,7 +113,7 @@ class AgentPool(RayWorker):
         super().__init__(_COORDINATOR, asked.address)
         self._twins = itertools.count(1)
         self.count = asked.count
-        self.start_seconds = _START_SECONDS + hello_seconds(asked.count)
+        self.start_seconds = _START_SECONDS + placing_seconds(asked.count)
         self.ray_version = ""
         self.agents: tuple[Placed, ...] = ()
         try:

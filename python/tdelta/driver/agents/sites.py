@@ -6,14 +6,18 @@ import base64
 from dataclasses import dataclass
 from typing import Any
 
+from tdelta.driver.agents.cluster import NODE_SECONDS, placing_seconds
 from tdelta.driver.agents.host import tdelta_version
-from tdelta.driver.agents.pool import RayWorker
+from tdelta.driver.agents.pool import RayWorker, ray_refused
 from tdelta.driver.agents.site_run import GRACE_SECONDS
-from tdelta.errors import EnvironmentFault
+from tdelta.errors import EnvironmentFault, TdeltaError
 from tdelta.messages import Refusal
 
 _DISPATCHER = "tdelta.driver.agents.dispatcher"
 _START_SECONDS = 180.0
+"""How long Ray may take to start, or to answer, beside what is waited for."""
+
+_PLACE_SECONDS = _START_SECONDS + NODE_SECONDS + placing_seconds(1)
 _END_SECONDS = GRACE_SECONDS + 30.0
 
 
@@ -48,6 +52,7 @@ class Sites(RayWorker):
 
     def __init__(self, address: str | None) -> None:
         super().__init__(_DISPATCHER, address)
+        self._failed = lambda kind, said: _of_fleet(ray_refused(kind, said))
         self._left_out: list[Refusal] = []
         self._said = 0
         try:
@@ -64,7 +69,7 @@ class Sites(RayWorker):
             EnvironmentFault: no node is left, or none of them takes runs.
         """
         own = tdelta_version()
-        while "node" not in (found := self.request("place", _START_SECONDS, name=name, words=words, version=own)):
+        while "node" not in (found := self.request("place", _PLACE_SECONDS, name=name, words=words, version=own)):
             if found.get("is_none_left"):
                 raise EnvironmentFault(*self._left_out)
             self._left_out.append(_why(own, **found["left_out"]))
@@ -89,6 +94,19 @@ class Sites(RayWorker):
     def end(self) -> None:
         """End the runs, and Ray where it was made for the fleet; nothing of it stays."""
         self.leave(_END_SECONDS)
+
+    def _died(self) -> TdeltaError:
+        return _of_fleet(super()._died())
+
+
+def _of_fleet(fault: TdeltaError) -> TdeltaError:
+    """What is said of a fleet where a run by agents would be resumed."""
+    for one in fault.refusals:
+        if one.code == "no-node-left":
+            return EnvironmentFault(Refusal.of("fleet-without-node", said=one.parameters["said"]))
+        if one.code == "ray-head-lost":
+            return EnvironmentFault(Refusal.of("fleet-head-lost", said=one.parameters["said"]))
+    return fault
 
 
 def _why(own: str, *, node: str, version: str | None = None, said: str = "") -> Refusal:

@@ -133,6 +133,14 @@ MACHINE = {
         "the head of the Ray cluster does not answer any more ({said}). What was measured is kept: start a cluster,"
         " then `tdelta run --resume last`"
     ),
+    "fleet-without-node": (
+        "no node is left to make runs on: {said}. Runs that have ended are kept: start a node, then call the same"
+        " command again"
+    ),
+    "fleet-head-lost": (
+        "the head of the Ray cluster does not answer any more ({said}). Runs that have ended are kept: start a cluster,"
+        " then call the same command again"
+    ),
     "agent-not-placed": (
         "a load agent could not be placed: {said}; each node needs this tdelta, with its extra: pip install"
         " 'tdelta[ray]'"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tdelta.driver.agents import carrier as module
+from tdelta.driver.agents import cluster
 from tdelta.driver.agents.carrier import Carrier
 
 from .test_dispatcher import FakeRay, FakeSite
@@ -51,7 +52,7 @@ class FakeCluster(FakeRay):
 
 def begun(ray: FakeCluster, monkeypatch: pytest.MonkeyPatch, nodes: int = 2) -> tuple[Carrier, Any]:
     monkeypatch.setattr(module, "joined", lambda _address, _folder, _cpus: ray)
-    monkeypatch.setattr(module, "end_all", lambda: None)
+    monkeypatch.setattr(cluster, "end_all", lambda: None)
     made = Carrier()
     order = {"do": "start", "address": "head:1", "folder": "", "nodes": nodes, "actor": "builtins:object"}
     return made, made.answer(order)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tdelta.driver.agents import cluster
 from tdelta.driver.agents import coordinator as module
 from tdelta.driver.agents.chunks import LEAST_SECONDS
 from tdelta.driver.agents.cluster import Refused, words
@@ -17,6 +18,7 @@ from tdelta.driver.agents.coordinator import Coordinator
 from tdelta.driver.agents.host import machine
 
 from .answers import answer
+from .test_dispatcher import FakeRay as FakeRayOfSites
 
 CLOCK_AHEAD_NS = 5_000_000_000
 
@@ -103,6 +105,7 @@ class FakeRay:
     """Whether what was called first returns last."""
 
     actors: list[FakeActor] = field(default_factory=list)
+    exceptions = FakeRayOfSites.exceptions
 
     def nodes(self) -> list[dict[str, Any]]:
         return [
@@ -342,7 +345,7 @@ def test_closing_a_twin_closes_it_on_every_agent_that_has_it() -> None:
 
 
 def test_a_twin_is_closed_and_all_ends_while_an_agent_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "end_all", lambda: None)  # it kills what is below this process
+    monkeypatch.setattr(cluster, "end_all", lambda: None)  # it kills what is below this process
     ray = FakeRay({"a": 1.0, "b": 1.0}, lost_in_trial={"b"})
     made = started(ray, 2)
     opened(made, 2)

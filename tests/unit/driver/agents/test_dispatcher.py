@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -9,12 +10,36 @@ from typing import Any
 
 import pytest
 
+from tdelta.driver.agents import cluster
 from tdelta.driver.agents import dispatcher as module
 from tdelta.driver.agents.dispatcher import Dispatcher
 
 
+@pytest.fixture(autouse=True)
+def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is waited for that does not come."""
+    monkeypatch.setattr(module, "NODE_SECONDS", 0.0)
+    for name in ("LOOK_SECONDS", "_PAUSE_SECONDS"):
+        monkeypatch.setattr(cluster, name, 0.001)
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.001)
+
+
 class Died(Exception):
-    """As Ray's errors of an actor."""
+    """An error of what is on a node."""
+
+
+class ActorUnschedulableError(Exception):
+    """As Ray's, where a node that was asked does not know the one that is meant."""
+
+
+class RayActorError(Exception):
+    """As Ray's, of an actor that has died; its class's own error where it failed as it was made."""
+
+    actor_init_failed = False
+
+
+class FailedAsMade(RayActorError):
+    actor_init_failed = True
 
 
 @dataclass
@@ -31,6 +56,8 @@ class FakeSite:
             def get() -> Any:
                 if self.node not in self.ray.alive or self.node in self.ray.dying:
                     raise Died(f"the actor on {self.node} is dead")
+                if self.ray.faults.get(self.node):
+                    raise self.ray.faults[self.node].pop(0)
                 return found(*args)
 
             return get
@@ -47,10 +74,10 @@ class FakeSite:
 
     @property
     def end(self) -> Any:
-        def end() -> None:
+        def remote() -> None:
             self.is_ended = True
 
-        return self._call(end)
+        return SimpleNamespace(remote=remote)
 
 
 @dataclass
@@ -61,9 +88,18 @@ class FakeRay:
     dying: set[str] = field(default_factory=set)
     versions: dict[str, str] = field(default_factory=dict)
     sites: list[FakeSite] = field(default_factory=list)
+    faults: dict[str, list[Exception]] = field(default_factory=dict)
+    """What calls on a node raise, one each."""
+
+    late: dict[str, int] = field(default_factory=dict)
+    """How often it is asked for its nodes until it names these, too."""
+
     is_shut: bool = False
+    exceptions = SimpleNamespace(ActorUnschedulableError=ActorUnschedulableError, RayActorError=RayActorError)
 
     def nodes(self) -> list[dict[str, Any]]:
+        self.late = {name: looks - 1 for name, looks in self.late.items()}
+        self.alive += [name for name, looks in self.late.items() if looks == 0]
         return [
             {"NodeID": name, "NodeManagerHostname": name, "Alive": True, "Resources": {"CPU": 1}} for name in self.alive
         ]
@@ -144,11 +180,77 @@ def test_a_node_with_another_tdelta_is_left_out_and_where_all_have_none_is_left(
     assert placed(made, "a")["ok"] == {"left_out": {"node": "n1", "version": "0.9"}}
     assert ray.sites[0].is_killed
     assert placed(made, "a")["ok"] == {"node": "n2"}
-    ended(made)
     ray.alive.remove("n2")
+    assert placed(made, "b")["ok"] == {"node": None}, "what is under way is heard of first"
+    ended(made)
     assert placed(made, "b")["ok"] == {"is_none_left": True}
     ray.alive.append("n3")
     assert placed(made, "b")["ok"] == {"node": "n3"}
+
+
+@pytest.mark.parametrize("there", [[], ["n1"]])
+def test_a_node_that_ray_names_late_is_waited_for(there: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "NODE_SECONDS", 60.0)
+    ray = FakeRay(there, versions={"n1": "0.9"}, late={"n2": 9})
+    made = on(ray)
+    while "left_out" in (found := placed(made, "a")["ok"]):
+        assert found["left_out"]["node"] == "n1"
+    assert found == {"node": "n2"}
+    assert ray.late["n2"] <= 0
+
+
+@pytest.mark.parametrize("nodes", [["n1", "n2"], ["n2", "n1"]])
+def test_what_has_no_place_and_why_does_not_depend_on_the_order_of_nodes(nodes: list[str]) -> None:
+    ray = FakeRay(nodes, versions={"n1": "0.9"}, faults={"n2": [ActorUnschedulableError(), RayActorError()]})
+    made = on(ray)
+    assert placed(made, "a")["ok"] == {"left_out": {"node": "n1", "version": "0.9"}}
+    assert placed(made, "a")["ok"] == {"node": "n2"}
+
+
+@pytest.mark.parametrize("fault", [ActorUnschedulableError, RayActorError])
+def test_what_ray_loses_on_its_way_to_a_node_that_is_alive_is_placed_there_again(fault: type[Exception]) -> None:
+    ray = FakeRay(["n1"], faults={"n1": [fault("another node died"), fault("once more")]})
+    assert placed(on(ray), "a")["ok"] == {"node": "n1"}
+    assert [site.is_killed for site in ray.sites] == [True, True, False]
+
+
+def test_a_node_on_which_all_is_lost_for_a_while_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "_AGAIN_SECONDS", 0.01)
+    faults: list[Exception] = [RayActorError("its process crashed") for _ in range(1000)]
+    ray = FakeRay(["n1"], faults={"n1": faults})
+    assert placed(on(ray), "a")["ok"] == {"left_out": {"node": "n1", "said": "its process crashed"}}
+    assert all(site.is_killed for site in ray.sites)
+    assert 0 < len(faults) < 999, "it was tried again"
+
+
+def test_a_node_without_tdelta_is_left_out_at_once() -> None:
+    ray = FakeRay(["n1"], faults={"n1": [FailedAsMade("no module")]})
+    assert placed(on(ray), "a")["ok"] == {"left_out": {"node": "n1", "said": "no module"}}
+    assert len(ray.sites) == 1
+
+
+def test_what_does_not_answer_is_not_waited_for_when_nobody_asks_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay(["n1"])
+    monkeypatch.setattr(FakeRay, "wait", lambda _self, refs, **_more: ([], refs))
+    made = on(ray)
+    threading.Timer(0.05, made.leave).start()
+    assert placed(made, "a")["error"][0] == "over"
+    assert [site.is_killed for site in ray.sites] == [True]
+
+
+def test_the_last_node_that_dies_while_a_run_is_placed_ends_nothing_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay(["n1"])
+
+    def die(site: FakeSite) -> None:
+        site.is_killed = True
+        ray.alive.clear()
+
+    monkeypatch.setattr(ray, "kill", die)
+    ray.faults = {"n1": [RayActorError("its node has died")]}
+    made = on(ray)
+    assert placed(made, "a")["ok"] == {"node": None}
+    ray.alive.append("n2")
+    assert placed(made, "a")["ok"] == {"node": "n2"}
 
 
 def test_nothing_is_waited_for_where_nothing_runs() -> None:
@@ -156,7 +258,7 @@ def test_nothing_is_waited_for_where_nothing_runs() -> None:
 
 
 def test_runs_are_asked_to_end_before_their_places_are_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "end_all", lambda: None)  # it kills what is below this process
+    monkeypatch.setattr(cluster, "end_all", lambda: None)  # it kills what is below this process
     ray = FakeRay(["n1"])
     made = on(ray)
     placed(made, "a")

@@ -8,7 +8,9 @@ import pytest
 
 from tdelta.driver.agents.host import tdelta_version
 from tdelta.driver.agents.sites import Sites
-from tdelta.errors import EnvironmentFault
+from tdelta.driver.workers import Worker
+from tdelta.errors import EnvironmentFault, WorkerFault
+from tdelta.messages import Refusal
 
 OTHER = {"left_out": {"node": "n1", "version": "0"}}
 BROKEN = {"left_out": {"node": "n2", "said": "no module"}}
@@ -38,3 +40,18 @@ def test_where_all_are_left_out_it_says_why(monkeypatch: pytest.MonkeyPatch) -> 
     with sites(monkeypatch, OTHER, BROKEN, {"is_none_left": True}) as made, pytest.raises(EnvironmentFault) as caught:
         made.place("a", [])
     assert [one.code for one in caught.value.refusals] == ["node-of-other-version", "node-takes-no-run"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("no_node", "fleet-without-node"), ("head_lost", "fleet-head-lost"), ("ray", "ray-not-reached")]
+)
+def test_what_ends_a_fleet_says_how_to_go_on_with_it(kind: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with sites(monkeypatch) as made:
+        assert [one.code for one in made._failed(kind, "words").refusals] == [code]
+
+
+def test_a_fleet_whose_process_ray_ended_has_lost_the_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    died = Refusal.of("process-died", process="x", ending="ended", words="Failed to connect to GCS within 60 seconds")
+    monkeypatch.setattr(Worker, "_died", lambda _self: WorkerFault(died))
+    with sites(monkeypatch) as made:
+        assert [one.code for one in made._died().refusals] == ["fleet-head-lost"]
