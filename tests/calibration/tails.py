@@ -179,7 +179,13 @@ def _upper(z: float) -> float:
     return 0.5 * math.erfc(z / math.sqrt(2.0))
 
 
-def _rng(index: int, *cell: object) -> np.random.Generator:
+def in_medians_ns(log_time: float) -> int:
+    """A time, ns, given as the log of how many medians it is."""
+    return round(_MEDIAN_NS * math.exp(log_time))
+
+
+def drawn_by(index: int, *cell: object) -> np.random.Generator:
+    """What draws one experiment of a cell."""
     # What is drawn stays what it was for the figures in docs/tails.md, which are of the field's earlier name.
     words = repr(cell).replace("instance_sd=", "luck_sd=")
     return np.random.default_rng([zlib.crc32(words.encode()), index])
@@ -247,10 +253,10 @@ def exceeded(
     """Experiments with a threshold that so large a share of the baseline's transactions takes longer than."""
     log_time = machine.quantile(share)
     truth = machine.beyond(log_time, effect) / share
-    last = bin_of(round(_MEDIAN_NS * math.exp(log_time)))
+    last = bin_of(in_medians_ns(log_time))
 
     def answer(index: int) -> tuple[float, TailRatio | None]:
-        rng = _rng(index, "exceeded", machine, effect, share, tuple(rounds), blocks)
+        rng = drawn_by(index, "exceeded", machine, effect, share, tuple(rounds), blocks)
         times, at = times_ns(rng, machine, effect, rounds=rounds[index % len(rounds)], blocks=blocks)
         longer = (bins_of(times) > last).sum(axis=2).astype(np.float64)
         size = np.full(len(at), float(machine.transactions))
@@ -272,7 +278,7 @@ def slow_shares(slow: Slow, times: float, experiments: int, *, rounds: int, bloc
     """Experiments on the ratio of shares, where the encrypted twin has so many times as many slow transactions."""
 
     def answer(index: int) -> tuple[float, TailRatio | None]:
-        longer, at = slow.longer(_rng(index, slow, times, rounds, blocks), times, rounds=rounds, blocks=blocks)
+        longer, at = slow.longer(drawn_by(index, slow, times, rounds, blocks), times, rounds=rounds, blocks=blocks)
         return times, _share_ratio(longer, np.full(len(at), float(slow.transactions)), at)
 
     return tally(map(answer, range(experiments)))
@@ -283,7 +289,7 @@ def slow_trials(slow: Slow, times: float, experiments: int, *, rounds: int, bloc
     truth = slow.bad_rate(times) / slow.bad_rate(1.0)
     ends, bad = [], []
     for index in range(experiments):
-        longer, at = slow.longer(_rng(index, slow, times, rounds, blocks), times, rounds=rounds, blocks=blocks)
+        longer, at = slow.longer(drawn_by(index, slow, times, rounds, blocks), times, rounds=rounds, blocks=blocks)
         found = bad_trials(bad_counts(longer[:, 2:], at), bad_counts(longer[:, :2], at))
         bad.append(found.condition_bad)
         if found.low is not None:
@@ -301,7 +307,7 @@ def percentiles(
     truth = math.exp(machine.quantile(0.01, effect) - machine.quantile(0.01))
 
     def answer(index: int) -> tuple[float, TailRatio | None]:
-        rng = _rng(index, "p99", machine, effect, tuple(rounds), blocks)
+        rng = drawn_by(index, "p99", machine, effect, tuple(rounds), blocks)
         times, at = times_ns(rng, machine, effect, rounds=rounds[index % len(rounds)], blocks=blocks)
         bins = bins_of(times)
         condition = side_of([counts_of(block) for block in bins[:, 2]])
@@ -338,7 +344,7 @@ def observed(
 
     def answers() -> Iterable[tuple[tuple[float, TailRatio | None], tuple[float, TailRatio | None]]]:
         for index in range(experiments):
-            rng = _rng(index, "observed", machine, effect, share, runs)
+            rng = drawn_by(index, "observed", machine, effect, share, runs)
             found = observed_tails(side(rng, "plain", 0.0), side(rng, "aes", effect), threshold_ms)
             yield (shares_truth, found.longer_ratio), (p99_truth, found.p99_ratio)
 

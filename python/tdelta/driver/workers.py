@@ -190,6 +190,11 @@ def hurry(*, hurried: bool = True) -> None:
     (_hurried.set if hurried else _hurried.clear)()
 
 
+def is_hurried() -> bool:
+    """Whether there was a Ctrl-C, or the run's time is up."""
+    return _hurried.is_set()
+
+
 @contextlib.contextmanager
 def relying_on(called: str, process: int) -> Iterator[None]:
     """Within the block a worker that waits is given up where this process, which lies under a twin, stands stopped.

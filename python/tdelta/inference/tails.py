@@ -4,6 +4,10 @@ Secondary by design: tails need far more data than means, so nothing is decided 
 trials' histograms over complete blocks, the mix as a whole and each transaction type; the models, with their simulated
 coverage, are in `exceedances`, `bad_trials` and `percentiles` and in ``docs/tails.md``. Both plain twins together are
 the baseline, as everywhere; the A/A twin is set beside the other one, and shows what chance does to a tail here.
+
+Where twins change hosts, the baseline is the plain twin that was on the condition's host in every block: both sides
+then have the same hosts equally often, also after an odd number of rounds, and a slower host cancels. A condition
+without such a twin has no tails, nor has the A/A twin.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from tdelta.design import stream
 from tdelta.inference.bad_trials import bad_counts, bad_trials
 from tdelta.inference.costs import Panel, panels
 from tdelta.inference.exceedances import Shares, exceedance_ratio, reason_for_none
+from tdelta.inference.fits import PLAIN
 from tdelta.inference.histograms import Counts, bin_of, decode, merged, shortest_ns
 from tdelta.inference.percentiles import FEWEST_PAIRS, percentile_ns, percentile_ratio, side_of
 from tdelta.inference.posterior import FloatArray
@@ -109,11 +114,11 @@ def percentiles(
 
 
 def _percentiles(panel: Panel, gathered: Gathered) -> Iterator[Percentile]:
-    plain = np.flatnonzero(panel.where(Role.BASELINE, Role.AA)).tolist()
+    plain = np.flatnonzero(panel.where(*PLAIN)).tolist()
     for at, condition in enumerate(panel.conditions):
         if not condition.role.is_judged:
             continue
-        compared, _ = _compared(panel, gathered, ALL, [at], plain)
+        compared, _ = _compared(panel, gathered, ALL, [at], _beside(panel, at, plain))
         here, there = (merged([t for block in s for t in block]) for s in (compared.condition, compared.baseline))
         for quantile in SHOWN_QUANTILES:
             plain_ns, own_ns = percentile_ns(there, quantile), percentile_ns(here, quantile)
@@ -121,12 +126,28 @@ def _percentiles(panel: Panel, gathered: Gathered) -> Iterator[Percentile]:
                 yield Percentile(condition, panel.baseline, quantile, plain_ns, own_ns)
 
 
-def tail_cautions(measures: Sequence[TailMeasure], settings: RunSettings) -> Iterator[Caution]:
-    """What a run that was given a threshold could not say of it."""
-    if threshold_ns(settings) is None:
-        return
-    if not measures:
+def tail_cautions(trials: Sequence[Trial], measures: Sequence[TailMeasure], settings: RunSettings) -> Iterator[Caution]:
+    """Whose tails are left out, and what a run that was given a threshold could not say of it."""
+    apart = [condition for panel in panels(trials, settings) for condition in _apart(panel)]
+    yield from (Caution.of("tails-without-plain-twin", condition=condition.key) for condition in apart)
+    if threshold_ns(settings) is not None and not measures and not apart:
         yield Caution.of("slo-no-times")
+
+
+def _apart(panel: Panel) -> Iterator[Condition]:
+    """The judged conditions that were on no plain twin's host."""
+    plain = np.flatnonzero(panel.where(*PLAIN)).tolist()
+    for at, condition in enumerate(panel.conditions):
+        if panel.trials and condition.role.is_judged and not _beside(panel, at, plain):
+            yield condition
+
+
+def _beside(panel: Panel, at: int, plain: Sequence[int]) -> list[int]:
+    """Which of these plain twins a condition is compared with: all, or those that were always on its host."""
+    if len(panel.host_names) == 1:
+        return list(plain)
+    hosts = panel.hosts
+    return [column for column in plain if bool((hosts[:, column] == hosts[:, at]).all())]
 
 
 def _gathered(trials: Iterable[Trial], used: set[tuple[int, str]]) -> Gathered:
@@ -150,12 +171,13 @@ def _by_transaction(trial: Trial) -> dict[str, Counts]:
 
 def _of_panel(panel: Panel, gathered: Gathered, slo_ns: int | None, seed: int) -> Iterator[TailMeasure]:
     baseline = panel.where(Role.BASELINE)
-    both = panel.where(Role.BASELINE, Role.AA)
+    both = panel.where(*PLAIN)
     for at, condition in enumerate(panel.conditions):
         if condition.role is not Role.BASELINE:
             plain = np.flatnonzero(baseline if condition.role is Role.AA else both)
-            for transaction in _transactions(panel, gathered):
-                compared, kept = _compared(panel, gathered, transaction, [at], plain.tolist())
+            beside = _beside(panel, at, plain.tolist())
+            for transaction in _transactions(panel, gathered) if beside else ():
+                compared, kept = _compared(panel, gathered, transaction, [at], beside)
                 measure = _measure(kept, condition, transaction, compared, slo_ns, seed)
                 if measure.exceedance is not None or measure.p99 is not None:
                     yield measure

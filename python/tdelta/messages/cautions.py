@@ -106,6 +106,13 @@ CAUTIONS = {
         "hosts see different overheads of {condition}, from {low:+.1f} % on {low_host} to {high:+.1f} % on {high_host}"
         " (standard deviation {sd:.1f} %): the verdict is of these hosts' mean, and another host may see another"
     ),
+    "hosts-not-asked": (
+        "free disk and memory are those of this machine: each node checks its own when the run starts, before it loads"
+    ),
+    "tails-without-plain-twin": (
+        "tails and percentiles of {condition} are left out: no plain twin was on its host in every round, so they would"
+        " differ by the host, too; leave --no-aa-twin out"
+    ),
     # load commands
     "load-command": ("the load is `{command}`, not tdelta's own loop: its client's cost is in the response times"),
     "load-timed": (

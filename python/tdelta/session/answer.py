@@ -103,7 +103,7 @@ def assemble(
             *((idle_cipher_caution(idle, plan.settings),) if idle else ()),
             *cache_cautions(servers),
             *agent_cautions(agents),
-            *tail_cautions(tails, plan.settings),
+            *tail_cautions(trials, tails, plan.settings),
             *_cautions(plan, ending),
             *pressure_cautions(plan, trials, verdicts, judgement.by_cpu),
             *_loop_cautions(trials, dilution),

@@ -52,12 +52,12 @@ def require_time_as_pressed(plan: Plan, clock: Clock) -> None:
     """Raise where the set-up would take so long on a machine as busy as this one that no round fits.
 
     That would turn out after the first load, of servers minutes later. Where there is plenty of time nothing is
-    measured, nor where the servers are the user's: what is set up there is not known to need this machine's CPUs.
+    measured, nor where the servers are the user's, or on hosts: what is set up there does not need this machine's CPUs.
 
     Raises:
         TimeFault: not even one round without a search fits into the run's time.
     """
-    if plan.settings.external_servers is not None:
+    if plan.settings.external_servers is not None or plan.hosts is not None:
         return
     pace = Pace(plan, clock.elapsed)
     if pace.is_tight():
@@ -121,6 +121,8 @@ def _lacking(plan: Plan) -> str | None:
     if seconds > request.decision.max_seconds:
         rounds = f"{request.decision.min_rounds} rounds" if request.decision.min_rounds > 1 else "1 round"
         return f"{rounds} with it take about {about(seconds)} and --max-time is {about(request.decision.max_seconds)}"
+    if plan.hosts is not None:  # whether there is room on them, they see themselves
+        return None
     if needs.disk_bytes > free_disk_bytes(plan.base):
         return f"the disk under {plan.base} has no room for it"
     if memory is not None and needs.memory_bytes > memory:
@@ -183,7 +185,12 @@ def _outlook(request: RunRequest, inputs: RunInputs) -> DryRun:
         directory=str(made.base),
         trials_at_least=sum(made.trials_in(number) for number in range(request.decision.min_rounds)),
         faults=faults,
-        cautions=(*made.cautions, *filter(None, (caution,)), *(() if source is None else source.cautions)),
+        cautions=(
+            *made.cautions,
+            *filter(None, (caution,)),
+            *(() if made.hosts is None else (Caution.of("hosts-not-asked"),)),
+            *(() if source is None else source.cautions),
+        ),
         database=made.settings.database,
         tables=() if source is None else _table_lines(source),
         transactions=() if source is None else _transaction_lines(source),

@@ -120,6 +120,7 @@ def _check(request: RunRequest) -> None:
         "--baseline and --encrypted": request.tested.baseline is not None or request.tested.encrypted is not None,
         "--restore": request.tested.restore is not None,
         "--load": request.work.load is not None,
+        "--hosts": request.work.hosts is not None,
         "--no-aa-twin": not request.design.aa_twin,
         "--no-bb-twin": request.design.bb_twin is False,
     }

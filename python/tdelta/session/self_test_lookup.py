@@ -41,11 +41,12 @@ _MACHINE = (
 def key_of(plan: Plan, machine: Mapping[str, object]) -> CalibrationKey | None:
     """What a calibration must have in common with this run; None where none can.
 
-    That is so for servers and load commands of the user's, which `tdelta calibrate` does not take, and for runs whose
-    strata differ in an option that decides what a trial is.
+    That is so for servers and load commands of the user's and for hosts, which `tdelta calibrate` does not take, and
+    for runs whose strata differ in an option that decides what a trial is.
     """
     request = plan.request
-    if request.tested.baseline is not None or request.tested.restore is not None or request.work.load is not None:
+    of_user = (request.tested.baseline, request.tested.restore, request.work.load)
+    if plan.hosts is not None or any(given is not None for given in of_user):
         return None
     options = _options(plan)
     if options is None:

@@ -11,8 +11,9 @@ import pytest
 from tdelta._native import histogram_of, histogram_summary
 from tdelta.errors import TdeltaError
 from tdelta.inference.percentiles import FEWEST_PAIRS
-from tdelta.inference.tails import tail_cautions, tail_measures, threshold_ns
+from tdelta.inference.tails import percentiles, tail_cautions, tail_measures, threshold_ns
 from tdelta.records import ALL, Condition, Role, RunSettings, TailMeasure, TailUnit, Trial
+from tdelta_flat import changed
 from tdelta_refused import Part, has
 
 from .builders import AA, AES, BASELINE, condition, measurement, settings, trial
@@ -127,6 +128,51 @@ def test_types_are_told_apart_and_the_mix_holds_all_of_them() -> None:
     assert has([browse.exceedance.reason_code], "tail-none", sides=Part("plain"))
 
 
+def on_hosts(trials: Iterable[Trial], hosts: Callable[[Trial], str]) -> list[Trial]:
+    return [replace(t, measurement=changed(t.measurement, host=hosts(t))) for t in trials]
+
+
+def changing(of: Trial) -> str:
+    """As hosts are changed between: the A/A twin is always beside the treatment."""
+    return "ab"[(of.round + (of.condition.role is not Role.BASELINE)) % 2]
+
+
+def slower_on_b(of: Condition, block: int) -> dict[str, list[int]]:
+    """Twins are alike, and nine times as much is slow on the host b; three blocks are a round."""
+    is_on_b = (block // 3 + (of.role is not Role.BASELINE)) % 2
+    return {"work": slow(27 if is_on_b else 3)}
+
+
+def test_where_twins_change_hosts_a_condition_is_held_against_the_plain_twin_on_its_host() -> None:
+    given = made(slower_on_b, rounds=3)
+    found = measured(on_hosts(given, changing), with_slo())
+    assert found.keys() == {(Role.TREATMENT, ALL)}, "the A/A twin was never on the baseline's host"
+    of = found[Role.TREATMENT, ALL].exceedance
+    assert of is not None
+    assert of.ratio is not None
+    assert of.bad_trials is not None
+    assert (of.quotient, of.ratio.ratio) == (pytest.approx(1.0), pytest.approx(1.0))
+    assert (of.bad_trials.condition_trials, of.bad_trials.baseline_trials) == (9, 9)
+    as_on_one = measured(given, with_slo())[Role.TREATMENT, ALL].exceedance
+    assert as_on_one is not None
+    assert as_on_one.quotient == pytest.approx(57 / 45), "after three rounds it was on b more often than they were"
+
+
+def test_percentiles_are_of_the_plain_twin_on_the_same_host() -> None:
+    trials = on_hosts(made(slower_on_b, rounds=3), changing)
+    assert {one.quotient for one in percentiles(bare(trials), with_slo(None), lambda: iter(trials))} == {1.0}
+
+
+def test_without_a_plain_twin_on_the_same_host_there_are_no_tails_and_a_caution_says_so() -> None:
+    given = with_slo(conditions=(BASELINE, AES))
+    trials = on_hosts(made(slower_on_b, (BASELINE, AES)), changing)
+    assert measured(trials, given) == {}
+    assert percentiles(bare(trials), given, lambda: iter(trials)) == ()
+    found = [*tail_cautions(trials, (), given)]
+    assert [(one.code, one.parameters["condition"]) for one in found] == [("tails-without-plain-twin", AES.key)]
+    assert not [*tail_cautions(on_hosts(made(slower_on_b), changing), (), with_slo(None))]
+
+
 def test_incomplete_blocks_are_left_out() -> None:
     trials = [t for t in made(simple) if not (t.block == 7 and t.condition is AA)]
     found = measured(trials, with_slo())[Role.TREATMENT, ALL]
@@ -192,10 +238,11 @@ def test_the_same_trials_and_seed_give_the_same_figures() -> None:
 def test_a_run_without_histograms_has_no_tails_and_says_so_if_it_was_asked() -> None:
     trials = bare(made(simple))
     assert tail_measures(trials, with_slo(), lambda: iter(trials)) == ()
-    assert [caution.code for caution in tail_cautions((), with_slo())] == ["slo-no-times"]
-    assert list(tail_cautions((), settings())) == []
+    assert [caution.code for caution in tail_cautions((), (), with_slo())] == ["slo-no-times"]
+    assert list(tail_cautions((), (), settings())) == []
     asked = made(simple)
-    assert list(tail_cautions(tail_measures(bare(asked), with_slo(), lambda: iter(asked)), with_slo())) == []
+    measures = tail_measures(bare(asked), with_slo(), lambda: iter(asked))
+    assert list(tail_cautions(bare(asked), measures, with_slo())) == []
 
 
 def test_a_damaged_histogram_is_a_fault_of_the_store() -> None:

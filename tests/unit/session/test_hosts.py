@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tdelta.driver.agents.asked import HostsRequest
 from tdelta.errors import UsageError
-from tdelta.session import RunRequest
+from tdelta.session import RunRequest, dry_run
 from tdelta.session.planning import Plan, plan
+from tdelta.session.self_test import calibrate_machine
+from tdelta.session.self_test_lookup import key_of
+from tdelta_refused import has, refused
 
 from .served import installed
 
@@ -22,8 +26,11 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tdelta.driver.agents.asked.importlib.util.find_spec", lambda _name: found)
 
 
+ASKED = {"engine": "mariadb", "seed": 1, "hosts": 2, "ray": "head:6379"}
+
+
 def planned(**options: Any) -> Plan:
-    return plan(RunRequest(**{"engine": "mariadb", "seed": 1, "hosts": 2, "ray": "head:6379", **options}), "r1")
+    return plan(RunRequest(**{**ASKED, **options}), "r1")
 
 
 def test_hosts_and_the_address_of_their_cluster_are_planned() -> None:
@@ -45,6 +52,8 @@ def test_twins_are_placed_by_their_instances_and_move_on_from_round_to_round() -
     [
         ({"ray": None}, "hosts-without-ray"),
         ({"hosts": 1}, "one-host"),
+        ({"hosts": 0}, "one-host"),
+        ({"hosts": -1}, "one-host"),
         ({"agents": 1}, "not-with-hosts"),
         ({"load": "pgbench"}, "not-with-hosts"),
         ({"profile": True}, "not-with-hosts"),
@@ -57,3 +66,24 @@ def test_what_hosts_do_not_do_is_refused(options: dict[str, Any], code: str) -> 
     with pytest.raises(UsageError) as refused:
         planned(**options)
     assert code in [refusal.code for refusal in refused.value.refusals]
+
+
+def test_a_dry_run_on_hosts_does_not_judge_by_the_room_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("tdelta.measure.space", "tdelta.session.preflight"):
+        monkeypatch.setattr(f"{module}.free_disk_bytes", lambda _: 0)
+    found = dry_run(RunRequest(**ASKED, directory=tmp_path, max_seconds=86_400.0))
+    assert found.faults == ()
+    assert has(found.cautions, "hosts-not-asked")
+    assert not has(found.cautions, "no-bb-twin")
+    here = dry_run(RunRequest(engine="mariadb", seed=1, directory=tmp_path))
+    assert here.faults
+    assert not has(here.cautions, "hosts-not-asked")
+
+
+def test_a_calibration_is_of_this_machine_and_serves_no_run_on_hosts(tmp_path: Path) -> None:
+    assert key_of(planned(), {}) is None
+    assert key_of(planned(hosts=None, ray=None), {}) is not None
+    with refused(UsageError, "not-calibrated", option="--hosts"):
+        calibrate_machine(RunRequest(**ASKED, store=tmp_path / "runs.sqlite"), lambda _: None)

@@ -71,7 +71,10 @@ class Carrier:
         return {"nodes": [{**one.said, "id": one.node_id} for one in self._actors]}
 
     def do_call(self, request: Request) -> Reply:
-        """Call actors by their numbers, all at once; for each its answer, or ``{"lost": words}`` where it has died."""
+        """Call actors by their numbers, all at once; for each its answer, or ``{"lost": words}`` where it has died.
+
+        Nodes end without their head, too, so that the head is asked before a node is called lost.
+        """
         calls = {int(number): base64.b64decode(payload) for number, payload in request["calls"].items()}
         pending = {self._actors[number].handle.call.remote(payload): number for number, payload in calls.items()}
         found: Reply = {}
@@ -82,6 +85,7 @@ class Carrier:
                 try:
                     found[number] = {"ok": base64.b64encode(self._ray.get(ref)).decode()}
                 except Exception as fault:  # Ray's, of its actor or its node
+                    nodes_of(self._ray)
                     found[number] = {"lost": words(fault)}
                     pending.clear()  # what the others do is of no use any more
         return found

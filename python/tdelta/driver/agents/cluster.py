@@ -95,11 +95,11 @@ def nodes_of(ray: Any) -> dict[str, str]:
 
 
 class NodeRefused(Refused):
-    """A node that is alive does not take what was to be placed on it."""
+    """Nodes that are alive do not take what was to be placed on them: by their ids, their names and why."""
 
-    def __init__(self, node_id: str, node: str, said: str) -> None:
-        super().__init__("agent", f"node {node}: {said}")
-        self.node_id, self.node, self.said = node_id, node, said
+    def __init__(self, nodes: Mapping[str, tuple[str, str]]) -> None:
+        super().__init__("agent", "; ".join(f"node {node}: {said}" for node, said in nodes.values()))
+        self.nodes = nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +179,14 @@ class Placing(Generic[Name]):
         """See that there is time for another try on nodes where something was lost, ``since`` when."""
         alive = nodes_of(self.ray)
         now = time.monotonic()
+        refusing = {}
         for node, fault in lost.items():
             if node in alive:
                 end = min(give_up, since.setdefault(node, now) + _AGAIN_SECONDS)
                 if now >= end or not self._is_of_ray(fault):
-                    raise NodeRefused(node, alive[node], words(fault)) from fault
+                    refusing[node] = alive[node], words(fault)
+        if refusing:
+            raise NodeRefused(refusing)
         if now >= give_up:
             raise Refused("no_node", "every node on which something was to be placed has died")
 

@@ -90,8 +90,9 @@ class Dispatcher:
         try:
             placed = Placing(self._ray, Site, _CALLS, self._free, self._is_over).place([request["name"]])
         except NodeRefused as refused:
-            self._left_out.add(refused.node_id)
-            return {"left_out": {"node": refused.node, "said": refused.said}}
+            ((node_id, (node, said)),) = refused.nodes.items()  # one run was to be placed
+            self._left_out.add(node_id)
+            return {"left_out": {"node": node, "said": said}}
         except Refused as refused:
             if refused.args[0] != "no_node":
                 raise

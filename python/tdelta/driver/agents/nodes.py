@@ -14,6 +14,7 @@ from typing import Any
 from tdelta.driver.agents.cluster import placing_seconds
 from tdelta.driver.agents.host import tdelta_version
 from tdelta.driver.agents.pool import RayWorker, ray_refused
+from tdelta.driver.workers import is_hurried
 from tdelta.errors import EnvironmentFault, TdeltaError
 from tdelta.messages import Refusal
 
@@ -61,6 +62,7 @@ class Nodes(RayWorker):
 
     def __init__(self, address: str | None, count: int, actor: str) -> None:
         super().__init__(_CARRIER, address)
+        self._are_hurried = False
         self._failed = lambda kind, said: _refused(kind, said, count)
         try:
             folder = "" if self.folder is None else str(self.folder)
@@ -81,15 +83,36 @@ class Nodes(RayWorker):
 
     def call_all(self, call: Call, numbers: Iterable[int] | None = None) -> list[Any]:
         """The same on several nodes at once, or on all."""
-        wanted = list(range(len(self.names)) if numbers is None else numbers)
-        payload = base64.b64encode(packed(call)).decode()
-        answers = self.request("call", _CALL_SECONDS, calls=dict.fromkeys(map(str, wanted), payload))
-        for number in wanted:
+        wanted = range(len(self.names)) if numbers is None else numbers
+        found = self.answers(dict.fromkeys(wanted, call))
+        for fault in found:
+            if isinstance(fault, TdeltaError):
+                raise fault
+        return found
+
+    def answers(self, calls: Mapping[int, Call]) -> list[Any]:
+        """What calls on nodes return, all at once and in their order; what one raises there stands in its place.
+
+        Raises:
+            EnvironmentFault: a node was lost meanwhile.
+        """
+        sent = {str(number): base64.b64encode(packed(call)).decode() for number, call in calls.items()}
+        answers = self.request("call", _CALL_SECONDS, calls=sent)
+        for number in calls:
             if "lost" in answers.get(str(number), {}):
-                raise EnvironmentFault(
-                    Refusal.of("host-lost", node=self.names[number], why=answers[str(number)]["lost"])
-                )
-        return [self._value(number, answers[str(number)]) for number in wanted]
+                why = answers[str(number)]["lost"]
+                raise EnvironmentFault(Refusal.of("host-lost", node=self.names[number], why=why))
+        return [self._value(number, answers[str(number)]) for number in calls]
+
+    def look(self) -> None:
+        """See whether the carrier stands stopped; after a Ctrl-C, have what is under way on the nodes end, too.
+
+        A trial is asked to stop by its twin; a load, a start or the reading of rows is not a trial.
+        """
+        super().look()
+        if is_hurried() and not self._are_hurried:
+            self._are_hurried = True
+            self.send("stop")
 
     def end(self) -> None:
         """End what runs on the nodes; nothing of it stays."""
@@ -98,8 +121,9 @@ class Nodes(RayWorker):
     def _value(self, number: int, answer: Mapping[str, str]) -> Any:
         found = unpacked(base64.b64decode(answer["ok"]))
         if isinstance(found, TdeltaError):
-            found.args = (f"node {self.names[number]}: {found}",)
-            raise found
+            place = f"node {self.names[number]}"
+            found.refusals = tuple(said.at(place) for said in found.refusals)
+            found.args = (f"{place}: {found}",)
         return found
 
 
@@ -111,7 +135,7 @@ def _distinct(nodes: list[tuple[str, str]]) -> tuple[str, ...]:
 
 def _refused(kind: str, said: str, count: int) -> TdeltaError:
     if kind == "too_few_nodes":
-        return EnvironmentFault(Refusal.of("too-few-hosts", expected=count, found=said))
+        return EnvironmentFault(Refusal.of("too-few-hosts", expected=count, found=int(said)))
     if kind == "agent":
         return EnvironmentFault(Refusal.of("host-not-usable", said=said))
     return ray_refused(kind, said)

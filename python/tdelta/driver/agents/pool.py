@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tdelta.driver import signals
 from tdelta.driver.agents import merging
 from tdelta.driver.agents.asked import AgentsRequest
 from tdelta.driver.agents.cluster import placing_seconds
@@ -90,7 +91,7 @@ class RayWorker(Worker):
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _write(self, line: bytes) -> None:
-        with self._writing:
+        with signals.held(), self._writing:  # a handler that sends, too, would wait for this lock without end
             super()._write(line)
 
     def _died(self) -> TdeltaError:

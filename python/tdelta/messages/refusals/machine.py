@@ -164,8 +164,8 @@ MACHINE = {
         " {expected_recorded:,}; they say that they did {found:,} ({by_agent}) and recorded {found_recorded:,}"
     ),
     "too-few-hosts": (
-        "--hosts {expected}: the Ray cluster has {found} nodes with CPUs; start more (`ray start --address=…`), or take"
-        " fewer"
+        "--hosts: expected {expected} nodes with CPUs in the Ray cluster, found {found}; start more"
+        " (`ray start --address=…`), or take fewer hosts"
     ),
     "host-not-usable": (
         "a host cannot be used: {said}; each node needs this tdelta, with its extra: pip install 'tdelta[ray]'"

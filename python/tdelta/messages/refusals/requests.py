@@ -92,7 +92,8 @@ REQUESTS = {
         " {found}"
     ),
     "not-calibrated": (
-        "{option}: expected none, since a calibration runs identical twins of tdelta's own making; leave it out"
+        "{option}: expected none, since a calibration runs identical twins of tdelta's own making, on this machine;"
+        " leave it out"
     ),
     "which-shell": "which shell? expected one of {known}, found {found}: tdelta completion bash",
     # values of options

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import ALL, BadTrials, Exceedance, Percentile99, Role, RunResult, TailMeasure, TailRatio, TailUnit
+from tdelta.records import (
+    ALL,
+    BadTrials,
+    Exceedance,
+    Hosts,
+    Percentile99,
+    Role,
+    RunResult,
+    TailMeasure,
+    TailRatio,
+    TailUnit,
+)
 from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label, transaction_name
 from tdelta.report.page.blocks import Block, Column, Heading, Listing, Paragraph
@@ -26,6 +37,8 @@ OF_PAIRS = (
 )
 """What goes with intervals over pairs, which only runs of older versions have."""
 
+OVER_BOTH = "Ratios are over both plain twins, with 95 % intervals; of the A/A twin over the other plain twin."
+OVER_ONE = "Ratios are over the plain twin that was on the same host in every round, with 95 % intervals."
 BAD_TRIALS = (
     "A trial (one twin's part of a block) counts once, however many of its transactions a stall holds up; the interval"
     " is of how often trials have any."
@@ -86,7 +99,7 @@ def tail_notes(result: RunResult, *, has_types: bool = True) -> list[str]:
     parts = []
     if exceeding:
         parts.append(f"Shares are of transactions, counted from {time_text(exceeding[0].counted_from_ns)} on.")
-    parts.append("Ratios are over both plain twins, with 95 % intervals; of the A/A twin over the other plain twin.")
+    parts.append(OVER_ONE if result.of(Hosts) else OVER_BOTH)
     units = dict.fromkeys((ratio.unit, ratio.units) for ratio in ratios)
     parts += [f"Those of shares and percentiles rest on {_units(units)}."] if units else []
     if any(unit is TailUnit.PAIR for unit, _ in units):

@@ -241,7 +241,6 @@ class Work:
         "Nodes of that cluster that the twins change between, so that hosts cancel.",
         shown="this machine alone",
         takes=Takes.SERVER,
-        calibrates=True,
         of_study=False,
         group=Group.SERVERS,
     )

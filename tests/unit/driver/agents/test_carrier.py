@@ -76,12 +76,32 @@ def test_too_few_nodes_are_refused_with_how_many_there_are(monkeypatch: pytest.M
     assert said == {"error": ["too_few_nodes", "1"]}
 
 
+def test_nodes_that_take_nothing_are_all_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, said = begun(FakeCluster(["a", "b", "c"], dying={"a", "c"}), monkeypatch, nodes=3)
+    kind, words = said["error"]
+    assert kind == "agent"
+    assert [node for node in "abc" if f"node {node}: " in words] == ["a", "c"]
+
+
 def test_a_node_that_died_is_lost_and_the_others_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = FakeCluster(["a", "b"])
     made, _ = begun(ray, monkeypatch)
     ray.alive.remove("a")
     assert "lost" in called(made, 0)["0"]
     assert "ok" in called(made, 1)["1"]
+
+
+def test_a_node_that_died_of_its_head_is_not_what_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeCluster(["a", "b"])
+    made, _ = begun(ray, monkeypatch)
+
+    def silent() -> None:
+        raise OSError("the head does not answer")
+
+    monkeypatch.setattr(ray, "nodes", silent)
+    ray.alive.clear()
+    said = made.answer({"do": "call", "calls": {"0": base64.b64encode(b"x").decode()}})
+    assert said["error"][0] == "head_lost"
 
 
 def test_at_the_end_actors_stop_what_they_are_at_end_and_are_killed(monkeypatch: pytest.MonkeyPatch) -> None:

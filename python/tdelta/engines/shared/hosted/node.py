@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import os
 import platform
+import traceback
 from contextlib import ExitStack
 from typing import Any
 
@@ -17,9 +18,11 @@ from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec, sweep
 from tdelta.driver.agents.host import tdelta_version
 from tdelta.driver.agents.nodes import Call, packed, unpacked
 from tdelta.driver.files import default_base
+from tdelta.driver.workers import hurry
 from tdelta.engines.registry import driver
-from tdelta.errors import StorageFault, TdeltaError
+from tdelta.errors import Defect, StorageFault, TdeltaError
 from tdelta.measure import require_memory, require_space, require_writable
+from tdelta.measure.private import UMASK
 from tdelta.messages import Refusal
 
 
@@ -27,6 +30,7 @@ class TwinNode:
     """The twins of one run on one node. Its methods are called by Ray."""
 
     def __init__(self) -> None:
+        os.umask(UMASK)
         self._stack = ExitStack()
         self._numbers = itertools.count(1)
         self._made: dict[int, Any] = {}
@@ -43,9 +47,15 @@ class TwinNode:
             return packed(self._carried_out(call))
         except TdeltaError as fault:
             return packed(fault)
+        except Exception:  # or Ray would say that the host is lost
+            return packed(Defect(traceback.format_exc()))
 
     def stop(self) -> None:
-        """Have a trial that is running end after the operation it is at."""
+        """Have a trial that is running end after the operation it is at, and anything else within seconds.
+
+        It is the last that is asked of this node but `end`.
+        """
+        hurry()
         for twin in list(self._made.values()):
             with contextlib.suppress(TdeltaError):
                 twin.stop()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -172,17 +172,34 @@ class HostedTwins(SequentialBlocks):
         self._nodes.end()
 
     def _begun(self, told: OnHosts, job: AnyJob, mix: WorkloadSpec) -> str:
-        """Have every host find the engine; returns what it is."""
+        """Have every host find the engine and see that there is room; returns what the engine is.
+
+        Raises:
+            EnvironmentFault: what any of the hosts lacks, of all of them at once.
+        """
+        given, work = (told.engine, dict(told.options)), (told.needs, job, mix)
         numbers = range(len(self._nodes.names))
-        given = (told.engine, dict(told.options))
-        work = (told.needs, job, mix)
-        found = [self._nodes.call(at, Call("begin", (*given, f"{told.run_id}-{at + 1}", *work))) for at in numbers]
-        libraries = {name: one.pop("library") for name, one in zip(self._nodes.names, found, strict=True)}
-        for name, versions in zip(self._nodes.names, found, strict=True):
-            if versions != told.versions:
-                own, other = (", ".join(f"{k} {v}" for k, v in of.items()) for of in (told.versions, versions))
-                raise EnvironmentFault(Refusal.of("hosts-of-other-server", node=name, expected=own, found=other))
-        return str(libraries[self._nodes.names[0]])
+        calls = {at: Call("begin", (*given, f"{told.run_id}-{at + 1}", *work)) for at in numbers}
+        libraries: list[str] = []
+        faults: list[Refusal] = []
+        for name, found in zip(self._nodes.names, self._nodes.answers(calls), strict=True):
+            if isinstance(found, EnvironmentFault):
+                faults += found.refusals
+            elif isinstance(found, TdeltaError):
+                raise found
+            else:
+                libraries.append(str(found.pop("library")))
+                faults += _of_other_server(name, told.versions, found)
+        if faults:
+            raise EnvironmentFault(*faults)
+        return libraries[0]
+
+
+def _of_other_server(node: str, expected: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Refusal]:
+    """That a host has another server than the run was planned with; nothing where it has the same."""
+    if found != expected:
+        own, other = (", ".join(f"{name} {version}" for name, version in of.items()) for of in (expected, found))
+        yield Refusal.of("hosts-of-other-server", node=node, expected=own, found=other)
 
 
 @dataclass(frozen=True, slots=True)

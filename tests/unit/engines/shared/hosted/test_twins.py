@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,13 +11,13 @@ from typing import Any, cast
 
 import pytest
 
-from tdelta.driver import TrialJob
+from tdelta.driver import TrialJob, workers
 from tdelta.driver.agents.asked import HostsRequest
 from tdelta.driver.agents.nodes import Nodes, packed, unpacked
 from tdelta.driver.protocol import CallsTimed, Explained, Hosted, Joined, Priced, Searchable
 from tdelta.engines.shared.hosted import node, twins
 from tdelta.engines.shared.hosted.twins import HostedTwin, HostedTwins, OnHosts
-from tdelta.errors import EngineUnavailable, EnvironmentFault, ServerLost, TdeltaError, UnknownName
+from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, ServerLost, TdeltaError, UnknownName
 from tdelta.messages import Refusal
 from tdelta.records import Measurement, SpanTotals
 from tdelta_refused import Part, refused
@@ -79,7 +80,9 @@ class InProcess(Nodes):
     def __init__(self, address: str | None, count: int, _actor: str) -> None:
         assert (address, count) == ("head:6379", 2)
         self.names = NAMES
+        before = os.umask(0o022)
         self.actors: list[Any] = [node.TwinNode() for _ in NAMES]
+        os.umask(before)  # theirs is of processes of their own
         self.made.append(self)
 
     def request(self, do: str, _seconds: float, **order: Any) -> dict[str, Any]:
@@ -170,19 +173,64 @@ def test_hosts_that_load_other_rows_or_have_another_server_are_refused(tmp_path:
     there[1].sums = {"t": (2, "other")}
     with refused(EnvironmentFault, "hosts-load-differs", node="b", first="a"):
         found.load("plain")
-    with refused(EnvironmentFault, "hosts-of-other-server", node="a", found=Part("1.0")):
+    with refused(EnvironmentFault, *["hosts-of-other-server"] * 2, node=("a", "b"), found=(Part("1.0"),) * 2):
         begun(tmp_path / "versions", {"Product": "2.0"})
     assert not list((tmp_path / "versions").glob("twins-*"))
 
 
-def test_a_host_without_the_server_says_so(tmp_path: Path, there: list[There], monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_name: str, _options: object) -> None:
-        raise EngineUnavailable(Refusal.of("no-server-program"))
+def test_hosts_that_lack_something_are_all_named_at_once(
+    tmp_path: Path, there: list[There], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = node.driver("mariadb", {})
+    found = iter([EngineUnavailable(Refusal.of("no-server-program")), known])
 
-    monkeypatch.setattr(node, "driver", missing)
-    with refused(EngineUnavailable, "no-server-program") as raised:
-        begun(tmp_path)
-    assert str(raised.value).startswith("node a: ")
+    def driver(_name: str, _options: object) -> Any:
+        one = next(found)
+        if isinstance(one, EngineUnavailable):
+            raise one
+        return one
+
+    monkeypatch.setattr(node, "driver", driver)
+    with pytest.raises(EnvironmentFault) as raised:
+        begun(tmp_path, {"Product": "2.0"})
+    lacking, other = raised.value.refusals
+    assert (lacking.code, lacking.parameters["where"]) == ("no-server-program", "node a")
+    assert (other.code, other.parameters["node"]) == ("hosts-of-other-server", "b")
+    assert not list(tmp_path.glob("twins-*"))
+
+
+def test_a_defect_on_a_host_is_one_and_no_lost_host(tmp_path: Path, there: list[There]) -> None:
+    twin = begun(tmp_path).on(1).start("plain", "i1")
+    InProcess.made[0].actors[1]._made.clear()
+    with refused(Defect, "defect", said=Part("KeyError")):
+        twin.trial(job())
+
+
+def test_a_host_that_is_to_stop_waits_for_no_worker_any_more(tmp_path: Path, there: list[There]) -> None:
+    begun(tmp_path).on(1).start("plain", "i1")
+    try:
+        InProcess.made[0].actors[1].stop()
+        assert workers.is_hurried()
+    finally:
+        workers.hurry(hurried=False)
+    assert there[1].said[-1] == ("stop", "i1")
+
+
+def test_after_a_ctrl_c_what_is_under_way_on_the_nodes_is_asked_to_stop_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    made = InProcess.__new__(InProcess)
+    made._are_hurried = False
+    monkeypatch.setattr(workers.Worker, "look", lambda _self: None)
+    monkeypatch.setattr(InProcess, "send", lambda _self, do: asked.append(do))
+    made.look()
+    assert asked == []
+    try:
+        workers.hurry()
+        made.look()
+        made.look()
+    finally:
+        workers.hurry(hurried=False)
+    assert asked == ["stop"]
 
 
 def test_twins_on_hosts_offer_what_is_the_same_there_as_here() -> None:
