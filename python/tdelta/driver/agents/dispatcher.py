@@ -56,6 +56,9 @@ class Dispatcher:
         self._left_out: set[str] = set()
         """The nodes that make no run, by their ids."""
 
+        self._seen: dict[str, str] = {}
+        """The nodes that were up, their names by their ids."""
+
         self._is_over = threading.Event()
 
     def answer(self, request: Request) -> Reply:
@@ -75,18 +78,20 @@ class Dispatcher:
         """Begin a run on a node that has none; ``{"node": null}`` where each has one, and some run is under way.
 
         A node that takes none, or has another version of tdelta, is left out from then on: ``{"left_out": …}`` says
-        which, and the order is to be given again. ``{"is_none_left": true}`` where all are, and no other comes for a
-        while.
+        which, and the order is to be given again. ``{"is_none_left": true, "gone": […]}`` where all are, and no other
+        comes for a while: ``gone`` names those that were up.
         """
         give_up = time.monotonic() + NODE_SECONDS
         while self._free(nodes := nodes_of(self._ray), {}) is None:
+            self._seen |= nodes
             if self._running:
                 return {"node": None}
             if self._is_over.is_set() or time.monotonic() >= give_up:
                 if nodes:
-                    return {"is_none_left": True}
+                    return {"is_none_left": True, "gone": sorted({*self._seen.values()} - {*nodes.values()})}
                 raise Refused("no_node", "no node of the Ray cluster that has CPUs is alive")
             self._is_over.wait(LOOK_SECONDS)
+        self._seen |= nodes
         try:
             placed = Placing(self._ray, Site, _CALLS, self._free, self._is_over).place([request["name"]])
         except NodeRefused as refused:

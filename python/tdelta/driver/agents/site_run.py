@@ -3,6 +3,9 @@
 The order is a line of JSON on standard input, ``{"words": […]}``; the answer is one on standard output. When its input
 ends before, whoever asked is gone: then the run is asked to end, which tidies up after itself, and the folder is
 removed. Where this process is killed, the kernel asks the run to end.
+
+Ray kills the children of an actor's process when that one ends, as it does where a node has lost its head. So the work
+is done by a child of theirs, which is left to tidy up.
 """
 
 from __future__ import annotations
@@ -96,7 +99,10 @@ def _ended_with(parent: int) -> Callable[[], None]:
 
 
 def main() -> None:
-    """Carry out one order."""
+    """Carry out one order, in a child of this process."""
+    if child := os.fork():
+        _, status = os.waitpid(child, 0)
+        os._exit(abs(os.waitstatus_to_exitcode(status)))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     order = json.loads(sys.stdin.readline())
     stopped = threading.Event()

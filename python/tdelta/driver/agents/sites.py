@@ -71,7 +71,9 @@ class Sites(RayWorker):
         own = tdelta_version()
         while "node" not in (found := self.request("place", _PLACE_SECONDS, name=name, words=words, version=own)):
             if found.get("is_none_left"):
-                raise EnvironmentFault(*self._left_out)
+                gone = ", ".join(found["gone"])
+                lost = [Refusal.of("fleet-without-node", said=f"{gone} died, others make no runs")] if gone else []
+                raise EnvironmentFault(*self._left_out, *lost)
             self._left_out.append(_why(own, **found["left_out"]))
         return None if found["node"] is None else str(found["node"])
 

@@ -183,7 +183,7 @@ def test_a_node_with_another_tdelta_is_left_out_and_where_all_have_none_is_left(
     ray.alive.remove("n2")
     assert placed(made, "b")["ok"] == {"node": None}, "what is under way is heard of first"
     ended(made)
-    assert placed(made, "b")["ok"] == {"is_none_left": True}
+    assert placed(made, "b")["ok"] == {"is_none_left": True, "gone": ["n2"]}
     ray.alive.append("n3")
     assert placed(made, "b")["ok"] == {"node": "n3"}
 

@@ -11,6 +11,7 @@ from tdelta.driver.agents.sites import Sites
 from tdelta.driver.workers import Worker
 from tdelta.errors import EnvironmentFault, WorkerFault
 from tdelta.messages import Refusal
+from tdelta_refused import Part, coded, refused
 
 OTHER = {"left_out": {"node": "n1", "version": "0"}}
 BROKEN = {"left_out": {"node": "n2", "said": "no module"}}
@@ -37,9 +38,19 @@ def test_a_node_that_is_left_out_is_said_once_and_the_next_one_is_taken(monkeypa
 
 
 def test_where_all_are_left_out_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    with sites(monkeypatch, OTHER, BROKEN, {"is_none_left": True}) as made, pytest.raises(EnvironmentFault) as caught:
+    none_left = {"is_none_left": True, "gone": []}
+    with sites(monkeypatch, OTHER, BROKEN, none_left) as made, pytest.raises(EnvironmentFault) as caught:
         made.place("a", [])
     assert [one.code for one in caught.value.refusals] == ["node-of-other-version", "node-takes-no-run"]
+
+
+def test_where_the_only_node_that_made_runs_has_died_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    none_left = {"is_none_left": True, "gone": ["n3"]}
+    with (
+        sites(monkeypatch, OTHER, none_left) as made,
+        refused(EnvironmentFault, "node-of-other-version", coded("fleet-without-node", said=Part("n3"))),
+    ):
+        made.place("a", [])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,53 @@
+"""The process of one run on a node: what it answers, and that it tidies up whoever is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tdelta.driver.agents.site_run import FOLDERS
+
+PATIENCE_SECONDS = 60.0
+REFUSED = ["--engine", "nonsense"]
+
+
+def begun(temporary: Path) -> subprocess.Popen[bytes]:
+    """A run that will be refused, on a node with that folder for temporary files."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tdelta.driver.agents.site_run"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps({"words": REFUSED}).encode() + b"\n")
+    process.stdin.flush()
+    return process
+
+
+def test_a_run_that_is_refused_is_answered_with_its_code_and_what_it_said(tmp_path: Path) -> None:
+    with begun(tmp_path) as process:
+        assert process.stdout is not None
+        found = json.loads(process.stdout.readline())
+    assert (found["code"], found["run_id"], found["pack"]) == (2, "", "")
+    assert "nonsense" in found["said"]
+    assert process.returncode == 0
+    assert not list(tmp_path.glob(f"{FOLDERS}*"))
+
+
+def test_a_process_that_ray_kills_with_its_parent_leaves_no_folder(tmp_path: Path) -> None:
+    with begun(tmp_path) as process:
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while not list(tmp_path.glob(f"{FOLDERS}*")):
+            assert time.monotonic() < give_up
+            time.sleep(0.001)
+        process.kill()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.close()
+        process.stdout.read()  # until nobody can write there any more
+    assert not list(tmp_path.glob(f"{FOLDERS}*"))
