@@ -7,6 +7,7 @@ Benches and simulated experiments share nothing.
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ LONGEST_FIRST = (
 """A long scope that begins late keeps one process when the others have nothing left; short ones fill the gaps."""
 
 
+@functools.cache  # a file has many tests
 def rank(path: Path) -> int:
     """Where a file stands in the order."""
     return next((at for at, name in enumerate(LONGEST_FIRST) if path.is_relative_to(HERE / name)), len(LONGEST_FIRST))
