@@ -312,11 +312,14 @@ def test_private_servers_change_hosts_between_rounds_and_leave_nothing_there(up:
     assert not list(twins.glob("*"))
 
 
-def test_a_host_that_dies_ends_the_run_with_what_it_knows_and_nothing_stays(up: Cluster, tmp_path: Path) -> None:
+def test_a_host_that_dies_ends_the_run_which_goes_on_with_it_until_a_ctrl_c_and_nothing_stays(
+    up: Cluster, tmp_path: Path
+) -> None:
     require(own.programs(), own.INSTALL)
     place = Place(tmp_path)
     twins = tmp_path / "twins"
-    process = place.start("run", "--json", *ON_HOSTS, "--ray", up.address, "--dir", str(twins))
+    endless = [word.replace("2..2", "99..99") for word in ON_HOSTS]
+    process = place.start("run", "--json", *endless, "--ray", up.address, "--dir", str(twins))
     read_until(process, "round 1:")
     up.nodes[0].kill()
     ran = waited_for(process, PATIENCE_SECONDS)
@@ -325,6 +328,16 @@ def test_a_host_that_dies_ends_the_run_with_what_it_knows_and_nothing_stays(up: 
     require_gone(up, place)
     left = {folder.name[-1] for folder in twins.glob("*")}
     assert left <= {"1"}  # of the node that lost its power, which its next run removes
+    known = stored(place)
+    up.start()
+    process = place.start("run", "--json", "--resume", "last")
+    read_until(process, "round ")
+    process.send_signal(signal.SIGINT)
+    ran = waited_for(process, PATIENCE_SECONDS)
+    assert ran.code == 130, ran.err
+    assert stored(place)[: len(known)] == known
+    require_gone(up, place)
+    assert not list(twins.glob("*"))
 
 
 def test_a_fleet_leaves_out_a_node_with_another_tdelta_that_was_started_again(up: Cluster, fleet: Place) -> None:

@@ -237,7 +237,7 @@ class Work:
     )
     hosts: int | None = option(
         "--hosts",
-        WholeNumber(),
+        WholeNumber(least=2),
         "Nodes of that cluster that the twins change between, so that hosts cancel.",
         shown="this machine alone",
         takes=Takes.SERVER,
