@@ -56,6 +56,10 @@ def fleet(
     from tdelta.store import Store
 
     read = read_inventory(inventory)
+    if output is not None:
+        from tdelta.report.page.writing import require_place
+
+        require_place(output, force=force)
     with Store.open(store) as opened:
         ended = conduct_fleet(read, opened, lambda line: click.echo(line, err=True), address=address, rerun=rerun)
         runs = [(run, opened.result(run.run_id) if run.run_id else None) for run in ended]

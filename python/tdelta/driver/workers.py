@@ -180,7 +180,7 @@ class Worker(Child):
             raise self._loss
         return super()._died()
 
-    def _silent(self, seconds: float) -> WorkerFault:
+    def _silent(self, seconds: float) -> TdeltaError:
         self.kill()
         return WorkerFault(Refusal.of("process-silent-ended", process=self.called, seconds=seconds))
 

@@ -172,7 +172,7 @@ class Child:
         """Wait until there is something to be read, or it has ended; False if there is nothing within ``seconds``."""
         return bool(ready([self], seconds))
 
-    def _silent(self, seconds: float) -> WorkerFault:
+    def _silent(self, seconds: float) -> TdeltaError:
         return WorkerFault(Refusal.of("process-silent", process=self.called, seconds=seconds))
 
     def _died(self) -> TdeltaError:

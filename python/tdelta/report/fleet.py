@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -41,8 +42,19 @@ def fleet_document(runs: Sequence[Answered], inventory: str, exit_code: int) -> 
     return {"schema": FLEET_SCHEMA, "inventory": inventory, "exit_code": exit_code, "rows": fleet_rows(runs)}
 
 
+def fleet_headline(runs: Sequence[Answered]) -> str:
+    """How many targets came to which answer: ``15 targets: 11 slower, 3 negligible, 1 without an answer``."""
+    counts = Counter(map(_word, runs))
+    return f"{counted(len(runs), 'target')}: {', '.join(f'{n} {word}' for word, n in counts.most_common())}"
+
+
+def first_line(fault: str) -> str:
+    """Of what a run wrote on standard error, without its ``error:``."""
+    return fault.splitlines()[0].removeprefix("error: ")
+
+
 def fleet_text(runs: Sequence[Answered], width: int, *, color: bool = False) -> str:
-    """A table of the rows, and below it why some targets have no answer.
+    """How many came to which answer, a table of the rows, and below it why some targets have no answer.
 
     Args:
         runs: how each target's run ended, and its result.
@@ -66,13 +78,20 @@ def fleet_text(runs: Sequence[Answered], width: int, *, color: bool = False) -> 
                 hdi,
                 run.run_id,
             )
-    parts: list[Text | Table] = [table, Text()]
+    parts: list[Text | Table] = [*paragraph(fleet_headline(runs), width, "bold"), Text(), table]
+    if any(run.fault for run, _ in runs):
+        parts.append(Text())
     for run, _ in runs:
         if run.fault:
-            parts += paragraph(f"{printable(run.target)}: {printable(run.fault.splitlines()[0])}", width, "red")
-    answered = sum(run.is_answered for run, _ in runs)
-    parts += paragraph(f"{answered} of {counted(len(runs), 'run')} with an answer", width, "dim")
+            parts += paragraph(f"{printable(run.target)}: {printable(first_line(run.fault))}", width, "red")
     return draw(parts, width, color=color)
+
+
+def _word(answered: Answered) -> str:
+    _, result = answered
+    if result is None or not result.primary:
+        return "without an answer"
+    return decision_word(result.decision, result.primary[0].metric.value)
 
 
 def _rows(run: TargetRun, result: RunResult | None) -> Iterator[dict[str, Cell]]:

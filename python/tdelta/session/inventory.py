@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ _AT_ONCE = "at-once"
 _TIME, _MAX_TIME = "time", "max-time"
 _OPTIONS = {key: option for key, option in KEYS.items() if key not in ("store", "agents", "hosts", "ray")}
 """A run's store is on its node, and the fleet's Ray is not for agents or hosts."""
+
+_NOT_HERE = {"store": "fleet-option", "ray": "fleet-option", "agents": "not-in-a-fleet", "hosts": "not-in-a-fleet"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,12 @@ class _Reader(ProjectReader):
         targets = [self._target(name, table, shared) for name, table in self.entries(tables, TARGET).items()]
         seconds = self._seconds(document, tables)
         return Inventory(self.path, tuple(one for one in targets if one is not None), self._at_once(document), seconds)
+
+    def unknown_keys(self, table: Mapping[str, object], known: Iterable[str], *path: str) -> None:
+        """Faults for the keys that nobody reads, and for those of projects that a fleet does not have."""
+        for key in sorted(table.keys() & _NOT_HERE.keys()):
+            self.fault(Refusal.of(_NOT_HERE[key], key=".".join((*path, key)), option=f"--{key}"), *path, key)
+        super().unknown_keys({key: table[key] for key in table.keys() - _NOT_HERE.keys()}, known, *path)
 
     def _seconds(self, document: Mapping[str, object], tables: Mapping[str, object]) -> float | None:
         """The time of all runs; where it is given, none has its own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tdelta.design.actions import ACTIONS, NOTHING, AskedAction, parse_action
-from tdelta.driver.agents.asked import require_ray
+from tdelta.driver.agents.asked import require_address, require_ray
 from tdelta.driver.jobs import STEPS, TRANSACTIONS
 from tdelta.driver.load_command.command import LoadCommand, parse_load
 from tdelta.errors import UsageError
@@ -137,10 +137,7 @@ def check_agents(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> 
     fewest = min(int(level) for level in levels.get("threads", (request.work.threads,)))
     if fewest < agents:
         faults.append(Refusal.of("agents-without-clients", agents=agents, threads=fewest))
-    try:
-        require_ray()
-    except UsageError as fault:
-        faults += fault.refusals
+    faults += _ray_faults(request.work.ray)
     if faults:
         raise UsageError(*faults)
 
@@ -170,12 +167,21 @@ def check_hosts(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
         faults.append(Refusal.of("one-host", found=request.work.hosts))
     if request.work.ray is None:
         faults.append(Refusal.of("hosts-without-ray"))
-    try:
-        require_ray()
-    except UsageError as fault:
-        faults += fault.refusals
+    if request.work.agents is None:  # else `check_agents` has them
+        faults += _ray_faults(request.work.ray)
     if faults:
         raise UsageError(*faults)
+
+
+def _ray_faults(address: str | None) -> list[Refusal]:
+    """What speaks against a cluster at that address before anything connects to it."""
+    faults: list[Refusal] = []
+    for look in (require_ray, *(() if address is None else (lambda: require_address(address),))):
+        try:
+            look()
+        except UsageError as fault:
+            faults += fault.refusals
+    return faults
 
 
 def check_storage(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> None:

@@ -43,6 +43,7 @@ def test_agents_and_the_address_of_their_cluster_are_planned(monkeypatch: pytest
 def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with_ray(monkeypatch, is_there=False)
     assert codes(agents=2, threads=2) == ["ray-missing"]
+    assert codes(agents=2, threads=2, hosts=2, ray="head:6379").count("ray-missing") == 1
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,7 @@ def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
         ({"agents": 1, "load": "pgbench"}, "not-with-agents"),
         ({"agents": 1, "vary": {"work": ("warm", "load")}}, "not-with-agents"),
         ({"ray": "head:6379"}, "ray-alone"),
+        ({"agents": 2, "threads": 2, "ray": "head"}, "not-a-ray-address"),
         ({"engine": "sqlite", "agents": 2, "threads": 2}, "not-supported"),
     ],
 )

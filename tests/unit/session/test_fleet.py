@@ -14,9 +14,10 @@ import tdelta_samples as s
 
 from tdelta.cli.main import cli
 from tdelta.driver.agents.sites import Ended
-from tdelta.errors import EnvironmentFault, UsageError
+from tdelta.errors import EnvironmentFault, InventoryError, StorageFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import RunResult
+from tdelta.report.fleet import fleet_text
 from tdelta.session.fleet import TargetRun, conduct_fleet
 from tdelta.session.inventory import Inventory, read_inventory
 from tdelta.session.keeping import remove
@@ -239,3 +240,37 @@ def test_the_table_of_a_fleet_that_is_complete_needs_no_ray(tmp_path: Path) -> N
     drawn = page.read_text(encoding="utf-8")
     assert "data-sortable" in drawn
     assert all(row["run_id"] in drawn for row in rows)
+
+
+def test_the_text_begins_with_how_many_targets_came_to_which_answer(tmp_path: Path) -> None:
+    nodes = FakeNodes(tmp_path, ends={"c": [Ended("c", "n1", 2, said="error: refused")]})
+    runs = made(tmp_path, THREE, nodes)
+    said = [(run, s.costly() if run.is_answered else None) for run in runs]
+    assert fleet_text(said, 100).splitlines()[0] == "3 targets: 2 slower, 1 without an answer"
+    assert "c: refused" in fleet_text(said, 100)
+
+
+def test_where_the_page_cannot_go_nothing_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    inventory = inventory_of(tmp_path, THREE).path
+    words = ["fleet", str(inventory), "--store", str(tmp_path / "own" / "runs.sqlite"), "--output"]
+    for page, fault in ((inventory, UsageError), (tmp_path / "missing" / "fleet.html", StorageFault)):
+        with pytest.raises(fault) as caught:
+            cli.main([*words, str(page)], "tdelta", standalone_mode=False)
+        assert [one.code for one in caught.value.refusals] in (["report-elsewhere"], ["report-not-writable"])
+    with pytest.raises(UsageError) as caught:
+        cli.main([*words, str(inventory), "--force"], "tdelta", standalone_mode=False)
+    assert [one.code for one in caught.value.refusals] == ["ray-missing"]
+
+
+def test_options_of_the_fleet_itself_are_no_keys_of_an_inventory(tmp_path: Path) -> None:
+    text = 'store = "x"\nagents = 2\n[target.a]\nengine = "sqlite"\nray = "head:6379"\nhosts = 2\n'
+    with pytest.raises(InventoryError) as caught:
+        inventory_of(tmp_path, text)
+    found = {(one.code, one.parameters["key"]) for one in caught.value.refusals}
+    assert found == {
+        ("fleet-option", "store"),
+        ("not-in-a-fleet", "agents"),
+        ("fleet-option", "target.a.ray"),
+        ("not-in-a-fleet", "target.a.hosts"),
+    }

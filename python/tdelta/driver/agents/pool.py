@@ -18,7 +18,7 @@ from typing import Any
 
 from tdelta.driver import signals
 from tdelta.driver.agents import merging
-from tdelta.driver.agents.asked import AgentsRequest
+from tdelta.driver.agents.asked import AgentsRequest, require_head
 from tdelta.driver.agents.cluster import placing_seconds
 from tdelta.driver.agents.host import machine, network, tdelta_version
 from tdelta.driver.agents.segments import segments
@@ -66,10 +66,17 @@ class RayWorker(Worker):
     Args:
         program: the module that it runs.
         address: of the cluster; None: a Ray of this machine's is made, and ended with the process.
+
+    Raises:
+        UsageError: the address is malformed.
+        EnvironmentFault: nothing listens there.
     """
 
     def __init__(self, program: str, address: str | None) -> None:
+        if address is not None:
+            require_head(address)
         _sweep()
+        self._has_joined = False
         self.folder = None if address else Path(tempfile.mkdtemp(prefix=f"{_FOLDERS}{os.getpid()}-", dir="/tmp"))
         # Whoever is on this machine could join a Ray that asks for no token.
         added = {} if address else {**_OF_OWN, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
@@ -80,7 +87,9 @@ class RayWorker(Worker):
     def request(self, do: str, seconds: float, **order: object) -> dict[str, Any]:
         """One order and its answer; twins are warmed up side by side, and wait for each other here."""
         with self._asking:
-            return self.ask(do, seconds=seconds, **order)
+            found = self.ask(do, seconds=seconds, **order)
+            self._has_joined = True
+            return found
 
     def leave(self, seconds: float) -> None:
         """Close the process's input, and end what is there after so many seconds; a Ray made for it goes with it."""
@@ -95,7 +104,11 @@ class RayWorker(Worker):
             super()._write(line)
 
     def _died(self) -> TdeltaError:
-        return of_lost_head(super()._died())
+        return of_lost_head(super()._died(), has_joined=self._has_joined)
+
+    def _silent(self, seconds: float) -> TdeltaError:
+        silent = super()._silent(seconds)
+        return silent if self._has_joined else EnvironmentFault(Refusal.of("ray-not-reached", said=silent))
 
 
 class AgentPool(RayWorker):
@@ -257,11 +270,13 @@ def ray_refused(kind: str, said: str) -> TdeltaError:
     return EnvironmentFault(Refusal.of("ray-not-reached", said=said))
 
 
-def of_lost_head(fault: TdeltaError) -> TdeltaError:
+def of_lost_head(fault: TdeltaError, *, has_joined: bool = True) -> TdeltaError:
     """What the end of a process that spoke to Ray means: Ray ends it itself where its head, the GCS, stays silent."""
     said = next((str(one.parameters["words"]) for one in fault.refusals if one.code == "process-died"), "")
     found = _HEAD_SILENT.search(said)
-    return fault if found is None else EnvironmentFault(Refusal.of("ray-head-lost", said=found[0]))
+    if found is None:
+        return fault
+    return EnvironmentFault(Refusal.of("ray-head-lost" if has_joined else "ray-not-reached", said=found[0]))
 
 
 def _sweep() -> None:

@@ -125,6 +125,9 @@ MACHINE = {
     "perf-rights-lost": "perf looked at whole CPUs before, and may not now",
     "workload-folder-not-writable": "--write-workload {folder}: {fault}; choose a folder that can be written",
     "ray-not-reached": "Ray: {said}; start it with `ray start`, or leave --ray out for one on this machine",
+    "ray-head-not-there": (
+        "--ray {address}: {fault}; name HOST:PORT of a Ray head that runs (`ray start --head --port=6379` starts one)"
+    ),
     "no-node-left": (
         "no node is left to place a load agent on: {said}. What was measured is kept: start a node, then `tdelta run"
         " --resume last`"

@@ -69,8 +69,13 @@ REQUESTS = {
         " nodes that twins change between"
     ),
     "ray-missing": (
-        "expected Ray, which places load agents and runs of fleets, found it missing: pip install 'tdelta[ray]'"
+        "expected Ray, which places load agents, hosts and runs of fleets, found it missing: pip install 'tdelta[ray]'"
         " (80 MB, 250 MB on the disk)"
+    ),
+    "fleet-option": "{key}: not a key of an inventory; give {option} to `tdelta fleet`",
+    "not-in-a-fleet": "{key}: a fleet's runs have one node each, so {option} does not go with them; leave it out",
+    "not-a-ray-address": (
+        "--ray: expected HOST:PORT of the head of a Ray cluster, such as head:6379, or auto, found {found!r}"
     ),
     "not-with-agents": (
         "{options}: not with --agents, which run tdelta's own loop on warm caches; leave one of the two out"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tdelta import __version__
 from tdelta.records import Decision
-from tdelta.report.fleet import Answered
+from tdelta.report.fleet import Answered, first_line, fleet_headline
 from tdelta.report.labels import condition_label, decision_word
 from tdelta.report.page.blocks import Block, Cell, Column, Listing, Page, Paragraph, Section, Table
 from tdelta.report.page.compose import MARKER
-from tdelta.report.quantities import MISSING, counted, printable, ratio_cells
+from tdelta.report.quantities import MISSING, printable, ratio_cells
 from tdelta.report.sentence import limits
 
 _NO_ANSWER = "no answer"
@@ -21,13 +20,11 @@ _HOW = "Each row is the primary verdict of one condition; tdelta report RUN writ
 
 def compose_fleet(runs: Sequence[Answered], inventory: str) -> Page:
     """The page of a fleet."""
-    counts = Counter(map(_word, runs))
-    headline = ", ".join(f"{count} {word}" for word, count in counts.most_common())
     names = ("target", "engine", "condition", "answer", "overhead", "95 % HDI", "run", "node")
     columns = [Column(name, is_number=name in ("overhead", "95 % HDI")) for name in names]
     rows = [row for answered in runs for row in _rows(answered)]
     blocks: list[Block] = [Paragraph(_HOW), Table("Targets and their answers", columns, rows, sortable=True)]
-    faults = [(run.target, run.fault.splitlines()[0]) for run, _ in runs if run.fault]
+    faults = [(run.target, first_line(run.fault)) for run, _ in runs if run.fault]
     sections = [Section("targets", "Targets", blocks)]
     if faults:
         texts = [("", f"{printable(target)}: {printable(fault)}") for target, fault in faults]
@@ -35,19 +32,12 @@ def compose_fleet(runs: Sequence[Answered], inventory: str) -> Page:
     return Page(
         title=f"tdelta: fleet of {inventory}",
         eyebrow=f"tdelta fleet: {inventory}",
-        headline=f"{counted(len(runs), 'target')}: {headline}",
+        headline=fleet_headline(runs),
         is_alarm=False,
         sections=sections,
         marker=f"{MARKER}: fleet",
         footer=f"Drawn by tdelta {__version__} from the stored runs alone. This file asks nothing of any network.",
     )
-
-
-def _word(answered: Answered) -> str:
-    _, result = answered
-    if result is None or not result.primary:
-        return _NO_ANSWER
-    return decision_word(result.decision, result.primary[0].metric.value)
 
 
 def _rows(answered: Answered) -> Iterator[tuple[str | Cell, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 from tdelta.errors import StorageFault, UsageError
@@ -36,6 +38,24 @@ def write_page(text: str, path: Path, *, force: bool = False) -> None:
             raise UsageError(Refusal.of("report-elsewhere", path=str(path)))
         with replacing(path.resolve(), _PRIVATE) as out:
             out.write(text)
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageFault(Refusal.of("report-not-writable", path=path, fault=reason)) from error
+
+
+def require_place(path: Path, *, force: bool = False) -> None:
+    """See that a page can go there, before what it is to show is measured; raises as `write_page` does."""
+    try:
+        if path.exists():
+            if path.is_file() and not force and not is_report(path):
+                raise UsageError(Refusal.of("report-elsewhere", path=str(path)))
+            return
+        folder = path.resolve().parent
+        folder.stat()
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     except OSError as error:
         reason = error.strerror or error
         raise StorageFault(Refusal.of("report-not-writable", path=path, fault=reason)) from error

@@ -23,6 +23,11 @@ def test_a_process_that_ray_ended_since_its_head_is_silent_has_lost_the_head() -
     assert (refusal.code, refusal.parameters["said"]) == ("ray-head-lost", SAID_BY_RAY)
 
 
+def test_a_head_that_never_answered_was_not_reached() -> None:
+    found = of_lost_head(died(ENDED_BY_RAY), has_joined=False)
+    assert [one.code for one in found.refusals] == ["ray-not-reached"]
+
+
 def test_a_process_that_ended_of_something_else_is_as_it_was() -> None:
     fault = died("killed")
     assert of_lost_head(fault) is fault
