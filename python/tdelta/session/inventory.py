@@ -25,10 +25,10 @@ from tdelta.workloads.faults import shown
 TARGET = "target"
 _AT_ONCE = "at-once"
 _TIME, _MAX_TIME = "time", "max-time"
-_OPTIONS = {key: option for key, option in KEYS.items() if key not in ("store", "agents", "hosts", "ray")}
+_OF_THE_FLEET = ("ray", "store")
+_OF_A_CLUSTER = ("agents", "hosts")
+_OPTIONS = {key: option for key, option in KEYS.items() if key not in (*_OF_THE_FLEET, *_OF_A_CLUSTER)}
 """A run's store is on its node, and the fleet's Ray is not for agents or hosts."""
-
-_NOT_HERE = {"store": "fleet-option", "ray": "fleet-option", "agents": "not-in-a-fleet", "hosts": "not-in-a-fleet"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,15 @@ class _Reader(ProjectReader):
 
     def unknown_keys(self, table: Mapping[str, object], known: Iterable[str], *path: str) -> None:
         """Faults for the keys that nobody reads, and for those of projects that a fleet does not have."""
-        for key in sorted(table.keys() & _NOT_HERE.keys()):
-            self.fault(Refusal.of(_NOT_HERE[key], key=".".join((*path, key)), option=f"--{key}"), *path, key)
-        super().unknown_keys({key: table[key] for key in table.keys() - _NOT_HERE.keys()}, known, *path)
+        rest = dict(table)
+        for key in (*_OF_THE_FLEET, *_OF_A_CLUSTER):
+            if key in rest:
+                del rest[key]
+                given = {"key": ".".join((*path, key)), "option": f"--{key}"}
+                is_of_fleet = key in _OF_THE_FLEET
+                fault = Refusal.of("fleet-option", **given) if is_of_fleet else Refusal.of("not-in-a-fleet", **given)
+                self.fault(fault, *path, key)
+        super().unknown_keys(rest, known, *path)
 
     def _seconds(self, document: Mapping[str, object], tables: Mapping[str, object]) -> float | None:
         """The time of all runs; where it is given, none has its own."""
