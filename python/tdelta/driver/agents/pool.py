@@ -276,7 +276,9 @@ def of_lost_head(fault: TdeltaError, *, has_joined: bool = True) -> TdeltaError:
     found = _HEAD_SILENT.search(said)
     if found is None:
         return fault
-    return EnvironmentFault(Refusal.of("ray-head-lost" if has_joined else "ray-not-reached", said=found[0]))
+    if not has_joined:
+        return EnvironmentFault(Refusal.of("ray-not-reached", said=found[0]))
+    return EnvironmentFault(Refusal.of("ray-head-lost", said=found[0]))
 
 
 def _sweep() -> None:
