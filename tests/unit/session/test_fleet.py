@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -17,7 +18,8 @@ from tdelta.driver.agents.sites import Ended
 from tdelta.errors import EnvironmentFault, InventoryError, StorageFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import RunResult
-from tdelta.report.fleet import fleet_text
+from tdelta.report.fleet import first_line, fleet_headline, fleet_text
+from tdelta.report.page.fleet import compose_fleet
 from tdelta.session.fleet import TargetRun, conduct_fleet
 from tdelta.session.inventory import Inventory, read_inventory
 from tdelta.session.keeping import remove
@@ -246,8 +248,10 @@ def test_the_text_begins_with_how_many_targets_came_to_which_answer(tmp_path: Pa
     nodes = FakeNodes(tmp_path, ends={"c": [Ended("c", "n1", 2, said="error: refused")]})
     runs = made(tmp_path, THREE, nodes)
     said = [(run, s.costly() if run.is_answered else None) for run in runs]
-    assert fleet_text(said, 100).splitlines()[0] == "3 targets: 2 slower, 1 without an answer"
-    assert "c: refused" in fleet_text(said, 100)
+    headline = fleet_text(said, 100).splitlines()[0]
+    assert headline == fleet_headline(said) == compose_fleet(said, "inventory.toml").headline
+    assert [int(number) for number in re.findall(r"\d+", headline)] == [3, 2, 1]
+    assert first_line("error: refused\nmore") == "refused"
 
 
 def test_where_the_page_cannot_go_nothing_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
