@@ -21,12 +21,13 @@ def sites(monkeypatch: pytest.MonkeyPatch, *answers: dict[str, Any]) -> Sites:
     """Of a dispatcher that answers so."""
     said = iter([{}, *answers])
 
-    def request(_self: Sites, do: str, _seconds: float, **order: object) -> dict[str, Any]:
+    def ask(_self: Sites, do: str, *, seconds: float, **order: object) -> dict[str, Any]:
+        assert seconds > 0.0
         assert do == "start" or order["version"] == tdelta_version()
         return next(said)
 
-    monkeypatch.setattr(Sites, "request", request)
-    return Sites("nowhere:1")
+    monkeypatch.setattr(Sites, "ask", ask)
+    return Sites("auto")
 
 
 def test_a_node_that_is_left_out_is_said_once_and_the_next_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
