@@ -61,7 +61,11 @@ def fleet(
 
         require_place(output, force=force)
     with Store.open(store) as opened:
-        ended = conduct_fleet(read, opened, lambda line: click.echo(line, err=True), address=address, rerun=rerun)
+        try:
+            ended = conduct_fleet(read, opened, _say, address=address, rerun=rerun)
+        except KeyboardInterrupt:
+            _say("runs that have ended are kept; the same command makes the others")
+            raise
         runs = [(run, opened.result(run.run_id) if run.run_id else None) for run in ended]
     if output is not None:
         from tdelta.report.page.fleet import compose_fleet
@@ -72,6 +76,10 @@ def fleet(
     code = most_severe(run.exit_code for run in ended)
     write(_shown(runs, str(inventory), code, file_format, as_json=as_json))
     return code
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _shown(runs: list[Answered], inventory: str, code: int, file_format: str | None, *, as_json: bool) -> str:

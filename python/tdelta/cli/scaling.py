@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,14 +93,25 @@ def scaling(
 def _found(
     sources: tuple[str, ...], request: ScalingRequest, store: Path | None, observe: Callable[[Event], None]
 ) -> Scaling:
-    """A file of that name comes before a run."""
+    """A file of that name comes before a run; what is neither and looks like a file cannot be read."""
+    from tdelta.errors import TdeltaError
     from tdelta.session.scaling import scaling_of_files, scaling_of_run
     from tdelta.store import Store
 
     files = [one for one in sources if one.startswith(_PUBLISHED) or Path(one).exists()]
     if sources and len(files) == len(sources):
         return scaling_of_files(sources, request, observe)
-    if files or len(sources) > 1:
+    are_files = all(one in files or os.sep in one or Path(one).suffix for one in sources)
+    if len(sources) > 1:
+        if are_files:
+            return scaling_of_files(sources, request, observe)
         raise Mistyped(Refusal.of("scaling-sources", found=", ".join(sources)))
-    with Store.open(store, must_exist=True) as opened:
-        return scaling_of_run(opened, opened.resolve(sources[0] if sources else "last"), request)
+    with ExitStack() as stack:
+        try:
+            opened = stack.enter_context(Store.open(store, must_exist=True))
+            run_id = opened.resolve(sources[0] if sources else "last")
+        except TdeltaError:
+            if sources and are_files:
+                return scaling_of_files(sources, request, observe)
+            raise
+        return scaling_of_run(opened, run_id, request)

@@ -78,16 +78,17 @@ def _answered(
     fitted = [[n for n in curve.rates if request.fit_to is None or n <= request.fit_to] for curve in found]
     usable = [(curve, numbers) for curve, numbers in zip(found, fitted, strict=True) if len(numbers) >= FEWEST]
     if not usable:
-        most = max((len(numbers) for numbers in fitted), default=0)
+        most = max(fitted, key=len, default=[])
         upto = "" if request.fit_to is None else f" up to {request.fit_to}"
-        given = {"source": source, "fewest": FEWEST, "found": most, "upto": upto}
+        found_numbers = f"{len(most)} ({', '.join(map(str, most))})" if most else "none"
+        given = {"source": source, "fewest": FEWEST, "found": found_numbers, "upto": upto}
         raise UsageError(
             Refusal.of("no-sweep-of-cores", **given) if over is Axis.CORES else Refusal.of("no-sweep", **given)
         )
-    most = min(numbers[-1] for _, numbers in usable)
+    fitted_most = min(numbers[-1] for _, numbers in usable)
     farthest = max((*request.threads, *request.cores), default=0)
-    if farthest > FARTHEST * most:
-        given = {"over": over, "found": farthest, "farthest": FARTHEST, "most": most, "limit": FARTHEST * most}
+    if farthest > (limit := FARTHEST * fitted_most):
+        given = {"over": over, "found": farthest, "farthest": FARTHEST, "most": fitted_most, "limit": limit}
         raise UsageError(Refusal.of("scaling-too-far", **given))
     if over is Axis.CORES and any(curve.rule.threads(1) is None for curve, _ in usable):
         cautions = (*cautions, Caution.of("cores-without-threads"))

@@ -154,6 +154,26 @@ def test_a_file_and_a_run_at_once_are_refused(sweep: Path) -> None:
     assert (refused.code, [one.code for one in refused.refusals]) == (2, ["scaling-sources"])
 
 
+def test_what_is_neither_a_run_nor_a_file_and_looks_like_a_file_cannot_be_read(sweep: Path, tmp_path: Path) -> None:
+    missing, store = str(tmp_path / "missing.csv"), str(stored(tmp_path / "runs.sqlite", 1, 2, 4, 8))
+    codes = {
+        tuple(one.code for one in call("scaling", *sources, "--store", kept).refusals)
+        for kept in (store, str(tmp_path / "none.sqlite"))
+        for sources in ((missing,), (missing, str(sweep)))
+    }
+    known = tuple(one.code for one in call("analyze", missing).refusals)
+    assert codes == {known}
+
+
+def test_numbers_that_one_condition_has_alone_are_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "apart.csv"
+    rows = [f"plain,{n},1000\naes,{n + n // 4},900" for n in THREADS]
+    path.write_text("\n".join(["condition,threads,tps", *rows, ""]))
+    refused = call("scaling", str(path))
+    (refusal,) = refused.refusals
+    assert (refused.code, refusal.code, refusal.parameters["found"]) == (2, "no-sweep", "2 (1, 2)")
+
+
 def test_the_page_draws_what_was_measured_and_marks_predictions_beyond_it(sweep: Path, tmp_path: Path) -> None:
     page = tmp_path / "scaling.html"
     assert call("scaling", str(sweep), "--output", str(page)).code == 0

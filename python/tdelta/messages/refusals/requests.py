@@ -250,12 +250,12 @@ REQUESTS = {
     ),
     "no-sweep": (
         "{source}: expected throughput or response times of a plain and an encrypted condition with at least {fewest}"
-        " numbers of threads{upto}, found {found}; a column of a CSV file called threads has them, and tdelta run takes"
-        " --vary threads=1,2,4,8,16"
+        " numbers of threads{upto} that both have, found {found}; a column of a CSV file called threads has them, and"
+        " tdelta run takes --vary threads=1,2,4,8,16"
     ),
     "no-sweep-of-cores": (
         "{source}: expected throughput of a plain and an encrypted condition with at least {fewest} numbers of"
-        " cores{upto}, found {found}; a column of a CSV file called cores has them, and tdelta run takes"
+        " cores{upto} that both have, found {found}; a column of a CSV file called cores has them, and tdelta run takes"
         " --vary cores=1,2,4,8"
     ),
     "not-a-number-of": "{over}: expected whole numbers, at least 1, found {found}",
