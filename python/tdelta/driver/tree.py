@@ -20,6 +20,7 @@ from tdelta.measure.procfs import read_text
 _LOOK_AGAIN_SECONDS = 0.002
 _GONE = "ZX"
 _STOPPED = "T" + _GONE
+_STAT_BYTES = 4096
 _THREADS = 17
 """Behind the name and its bracket (proc(5): num_threads is field 20)."""
 
@@ -144,12 +145,34 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 def has_stopped(pid: int) -> bool:
     """Whether every thread has: a process counts as stopped while a thread of it still waits for a disk."""
-    states = [process.state for thread in entries(Path(f"/proc/{pid}/task")) if (process := _read(thread))]
-    return all(state in _STOPPED for state in states)
+    return all(thread.state in _STOPPED for thread in _shown(f"/proc/{pid}/task"))
 
 
 def _processes() -> Iterator[Process]:
-    return (process for folder in entries(Path("/proc")) if folder.name.isdigit() and (process := _read(folder)))
+    return _shown("/proc")
+
+
+def _shown(folder: str) -> Iterator[Process]:
+    """The processes or threads with a folder in this one. Hundreds are read before and after each trial, hence `os`."""
+    try:
+        names = [entry.name for entry in os.scandir(folder)]
+    except OSError:
+        return
+    for name in names:
+        if name.isdigit() and (text := _stat(f"{folder}/{name}/stat")):
+            yield parse_stat(text)
+
+
+def _stat(path: str) -> str:
+    """A file that is read at once; empty where the process has gone."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.read(descriptor, _STAT_BYTES).decode(errors="replace")
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return ""
 
 
 def entries(folder: Path) -> list[Path]:
@@ -158,11 +181,6 @@ def entries(folder: Path) -> list[Path]:
         return list(folder.iterdir())
     except OSError:
         return []
-
-
-def _read(folder: Path) -> Process | None:
-    text = read_text(folder / "stat")
-    return parse_stat(text) if text else None
 
 
 def parse_stat(text: str) -> Process:

@@ -23,7 +23,6 @@ from tdelta.driver.worker import Host
 from tdelta.driver.worker_protocol import Reply, Request
 from tdelta.engines.shared.driven.driver import Driver
 from tdelta.engines.shared.driven.recording import Recorder, RecordingCursor, recorder
-from tdelta.engines.shared.sessions import literal
 from tdelta.measure.memory import PeakMemory
 from tdelta.measure.pressure import PressureMeter
 
@@ -151,6 +150,8 @@ class DrivenHost(Host):
 
     def do_trace(self, request: Request) -> Reply:
         """Run one trial with every statement metered by itself, by what the server counts and accounts."""
+        from tdelta.engines.shared.sessions import literal  # not earlier: most workers trace nothing
+
         self._tracing, self._traced_session = request["tracing"], ""
         ids = (
             self.do_rows({"sql": request["tracing"]["statements"]})["rows"]
