@@ -48,9 +48,9 @@ def fleet_headline(runs: Sequence[Answered]) -> str:
     return f"{counted(len(runs), 'target')}: {', '.join(f'{n} {word}' for word, n in counts.most_common())}"
 
 
-def first_line(fault: str) -> str:
-    """Of what a run wrote on standard error, without its ``error:``."""
-    return fault.splitlines()[0].removeprefix("error: ")
+def on_one_line(fault: str) -> str:
+    """A fault of several lines, each of which may be one more fault."""
+    return "; ".join(line.strip() for line in fault.splitlines())
 
 
 def fleet_text(runs: Sequence[Answered], width: int, *, color: bool = False) -> str:
@@ -83,7 +83,7 @@ def fleet_text(runs: Sequence[Answered], width: int, *, color: bool = False) -> 
         parts.append(Text())
     for run, _ in runs:
         if run.fault:
-            parts += paragraph(f"{printable(run.target)}: {printable(first_line(run.fault))}", width, "red")
+            parts += paragraph(f"{printable(run.target)}: {printable(on_one_line(run.fault))}", width, "red")
     return draw(parts, width, color=color)
 
 

@@ -42,6 +42,9 @@ _ANSWERED = (0, 3, 4, 5)
 """Exit codes of runs that came to an answer."""
 
 _INTERNAL = 1
+_ERROR = "error: "
+"""How `tdelta` begins what is wrong on standard error."""
+
 PILOT_SHARE = 0.2
 """The share of a fleet's time that is dealt out evenly, to see how wide intervals are."""
 
@@ -216,7 +219,7 @@ def _made(
 
 def _taken(target: Target, ended: Ended, store: Store) -> TargetRun:
     """A run that ended, its pack in the store."""
-    code, run_id, fault = ended.code, "", ended.lost or ended.said
+    code, run_id, fault = ended.code, "", ended.lost or _error_of(ended.said)
     if ended.lost:
         code = _INTERNAL
     elif ended.pack:
@@ -227,6 +230,13 @@ def _taken(target: Target, ended: Ended, store: Store) -> TargetRun:
                 adopt(store, opened, run_id)
         fault = ""
     return TargetRun(target.name, target.digest, run_id, ended.node, code, fault, time.time())
+
+
+def _error_of(said: str) -> str:
+    """What is wrong, of all that a run wrote on standard error: its steps come before."""
+    lines = said.splitlines()
+    at = next((n for n in reversed(range(len(lines))) if lines[n].startswith(_ERROR)), max(0, len(lines) - 1))
+    return "\n".join(lines[at:]).removeprefix(_ERROR)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from tdelta.driver.agents.sites import Ended
 from tdelta.errors import EnvironmentFault, InventoryError, StorageFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.records import RunResult
-from tdelta.report.fleet import first_line, fleet_headline, fleet_text
+from tdelta.report.fleet import fleet_headline, fleet_text, on_one_line
 from tdelta.report.page.fleet import compose_fleet
 from tdelta.session.fleet import TargetRun, conduct_fleet
 from tdelta.session.inventory import Inventory, read_inventory
@@ -245,13 +245,14 @@ def test_the_table_of_a_fleet_that_is_complete_needs_no_ray(tmp_path: Path) -> N
 
 
 def test_the_text_begins_with_how_many_targets_came_to_which_answer(tmp_path: Path) -> None:
-    nodes = FakeNodes(tmp_path, ends={"c": [Ended("c", "n1", 2, said="error: refused")]})
+    nodes = FakeNodes(tmp_path, ends={"c": [Ended("c", "n1", 2, said="load: plain\nerror: 2 faults\n  one\n  two\n")]})
     runs = made(tmp_path, THREE, nodes)
     said = [(run, s.costly() if run.is_answered else None) for run in runs]
     headline = fleet_text(said, 100).splitlines()[0]
     assert headline == fleet_headline(said) == compose_fleet(said, "inventory.toml").headline
     assert [int(number) for number in re.findall(r"\d+", headline)] == [3, 2, 1]
-    assert first_line("error: refused\nmore") == "refused"
+    assert runs[2].fault.splitlines() == ["2 faults", "  one", "  two"]
+    assert on_one_line(runs[2].fault) == "2 faults; one; two"
 
 
 def test_where_the_page_cannot_go_nothing_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

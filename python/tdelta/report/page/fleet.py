@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tdelta import __version__
 from tdelta.records import Decision
-from tdelta.report.fleet import Answered, first_line, fleet_headline
+from tdelta.report.fleet import Answered, fleet_headline, on_one_line
 from tdelta.report.labels import condition_label, decision_word
 from tdelta.report.page.blocks import Block, Cell, Column, Listing, Page, Paragraph, Section, Table
 from tdelta.report.page.compose import MARKER
@@ -24,7 +24,7 @@ def compose_fleet(runs: Sequence[Answered], inventory: str) -> Page:
     columns = [Column(name, is_number=name in ("overhead", "95 % HDI")) for name in names]
     rows = [row for answered in runs for row in _rows(answered)]
     blocks: list[Block] = [Paragraph(_HOW), Table("Targets and their answers", columns, rows, sortable=True)]
-    faults = [(run.target, first_line(run.fault)) for run, _ in runs if run.fault]
+    faults = [(run.target, on_one_line(run.fault)) for run, _ in runs if run.fault]
     sections = [Section("targets", "Targets", blocks)]
     if faults:
         texts = [("", f"{printable(target)}: {printable(fault)}") for target, fault in faults]
