@@ -99,6 +99,11 @@ def up(cluster: Cluster) -> Cluster:
     return cluster
 
 
+def folders(cluster: Cluster) -> set[Path]:
+    """Those of tdelta among the nodes' temporary files; a node that lost its power in an earlier test left its own."""
+    return {folder for node in cluster.nodes for folder in cluster.temporary(node).glob("tdelta*")}
+
+
 @pytest.fixture
 def asked(cluster: Cluster, servers: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     """The words of a run."""
@@ -111,12 +116,12 @@ def asked(cluster: Cluster, servers: tuple[Any, Any], monkeypatch: pytest.Monkey
 @pytest.fixture
 def place(cluster: Cluster, servers: tuple[Any, Any], untouched: list[object], tmp_path: Path) -> Iterator[Place]:
     """Where a run keeps its trials. After it: what it stored is right, and nothing is left anywhere."""
-    place = Place(tmp_path)
+    place, before = Place(tmp_path), folders(cluster)
     yield place
     require_right(place)
     for node in cluster.nodes:
         until(lambda node=node: not node.named(*OURS), 30.0)
-        assert not list(cluster.temporary(node).glob("tdelta*"))
+    assert folders(cluster) <= before
     until(lambda: not of_run(place), 30.0)
     assert [objects(server) for server in servers] == untouched
 
@@ -265,10 +270,11 @@ def test_a_head_that_dies_early_ends_the_run_or_leaves_it_its_answer(
 @pytest.fixture
 def fleet(cluster: Cluster, tmp_path: Path) -> Iterator[Place]:
     """Where a fleet's runs are kept. After it, nothing is left on any node."""
+    before = folders(cluster)
     yield Place(tmp_path)
     for node in cluster.nodes:
         until(lambda node=node: not node.named("tdelta."), 30.0)
-        assert not list(cluster.temporary(node).glob("tdelta*"))
+    assert folders(cluster) <= before
 
 
 def test_a_fleet_with_one_time_for_all_has_one_run_at_a_time_on_each_node(up: Cluster, fleet: Place) -> None:
