@@ -52,14 +52,17 @@ def server_measures(trials: Iterable[Trial], settings: RunSettings, cpus: int) -
     return tuple(_measures(c, by_key[c.key], cpus) for c in settings.conditions if c.key in by_key)
 
 
-def bottleneck(spent: TimeSpent, cpus: int) -> Bottleneck:
+def bottleneck(spent: TimeSpent, cpus: int, server_cpus: int | None = None) -> Bottleneck:
     """What holds a load back.
 
-    If server and client keep more than `SATURATED` of all CPUs busy: the CPU, of whichever uses more. Else the largest
+    If the server keeps more than `SATURATED` of the CPUs busy that it is kept to (``server_cpus``): its CPU. If server
+    and client keep more than that of all CPUs busy: the CPU, of whichever uses more. Else the largest
     part of the threads' time: CPU of the server, CPU of the client, I/O, or other waiting. I/O is what the requests in
     flight on the server's device, so many for each thread, account for of the waiting, or where those are not known
     the pressure of I/O.
     """
+    if server_cpus is not None and spent.server_cores >= SATURATED * server_cpus:
+        return Bottleneck.SERVER_CPU
     if spent.server_cores + spent.client_cores >= SATURATED * cpus:
         return Bottleneck.SERVER_CPU if spent.server_cores >= spent.client_cores else Bottleneck.CLIENT_CPU
     on_io = spent.io_share or 0.0
@@ -92,6 +95,7 @@ def cache_cautions(measures: Sequence[ServerMeasures]) -> Iterator[Caution]:
 
 def _measures(condition: Condition, measured: Sequence[Measurement], cpus: int) -> ServerMeasures:
     spent = _spent(measured, int(condition.level("threads")), cpus)
+    kept_to = dict(condition.levels).get("cores")
     return ServerMeasures(
         condition=condition,
         trials=len(measured),
@@ -102,7 +106,7 @@ def _measures(condition: Condition, measured: Sequence[Measurement], cpus: int) 
         time=spent,
         cache=_cache(measured),
         moved=_moved(measured),
-        bottleneck=bottleneck(spent, cpus),
+        bottleneck=bottleneck(spent, cpus, None if kept_to is None else int(kept_to)),
     )
 
 

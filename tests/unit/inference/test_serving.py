@@ -152,6 +152,13 @@ def test_the_same_load_is_not_held_back_by_the_cpu_where_there_are_more_of_them(
     assert bottleneck(spent(1.3, 0.5, threads=64), 16) is Bottleneck.WAITING
 
 
+def test_a_server_that_is_kept_to_some_cpus_is_held_back_by_these() -> None:
+    time = spent(0.93, 0.34, threads=4)
+    assert bottleneck(time, 2) is Bottleneck.WAITING
+    assert bottleneck(time, 2, server_cpus=1) is Bottleneck.SERVER_CPU
+    assert bottleneck(time, 2, server_cpus=2) is Bottleneck.WAITING
+
+
 def cautions(aes_misses: int, aa_misses: int = 500) -> tuple[Caution, ...]:
     misses = {BASELINE: 500, AA: aa_misses, AES: aes_misses}
     found = measured({c: [served(counters=COUNTERS | {"buffer_reads": n})] for c, n in misses.items()})
