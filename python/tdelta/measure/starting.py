@@ -12,15 +12,15 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
 
 
-def dying_with(parent: int) -> Callable[[], None]:
-    """What a process does first so that the kernel kills it when its parent goes; it leaves if that has gone already.
+def dying_with(parent: int, by: signal.Signals = signal.SIGKILL) -> Callable[[], None]:
+    """What a process does first so that the kernel ends it when its parent goes; it leaves if that has gone already.
 
-    The C library is loaded before, since between ``fork`` and ``exec`` nothing may be.
+    ``by`` is the signal. The C library is loaded before, since between ``fork`` and ``exec`` nothing may be.
     """
     libc = ctypes.CDLL(None, use_errno=True)
 
     def prepare() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        libc.prctl(_PR_SET_PDEATHSIG, by, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(0)
 

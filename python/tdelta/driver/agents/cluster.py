@@ -195,7 +195,7 @@ class Placing(Generic[Name]):
 
         Ray may ask any node where an actor is to run: one that has just died takes the actor with it (an
         ``ActorDiedError``), and one that has just come does not know the others yet (``ActorUnschedulableError``; see
-        https://github.com/ray-project/ray/pull/64951).
+        https://github.com/ray-project/ray/issues/64285).
         """
         errors = self.ray.exceptions
         is_lost = isinstance(fault, (errors.ActorUnschedulableError, errors.RayActorError))

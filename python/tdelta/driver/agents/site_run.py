@@ -4,15 +4,14 @@ The order is a line of JSON on standard input, ``{"words": […]}``; the answer 
 ends before, whoever asked is gone: then the run is asked to end, which tidies up after itself, and the folder is
 removed. Where this process is killed, the kernel asks the run to end.
 
-Ray kills the children of an actor's process when that one ends, as it does where a node has lost its head. So the work
-is done by a child of theirs, which is left to tidy up.
+Ray kills the children of an actor's process when that one ends, as it does where a node has lost its head. It does not
+kill their children, so the work is done in one of these, which can then tidy up.
 """
 
 from __future__ import annotations
 
 import base64
 import contextlib
-import ctypes
 import json
 import os
 import shutil
@@ -21,9 +20,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from tdelta.measure.starting import dying_with
 
 FOLDERS = "tdelta-site-"
 """How folders of runs begin, in the node's folder for temporary files."""
@@ -31,7 +31,6 @@ FOLDERS = "tdelta-site-"
 GRACE_SECONDS = 60.0
 """How long a run that was asked to end may tidy up."""
 
-_PR_SET_PDEATHSIG = 1
 _MOST_SAID = 4000
 
 
@@ -69,7 +68,7 @@ def _tdelta(words: list[str], folder: Path, stopped: threading.Event) -> tuple[i
             stdout=to,
             stderr=said,
             start_new_session=True,
-            preexec_fn=_ended_with(os.getpid()),
+            preexec_fn=dying_with(os.getpid(), signal.SIGTERM),  # which it tidies up after
         )
         ended = threading.Event()
         threading.Thread(target=_end_when, args=(child, stopped, ended), daemon=True).start()
@@ -84,18 +83,6 @@ def _end_when(child: subprocess.Popen[bytes], stopped: threading.Event, ended: t
     child.terminate()
     if not ended.wait(GRACE_SECONDS):
         child.kill()
-
-
-def _ended_with(parent: int) -> Callable[[], None]:
-    """As `tdelta.measure.starting.dying_with`, by a signal that the run tidies up after."""
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def prepare() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(0)
-
-    return prepare
 
 
 def main() -> None:

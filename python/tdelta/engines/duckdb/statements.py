@@ -1,4 +1,4 @@
-"""How a file is attached, and what a process is told before: all that a worker needs to know of the engine."""
+"""The statements that set a process up and attach a file: all that a worker needs to know of the engine."""
 
 from __future__ import annotations
 

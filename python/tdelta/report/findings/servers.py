@@ -16,8 +16,8 @@ from tdelta.report.sweep import server_groups, server_label
 
 _NOTE = (
     "Medians over the trials; CPU, pages and log are of one operation. Bottleneck: CPU where 85 % of all CPUs are busy,"
-    " else the largest part of the threads' time: CPU of server or client, I/O, or other waiting (locks, network,"
-    " scheduling)."
+    " or of those that the server is kept to, else the largest part of the threads' time: CPU of server or client, I/O,"
+    " or other waiting (locks, network, scheduling)."
 )
 
 

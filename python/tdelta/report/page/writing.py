@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from tdelta.errors import StorageFault, UsageError
@@ -29,36 +31,42 @@ def write_page(text: str, path: Path, *, force: bool = False) -> None:
         UsageError: something is there that is no report of tdelta's, and ``force`` is not given.
         StorageFault: the file cannot be written.
     """
-    try:
+    with _faults(path):
         if path.exists() and not path.is_file():
             with written_to(path) as out:
                 out.write(text)
             return
-        if path.exists() and not force and not is_report(path):
-            raise UsageError(Refusal.of("report-elsewhere", path=str(path)))
+        _require_ours(path, force=force)
         with replacing(path.resolve(), _PRIVATE) as out:
             out.write(text)
-    except OSError as error:
-        reason = error.strerror or error
-        raise StorageFault(Refusal.of("report-not-writable", path=path, fault=reason)) from error
 
 
 def require_place(path: Path, *, force: bool = False) -> None:
     """See that a page can go there, before what it is to show is measured; raises as `write_page` does."""
-    try:
+    with _faults(path):
         if path.exists():
-            if path.is_file() and not force and not is_report(path):
-                raise UsageError(Refusal.of("report-elsewhere", path=str(path)))
+            _require_ours(path, force=force)
             return
         folder = path.resolve().parent
         folder.stat()
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+@contextlib.contextmanager
+def _faults(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         reason = error.strerror or error
         raise StorageFault(Refusal.of("report-not-writable", path=path, fault=reason)) from error
+
+
+def _require_ours(path: Path, *, force: bool) -> None:
+    if path.is_file() and not force and not is_report(path):
+        raise UsageError(Refusal.of("report-elsewhere", path=str(path)))
 
 
 def is_report(path: Path) -> bool:

@@ -38,8 +38,9 @@ def time_figure(result: RunResult) -> Figure | None:
         "A bar is the time of the CPUs that the load could keep busy: one for each thread, and no more than there are."
         " Full: they worked for the server, its background threads included; light: for the client; empty: nothing was"
         " to be done, since all threads waited for I/O, locks or the network. Plain twins are grey. The word is what"
-        " held the load back: CPU where 85 % of all CPUs are busy, else the largest part of the threads' time, waiting"
-        " being I/O as far as the device's requests in flight account for it."
+        " held the load back: CPU where 85 % of all CPUs are busy, or of those that the server is kept to, else the"
+        " largest part of the threads' time, waiting being I/O as far as the device's requests in flight account for"
+        " it."
     )
     return Figure("time", title, drawn, caption, _time_table(result))
 
