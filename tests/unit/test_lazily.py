@@ -48,7 +48,7 @@ def test_a_process_of_a_run_loads_nothing_that_only_the_run_needs(module: str) -
     assert ran.stdout == "\n"
 
 
-WORKERS = tuple(f"tdelta.{name}.worker" for name in ("driver", "engines.sqlite", "engines.duckdb", "engines.turso"))
+WORKERS = tuple(f"tdelta.{name}.worker" for name in ("driver", "engines.sqlite", "engines.duckdb"))
 NOT_FOR_WORKERS = ("dataclasses", "inspect", "subprocess", "tempfile", "hashlib", "tdelta.errors", "tdelta.messages")
 """What takes as long together as all that a worker needs; of most runs' processes most are workers."""
 

@@ -21,8 +21,6 @@ ENGINES: dict[str, str] = {
     "mysql": "tdelta.engines.mysql",
     "postgres": "tdelta.engines.postgres",
     "duckdb": "tdelta.engines.duckdb",
-    "turso": "tdelta.engines.turso",
-    "clickhouse": "tdelta.engines.clickhouse",
     "oracle": "tdelta.engines.oracle",
     "sqlserver": "tdelta.engines.sqlserver",
 }

@@ -93,12 +93,6 @@ PUBLISHED: Mapping[str, tuple[PublishedFigure, ...]] = {
             "no difference; the module serves the kernel only, so the instructions were never switched off",
             _RECURRENTNULL,
         ),
-        PublishedFigure(
-            "Turso, batches of 100 operations, 75 % of them reads, AEGIS-256: time per transaction",
-            "150.36 transactions/s encrypted, 158.85 plain",
-            "Turso, pull request 3230 and blog, Introducing fast native encryption in Turso Database, 2025",
-            158.85 / 150.36,
-        ),
     ),
     "direct-load": (PublishedFigure("elapsed time, either AES size", "about 1.5 x, mostly CPU", _RECURRENTNULL, 1.5),),
     "read-only-sweep": tuple(_sweep(table("read-only-sweep"))),

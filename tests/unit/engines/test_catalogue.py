@@ -33,7 +33,7 @@ def nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_engine_of_the_design_is_listed_the_libraries_of_the_one_that_runs_first() -> None:
     listed = [(info.name, info.option) for info in catalogue()]
     assert listed[:2] == [("sqlite", "sqlite3mc"), ("sqlite", "sqlcipher")]
-    planned = ["mariadb", "mysql", "postgres", "duckdb", "turso", "clickhouse", "oracle", "sqlserver"]
+    planned = ["mariadb", "mysql", "postgres", "duckdb", "oracle", "sqlserver"]
     assert listed[2:] == [(name, "") for name in planned]
 
 

@@ -11,7 +11,7 @@ import tdelta
 
 HOUSE = Path(tdelta.__file__).parent
 ENGINES = re.compile(
-    "sqlite|sqlcipher|apsw|duckdb|mariadb|mysql|percona|innodb|postgres|pg_tde|libpq|oracle|sqlserver|turso|clickhouse|chdb",
+    "sqlite|sqlcipher|apsw|duckdb|mariadb|mysql|percona|innodb|postgres|pg_tde|libpq|oracle|sqlserver",
     re.IGNORECASE,
 )
 

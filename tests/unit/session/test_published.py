@@ -37,7 +37,6 @@ def test_figures_belong_to_studies_that_exist() -> None:
         ("warehouse", "CPU, SUM from disk", "4.72"),
         ("warehouse", "CPU, SUM from memory", "1.01"),
         ("direct-load", "elapsed", "1.50"),
-        ("order-entry", "Turso", "1.06"),
         ("dml-trace", "AIX", "2.17"),
         ("dml-trace", "Linux", "1.34"),
     ],

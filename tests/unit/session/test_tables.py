@@ -24,7 +24,7 @@ PERCENTAGES = ("percona-pg-tde", "percona-pg-tde-wal", "scaleway", "scaleway-loa
 
 BARE = (
     *("read-only-sweep", "warehouse", "dml-trace", "dml-statements", "cybertec-tde", "duckdb-summarize", "duckdb-tpch"),
-    *("turso", *PERCENTAGES),
+    *PERCENTAGES,
 )
 """The tables with one figure a cell."""
 
@@ -158,7 +158,6 @@ def test_what_was_published_as_a_percentage_is_called_a_reconstruction_and_gives
 def test_the_figures_of_the_newer_tables_are_those_that_were_printed() -> None:
     lost = {str(c["levels"]): 1 / c["quotient"] - 1 for c in analyzed("duckdb-tpch")["comparisons"]}
     assert sorted(f"{100 * value:.1f}" for value in lost.values()) == ["-3.4", "-5.4"]
-    assert {f"{c['quotient']:.3f}" for c in analyzed("turso")["comparisons"]} == {"1.056"}
     overheads = [c["quotient"] - 1 for c in analyzed("cybertec-tde")["comparisons"]]
     assert (len(overheads), f"{100 * min(overheads):.2f}", f"{100 * max(overheads):.2f}") == (6, "0.15", "0.66")
     summarize = analyzed("duckdb-summarize")["comparisons"]

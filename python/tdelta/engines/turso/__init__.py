@@ -1,1 +1,0 @@
-"""Turso: embedded, SQLite's file format and dialect, encrypted page by page. Only its worker imports it."""
