@@ -25,7 +25,6 @@ CAUTIONS = {
     ),
     "run-interrupted": "the run was interrupted: this is what was known by then",
     "instructions-left-out": "{factor}=off is left out: {why}",
-    "experimental-encryption": "{product} calls its encryption experimental: what it costs may change with any version",
     "calibration-unsound": "calibration {calibration} found this instrument unsound here: {fault}",
     # figures
     "no-ratio": "{metric}: no ratio for {conditions}, since a trial there or at the baseline cost nothing",
@@ -135,10 +134,6 @@ CAUTIONS = {
     "one-memory-limit": (
         "{product} has one limit of memory for cached blocks and queries: {memory_mib} MiB of it are not counted as"
         " --cache, and may hold data all the same; --cold reads from the disk"
-    ),
-    "cache-of-system": (
-        "{product} reads through the system's page cache, which nothing limits: on a machine with room, data that were"
-        " read once stay in memory"
     ),
     "software-aes": (
         "{library} is {product}'s software AES, which it calls unsafe to write with: a level to compare, not to use"
