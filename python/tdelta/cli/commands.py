@@ -70,7 +70,6 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         "Results and files that you already have",
         (
             Entry("analyze", "Judge results of other tools."),
-            Entry("scaling", "Predict the overhead with more threads or cores."),
             Entry("verify", "Search files for plaintext, or show what a run's search found."),
         ),
     ),

@@ -8,13 +8,6 @@ IMPORTED_CAUTIONS = {
         " show how far a second pair of figures would be from them, whether anything but encryption differed, or what"
         " encryption costs you: measure that"
     ),
-    "cores-without-threads": (
-        "there is no column threads: predictions hold if threads were so many per core, or one number on all machines"
-    ),
-    "cores-of-one-machine": (
-        "servers were kept to some of one machine's CPUs: its caches, its memory and its disks did not shrink with"
-        " them, and the load ran beside them"
-    ),
     # what was not compared
     "no-such-baseline": "{conditions}, since {baseline} has no such figure to compare with",
     "baseline-alone": "{baseline}, since no other condition has such a figure",

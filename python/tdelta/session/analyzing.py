@@ -96,17 +96,6 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
             raise ImportFault(*said, text=str(error).replace(str(kept), STDIN)) from None
 
 
-def read_observations(
-    request: AnalysisRequest, observe: Callable[[Event], None] = lambda _: None
-) -> tuple[Observation, ...]:
-    """What is in the files, each figure once; files in folders that are no results are passed over.
-
-    Raises:
-        UsageError: files that cannot be used, with what would work.
-    """
-    return without_copies(_read(request, observe, lambda _: None)).observations
-
-
 def _renamed(said: Refusal, kept: str) -> Refusal:
     """The same of standard input, as what was kept of it."""
     given = {name: it.replace(kept, STDIN) if isinstance(it, str) else it for name, it in said.parameters.items()}

@@ -77,10 +77,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "nuts": [("--model", "rounds", "--rounds", "2", "--draws", "50")],
     "perf_modes": [("--scans", "6", "--rows", "2000")],
     "scan": [("--megabytes", "2", "--rounds", "2")],
-    "scaling": [
-        ("--experiments", "1", "--family", "short"),
-        ("--over", "cores", "--experiments", "1", "--family", "constant"),
-    ],
+    "paper/scaling": [("--experiments", "1", "--family", "constant")],
     "slices": [("--slice", "20ms", "--repeats", "1", *SMALL)],
     "truth": [
         ("--aa", "1", "--plant", "10%", "--runs", "1", "--max-time", "60s", *SMALL),
@@ -117,7 +114,7 @@ PROGRAMS = {
 
 
 def test_every_bench_is_here() -> None:
-    found = (*BENCHES.glob("*.py"), *BENCHES.glob("campaigns/*.py"))
+    found = (*BENCHES.glob("*.py"), *BENCHES.glob("campaigns/*.py"), *BENCHES.glob("paper/*.py"))
     assert {path.relative_to(BENCHES).with_suffix("").as_posix() for path in found} == set(SMOKE) | IMPORTED
 
 

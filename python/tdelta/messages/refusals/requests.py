@@ -248,35 +248,6 @@ REQUESTS = {
         "expected finished runs of the same experiment as {run}, found none that fit ({left} left out as"
         " unsound, without figures or without a label); tdelta runs lists what there is"
     ),
-    "no-sweep": (
-        "{source}: expected throughput or response times of a plain and an encrypted condition with at least {fewest}"
-        " numbers of threads{upto} that both have, found {found}; a column of a CSV file called threads has them, and"
-        " tdelta run takes --vary threads=1,2,4,8,16"
-    ),
-    "no-sweep-of-cores": (
-        "{source}: expected throughput of a plain and an encrypted condition with at least {fewest} numbers of"
-        " cores{upto} that both have, found {found}; a column of a CSV file called cores has them, and tdelta run takes"
-        " --vary cores=1,2,4,8"
-    ),
-    "not-a-number-of": "{over}: expected whole numbers, at least 1, found {found}",
-    "cores-and-threads": (
-        "{where}a sweep over cores: expected one number of threads, or so many per core, found {found}; give one file"
-        " per rule, or predict from the threads with --threads"
-    ),
-    "cores-idle": (
-        "{where}a sweep over cores: expected at least one thread per core, found {found}; idle cores show nothing of"
-        " more cores"
-    ),
-    "threads-and-cores": "expected --threads or --cores, found both; run tdelta scaling once for each",
-    "scaling-too-far": (
-        "--{over} {found}: expected at most {limit}, {farthest} times the most {over} that the model is fitted to"
-        " ({most}); measure with more {over}"
-    ),
-    "scaling-of-open-loop": (
-        "run {run} was an open loop (--rate, --at), in which threads do not set the load: expected a run as fast as its"
-        " threads can"
-    ),
-    "scaling-sources": "expected one RUN, or files and published tables, found {found}",
     "two-formats": "expected --json or --format {found}, found both; --format json is --json",
     "output-without-format": "--output: expected with --format, found without",
     "bytes-to-terminal": "--format {format}: expected a file, found a terminal; name one with --output FILE",
