@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from tdelta import own_folders
 from tdelta.design.actions import parse_action
 from tdelta.driver.acting import Halt, Outcome
 from tdelta.driver.programs import Program, Programs
@@ -144,7 +144,7 @@ class _BackupFolders:
 
     def __init__(self, folder: Path, halt: Halt) -> None:
         self.folder = folder
-        shutil.rmtree(folder, ignore_errors=True)
+        own_folders.remove(folder)
         for path in (folder, self.made, self.unpacked, self.restored):
             path.mkdir(FOLDER_MODE)
         self.programs = Programs(folder, halt)
@@ -167,7 +167,7 @@ class _BackupFolders:
     def remove(self) -> None:
         """Remove all of it."""
         self.programs.end()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        own_folders.remove(self.folder)
 
 
 class Backup:

@@ -2,9 +2,9 @@
 
 A keeper process, started before the folder is made, removes it when the owner dies without having done so
 (`tdelta.driver.keeper`). The owner holds a lock on a file in the folder; where the keeper was killed, too, the next
-command finds the lock free and removes the folder (`sweep_all`). Only folders with that file in them, which only tdelta
-makes, are ever removed. What is in them may be rows of a database that only its owner may read: folders are 0700 and
-files 0600 from their first byte.
+command finds the lock free and removes the folder (`sweep_all`). Only folders of this user's with that file in them,
+which only tdelta makes, are ever removed, by `tdelta.own_folders`. What is in them may be rows of a database that only
+its owner may read: folders are 0700 and files 0600 from their first byte.
 """
 
 from __future__ import annotations
@@ -15,20 +15,23 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
+from tdelta import own_folders
 from tdelta.driver.mounts import unmount_below
 from tdelta.errors import StorageFault
 from tdelta.measure.children import Child
-from tdelta.measure.private import FILE_MODE, FOLDER_MODE, private
+from tdelta.measure.private import FILE_MODE, private
 from tdelta.messages import Refusal
 
 _KEEPER = "tdelta.driver.keeper"
 _KEEPER_SECONDS = 90.0
 _LOCK = ".tdelta-owner"
+_NEW_LOCK = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 _PREFIX = "twins-"
 _ELSEWHERE = "elsewhere"
 """In the default place, links to the folders of runs that are in other places: `sweep_all` finds them there."""
@@ -54,7 +57,7 @@ class TwinFolder:
         self._keeper = Child(_KEEPER, os.environ)
         try:
             self._keeper.send("keep", folder=str(self.path))  # nobody waits: the request is in the pipe
-            self._lock = _owned(self.path)
+            self._held, self._lock = _owned(self.path)
         except BaseException:
             self._keeper.kill()
             self._keeper.close(_KEEPER_SECONDS)
@@ -66,8 +69,9 @@ class TwinFolder:
     def __exit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        _remove(self.path)
+        _remove(self.path, self._held)
         os.close(self._lock)
+        os.close(self._held)
         if not self.path.exists():
             self._keeper.kill()  # there is nothing left to do for it
         self._keeper.close(_KEEPER_SECONDS)
@@ -96,7 +100,7 @@ class TwinFolder:
         """Remove a database file with its log and journal, if they are there."""
         for suffix in ("", "-wal", "-shm", "-journal"):
             try:
-                Path(f"{path}{suffix}").unlink()
+                own_folders.unlink(Path(f"{path}{suffix}"))
             except OSError as error:
                 if error.errno not in _GONE:
                     raise
@@ -129,32 +133,20 @@ def sweep_all() -> tuple[Path, ...]:
 
 def remove_abandoned(folder: Path) -> bool:
     """Remove a run's folder whose owner is gone, holding its lock meanwhile. Returns whether it was such a one."""
-    try:
-        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _remove(folder)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
+    with contextlib.suppress(OSError), _opened(folder) as (descriptor, lock):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _remove(folder, descriptor)
+        return True
+    return False
 
 
 def is_owned(base: Path, run_id: str) -> bool:
     """Whether a living process has the folder of this run's twins in ``base``."""
-    try:
-        descriptor = os.open(base / f"{_PREFIX}{run_id}" / _LOCK, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
+    with contextlib.suppress(OSError), _opened(base / f"{_PREFIX}{run_id}") as (_, lock):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
     return False
 
 
@@ -166,8 +158,29 @@ def is_of_a_run(folder: Path) -> bool:
     return folder.name.startswith(_PREFIX) or (folder / _LOCK).exists()
 
 
-def _owned(folder: Path) -> int:
-    """Make a folder and lock it.
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[tuple[int, int]]:
+    """Descriptors of a run's folder and of its lock, both of this user's.
+
+    Raises:
+        OSError: it is none.
+    """
+    descriptor = own_folders.opened(folder)
+    try:
+        lock = os.open(_LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=descriptor)
+        try:
+            found = os.fstat(lock)
+            if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode):
+                raise OSError(errno.EPERM, "it is no run's folder", str(folder))
+            yield descriptor, lock
+        finally:
+            os.close(lock)
+    finally:
+        os.close(descriptor)
+
+
+def _owned(folder: Path) -> tuple[int, int]:
+    """Make a folder and lock it. Returns descriptors of the folder and of the lock.
 
     Raises:
         StorageFault: it cannot be made, or another process is its owner.
@@ -182,66 +195,53 @@ def _owned(folder: Path) -> int:
     return lock
 
 
-def _make_owned(folder: Path) -> int | None:
+def _make_owned(folder: Path) -> tuple[int, int] | None:
     """Make a folder and lock it; None if another holds the lock and does not let go soon, as one that removes would."""
     give_up = time.monotonic() + _REMOVAL_SECONDS
     while time.monotonic() < give_up:
         try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            folder.mkdir(FOLDER_MODE, exist_ok=True)
-            folder.chmod(FOLDER_MODE)  # an earlier sitting's may be there
-            lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, FILE_MODE)
+            descriptor = own_folders.make(folder)
+            try:
+                lock = os.open(_LOCK, _NEW_LOCK, FILE_MODE, dir_fd=descriptor)
+            except BaseException:
+                os.close(descriptor)
+                raise
         except FileNotFoundError:  # a supervisor that outlives a killed run removed it between two of these calls
             if not folder.parent.is_dir():
                 raise
             time.sleep(_LOOK_AGAIN_SECONDS)
             continue
-        if _is_locked(lock, folder / _LOCK):
-            return lock
+        if _is_locked(lock, descriptor):
+            return descriptor, lock
         os.close(lock)
+        os.close(descriptor)
         time.sleep(_LOOK_AGAIN_SECONDS)
     return None
 
 
-def _is_locked(descriptor: int, path: Path) -> bool:
+def _is_locked(lock: int, folder: int) -> bool:
     """Lock a file, and make sure that nobody removed it meanwhile."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.path.samestat(os.fstat(descriptor), path.stat())
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(lock), os.stat(_LOCK, dir_fd=folder, follow_symlinks=False))
     except OSError:
         return False
 
 
-def _remove(folder: Path) -> None:
+def _remove(folder: Path, descriptor: int) -> None:
     """Remove all of it, the lock last: what is killed on the way leaves a folder that is still known as a run's.
 
     A worker that is about to die may write a file meanwhile, so that is done until nothing is left.
     """
-    unmount_below(folder)  # else the files would be removed through a mount, or a dead one would keep the folder
+    unmount_below(descriptor)  # else the files would be removed through a mount, or a dead one would keep the folder
     give_up = time.monotonic() + _REMOVAL_SECONDS
-    while not _is_emptied(folder) and time.monotonic() < give_up:
+    while not own_folders.empty(descriptor, but=_LOCK) and time.monotonic() < give_up:
         time.sleep(_LOOK_AGAIN_SECONDS)
-    if not list(_others(folder)):
-        shutil.rmtree(folder, ignore_errors=True)
+    if all(name == _LOCK for name in os.listdir(descriptor)):
+        with contextlib.suppress(OSError):
+            own_folders.empty(descriptor)
+            own_folders.remove_empty(folder, descriptor)
         _forget(folder)
-
-
-def _is_emptied(folder: Path) -> bool:
-    """Remove all but the lock. Returns whether that is all there was."""
-    found = list(_others(folder))
-    for path in found:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            with contextlib.suppress(OSError):
-                path.unlink()
-    return not found
-
-
-def _others(folder: Path) -> Iterator[Path]:
-    """All that is in a folder but its lock; nothing where it is gone."""
-    with contextlib.suppress(FileNotFoundError):
-        yield from (path for path in folder.iterdir() if path.name != _LOCK)
 
 
 def _link(folder: Path) -> Path:
@@ -256,7 +256,7 @@ def _remember(folder: Path) -> None:
     if folder.parent != default_base().absolute():
         link = _link(folder)
         with contextlib.suppress(OSError):
-            link.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+            os.close(own_folders.make(link.parent))
             link.symlink_to(folder)
 
 

@@ -11,6 +11,7 @@ import os
 import time
 from pathlib import Path
 
+from tdelta import own_folders
 from tdelta.driver.files import remove_abandoned
 from tdelta.driver.supervising import Host, Input, Request, supervise
 
@@ -41,7 +42,7 @@ class KeeperHost(Host):
             is_dead = os.getppid() != self._tdelta
             if not remove_abandoned(self._folder) and is_dead:
                 with contextlib.suppress(OSError):  # it is locked; or the dead one had no lock yet
-                    self._folder.rmdir()
+                    own_folders.remove_empty(self._folder)
             time.sleep(_LOOK_AGAIN_SECONDS)
 
 

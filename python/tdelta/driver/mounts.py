@@ -9,7 +9,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-_MNT_DETACH = 2
+from tdelta import own_folders
+
+_MNT_DETACH, _UMOUNT_NOFOLLOW = 2, 8
 _TOOLS = ("fusermount3", "fusermount")
 _TOOL_SECONDS = 20.0
 
@@ -29,30 +31,39 @@ def is_mounted(point: Path) -> bool:
 
 
 def unmount(point: Path, *, lazily: bool = False) -> bool:
-    """Undo a mount; ``lazily`` also if it is in use. Root does it itself, others ask FUSE's helper.
+    """Undo a mount in a folder of this user's; ``lazily`` also if it is in use.
 
     Returns:
         Whether nothing is mounted there any more.
     """
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.umount2(os.fsencode(point), _MNT_DETACH if lazily else 0) != 0:
-        _ask_helper(point, lazily=lazily)
+    with contextlib.suppress(OSError):
+        above = own_folders.opened(point.parent)
+        try:
+            _undo(above, point.name, lazily=lazily)
+        finally:
+            os.close(above)
     return not is_mounted(point)
 
 
-def unmount_below(folder: Path) -> None:
-    """Undo every mount in or below a folder, in use or dead: what is removed next must not be removed through it."""
-    for point in mounts_below(folder):
-        unmount(point, lazily=True)
+def unmount_below(folder: int) -> None:
+    """Undo every mount below an opened folder, in use or dead: what is removed next must not be removed through it."""
+    here = Path(f"/proc/self/fd/{folder}").readlink()
+    for point in mounts_below(here):
+        if point != here:
+            _undo(folder, str(point.relative_to(here)), lazily=True)
 
 
-def _ask_helper(point: Path, *, lazily: bool) -> None:
+def _undo(folder: int, below: str, *, lazily: bool) -> None:
+    """Undo a mount below an opened folder. Root does it itself, others ask FUSE's helper."""
+    flags = _UMOUNT_NOFOLLOW | (_MNT_DETACH if lazily else 0)
+    if ctypes.CDLL(None, use_errno=True).umount2(os.fsencode(f"/proc/self/fd/{folder}/{below}"), flags) == 0:
+        return
     tool = next(filter(None, map(shutil.which, _TOOLS)), None)
     if tool is None:
         return
-    options = ["-u", "-z"] if lazily else ["-u"]
+    options, place = ["-u", "-z"] if lazily else ["-u"], f"/proc/self/fd/{folder}"
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run([tool, *options, str(point)], capture_output=True, check=False, timeout=_TOOL_SECONDS)
+        subprocess.run([tool, *options, below], cwd=place, capture_output=True, check=False, timeout=_TOOL_SECONDS)
 
 
 def _unescaped(field: str) -> str:

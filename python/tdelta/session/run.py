@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tdelta import own_folders
 from tdelta.design import fresh_seed
 from tdelta.driver import MakeTwins, TwinFolder, Twins, signals, sweep
 from tdelta.driver.agents.pool import AgentPool
@@ -171,7 +172,7 @@ def _make_room(plan: Plan, clock: Clock) -> None:
     check_room(plan, clock.elapsed())
     require_time_as_pressed(plan, clock)
     try:
-        plan.base.mkdir(parents=True, exist_ok=True)
+        own_folders.ensure(plan.base)
     except OSError as error:
         raise StorageFault(Refusal.of("cannot-make-run-folder", folder=plan.base, fault=error.strerror)) from error
 

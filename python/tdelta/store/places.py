@@ -6,6 +6,8 @@ import contextlib
 import os
 from pathlib import Path
 
+from tdelta import own_folders
+
 
 def default_path() -> Path:
     """Where the store is: ``TDELTA_STORE``, else ``tdelta/runs.sqlite`` in the XDG data folder.
@@ -25,7 +27,6 @@ def make_private(path: Path) -> None:
 
     What is there already keeps the rights that it has.
     """
-    path.parent.parent.mkdir(parents=True, exist_ok=True)
-    path.parent.mkdir(0o700, exist_ok=True)
+    own_folders.ensure(path.parent)
     with contextlib.suppress(OSError):  # it is there, or SQLite says what is wrong
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))

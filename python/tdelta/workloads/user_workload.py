@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tdelta import own_folders
 from tdelta.errors import StorageFault, UsageError
 from tdelta.messages import Refusal
 from tdelta.workloads.database import Database
@@ -122,7 +122,7 @@ def write_user_workload(workload: Workload, folder: Path, notes: Sequence[str]) 
             (unfinished / name).write_text(text, encoding="utf-8", newline="\n")
         unfinished.rename(target)  # in one step, also over an empty folder: never half of a workload
     except OSError as error:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        own_folders.remove(unfinished)
         raise StorageFault(Refusal.of("workload-folder-not-writable", folder=folder, fault=error.strerror)) from error
     return tuple(folder / name for name in texts)
 

@@ -40,7 +40,7 @@ def test_a_run_has_one_owner_at_a_time(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_a_fault_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with refused(StorageFault, "cannot-make-folder", folder="twins-r1", fault="File exists"):
+    with refused(StorageFault, "cannot-make-folder", folder="twins-r1", fault="Not a directory"):
         TwinFolder(tmp_path / "file", "r1")
 
 
@@ -96,7 +96,7 @@ def test_what_is_killed_while_it_removes_leaves_a_folder_that_is_still_known(
     (folder.path / "a-file").write_text("rows")
     (folder.path / "twin").mkdir()
     with monkeypatch.context() as patched:
-        patched.setattr("tdelta.driver.files.shutil.rmtree", killed)
+        patched.setattr("tdelta.own_folders.shutil.rmtree", killed)
         with pytest.raises(KeyboardInterrupt):
             folder.__exit__(None, None, None)
     assert (folder.path / ".tdelta-owner").exists()
@@ -107,15 +107,16 @@ def test_what_is_killed_while_it_removes_leaves_a_folder_that_is_still_known(
 def test_a_folder_that_a_supervisor_removes_while_it_is_made_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chmod, removed = Path.chmod, []
+    chmod, removed = os.fchmod, []
 
-    def interfere(path: Path, mode: int) -> None:
-        if not removed:
-            removed.append(path)
-            path.rmdir()
-        chmod(path, mode)
+    def interfere(descriptor: int, mode: int) -> None:
+        made = Path(f"/proc/self/fd/{descriptor}").readlink()
+        if made.name == "twins-r1" and not removed:
+            removed.append(made)
+            made.rmdir()
+        chmod(descriptor, mode)
 
-    monkeypatch.setattr(Path, "chmod", interfere)
+    monkeypatch.setattr(os, "fchmod", interfere)
     with TwinFolder(tmp_path, "r1") as folder:
         assert removed == [folder.path]
         assert folder.path.is_dir()

@@ -3,10 +3,12 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tdelta import own_folders
 from tdelta.driver import TwinFolder, sweep
 from tdelta.driver.mounts import is_mounted, mounts_below, unmount, unmount_below
 
@@ -21,6 +23,13 @@ TABLE = """\
 def test_mounts_below_a_folder_are_found_innermost_first_and_no_others() -> None:
     assert mounts_below(Path("/twins/a"), TABLE) == (Path("/twins/a/deep er"), Path("/twins/a"))
     assert mounts_below(Path("/photos"), TABLE) == ()
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[int]:
+    descriptor = own_folders.opened(folder)
+    yield descriptor
+    os.close(descriptor)
 
 
 @pytest.fixture
@@ -45,7 +54,8 @@ def test_a_mount_in_use_stays_unless_it_is_undone_lazily(mounted: Path) -> None:
     with (mounted / "open").open("w"):
         assert not unmount(mounted)
         assert is_mounted(mounted)
-        unmount_below(mounted.parent)
+        with held(mounted.parent) as descriptor:
+            unmount_below(descriptor)
         assert not is_mounted(mounted)
 
 

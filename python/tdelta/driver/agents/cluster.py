@@ -8,15 +8,16 @@ import importlib
 import json
 import os
 import queue
-import shutil
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from tdelta import own_folders
 from tdelta.driver.tree import living
 from tdelta.driver.worker_protocol import Host, Reply, listen
 from tdelta.measure.private import UMASK
@@ -264,7 +265,7 @@ def end_with(ray: Any, actors: Sequence[Any], folder: str, seconds: float) -> No
             ray.shutdown()
     end_all()
     if folder:
-        shutil.rmtree(folder, ignore_errors=True)
+        own_folders.remove(Path(folder))
 
 
 def end_all() -> None:

@@ -7,7 +7,6 @@ import itertools
 import os
 import re
 import secrets
-import shutil
 import signal
 import tempfile
 import threading
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tdelta import own_folders
 from tdelta.driver import signals
 from tdelta.driver.agents import merging
 from tdelta.driver.agents.asked import AgentsRequest, require_head
@@ -97,7 +97,7 @@ class RayWorker(Worker):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)  # what a killed process left: it led its own process group
         if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            own_folders.remove(self.folder)
 
     def _write(self, line: bytes) -> None:
         with signals.held(), self._writing:  # a handler that sends, too, would wait for this lock without end
@@ -285,6 +285,5 @@ def _sweep() -> None:
     """Remove folders of Rays whose tdelta was killed together with its coordinator."""
     for folder in Path("/tmp").glob(f"{_FOLDERS}*"):  # noqa: S108 - see `_FOLDERS`; only this user's are removed
         owner = folder.name.removeprefix(_FOLDERS).partition("-")[0]
-        with contextlib.suppress(OSError):
-            if owner.isdigit() and not Path(f"/proc/{owner}").exists() and folder.stat().st_uid == os.getuid():
-                shutil.rmtree(folder, ignore_errors=True)
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            own_folders.remove(folder)

@@ -14,7 +14,6 @@ import base64
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from tdelta import own_folders
 from tdelta.measure.starting import dying_with
 
 FOLDERS = "tdelta-site-"
@@ -54,9 +54,8 @@ def sweep() -> None:
     """Remove folders of runs whose process was killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDERS}*"):
         owner = folder.name.removeprefix(FOLDERS).partition("-")[0]
-        with contextlib.suppress(OSError):
-            if owner.isdigit() and not Path(f"/proc/{owner}").exists() and folder.stat().st_uid == os.getuid():
-                shutil.rmtree(folder, ignore_errors=True)
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            own_folders.remove(folder)
 
 
 def _tdelta(words: list[str], folder: Path, stopped: threading.Event) -> tuple[int, str, str]:
@@ -104,7 +103,7 @@ def main() -> None:
     try:
         found = site_run(order["words"], folder, stopped)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        own_folders.remove(folder)
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.write(json.dumps(found) + "\n")
         sys.stdout.flush()

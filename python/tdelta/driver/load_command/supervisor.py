@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import resource
 import select
-import shutil
 import signal
 import time
 from pathlib import Path
 
+from tdelta import own_folders
 from tdelta.driver import tree
 from tdelta.driver.supervising import Failed, Host, Input, Reply, Request, launch, supervise
 from tdelta.measure.procfs import read_text
@@ -92,7 +92,7 @@ class CommandHost(Host):
         """Kill what runs, and remove the folder."""
         _kill_all()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            own_folders.remove(self._folder)
 
 
 def _linger() -> list[str]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tdelta import own_folders
 from tdelta.driver import signals
 from tdelta.driver.load_command.command import LOG_NAME, LoadCommand, Work, passfile
 from tdelta.driver.load_command.connections import Connection, inherited_environment, write_passfile
@@ -70,7 +70,7 @@ class CommandLoad:
             write_passfile(connection, passfile(self._folder))
             self._supervisor = _Supervisor(self._folder)
         except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            own_folders.remove(self._folder)
             raise
         own = connection.environment(passfile(self._folder))
         self._environment = inherited_environment() | dict(environment or {}) | own
@@ -133,7 +133,7 @@ class CommandLoad:
     def end(self) -> None:
         """End the command, if it runs, and the supervisor; remove the folder."""
         self._supervisor.close(_END_SECONDS)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        own_folders.remove(self._folder)
 
     def _send(self, do: str, **arguments: object) -> None:
         with signals.held():  # its handler sends, too: a stop must not land within this line
@@ -170,7 +170,7 @@ class CommandLoad:
     def _remove_logs(self) -> None:
         for path in (*self._folder.glob(f"{LOG_NAME}*"), self._folder / "out", self._folder / "err"):
             if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
+                own_folders.remove(path)
             else:
                 path.unlink(missing_ok=True)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 from pathlib import Path
 
+from tdelta import own_folders
 from tdelta.driver.mounts import unmount_below
 from tdelta.driver.servers.recipes import ServerPaths
 
@@ -27,7 +28,6 @@ class ServerDirectories:
     def __init__(self, place: ServerPaths) -> None:
         self._place = place
         self._held: dict[Path, int] = {}
-        place.folder.parent.mkdir(parents=True, exist_ok=True)
         self._make(place.folder)
         place.keys.mkdir(mode=0o700)
         place.temporary.mkdir(mode=0o700)
@@ -37,15 +37,20 @@ class ServerDirectories:
     def clear(self) -> None:
         """Remove all of it. Nothing of the server may run any more."""
         for folder, descriptor in self._held.items():
-            if _is_still(folder, descriptor):
-                unmount_below(folder)
-                shutil.rmtree(folder, ignore_errors=True)
+            remove_opened(folder, descriptor)
             os.close(descriptor)
         self._held.clear()
 
     def _make(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700)
-        self._held[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._held[folder] = own_folders.make(folder, is_new=True)
+
+
+def remove_opened(folder: Path, descriptor: int) -> None:
+    """Undo what is mounted below an opened folder, and remove it with all that is in it."""
+    unmount_below(descriptor)
+    own_folders.empty(descriptor)
+    with contextlib.suppress(OSError):  # another is there now, which is left alone
+        own_folders.remove_empty(folder, descriptor)
 
 
 def has_no_room(folder: Path) -> bool:
@@ -62,13 +67,5 @@ def waits_for_room(place: ServerPaths) -> bool:
         with place.log.open("rb") as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_BYTES))
             return _WAITING in log.read()
-    except OSError:
-        return False
-
-
-def _is_still(folder: Path, descriptor: int) -> bool:
-    """Whether the folder is the one that was opened: while it is open, no other gets its number."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), folder.stat(follow_symlinks=False))
     except OSError:
         return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import shutil
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,9 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tdelta import own_folders
 from tdelta.driver import signals, tree, tree_usage
-from tdelta.driver.mounts import unmount_below
-from tdelta.driver.servers.directories import has_no_room, waits_for_room
+from tdelta.driver.servers.directories import has_no_room, remove_opened, waits_for_room
 from tdelta.driver.servers.recipes import Greeting, Recipe, as_json
 from tdelta.errors import EnvironmentFault, ServerFault, ServerLost, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.children import Child, Declined
@@ -293,10 +292,13 @@ class Server:
         """Do what a supervisor does that was killed."""
         place = self.recipe.place
         tree.kill_in(place.folder, _CLEAR_SECONDS)  # the kernel ended the server's first process, not what that started
-        unmount_below(place.folder)
-        shutil.rmtree(place.folder, ignore_errors=True)
-        if place.folder not in place.socket.parents:
-            shutil.rmtree(place.socket.parent, ignore_errors=True)
+        for folder in {place.folder, place.socket.parent}:
+            with contextlib.suppress(OSError):
+                descriptor = own_folders.opened(folder)
+                try:
+                    remove_opened(folder, descriptor)
+                finally:
+                    os.close(descriptor)
 
 
 def _says_full(words: str) -> bool:

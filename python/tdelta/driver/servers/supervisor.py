@@ -13,6 +13,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+from tdelta import own_folders
 from tdelta.driver import tree
 from tdelta.driver.files import is_of_a_run
 from tdelta.driver.mounts import is_mounted, unmount
@@ -162,7 +163,7 @@ class ServerHost(Host):
             self._directories.clear()
         if self._run_folder is not None:
             with contextlib.suppress(OSError):  # it is not empty: the run goes on, or its keeper is at it
-                self._run_folder.rmdir()
+                own_folders.remove_empty(self._run_folder)
 
     def _adopted(self) -> Recipe:
         if self._recipe is None:

@@ -8,12 +8,12 @@ All of it lies in the folder of the run, whose keeper undoes the mounts in it wh
 from __future__ import annotations
 
 import contextlib
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tdelta import own_folders
 from tdelta.design.storages import is_user_folder, storage_of
 from tdelta.driver.files import TwinFolder, sweep
 from tdelta.driver.storage import images
@@ -134,7 +134,7 @@ class Rooms:
         base = self._folder.path / f"disk-{name}"
         image = base.with_suffix(".img") if self._has_images else None
         base.mkdir(mode=0o700)
-        stack.callback(shutil.rmtree, base, ignore_errors=True)
+        stack.callback(own_folders.remove, base)
         is_direct = False
         if image is not None:
             stack.callback(image.unlink, missing_ok=True)

@@ -7,10 +7,10 @@ plain or has a cipher and a key of its own. The plain twin copies into a plain f
 from __future__ import annotations
 
 import secrets
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tdelta import own_folders
 from tdelta.design.actions import AskedAction
 from tdelta.driver.acting import ACTION_SECONDS, Act, Outcome
 from tdelta.driver.backups import choices_of
@@ -88,7 +88,7 @@ class CopyFile:
         self._remove()
 
     def _remove(self) -> None:
-        shutil.rmtree(self._place, ignore_errors=True)
+        own_folders.remove(self._place)
 
 
 ACTIONS: Mapping[str, Callable[[DuckdbSite, AskedAction], Act]] = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tdelta import own_folders
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.statements import BLOCK_BYTES
@@ -40,7 +40,7 @@ def ask_block_prices(
         with Worker(environment, program) as worker:
             answer = worker.ask("price", seconds=_SECONDS, **request, least_seconds=price_effort.BLOCK_SECONDS)
     finally:
-        shutil.rmtree(home, ignore_errors=True)
+        own_folders.remove(home)
     return {
         "page_bytes": BLOCK_BYTES,
         "counted": "blocks",

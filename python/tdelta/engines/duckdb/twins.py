@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 import secrets
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tdelta import own_folders
 from tdelta.design.actions import NOTHING, AskedAction, parse_action
 from tdelta.driver import acting
 from tdelta.driver.answers import as_checksums, checksums, measurement, of_embedded, raise_failed, traced
@@ -113,7 +113,7 @@ class DuckdbTwin:
         try:
             answer = self._worker.ask("prove", seconds=_PROVE_SECONDS, files=files)
         finally:
-            shutil.rmtree(home, ignore_errors=True)
+            own_folders.remove(home)
         return CipherProof(cipher=self._engine.proof_cipher, **answer | {"mode": PreloadMode(answer["mode"])})
 
     def prices(self, _observed: str) -> dict[str, object] | None:
@@ -219,7 +219,7 @@ class DuckdbTwin:
     def end(self) -> None:
         """Close it and remove its folder."""
         self._worker.end()
-        shutil.rmtree(self._path.parent, ignore_errors=True)
+        own_folders.remove(self._path.parent)
 
 
 class DuckdbTwins(SequentialBlocks):
@@ -296,7 +296,7 @@ class DuckdbTwins(SequentialBlocks):
             worker.ask("prepare", **work_of(self._mix))
         except BaseException:
             worker.kill()
-            shutil.rmtree(path.parent, ignore_errors=True)
+            own_folders.remove(path.parent)
             raise
         site = partial(
             DuckdbSite,

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from tdelta import own_folders
 
 if TYPE_CHECKING:  # workers, which only write files, start several times as fast without
     from tdelta.driver.files import TwinFolder
@@ -61,7 +62,7 @@ class GeneratedRows:
 
     def remove(self) -> None:
         """Remove all of it."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        own_folders.remove(self.path)
 
 
 def write_files(plan: Mapping[str, object], seed: int, files: Mapping[str, str]) -> dict[str, int]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tdelta import own_folders
 from tdelta.design.actions import AskedAction
 from tdelta.driver.acting import ACTION_SECONDS, Act, Outcome
 from tdelta.driver.backups import choices_of
@@ -100,7 +100,7 @@ class RewriteFile:
     def prepare(self) -> None:
         """Copy the file, and open the copy."""
         site = self._site
-        shutil.rmtree(self._place, ignore_errors=True)
+        own_folders.remove(self._place)
         self._place.mkdir(FOLDER_MODE)
         site.worker.ask("facts", seconds=ACTION_SECONDS, queries={"checkpoint": _CHECKPOINT})
         is_from_plain = self._change == "encrypt"
@@ -147,7 +147,7 @@ class RewriteFile:
     def undo(self) -> None:
         """Remove it."""
         self._site.worker.ask("close_others", seconds=ACTION_SECONDS)
-        shutil.rmtree(self._place, ignore_errors=True)
+        own_folders.remove(self._place)
 
 
 def _storm(site: FileSite, asked: AskedAction) -> Act:

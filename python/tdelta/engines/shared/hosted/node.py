@@ -14,6 +14,7 @@ import traceback
 from contextlib import ExitStack
 from typing import Any
 
+from tdelta import own_folders
 from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec, sweep
 from tdelta.driver.agents.host import tdelta_version
 from tdelta.driver.agents.nodes import Call, packed, unpacked
@@ -90,7 +91,7 @@ class TwinNode:
         base = options["directory"] or default_base()
         sweep(base)
         try:
-            base.mkdir(parents=True, exist_ok=True)
+            own_folders.ensure(base)
         except OSError as error:
             raise StorageFault(Refusal.of("cannot-make-run-folder", folder=base, fault=error.strerror)) from error
         require_writable(base)

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from tdelta import own_folders
 from tdelta.driver.acting import Act, difference
 from tdelta.driver.answers import checksums
 from tdelta.driver.backups import NONE, OWN, Backup, BackupRequest, BackupTool, Restore, tool_of
@@ -130,7 +131,7 @@ class _ServerMaker:
         write = self._by.write(self._site, folder, compress == OWN)
         stages = (write, _ZSTD) if compress not in (NONE, OWN) else (write,)
         used = programs.run(*stages, target=into / _name(compress))
-        shutil.rmtree(folder, ignore_errors=True)
+        own_folders.remove(folder)
         return used
 
     def unpack(self, made: Path, _compress: str, into: Path, programs: Programs) -> Path:
