@@ -83,8 +83,8 @@ class _Analyze(Command):
 def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Manner, **given: object) -> int:
     """Judge results you already have, from any tool.
 
-    FILES are files and folders, gzip or not; - is standard input; published:NAME is a published table; a pack (`tdelta
-    pack`) is a run of tdelta's. Conditions come from file names and folders, from columns, or from --condition.
+    FILES are files and folders, gzip or not; - is standard input; published:NAME is a published table. Conditions
+    come from file names and folders, from columns, or from --condition.
 
     Example: tdelta analyze plain/ tde/
 

@@ -73,8 +73,6 @@ FORMATS: dict[str, Format] = {
         Format("parquet", "rows as Parquet", f"{_MAKERS}.parquet:answer", f"{_MAKERS}.parquet:write_trials", True),
         Format("markdown", "a comment for a pull request", f"{_MAKERS}.markdown:markdown"),
         Format("junit", "JUnit XML, a test case per condition and check", f"{_MAKERS}.junit:junit"),
-        Format("bencher", "Bencher Metric Format JSON", f"{_MAKERS}.bencher:bencher"),
-        Format("otava-csv", "one row per run for Apache Otava", f"{_MAKERS}.otava:otava_csv"),
     )
 }
 

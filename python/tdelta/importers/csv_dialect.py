@@ -41,8 +41,6 @@ _OF_OTHER_TOOLS = (
     ("time", "threads", "tps", "qps"),  # sysbench's CSV hook
     ("metric_name", "timestamp", "metric_value"),  # k6
     ("response-time", "dns+dialup", "dns"),  # hey
-    ("type", "name", "request count", "failure count"),  # Locust
-    ("timestamp", "user count", "type", "name"),
 )
 _OF_BENCHBASE = re.compile(
     r"\s*(?:transaction type[^,]*,.*\blatency ?\(|time ?\(sec(?:onds)?\),.*\bthroughput ?\(req)", re.IGNORECASE

@@ -68,21 +68,12 @@ FORMATS: tuple[Format, ...] = (
         "run YCSB with -p measurementtype=raw",
     ),
     Format(
-        "tpcc-mysql", "tpcc_mysql", "its output ('10, trx: 12920, 95%: 9.483, …', '<TpmC>')", f"tpcc-mysql: {_NONE}"
-    ),
-    Format(
         "k6",
         "k6",
         "--out json=FILE, --out csv=FILE, --summary-export=FILE, the data of handleSummary",
         "run k6 with --out json=FILE",
     ),
     Format("JMeter", "jmeter", "its results (.jtl), XML ('<testResults …>') or CSV", "give JMeter's .jtl"),
-    Format(
-        "Locust",
-        "locust",
-        "'PREFIX_stats.csv', 'PREFIX_stats_history.csv' (--csv PREFIX)",
-        f"Locust: {_NONE}",
-    ),
     Format("wrk", "wrk", "its output ('Running 10s test @ …')", "wrk prints no response times: hey -o csv does"),
     Format("hey", "hey", "its output ('Response time histogram:'), or hey -o csv", "run hey with -o csv"),
     Format("hyperfine", "hyperfine", "--export-json FILE", "export hyperfine's results by --export-json"),
@@ -91,12 +82,6 @@ FORMATS: tuple[Format, ...] = (
         "go_bench",
         "the output of go test -bench ('BenchmarkInsert-8  1000  1234 ns/op')",
         "a Go benchmark prints means: " + _CSV,
-    ),
-    Format(
-        "Grafana",
-        "grafana",
-        "a panel's data, or an export of Prometheus, as CSV ('Time,…' and a row for each moment)",
-        f"a panel has figures over time: {_CSV}",
     ),
     Format(
         "CSV",

@@ -290,11 +290,6 @@ def excerpt(found: bytes | str, longest: int = 80) -> str:
     return f"'{text}'" if len(text) <= longest else f"'{text[:longest]}…'"
 
 
-def shortened(name: str, longest: int = 80) -> str:
-    """A name from a file as a message repeats it: printable, and its beginning only where it is long."""
-    return printable(name if len(name) <= longest else f"{name[:longest]}…")
-
-
 def printable(name: str) -> str:
     """A name from a file without what would move a terminal's cursor or colour its text."""
     return (

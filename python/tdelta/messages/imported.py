@@ -46,8 +46,6 @@ IMPORTED_CAUTIONS = {
         "up to {most} repetitions in one process are taken as runs: what differs from one start to the next is not in"
         " them"
     ),
-    "report-of-tool-missing": "{expected} is missing: the run did not end, or the file is cut off",
-    "of-monitoring": "figures of monitoring: it samples, smooths and may have begun before the load",
     "left-out-of-report": "{count:.0f} {what}",
     "checkpoint-reports": "checkpoint reports reset the counts: only the intervals are used",
     "report-missing": "sysbench's final report is missing: the run did not end, or the file is cut off",

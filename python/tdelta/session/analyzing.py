@@ -14,7 +14,7 @@ from tdelta.errors import ImportFault, UsageError
 from tdelta.importers.csv_units import asked_unit
 from tdelta.importers.naming import baseline_of, is_about_encryption
 from tdelta.importers.reading import total_bytes
-from tdelta.importers.recognizing import IMPORTERS, WITH_TIMES, read_files
+from tdelta.importers.recognizing import WITH_TIMES, read_files
 from tdelta.inference.observed import (
     DEFAULT_ROPE,
     AnalysisSettings,
@@ -25,7 +25,6 @@ from tdelta.inference.observed import (
 from tdelta.messages import Caution, Refusal
 from tdelta.records import RESPONSE_TIME, AnalysisResult, Comparison, Event, Figure, Observation, Phase, Summary
 from tdelta.session.copies import without_copies
-from tdelta.session.packed import PACKS
 from tdelta.session.tables import PREFIX, table, tables
 
 STDIN = "-"
@@ -174,7 +173,6 @@ def _read(
         input_format=request.input_format,
         progress=_progress(observe, paths),
         on_refusal=on_refusal,
-        importers=(*IMPORTERS, PACKS),
     )
     return tuple(_named(observation) for observation in found)
 

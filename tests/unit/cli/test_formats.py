@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import subprocess
@@ -50,13 +49,11 @@ def test_show_writes_each_format_to_standard_output_and_ends_with_the_code_of_th
 
 
 def test_each_text_goes_to_a_file_too(store: Path, tmp_path: Path) -> None:
-    for name in ("json", "csv", "junit", "markdown", "bencher", "otava-csv"):
+    for name in ("json", "csv", "junit", "markdown"):
         target = tmp_path / name
         assert (show(store, "--format", name, "--output", str(target)).out, target.is_file()) == ("", True)
     assert json.loads((tmp_path / "json").read_text(encoding="utf-8"))["run_id"] == s.RUN_ID
     assert ET.parse(tmp_path / "junit").getroot().get("failures") == "1"
-    (row,) = csv.DictReader((tmp_path / "otava-csv").read_text(encoding="utf-8").splitlines())
-    assert row["decision"] == "undecided"
 
 
 def test_parquet_of_show_has_verdicts_and_of_export_trials(store: Path, tmp_path: Path) -> None:
@@ -81,7 +78,7 @@ def test_bytes_do_not_go_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     formats.require_stream_for("csv", None)
 
 
-@pytest.mark.parametrize("name", ["junit", "markdown", "bencher", "otava-csv"])
+@pytest.mark.parametrize("name", ["junit", "markdown"])
 def test_export_of_a_format_of_answers_is_what_show_gives(store: Path, name: str) -> None:
     done = call("export", "--format", name, "--store", str(store))
     assert (done.code, done.out) == (0, show(store, "--format", name).out)

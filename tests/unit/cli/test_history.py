@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -145,15 +143,8 @@ def test_another_library_is_of_the_same_experiment_and_other_threads_are_not() -
     assert experiment_of(one) != experiment_of(replace(one, options={**one.options, "threads": 2}))
 
 
-def test_rows_for_otava_are_in_the_order_of_the_history(store: Path) -> None:
-    rows = list(csv.DictReader(io.StringIO(history(store, "--format", "otava-csv").out)))
-    assert [float(row["response_time_aes_256"]) for row in rows] == [1.1, 1.105, 1.2]
-    assert [row["run"][-4:] for row in rows] == ["aaaa", "bbbb", "cccc"]
-
-
-@pytest.mark.parametrize("words", [("--force",), ("--json", "--format", "otava-csv")])
-def test_what_does_not_go_together_is_refused(store: Path, words: tuple[str, ...]) -> None:
-    assert history(store, *words).code == 2
+def test_force_without_a_page_is_refused(store: Path) -> None:
+    assert history(store, "--force").code == 2
 
 
 def show(store: Path, *arguments: str) -> Called:

@@ -1,14 +1,13 @@
-"""Tools that print means: wrk, hey, YCSB, tpcc-mysql, Locust, Go benchmarks; and what they do not say."""
+"""Tools that print means: wrk, hey, YCSB, Go benchmarks; and what they do not say."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tdelta.errors import ImportFault
-from tdelta.importers import go_bench, hey, locust, tpcc_mysql, wrk, ycsb
+from tdelta.importers import go_bench, hey, wrk, ycsb
 from tdelta.importers.protocol import Importer, Naming
 from tdelta.importers.reading import FileSource
 from tdelta.records.observed import Figure, Observation, Summary
@@ -121,67 +120,6 @@ def test_an_operation_of_ycsb_without_figures_is_a_fault(tmp_path: Path):
         tmp_path, "ycsb/ycsb-0.17.txt", "[READ], AverageLatency(us), 2585.7", "[READ], AverageLatency(us), x"
     )
     assert "no-figures-of-operation" in fault(ycsb.IMPORTERS, path, PLAIN)
-
-
-TPCC = FIXTURES / "tpcc-mysql/tpcc-mysql.txt"
-
-
-def test_tpcc_mysql_counts_new_orders_of_each_interval():
-    observations = read(tpcc_mysql.IMPORTERS, TPCC)
-    (rates,) = series(observations)
-    assert rates.values == (1292.0, 1266.6, 1326.9, 1272.1, 1257.3)
-    assert (rates.interval_seconds, rates.starts_at_seconds, rates.rounding) == (10, 0, 0.05)
-    assert rates.group.levels == (("connections", 32), ("warehouses", 100))
-    (rate,) = figures(observations).values()
-    assert rate == pytest.approx(76978.797 / 60)
-    assert rate == pytest.approx(sum(rates.values) / 5, rel=1e-3)
-    times = summaries(observations)
-    assert (times["new order"].count, times["new order"].mean, times["new order"].sd) == (64149, 4.9, None)
-    assert codes(times["payment"]) == ["failed-transactions"]
-
-
-def test_the_older_layout_of_tpcc_mysql_is_read(tmp_path: Path):
-    text = "".join(f"{s:4d}, {900 + s}(0):0.8|1.0, {900 + s}(1):0.2|0.4, 90(0):0.1|0.2\n" for s in range(10, 60, 10))
-    (rates,) = series(read(tpcc_mysql.IMPORTERS, written(tmp_path, text)))
-    assert rates.values == (91.0, 92.0, 93.0, 94.0, 95.0)
-    assert codes(rates) == ["report-of-tool-missing"]
-
-
-LOCUST = FIXTURES / "locust"
-
-
-def test_statistics_of_locust_are_summaries_by_name():
-    observations = read(locust.IMPORTERS, LOCUST / "locust-2.47_stats.csv")
-    times = summaries(observations)
-    assert set(times) == {"all", "GET New order", "GET Read"}
-    assert (times["all"].count, times["all"].mean, times["all"].sd) == (418, pytest.approx(55.367027), None)
-    assert times["all"].quantiles[0.999] == 180
-    assert codes(times["all"]) == ["failed-included"]
-    assert codes(times["GET Read"]) == []
-    rates = {group.transaction: value for group, value in figures(observations).items()}
-    assert rates["all"] == pytest.approx(52.14178)
-
-
-def test_the_history_of_locust_is_taken_from_its_totals():
-    observations = read(locust.IMPORTERS, LOCUST / "locust-2.47_stats_history.csv")
-    found = {(it.group.transaction, it.group.metric): it for it in series(observations)}
-    totals = [
-        (int(cells[17]), float(cells[20]))
-        for line in (LOCUST / "locust-2.47_stats_history.csv").read_text().splitlines()[1:]
-        if (cells := line.split(","))[3] == "Aggregated"
-    ]
-    counts = [after - before for (before, _), (after, _) in pairwise(totals)]
-    rates = found["all", "throughput"].values
-    assert rates == tuple(map(float, counts[1 : 1 + len(rates)]))
-    means = found["all", "response_time"].values
-    assert means[0] == pytest.approx((totals[2][0] * totals[2][1] - totals[1][0] * totals[1][1]) / counts[1])
-    assert found["all", "throughput"].started_unix_seconds == 1795632386
-
-
-def test_other_files_of_locust_are_no_results(tmp_path: Path):
-    for header in ("Method,Name,Error,Occurrences,First Seen,Last Seen", "Count,Message,Traceback,Nodes"):
-        source = FileSource(written(tmp_path, f"{header}\nGET,/x,e,1,a,b\n"))
-        assert not any(importer.recognizes(source) for importer in locust.IMPORTERS)
 
 
 GO = FIXTURES / "go/go-1.26.txt"

@@ -1,4 +1,4 @@
-"""Tables in other clothes: Grafana's CSV, JSON lines; and the column that the user chooses."""
+"""Tables in other clothes: JSON lines; and the column that the user chooses."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tdelta.errors import ImportFault, UnknownName
-from tdelta.importers import csv_rows, grafana, json_lines
+from tdelta.importers import csv_rows, json_lines
 from tdelta.importers.protocol import Importer, Naming
 from tdelta.importers.reading import FileSource
 from tdelta.importers.recognizing import read_files, recognize
-from tdelta.records.observed import Figure, Samples, Series, Summary
+from tdelta.records.observed import Figure, Samples, Summary
 
-from .given import FIXTURES, figures, only, read, series, written
+from .given import FIXTURES, figures, only, read, written
 
 NAMELESS = Naming(None)
 
@@ -22,52 +22,6 @@ def fault(importers: tuple[Importer, ...], path: Path, naming: Naming = NAMELESS
     with pytest.raises(ImportFault) as raised:
         list(only(importers, path).read(FileSource(path, path.name), naming))
     return [(it.code, str(it.parameters.get("where", ""))) for it in raised.value.refusals]
-
-
-def test_series_of_grafana_named_for_conditions_are_conditions():
-    found = series(read(grafana.IMPORTERS, FIXTURES / "grafana/wide.csv", NAMELESS))
-    assert [(it.group.condition, it.group.metric) for it in found] == [("plain", "throughput"), ("tde", "throughput")]
-    assert found[1].values == (1402, 1389, 1420, 1377, 1399, 1404)
-    assert found[0].interval_seconds == 15
-    assert "of-monitoring" in [it.code for it in found[0].origin.cautions]
-
-
-def test_cells_of_grafana_say_their_own_units():
-    (found,) = series(read(grafana.IMPORTERS, FIXTURES / "grafana/excel.csv"))
-    assert found.values == pytest.approx((12.5, 1210.0, 12.2, 0.95, 12.1))
-    assert (found.group.metric, found.group.unit) == ("response_time", "ms")
-
-
-def test_moments_since_1970_and_gaps_are_read():
-    (found,) = series(read(grafana.IMPORTERS, FIXTURES / "grafana/epoch.csv"))
-    assert found.values == (1510, 1498.25, 1531, 1496)
-    assert found.started_unix_seconds == 1795600015
-
-
-def test_of_several_series_one_must_be_chosen(tmp_path: Path):
-    rows = "".join(f"2026-11-20 10:0{n}:00,{n + 1},{n + 11}\n" for n in range(6))
-    path = written(tmp_path, f"Time,reads,writes\n{rows}", "panel.csv")
-    assert fault(grafana.IMPORTERS, path, Naming("plain", unit="tps")) == [("columns-to-choose", "panel.csv:1")]
-    (found,) = series(read(grafana.IMPORTERS, path, Naming("plain", unit="tps", column="writes")))
-    assert found.values == (12, 13, 14, 15)
-    assert fault(grafana.IMPORTERS, path, Naming("plain", column="writes")) == [("series-without-unit", "panel.csv:1")]
-    assert fault(grafana.IMPORTERS, path, Naming("plain", column="x")) == [("no-such-column", "panel.csv:1")]
-
-
-def test_a_name_that_may_be_the_least_of_something_is_no_unit(tmp_path: Path):
-    rows = "".join(f"2026-11-20 10:0{n}:00,{n + 1}\n" for n in range(6))
-    for name, code in (("latency min", "series-without-unit"), ("db_s", "series-without-unit")):
-        path = written(tmp_path, f"Time,{name}\n{rows}", "panel.csv")
-        assert fault(grafana.IMPORTERS, path, Naming("plain"))[0][0] == code
-    path = written(tmp_path, f"Time,commit latency (s)\n{rows}", "panel.csv")
-    (found,) = series(read(grafana.IMPORTERS, path, Naming("plain", unit="ms")))
-    assert found.values == (2000, 3000, 4000, 5000)
-
-
-def test_a_cell_that_is_no_figure_is_named_with_its_line(tmp_path: Path):
-    rows = "".join(f"2026-11-20 10:0{n}:00,{n + 1}\n" for n in range(6))
-    path = written(tmp_path, f"Time,tps\n{rows}2026-11-20 10:06:00,many\n", "panel.csv")
-    assert fault(grafana.IMPORTERS, path, Naming("plain")) == [("not-a-moment", "panel.csv:8")]
 
 
 def test_json_lines_are_rows_by_their_keys():
@@ -107,15 +61,6 @@ def test_a_key_that_comes_late_is_a_fault(tmp_path: Path):
     good = '{"condition": "none", "response_ms": 1.5}\n'
     path = written(tmp_path, good * 3000 + '{"condition": "none", "response_ms": 1, "threads": 4}\n', "log.jsonl")
     assert fault(json_lines.IMPORTERS, path)[0] == ("keys-not-before", "log.jsonl:3001")
-
-
-def test_a_long_name_of_a_column_is_repeated_in_part(tmp_path: Path):
-    rows = "".join(f"2026-11-20 10:0{n}:00,{n + 1},{n + 11}\n" for n in range(6))
-    path = written(tmp_path, f"Time,{'x' * 30_000},writes\n{rows}", "panel.csv")
-    with pytest.raises(ImportFault) as raised:
-        list(only(grafana.IMPORTERS, path).read(FileSource(path, path.name), Naming("plain", unit="tps")))
-    assert [it.code for it in raised.value.refusals] == ["columns-to-choose"]
-    assert len(str(raised.value)) < 1_000
 
 
 def test_the_column_with_the_figures_can_be_chosen(tmp_path: Path):
@@ -178,6 +123,6 @@ def test_the_user_says_the_format_where_two_claim_a_file(tmp_path: Path):
 
 def test_rows_over_time_are_no_runs(tmp_path: Path):
     path = written(tmp_path, "time,tps\n" + "".join(f"2026-11-20 10:0{n}:00,{100 + n}\n" for n in range(7)))
-    assert recognize(FileSource(path))[0].name == "Grafana"
-    (found,) = read(grafana.IMPORTERS, path)
-    assert isinstance(found, Series)
+    with pytest.raises(ImportFault) as raised:
+        recognize(FileSource(path))
+    assert [it.code for it in raised.value.refusals] == ["unknown-format"]

@@ -9,7 +9,6 @@ RESULTS: dict[str, str] = {
         "expected at most {most} {kind}, found more. If a column holds a time, a number or an id of each row, it is"
         " no factor: leave it out"
     ),
-    "pack-without-trials": "expected a run with trials that finished operations, found none in its pack",
     "not-a-time-of-results": (
         "expected a response time from 0 to {most:g} ms, found {found}. Leave out rows that are not measurements"
     ),
@@ -19,7 +18,6 @@ RESULTS: dict[str, str] = {
     ),
     "no-columns-to-choose": "expected a file with columns to choose from (--column), found one of {format}",
     "no-such-column": "expected a column {column!r} (--column), found {columns}",
-    "columns-to-choose": "expected one column of figures, found {columns}. Say which: --column '{first}'",
     "no-such-metric-of-k6": "expected values of {metric}, found none. Name another metric: --column METRIC",
     "metric-without-unit": (
         "expected the unit of the metric {metric}, which is the script's own. Say it: --unit ms (or us, s, …)"
@@ -41,17 +39,9 @@ RESULTS: dict[str, str] = {
         "expected a condition in the name (Benchmark…/cipher=none), as the others have it; found {found}. Or say it by"
         " --condition NAME=GLOB, for all of the file"
     ),
-    "not-a-row-of-locust": "expected counts and times as Locust writes them, found {found}",
-    "totals-fall": "expected totals of {name} that grow, found some that fall: more than one test is in the file",
     "no-throughput-of-ycsb": "expected a number above 0 as Throughput(ops/sec), found {found}",
     "no-figures-of-operation": "expected Operations and AverageLatency(us) of {operation}, found {found}",
     "not-a-figure-of-ycsb": "expected an object with metric, measurement and value, found {found}",
-    "intervals-without-length": "expected intervals of a second or more, found some without length",
-    "not-over-time": "expected a column Time, with moments that go on, and a series beside it",
-    "series-without-unit": (
-        "expected the unit of {column}, found none in its name and its cells. Say it: --unit ms or --unit tps"
-    ),
-    "not-a-moment": "expected a moment and a figure of 0 or more, found {found}",
     "keys-not-before": "expected the keys of the lines before, found others: {keys}. Give every line all keys",
     "openpyxl-missing": (
         "expected openpyxl, which reads spreadsheets: pip install 'tdelta[xlsx]'; or save the sheet as CSV"

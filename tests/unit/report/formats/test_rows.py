@@ -1,10 +1,9 @@
-"""Verdicts as rows: CSV, Parquet, Bencher's JSON and Otava's CSV, each read back by a parser."""
+"""Verdicts as rows: CSV and Parquet, each read back by a parser."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from dataclasses import replace
 
@@ -14,11 +13,8 @@ import tdelta_samples as s
 
 from tdelta.cli.formats import FORMATS
 from tdelta.errors import EnvironmentFault
-from tdelta.records import Decision
 from tdelta.report.formats import parquet
 from tdelta.report.formats.answered import Answered
-from tdelta.report.formats.bencher import bencher
-from tdelta.report.formats.otava import ATTRIBUTES, otava_csv
 from tdelta.report.formats.rows import as_csv, verdict_rows
 
 from .conftest import NASTY, answered
@@ -75,49 +71,6 @@ def test_without_pyarrow_parquet_says_what_to_install(monkeypatch: pytest.Monkey
         parquet.parquet({"a": [1]})
     (said,) = told.value.refusals
     assert (said.code, said.parameters["extra"]) == ("library-missing", "parquet")
-
-
-def test_bencher_has_overheads_in_percent_and_the_latency_in_nanoseconds() -> None:
-    found = json.loads(bencher(answered(s.costly())))
-    measures = found["sqlite/order-entry: aes-256"]
-    assert measures["response-time-overhead"] == pytest.approx({"value": 3.1, "lower_value": 2.4, "upper_value": 3.8})
-    assert measures["latency"]["value"] == pytest.approx(84.213 * 1.031 * 1e3)
-    assert "cpu-per-operation-overhead" in measures
-    assert "latency" in found["sqlite/order-entry: aes-256: browse_products"]
-
-
-@pytest.mark.parametrize("name", s.SAMPLES)
-def test_bencher_fits_its_schema(name: str) -> None:
-    found = json.loads(bencher(answered(s.SAMPLES[name]())))
-    for benchmark, measures in found.items():
-        assert 0 < len(benchmark) <= 1024
-        assert measures
-        for slug, values in measures.items():
-            assert set(values) <= {"value", "lower_value", "upper_value"}
-            assert isinstance(values["value"], float)
-            assert slug == slug.lower()
-            assert len(slug) <= 64
-            assert "_" not in slug
-
-
-def test_bencher_leaves_out_what_is_unsound() -> None:
-    result = s.unsound()
-    all_unsound = replace(result, verdicts=tuple(replace(v, decision=Decision.UNSOUND) for v in result.verdicts))
-    assert json.loads(bencher(answered(all_unsound))) == {}
-
-
-def test_otava_has_one_row_with_time_attributes_and_a_ratio_per_condition_and_metric() -> None:
-    (row,) = read(otava_csv(answered(s.costly())))
-    assert tuple(row)[: len(ATTRIBUTES)] == ATTRIBUTES
-    assert (row["time"], row["run"]) == ("2026-11-25T18:40:29+00:00", s.RUN_ID)
-    assert float(row["response_time_aes_256"]) == 1.031
-    assert float(row["cpu_per_operation_aes_256"]) == pytest.approx(1.04)
-
-
-def test_labels_that_become_the_same_column_are_numbered(strange: Answered) -> None:
-    twice = replace(strange, result=replace(strange.result, verdicts=strange.result.verdicts[:1] * 2))
-    (row,) = read(otava_csv(twice))
-    assert len([name for name in row if name.startswith("response_time_")]) == 2
 
 
 @pytest.mark.parametrize("name", FORMATS)
