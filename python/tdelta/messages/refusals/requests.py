@@ -288,6 +288,14 @@ REQUESTS = {
     "prior-not-finite": "expected a finite number, found {found!r}",
     # the project file
     "project-missing": "is missing: it says which runs a project has; `tdelta init` writes one.{hint}",
+    "project-unreadable": (
+        "{path}: it is the project file of this folder and cannot be read ({fault}): mend it, name another with "
+        "--project, or use --no-project"
+    ),
+    "project-not-trusted": (
+        "{path}: {why}, and its commands would run with your rights: read it and name it with --project {name}, or use "
+        "--no-project"
+    ),
     "project-value": "{key} = {found}: expected {expected}",
     "project-both": "{one} and {other} say the same: expected one of them",
     "project-empty-list": "{key}: expected at least one, found none",
