@@ -104,9 +104,10 @@ def is_sound(observation: Observation) -> None:
     match observation:
         case Samples():
             numbers = (observation.total, observation.total_log, observation.total_squares)
-            _must(observation.count > 0 and observation.zeros >= 0, "no count")
+            _must(0 <= observation.zeros <= observation.count > 0, "no count")
             _must(all(map(math.isfinite, numbers)), "a sum is not finite")
-            _must(0 < observation.minimum <= observation.maximum, "minimum and maximum")
+            least = 0.0 if observation.zeros else math.ulp(0.0)
+            _must(least <= observation.minimum <= observation.maximum, "minimum and maximum")
             _must(sum(observation.bins.counts) == observation.count, "bins do not hold all samples")
             _must(sum(count for count, _ in observation.clusters) == observation.count, "stretches lack samples")
             _must(len(observation.clusters) <= 4096, "too many stretches")
@@ -131,7 +132,7 @@ def is_sound(observation: Observation) -> None:
 
 def _bins_are_sound(bins: Bins) -> None:
     _must(len(bins.edges) == len(bins.counts) + 1 and min(bins.counts) >= 0 and sum(bins.counts) > 0, "bins")
-    _must(all(0 < low < high < math.inf for low, high in zip(bins.edges, bins.edges[1:], strict=False)), "edges")
+    _must(all(0 <= low < high < math.inf for low, high in zip(bins.edges, bins.edges[1:], strict=False)), "edges")
 
 
 def _must(is_so: bool, what: str) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tdelta.errors import ImportFault
-from tdelta.messages import Caution, Refusal
+from tdelta.messages import Refusal
 from tdelta.records.observed import Bins, Group, Origin, Samples
 
 MOST_GROUPS = 1000
@@ -32,6 +33,8 @@ _FIRST_STEP = -30 * _STEPS_A_DOUBLING  # 2 ** -30 is just below LEAST_MS, 2 ** 4
 _LAST_STEP = 40 * _STEPS_A_DOUBLING
 _EDGES: NDArray[np.float64] = np.exp2(np.arange(_FIRST_STEP, _LAST_STEP + 1) / _STEPS_A_DOUBLING)
 _BUFFERED = 2048
+_DUST = 1e-9
+"""What binary fractions leave of a decimal one, as a share."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -110,6 +113,7 @@ class Accumulator:
         self._total_squares = ExactSum()
         self._minimum = np.inf
         self._maximum = 0.0
+        self._unit_ms = 1e3
         self._bins: NDArray[np.int64] = np.zeros(_EDGES.size - 1, dtype=np.int64)
         self._stretches = Stretches()
         self._buffer = array("d")
@@ -129,6 +133,7 @@ class Accumulator:
         """Distinct response times above 0, each so many times, in no order that is known: they make no stretches."""
         self._flush()
         logs = np.log(values_ms)
+        self._unit_ms = _common_unit(values_ms, self._unit_ms)
         self.count += int(counts.sum())
         self._total.add(float((values_ms * counts).sum()))
         self._total_log.add(float((logs * counts).sum()))
@@ -141,13 +146,13 @@ class Accumulator:
     def is_nothing_but_zeros(self) -> bool:
         """Whether no time was above 0."""
         self._flush()
-        return self.count == 0
+        return self.count == self.zeros
 
-    def samples(self, group: Group, origin: Origin) -> Samples | None:
-        """What is known of them; None where no time was above 0."""
+    def samples(self, group: Group, origin: Origin) -> Samples:
+        """What is known of them."""
         self._flush()
-        if self.count == 0:
-            return None
+        least = float(self._minimum) if self.count > self.zeros else self._unit_ms
+        bins = _with_zeros(_sparse(self._bins), self.zeros, least)
         return Samples(
             group=group,
             origin=origin,
@@ -155,11 +160,12 @@ class Accumulator:
             total=self._total.value,
             total_log=self._total_log.value,
             total_squares=self._total_squares.value,
-            minimum=float(self._minimum),
+            minimum=0.0 if self.zeros else least,
             maximum=float(self._maximum),
-            bins=_sparse(self._bins),
+            bins=bins,
             clusters=self._stretches.clusters(),
             zeros=self.zeros,
+            rounding=clock_error(bins, self._unit_ms),
         )
 
     def _flush(self) -> None:
@@ -169,19 +175,20 @@ class Accumulator:
             self._take(values)
 
     def _take(self, values: NDArray[np.float64]) -> None:
+        self.count += int(values.size)
+        self._stretches.extend(values)
         positive = values[values >= LEAST_MS]
         self.zeros += int(values.size - positive.size)
         if not positive.size:
             return
+        self._unit_ms = _common_unit(positive, self._unit_ms)
         logs = np.log(positive)
-        self.count += int(positive.size)
         self._total.add(float(positive.sum()))
         self._total_log.add(float(logs.sum()))
         self._total_squares.add(float(np.square(positive).sum()))
         self._minimum = min(self._minimum, float(positive.min()))
         self._maximum = max(self._maximum, float(positive.max()))
         self._bins += np.bincount(_bin_numbers(positive, logs), minlength=self._bins.size)
-        self._stretches.extend(positive)
 
 
 class Gathering(Generic[Key]):
@@ -218,23 +225,17 @@ class Gathering(Generic[Key]):
         self._of(key, line).extend(values_ms)
 
     def samples(self, group_of: Callable[[Key], Group], origin: Origin) -> Iterator[Samples]:
-        """All groups, in the order in which they were first seen.
-
-        A group all of whose times are 0 cannot be judged: it is left out, and the others' origin says so.
+        """All groups, in the order in which they were first seen; those with no time above 0, too.
 
         Raises:
             ImportFault: no time in the file is above 0.
         """
         found: list[tuple[Group, Accumulator]] = [(group_of(key), it) for key, it in self._groups.items()]
-        left_out = [(group, it.zeros) for group, it in found if it.is_nothing_but_zeros]
-        if left_out and len(left_out) == len(found):
-            raise ImportFault(Refusal.of("all-times-zero", found=sum((count for _, count in left_out))).at(self._file))
-        noted = tuple(Caution.of("group-of-zeros", zeros=zeros).at(_named(group)) for group, zeros in left_out)
-        extended = Origin(origin.file, origin.format, origin.line, (*origin.cautions, *noted), origin.source)
+        if found and all(accumulator.is_nothing_but_zeros for _, accumulator in found):
+            zeros = sum(accumulator.zeros for _, accumulator in found)
+            raise ImportFault(Refusal.of("all-times-zero", found=zeros).at(self._file))
         for group, accumulator in found:
-            samples = accumulator.samples(group, extended)
-            if samples is not None:
-                yield samples
+            yield accumulator.samples(group, origin)
 
     def _of(self, key: Key, line: int | None) -> Accumulator:
         accumulator = self._groups.get(key)
@@ -267,22 +268,27 @@ def side_by_side(parts: list[Samples]) -> Samples:
     """
     first = parts[0]
     cautions = tuple(dict.fromkeys(caution for part in parts for caution in part.origin.cautions))
-    bins: NDArray[np.int64] = np.zeros(_EDGES.size - 1, dtype=np.int64)
+    counts: NDArray[np.int64] = np.zeros(_EDGES.size - 1, dtype=np.int64)
     for part in parts:
-        steps = np.rint(np.log2(np.array(part.bins.edges)) * _STEPS_A_DOUBLING).astype(np.int64) - _FIRST_STEP
-        np.add.at(bins, steps[:-1], np.array(part.bins.counts, dtype=np.int64))
+        edges, of = np.array(part.bins.edges), np.array(part.bins.counts, dtype=np.int64)
+        above = edges[:-1] > 0.0
+        steps = np.rint(np.log2(edges[:-1][above]) * _STEPS_A_DOUBLING).astype(np.int64) - _FIRST_STEP
+        np.add.at(counts, steps, of[above])
+    zeros = sum(part.zeros for part in parts)
+    bins = _with_zeros(_sparse(counts), zeros, min((part.bins.edges[1] for part in parts if part.zeros), default=0.0))
     return Samples(
         group=first.group,
-        origin=Origin(first.origin.file, first.origin.format, None, cautions, first.origin.source),
+        origin=replace(first.origin, line=None, cautions=cautions),
         count=sum(part.count for part in parts),
         total=_exact(part.total for part in parts),
         total_log=_exact(part.total_log for part in parts),
         total_squares=_exact(part.total_squares for part in parts),
         minimum=min(part.minimum for part in parts),
         maximum=max(part.maximum for part in parts),
-        bins=_sparse(bins),
+        bins=bins,
         clusters=_interleaved([part.clusters for part in parts]),
-        zeros=sum(part.zeros for part in parts),
+        zeros=zeros,
+        rounding=max(part.rounding for part in parts),
     )
 
 
@@ -330,6 +336,39 @@ def _sparse(counts: NDArray[np.int64]) -> Bins:
     return Bins(tuple(edges), tuple(kept))
 
 
-def _named(group: Group) -> str:
-    levels = "".join(f", {name} {level}" for name, level in group.levels)
-    return f"{group.condition}{levels}, {group.transaction}"
+def _with_zeros(bins: Bins, zeros: int, least: float) -> Bins:
+    """The same with the times of 0, which are somewhere below the least time above 0."""
+    if not zeros:
+        return bins
+    first = bins.edges[0] if bins.edges else least
+    return Bins((0.0, *(bins.edges or (first,))), (zeros, *bins.counts))
+
+
+def _common_unit(values_ms: NDArray[np.float64], unit_ms: float) -> float:
+    """The largest power of ten, in ms and at most ``unit_ms``, that all values are whole multiples of."""
+    while unit_ms > LEAST_MS:
+        in_units = values_ms / unit_ms
+        if (np.abs(in_units - np.rint(in_units)) < _DUST * np.maximum(in_units, 1.0)).all():
+            break
+        unit_ms /= 10.0
+    return unit_ms
+
+
+def clock_error(bins: Bins, unit_ms: float) -> float:
+    """How far off a mean of times may be for the steps of their clock, in ms.
+
+    A time is somewhere in its step: ``unit_ms``, or the gap to its neighbours where the clock leaves values out. The
+    mean is off by half a step where one step holds all times. Where times are spread over many, what is off cancels: of
+    exponential times of m steps all but 1/(24 m) of a step does (the first term of Euler and Maclaurin's sum), and
+    half the square of the share of the fullest step is never less than that where it matters.
+    """
+    edges, counts = np.array(bins.edges), np.array(bins.counts, dtype=np.float64)
+    full = counts > 0
+    low, high, share = edges[:-1][full], edges[1:][full], counts[full] / counts.sum()
+    gaps = np.concatenate(([0.0], np.maximum(low[1:] - high[:-1], 0.0), [0.0]))
+    if low[0] == 0.0 and len(low) > 1:
+        gaps[1] = low[1]  # all of it is below the first time above 0
+    steps = np.maximum(0.5 * (gaps[:-1] + gaps[1:]), unit_ms)
+    widths = np.where(low == 0.0, steps, high - low)
+    fullest = float((share * np.minimum(steps / widths, 1.0)).max())
+    return 0.5 * float(share @ steps) * fullest**2

@@ -31,7 +31,7 @@ class _View:
     def count(self) -> int | None:
         """How many transactions there were in all."""
         whole = [it for it in self.observations if it.group.transaction == ALL]
-        samples = [it.count + it.zeros for it in whole if isinstance(it, Samples)]
+        samples = [it.count for it in whole if isinstance(it, Samples)]
         counts = [*samples, *(it.count for it in whole if isinstance(it, Summary))]
         return counts[0] if counts else None
 

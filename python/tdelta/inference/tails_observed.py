@@ -176,10 +176,6 @@ def _run(parts: Iterable[Samples | Binned]) -> _Run:
         low += part.bins.edges[:-1]
         high += part.bins.edges[1:]
         counts += part.bins.counts
-        if isinstance(part, Samples) and part.zeros:  # the clock was too coarse to tell them from 0
-            low.append(0.0)
-            high.append(part.minimum)
-            counts.append(part.zeros)
     kept = np.array(counts, dtype=np.float64) > 0
     edges = (np.array(low, dtype=np.float64)[kept], np.array(high, dtype=np.float64)[kept])
     return _Run(*edges, np.array(counts, dtype=np.float64)[kept])

@@ -22,6 +22,13 @@ ANALYSIS_REASONS = {
         "heavy-tailed values whose order is not known: if what is slow came in clumps, their interval is far too narrow"
         " (simulated, with stalls in clumps of 50 it leaves out 0 for {false_alarms} of 100 identical pairs)"
     ),
+    "clock-too-coarse": (
+        "a clock too coarse: {zeros:.2g%} of the response times are 0, and its steps leave the means open by up to"
+        " {off:.2g%}; that is in the interval"
+    ),
+    "clock-coarser-than-means": (
+        "a clock too coarse: {zeros:.2g%} of the response times are 0, and one of its steps is as large as a mean"
+    ),
     # several runs
     "run-is-unit": "{runs} and {other} runs: the run is the unit",
     "order-known": "the order of the runs is known: a drift from run to run is part of the model",
@@ -80,6 +87,8 @@ ANALYSIS_REASONS = {
 }
 
 ANALYSIS_AGAINST_TRUST = {
+    "clock-coarser-than-means": "a clock too coarse: {zeros:.2g%} of the response times are 0",
+    "clock-too-coarse": "a clock too coarse: its steps leave the means open by up to {off:.2g%}",
     "confounded": (
         "all runs of {first} came before those of {then}, and figures drift by {drift:+.2g} % from run to run"
     ),

@@ -11,7 +11,9 @@ IMPORTED_CAUTIONS = {
     # what was not compared
     "no-such-baseline": "{conditions}, since {baseline} has no such figure to compare with",
     "baseline-alone": "{baseline}, since no other condition has such a figure",
-    "mean-not-above-zero": "{condition}, run {run}, since its mean is {mean:g} and a ratio needs one above 0",
+    "mean-not-above-zero": (
+        "{condition}, all of its runs, since the mean of run {run} is {mean:g} and a ratio needs one above 0"
+    ),
     "second-figure": (
         "a second figure of {condition}, run {run}; the first one, of {first}, is used. Name runs apart if it is"
         " another run."
@@ -32,7 +34,6 @@ IMPORTED_CAUTIONS = {
     "logs-of-other-lengths": (
         "threads' logs differ in length: {intervals} intervals, as many as the shortest has, are used"
     ),
-    "group-of-zeros": "all {zeros} response times are 0 (a clock too coarse): left out",
     "column-unused": "column {column} is not used: its rows are single response times",
     "rows-failed": "{rows} rows say that they failed: left out",
     "failed-included": "{failed} failed requests are in the figures: the tool does not tell them apart",
@@ -97,7 +98,6 @@ IMPORTED_AGAINST_TRUST = {
     "failed-transactions": "{transactions:.0f} failed transactions",
     "rows-failed": "{rows} rows that say they failed",
     "sysbench-reported": "sysbench reported {said}",
-    "group-of-zeros": "response times of 0 (a clock too coarse)",
     "ramp-up-included": "the ramp-up is in the figures",
     "mean-with-failed": "failed transactions are in the mean",
 }

@@ -72,7 +72,7 @@ class RunFacts:
 
     Attributes:
         rounding: how far off a printed figure may be, half a unit of its last digit, in the figure's own unit; of a
-            series, of each value. 0 where it is exact, or nobody knows.
+            series, of each value; of single times, their mean. 0 where it is exact, or nobody knows.
         started_unix_seconds: when the run began, in seconds since 1970: the order of runs, where several say it.
         duration_seconds: how long it was measured.
         is_encryption: whether the file itself says that its conditions differ in encryption (a column of that name).
@@ -89,12 +89,13 @@ class Samples(RunFacts):
     """Single response times, reduced to what the gamma likelihood needs.
 
     Attributes:
-        count: how many, all positive; ``zeros`` more were not (a clock too coarse), and are in no sum.
+        count: how many; ``zeros`` of them are 0, shorter than the steps of the clock that timed them.
         total: sum of the values.
-        total_log: sum of their natural logarithms.
+        total_log: sum of the natural logarithms of those above 0.
         total_squares: sum of their squares.
-        bins: shape as `Binned.counts` over `Binned.edges`; logarithmic, at most 2 % wide: for the predictive check,
-            quantiles and tails, never for the likelihood.
+        bins: shape as `Binned.counts` over `Binned.edges`; logarithmic, at most 2 % wide, below them one from 0 for
+            times of 0: for the predictive check, quantiles and tails, never for the likelihood.
+        rounding: how far off their mean may be for the steps of their clock.
         clusters: the same sums for stretches of the run in time order, ``(count, total)`` each, at most 4096 of them
             of equal length in rows: what autocorrelation is judged by.
     """

@@ -21,7 +21,7 @@ from tdelta.importers.accumulating import (
     side_by_side,
 )
 from tdelta.records.observed import Group, Origin, Samples
-from tdelta_refused import has, refused
+from tdelta_refused import refused
 
 GROUP = Group("none")
 ORIGIN = Origin("file", "format")
@@ -110,18 +110,51 @@ def test_a_sum_keeps_what_floats_would_lose() -> None:
     assert total.value == 2.0
 
 
-def test_zeros_are_counted_and_in_no_sum() -> None:
+def test_zeros_are_in_the_mean_and_in_the_bins() -> None:
     samples = reduced([0.0, 2.0, 0.0, 3.0])
-    assert (samples.count, samples.zeros, samples.total) == (2, 2, 5.0)
+    assert (samples.count, samples.zeros, samples.total, samples.minimum) == (4, 2, 5.0, 0.0)
+    assert samples.total_log == pytest.approx(math.log(6.0))
+    assert (samples.bins.edges[0], samples.bins.counts[0], sum(samples.bins.counts)) == (0.0, 2, 4)
+    assert sum(count for count, _ in samples.clusters) == 4
 
 
-def test_groups_of_nothing_but_zeros_are_left_out_and_told() -> None:
+def test_a_group_of_nothing_but_zeros_has_a_mean_of_0() -> None:
     gathering: Gathering[str] = Gathering("file")
     for key, value in (("a", 1.0), ("b", 0.0), ("b", 0.0)):
         gathering.add(key, value)
-    (samples,) = gathering.samples(lambda key: Group("none", key), ORIGIN)
-    assert samples.group.transaction == "a"
-    assert has(samples.origin.cautions, "group-of-zeros", zeros=2, where="none, b")
+    _, zeros = gathering.samples(lambda key: Group("none", key), ORIGIN)
+    assert (zeros.count, zeros.zeros, zeros.total) == (2, 2, 0.0)
+
+
+def ticks(mean: float, how: str, seed: int = 1) -> list[float]:
+    """Gamma times in whole steps of 1 ms."""
+    values = np.random.default_rng(seed).gamma(2.0, mean / 2.0, 4000)
+    return [float(value) for value in (np.floor(values) if how == "cut" else np.rint(values))]
+
+
+@pytest.mark.parametrize("mean", [0.4, 1.0, 3.0, 10.0, 100.0])
+def test_the_error_of_a_clock_holds_what_rounding_does_to_a_mean(mean: float) -> None:
+    samples = reduced(ticks(mean, "rounded"))
+    assert abs(samples.total / samples.count - mean) < samples.rounding + 4.0 * mean / math.sqrt(2 * 4000)
+
+
+def test_the_error_of_a_clock_is_half_a_step_where_one_step_holds_all_and_vanishes_where_many_do() -> None:
+    assert reduced([3.0] * 50).rounding == pytest.approx(0.5)
+    errors = [reduced(ticks(mean, "cut")).rounding for mean in (0.4, 3.0, 30.0)]
+    assert errors[0] > 0.1
+    assert errors == sorted(errors, reverse=True)
+    assert errors[2] < 0.001
+    assert reduced([float(it) for it in np.random.default_rng(2).gamma(2.0, 5.0, 4000)]).rounding < 1e-6
+
+
+def test_a_clock_that_leaves_values_out_has_the_steps_of_those_gaps() -> None:
+    coarse = reduced([0.0] * 900 + [15.0] * 50 + [16.0] * 40 + [31.0] * 10)
+    assert coarse.rounding > 2.0
+
+
+def test_threads_whose_times_are_partly_0_are_put_together() -> None:
+    both = side_by_side([reduced([0.0, 1.0, 2.0]), reduced([1.0, 1.0, 3.0])])
+    assert (both.count, both.zeros, sum(both.bins.counts), both.bins.counts[0]) == (6, 1, 6, 1)
 
 
 def test_a_file_of_nothing_but_zeros_is_refused() -> None:

@@ -40,7 +40,7 @@ def test_samples_are_grouped_by_condition_and_transaction(name: str) -> None:
         ("none", "Customer Registration", 2, 0),
         ("none", "Order Products", 2, 0),
         ("aes-256", "Customer Registration", 2, 0),
-        ("aes-256", "Order Products", 1, 1),
+        ("aes-256", "Order Products", 2, 1),
     ]
     assert found[0].total == 26.75
     assert found[0].total_log == pytest.approx(math.log(12.5) + math.log(14.25))

@@ -60,7 +60,7 @@ def test_transactions_without_a_time_are_counted_and_told() -> None:
 
 def test_a_time_of_zero_is_counted_apart(tmp_path: Path) -> None:
     samples = only(read_text(PgbenchLog(), tmp_path, "0 1 0 0 1795320675 7853\n0 2 749 0 1795320675 9288\n"), Samples)
-    assert (samples.count, samples.zeros) == (1, 1)
+    assert (samples.count, samples.zeros, samples.total) == (2, 1, 0.749)
 
 
 def test_damaged_rows_are_named_by_their_lines(tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ def samples(condition: str, run: int, times_ms: object, zeros: int = 0) -> Sampl
     sums = float(times.sum()), float(np.log(times).sum()), float((times**2).sum())
     ends = float(times.min()), float(times.max())
     of = binned(condition, run, times)
-    return Samples(of.group, ORIGIN, len(times), *sums, *ends, of.bins, zeros=zeros)
+    bins = Bins((0.0, *of.bins.edges), (zeros, *of.bins.counts)) if zeros else of.bins
+    return Samples(of.group, ORIGIN, len(times) + zeros, *sums, *ends, bins, zeros=zeros)
 
 
 def run(condition: str, number: int, seed: int, factor: float = 1.0, size: int = 4000) -> Binned:

@@ -7,16 +7,13 @@ from dataclasses import replace
 
 from tdelta.errors import UnknownName, UsageError
 from tdelta.inference.decisions import most_severe
-from tdelta.inference.observed.comparing import Fits, compared, fitted
+from tdelta.inference.observed.comparing import COARSE, Fits, compared, fitted
 from tdelta.inference.observed.pairing import Pair, formats, paired
 from tdelta.inference.observed.settings import AnalysisSettings
 from tdelta.inference.observed.tailing import tail_cautions
 from tdelta.inference.observed.words import ONE_RUN_ONLY, PRIOR_WORDS, overall_cautions
 from tdelta.messages import Refusal
 from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Observation
-
-_COARSE = 0.1
-"""Of the ROPE: half a unit of the last printed digit that is more than this would move a verdict."""
 
 _CAUTIONS_TOLD = 10
 """Of what files say of themselves, where nothing can be compared: it may be why."""
@@ -117,5 +114,5 @@ def _rank(comparison: Comparison, settings: AnalysisSettings) -> tuple[bool, boo
     """
     rounding = max(comparison.baseline.rounding, comparison.condition.rounding)
     is_stopped = comparison.undecided_because not in ((), (ONE_RUN_ONLY,))
-    coarse = rounding if rounding > _COARSE * settings.rope else 0.0
+    coarse = rounding if rounding > COARSE * settings.rope else 0.0
     return comparison.ratio is None, is_stopped, coarse, comparison.metric != RESPONSE_TIME

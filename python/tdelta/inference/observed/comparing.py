@@ -32,7 +32,18 @@ from tdelta.inference.observed.words import (
 )
 from tdelta.inference.posterior import Posterior
 from tdelta.messages import Reason
-from tdelta.records import Comparison, Decision, Estimate, Model, Observation, RunScatter, Side, Source, Spread
+from tdelta.records import (
+    Comparison,
+    Decision,
+    Estimate,
+    Model,
+    Observation,
+    RunScatter,
+    Samples,
+    Side,
+    Source,
+    Spread,
+)
 
 _WEAKEST_LAST = (
     Model.GAMMA,
@@ -47,6 +58,10 @@ _TWO = 2
 _NOTHING = 1e-6
 _LEAST_RUN_SD, _MOST_RUN_SD = 1e-4, 1.0
 _BISECTIONS = 12
+_ALL_OF_IT = 1.0
+"""An error as large as the mean itself: what it leaves is no interval, and more would be no number."""
+COARSE = 0.1
+"""Of the ROPE: a print, or a clock, that leaves a mean open by more than this would move a verdict."""
 _CLEARLY_APART, _SHARE_OF_WIDTH = 0.001, 0.1
 
 
@@ -146,14 +161,15 @@ def _of_single_runs(pair: Pair) -> Fits:
 
 def _as_printed(run: RunFit) -> LogCurve | None:
     """A single run's curve, its print's last digit an error of its own: uniform, as a normal of the same variance."""
-    off = rounding_of(run.observation)
+    off = min(rounding_of(run.observation), _ALL_OF_IT)
     if run.curve is None or off < _NOTHING:
         return run.curve
     return widened(run.curve, np.ones(1), np.array([off / np.sqrt(3.0)]))
 
 
 def _coarsest(runs: Sequence[Observation]) -> float:
-    return max(map(rounding_of, runs))
+    """Of the runs of one side, in whose mean it is an error that all share."""
+    return min(max(map(rounding_of, runs)), _ALL_OF_IT)
 
 
 def _posteriors(ratio: LogCurve, means: Plane) -> Posteriors:
@@ -221,7 +237,14 @@ def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
     run_sd = fits.runs.tau_median if fits.runs is not None else None
     runs = len(fits.baseline), len(fits.condition)
     of_runs = several_runs_reasons(runs, is_ordered=fits.order is not None)
-    reasons = (*stops, why, *_of_lengths(fits), *of_runs, *left_out)
+    reasons = (
+        *stops,
+        why,
+        *(r for r in _of_clock(fits, settings) if r not in stops),
+        *_of_lengths(fits),
+        *of_runs,
+        *left_out,
+    )
     return Ruling(
         Decision.UNDECIDED if stops else decision,
         reasons,
@@ -237,20 +260,28 @@ def _of_one_run(
     """One run a condition: decided only with what the user states runs to differ by."""
     bearable = bearable_run_sd(ratio, settings)
     if settings.run_sd is None:
-        reasons = (ONE_RUN, *_of_lengths(fits), *left_out)
+        reasons = (ONE_RUN, *_of_clock(fits, settings), *_of_lengths(fits), *left_out)
         return Ruling(Decision.UNDECIDED, reasons, priors, RunScatter(None, bearable), (ONE_RUN_ONLY,))
     estimate = with_run_sd(ratio, settings.run_sd, settings)
     priors[run_sd_name(settings.run_sd)] = estimate
     decision, why = judged(estimate, settings)
     stops = blocked(fits, settings)
-    reasons = (
-        *stops,
-        why.at(f"taken that {run_sd_name(settings.run_sd)}, as --run-sd says"),
-        *_of_lengths(fits),
-        *left_out,
-    )
+    why = why.at(f"taken that {run_sd_name(settings.run_sd)}, as --run-sd says")
+    reasons = tuple(dict.fromkeys((*stops, why, *_of_clock(fits, settings), *_of_lengths(fits), *left_out)))
     scatter = RunScatter(settings.run_sd, bearable)
     return Ruling(Decision.UNDECIDED if stops else decision, reasons, priors, scatter, stops)
+
+
+def _of_clock(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
+    """That single times were read off a clock whose steps would move a verdict."""
+    timed = [run for run in fits.pair.runs if isinstance(run, Samples)]
+    off = max(map(rounding_of, timed), default=0.0)
+    if off <= COARSE * settings.rope:
+        return ()
+    zeros = sum(run.zeros for run in timed) / sum(run.count for run in timed)
+    if off >= _ALL_OF_IT:
+        return (Reason.of("clock-coarser-than-means", zeros=zeros),)
+    return (Reason.of("clock-too-coarse", zeros=zeros, off=off),)
 
 
 def _of_lengths(fits: Fits) -> tuple[Reason, ...]:
@@ -282,6 +313,7 @@ def blocked(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
     stops = []
     if fits.lengths is not None and fits.lengths.is_unequal and not fits.is_cut:
         stops.append(unequal(fits.pair, fits.lengths))
+    stops += [reason for reason in _of_clock(fits, settings) if reason.code == "clock-coarser-than-means"]
     if fits.is_single and any(run.is_heavy for run in (*fits.baseline, *fits.condition)):
         stops.append(HEAVY_TAILED)
     if fits.hidden_drift is not None and _matters(fits, fits.hidden_drift, settings):

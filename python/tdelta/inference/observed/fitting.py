@@ -10,6 +10,7 @@ import numpy as np
 from tdelta.inference.observed.curves import LogCurve
 from tdelta.inference.observed.gamma import LogPrior, fit_bins, fit_samples, moments, scale_free, shape_of_gap
 from tdelta.inference.observed.locating import ShapeFit
+from tdelta.inference.observed.pairing import summarized
 from tdelta.inference.observed.series import FEWEST_VALUES, cycle, series_mean, unsteady, warm_up
 from tdelta.inference.observed.stretches import dependence
 from tdelta.inference.observed.summary import fit_summary
@@ -114,7 +115,7 @@ def _of_samples(samples: Samples, prior: LogPrior) -> RunFit:
     count, average = samples.count, samples.total / samples.count if samples.count else 0.0
     notes = []
     if samples.zeros:
-        notes.append(_note(samples, NoteCode.ZEROS, samples.zeros, count + samples.zeros))
+        notes.append(_note(samples, NoteCode.ZEROS, samples.zeros, count))
     found = dependence(samples) if prior is scale_free else None
     if found is not None and found.is_clear:
         curve = found.means.curve()
@@ -122,8 +123,11 @@ def _of_samples(samples: Samples, prior: LogPrior) -> RunFit:
         notes.append(_note(samples, NoteCode.DEPENDENT_VALUES, count, worth))
         if worth < _FEW:
             notes.append(_note(samples, NoteCode.FEW_INDEPENDENT, worth))
-        shape = fit_samples(samples, worth=max(worth, 2.0))
+        shape = _shape_of(samples, prior, max(worth, 2.0))
         return RunFit(samples, Model.STRETCHES, average, count, worth, curve, shape, tuple(notes))
+    if samples.zeros:
+        own = _of_summary(summarized(samples), prior)
+        return replace(own, observation=samples, notes=(*notes, *own.notes))
     variance = max(samples.total_squares - count * average**2, 0.0) / max(count - 1, 1)
     gap = max(float(np.log(average)) - samples.total_log / count, 1e-15) if average > 0.0 else 1e-15
     worth = _worth(count, average, float(np.sqrt(variance)), shape_of_gap(gap))
@@ -134,6 +138,13 @@ def _of_samples(samples: Samples, prior: LogPrior) -> RunFit:
     fitted = fit_samples(samples, prior, worth=worth)
     own = RunFit(samples, Model.GAMMA, average, count, worth, None, None, tuple(notes), is_heavy=is_heavy)
     return _shaped(own, fitted)
+
+
+def _shape_of(samples: Samples, prior: LogPrior, worth: float) -> ShapeFit | None:
+    """Mean and shape of so many independent values. Times of 0 have no logarithm, so mean and sd stand for them."""
+    if not samples.zeros:
+        return fit_samples(samples, prior, worth=worth)
+    return fit_summary(replace(summarized(samples), count=round(worth)), prior)
 
 
 def _heavy_tail(observation: Observation, worth: float) -> list[RunNote]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
@@ -82,7 +82,7 @@ def paired(observations: Iterable[Observation], baseline: str) -> Paired:
     pairs: list[Pair] = []
     rates = _rates(found)
     for key, conditions in table.items():
-        runs = {name: tuple(_one_each(of, left_out)) for name, of in conditions.items()}
+        runs = {name: _one_each(of, left_out) for name, of in conditions.items()}
         usable = {name: of for name, of in runs.items() if of}
         if baseline not in usable:
             names = ", ".join(conditions)
@@ -154,7 +154,7 @@ def run_seconds(observation: Observation, beside: Series | None) -> float | None
 
 
 def rounding_of(observation: Observation) -> float:
-    """Half a unit of the last printed digit as a share of the mean: of a series, of the mean of its values."""
+    """How far off its print, or its clock, leaves a mean, as a share of it: of a series, of the mean of its values."""
     value = merged_value(observation)
     if value <= 0.0:
         return 0.0
@@ -185,8 +185,12 @@ def strength(observation: Observation) -> int:
             return 5
 
 
-def _one_each(runs: Mapping[str, Sequence[Observation]], left_out: list[Caution]) -> Iterator[Observation]:
-    """Of each run its strongest kind of figures, parts of it (a file for each thread) put together."""
+def _one_each(runs: Mapping[str, Sequence[Observation]], left_out: list[Caution]) -> tuple[Observation, ...]:
+    """Of each run its strongest kind of figures, parts of it (a file for each thread) put together.
+
+    None at all where a run has a mean of 0: the others alone would be the slower ones.
+    """
+    each: list[Observation] = []
     for found in runs.values():
         best = min(map(strength, found))
         alike = [one for one in found if strength(one) == best]
@@ -198,8 +202,9 @@ def _one_each(runs: Mapping[str, Sequence[Observation]], left_out: list[Caution]
             left_out.append(
                 Caution.of("mean-not-above-zero", condition=group.condition, run=group.run, mean=value).at(where)
             )
-            continue
-        yield merged
+            return ()
+        each.append(merged)
+    return tuple(each)
 
 
 def _with_facts(one: Observation, parts: Sequence[Observation]) -> Observation:
@@ -264,6 +269,7 @@ def _merged_samples(parts: Sequence[Samples]) -> Samples:
         bins=merged_bins([p.bins for p in parts]),
         clusters=(),
         zeros=sum(p.zeros for p in parts),
+        rounding=max(p.rounding for p in parts),
     )
 
 
@@ -299,17 +305,23 @@ def _as_weak(observation: Observation, weaker: int) -> Observation:
         return observation
     if isinstance(observation, Samples):
         if weaker == 1:
-            return _with_facts(Binned(observation.group, observation.origin, observation.bins), (observation,))
-        mean = observation.total / observation.count
-        squares = max(observation.total_squares - observation.count * mean**2, 0.0)
-        sd = float(np.sqrt(squares / max(observation.count - 1, 1)))
-        weak = Summary(observation.group, observation.origin, observation.count, mean, sd)
-        return _with_facts(weak, (observation,))
+            weak_bins = Binned(observation.group, observation.origin, observation.bins, rounding=observation.rounding)
+            return _with_facts(weak_bins, (observation,))
+        return summarized(observation)
     if isinstance(observation, Binned):
         mean, sd = moments(observation.bins)
         weak = Summary(observation.group, observation.origin, sum(observation.bins.counts), mean, sd)
         return _with_facts(weak, (observation,))
     return observation
+
+
+def summarized(samples: Samples) -> Summary:
+    """Count, mean and sd of single times."""
+    mean = samples.total / samples.count
+    squares = max(samples.total_squares - samples.count * mean**2, 0.0)
+    sd = float(np.sqrt(squares / max(samples.count - 1, 1)))
+    weak = Summary(samples.group, samples.origin, samples.count, mean, sd, rounding=samples.rounding)
+    return replace(weak, started_unix_seconds=samples.started_unix_seconds, duration_seconds=samples.duration_seconds)
 
 
 def formats(observations: Iterable[Observation]) -> dict[str, int]:

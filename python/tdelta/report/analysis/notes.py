@@ -55,8 +55,8 @@ def _span(figures: _Figures, at: int, text: Callable[[float], str] = lambda valu
 
 def _zeros(figures: _Figures) -> str:
     return (
-        f"{_span(figures, 0)} of {_span(figures, 1)} response times are 0 (a clock too coarse): left out, which makes"
-        " the mean too high"
+        f"{_span(figures, 0)} of {_span(figures, 1)} response times are 0, shorter than a step of the clock: the mean"
+        " counts them as 0"
     )
 
 

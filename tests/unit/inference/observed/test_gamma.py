@@ -196,7 +196,7 @@ def test_values_that_depend_on_their_neighbours_are_found_out() -> None:
 def test_a_coarse_clock_is_told() -> None:
     values = samples(group("plain"), gamma_values(3.0, 0.6, 200, 2))
     run = fit_run(dataclasses.replace(values, zeros=50))
-    assert (run.notes[0].code, run.notes[0].figures) == (NoteCode.ZEROS, (50.0, 250.0))
+    assert (run.notes[0].code, run.notes[0].figures) == (NoteCode.ZEROS, (50.0, 200.0))
 
 
 def test_moments_of_a_histogram_are_those_of_its_values() -> None:

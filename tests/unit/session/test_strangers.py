@@ -1,0 +1,139 @@
+"""Wrong answers that strangers' files once got: written here as their tools write them, with the truth known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tdelta.records import AnalysisResult, Comparison, Decision
+from tdelta.report.analysis.brief import against_trust, sentence
+from tdelta.session.analyzing import AnalysisRequest, analyze_files
+from tdelta_refused import has
+
+Write = Callable[[Iterable[float]], str]
+
+
+def analyzed(folder: Path, **asked: object) -> AnalysisResult:
+    files = tuple(str(path) for path in sorted(folder.iterdir()))
+    return analyze_files(AnalysisRequest(files, **asked)).result  # type: ignore[arg-type]
+
+
+def the(result: AnalysisResult, transaction: str = "all") -> Comparison:
+    """The comparison of response times of a transaction."""
+    (found,) = [c for c in result.comparisons if c.metric == "response_time" and c.transaction == transaction]
+    return found
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+# single times of a clock that is too coarse
+
+
+def whole_ms(mean: float, run: int, count: int = 4000) -> list[float]:
+    """Exponential times read off a clock of whole ms: the difference of two readings."""
+    rng = np.random.default_rng(run)
+    began = rng.uniform(0.0, 1.0, count)
+    return [float(it) for it in np.floor(began + rng.exponential(mean, count)) - np.floor(began)]
+
+
+def jtl(times: Iterable[float]) -> str:
+    rows = (f"{1700000000000 + 5 * n},{it:.0f},Q1,200,true" for n, it in enumerate(times))
+    return "timeStamp,elapsed,label,responseCode,success\n" + "\n".join(rows) + "\n"
+
+
+def jtl_xml(times: Iterable[float]) -> str:
+    rows = (f'<sample t="{it:.0f}" ts="{1700000000000 + 5 * n}" s="true" lb="Q1"/>' for n, it in enumerate(times))
+    return '<?xml version="1.0"?>\n<testResults version="1.2">\n' + "\n".join(rows) + "\n</testResults>\n"
+
+
+def csv_seconds(times: Iterable[float]) -> str:
+    return "transaction,response_s\n" + "".join(f"Q1,{it / 1e3:.3f}\n" for it in times)
+
+
+def json_lines(times: Iterable[float]) -> str:
+    return "".join(f'{{"transaction": "Q1", "response_ms": {it:.0f}}}\n' for it in times)
+
+
+def hey_rows(times: Iterable[float]) -> str:
+    """hey prints 0.1 ms: a tenth of the clock above."""
+    header = "response-time,DNS+dialup,DNS,Request-write,Response-delay,Response-read,status-code,offset\n"
+    return header + "".join(f"{it / 1e4:.4f},0.0,0.0,0.0,0.0,0.0,200,0.1\n" for it in times)
+
+
+def benchbase_raw(times: Iterable[float]) -> str:
+    header = (
+        "Transaction Type Index,Transaction Name,Start Time (microseconds),Latency (microseconds),Worker Id,Phase Id\n"
+    )
+    return header + "".join(f"1,Q1,{1700000000 + n / 1e3:.6f},{it:.0f},0,0\n" for n, it in enumerate(times))
+
+
+def ycsb_raw(times: Iterable[float]) -> str:
+    header = "YCSB Client 0.17.0\n\nREAD latency raw data: op, timestamp(ms), latency(us)\n"
+    return header + "".join(f"Q1,{1700000000000 + n},{it:.0f}\n" for n, it in enumerate(times))
+
+
+COARSE: dict[str, tuple[Write, str]] = {
+    "run.jtl": (jtl, "Q1"),
+    "run.xml": (jtl_xml, "Q1"),
+    "seconds.csv": (csv_seconds, "Q1"),
+    "run.jsonl": (json_lines, "Q1"),
+    "hey.csv": (hey_rows, "all"),
+    "run.raw.csv": (benchbase_raw, "Q1"),
+    "ycsb.txt": (ycsb_raw, "Q1"),
+}
+
+
+@pytest.mark.parametrize("name", COARSE)
+def test_times_of_0_are_in_the_mean_and_a_clock_too_coarse_for_the_effect_decides_nothing(
+    name: str, tmp_path: Path
+) -> None:
+    """Dropped, they made +63 % a "No, not slower"."""
+    text, transaction = COARSE[name]
+    for run in range(1, 4):
+        for at, (condition, mean) in enumerate((("plain", 0.34), ("tde", 0.56))):
+            write(tmp_path, f"{condition}/run{run}-{name}", text(whole_ms(mean, 10 * run + at)))
+    found = the(analyzed(tmp_path), transaction)
+    assert found.quotient == pytest.approx(0.56 / 0.34, rel=0.08)
+    assert found.decision is Decision.UNDECIDED
+    assert has(found.reasons, "clock-too-coarse")
+
+
+def test_an_effect_far_above_the_steps_of_the_clock_is_found(tmp_path: Path) -> None:
+    for run in range(1, 4):
+        for at, (condition, mean) in enumerate((("plain", 0.8), ("tde", 12.0))):
+            write(tmp_path, f"{condition}/run{run}.jtl", jtl(whole_ms(mean, 10 * run + at)))
+    found = the(analyzed(tmp_path), "Q1")
+    assert found.decision is Decision.COSTLY
+    assert found.ratio is not None
+    assert found.ratio.hdi95[0] < 15.0 < found.ratio.hdi95[1]
+
+
+def test_runs_whose_times_are_all_0_are_not_dropped_from_their_condition(tmp_path: Path) -> None:
+    """What is left of the condition would be its slower runs."""
+    for run in range(1, 4):
+        for condition, times in (("plain", [0.0] * 50 if run == 1 else [1.0] * 50), ("tde", [1.0] * 50)):
+            write(
+                tmp_path,
+                f"{condition}/run{run}.csv",
+                "response_ms,transaction\n" + "".join(f"{it},a\n5,b\n" for it in times),
+            )
+    result = analyzed(tmp_path)
+    assert {c.transaction for c in result.comparisons} == {"b"}
+    assert has(result.left_out, "mean-not-above-zero", condition="plain")
+
+
+def test_times_that_all_are_one_step_of_their_clock_decide_nothing(tmp_path: Path) -> None:
+    for run in range(1, 5):
+        for condition in ("plain", "tde"):
+            write(tmp_path, f"{condition}/run{run}.csv", "response_ms\n" + "1\n" * 100 * run)
+    result = analyzed(tmp_path)
+    assert result.decision is Decision.UNDECIDED
+    assert sentence(result).startswith("Undecided")
+    assert "clock" in against_trust(result)[0]
