@@ -248,7 +248,7 @@ def tails() -> AnalysisResult:
         comparison(12.41, mean, name=name, model=Model.RUNS, runs=5, reasons=reasons, transaction=transaction)
         for name, mean, transaction in (("aes-128", 12.9, "New Order"), ("aes-256", 13.6, "New Order"))
     ]
-    bare = comparison(3.1, 3.2, name="aes-256", half95=0.04, model=Model.SUMMARY, transaction="Payment")
+    bare = comparison(3.1, 3.2, name="aes-256", half95=0.01, model=Model.SUMMARY, transaction="Payment")
     plain = ObservedSide("plain", 5, 60_000, 480, 480, (22.1, 22.53))
     many = ObservedTail(
         threshold_ms=20.0,

@@ -441,7 +441,9 @@ def unsound() -> RunResult:
     head = verdict(estimate(1.062, 0.011), Decision.UNSOUND, primary=True, reasons=("a check of the run failed",))
     outside = "the 95 % HDI of identical twins, +2.3 … +3.4 %, lies wholly outside ±2 %, the ROPE"
     checks = (SOUND[0], replace(SOUND[1], state=CheckState.FAILED, details=(Detail.verbatim(outside),)), *SOUND[2:])
-    return result(Decision.UNSOUND, (head, *secondary()), noise_floor=(noise(estimate(1.041, 0.008)),), validity=checks)
+    return result(
+        Decision.UNSOUND, (head, *secondary()), noise_floor=(noise(estimate(1.0285, 0.0055)),), validity=checks
+    )
 
 
 def file_evidence(of: Condition, file_class: str, state: EvidenceState, found: int = 0, *files: str) -> FileEvidence:

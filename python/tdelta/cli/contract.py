@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -18,7 +19,7 @@ _TAKEN = ("engine", "baseline", "encrypted", "schema", "assume_encrypted")
 
 @click.command(
     cls=Command,
-    params=click_options(OPTIONS[name] for name in _TAKEN),
+    params=click_options(replace(OPTIONS[name], default=None) for name in _TAKEN),
 )
 @click.option(
     "--record",

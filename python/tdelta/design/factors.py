@@ -32,7 +32,10 @@ AES_INSTRUCTIONS = ("on", "off")
 SCOPES = ("data", "+log", "+temp", "+binlog", "all")
 """What a server encrypts: its tables; these and one thing more; all that it can."""
 
-WORKS = ("warm", "cold", "load", "rebuild", *WORK_ACTIONS)
+WORKLOAD_WORKS = ("warm", "cold")
+"""The levels of ``work`` whose trials run the workload; a trial of any other level is one action."""
+
+WORKS = (*WORKLOAD_WORKS, "load", "rebuild", *WORK_ACTIONS)
 """What a trial does: transactions, whose data is in caches as far as it fits or not at all; one load of all rows; one
 rebuild of the tables; one action."""
 

@@ -286,7 +286,7 @@ def _plain_reasons(
     if kinds.low > kinds.judged / 2 and not is_marked:
         yield f"{kinds.low:,} of {kinds.judged:,} blocks hold little information a byte"
     if statistics.printable_bytes > _TEXT_SHARE * size_bytes:
-        yield f"{statistics.printable_bytes / size_bytes:.0%} of it is printable text"
+        yield f"{100 * statistics.printable_bytes / size_bytes:.0f} % of it is printable text"
 
 
 @contextmanager

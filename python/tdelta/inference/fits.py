@@ -152,7 +152,6 @@ def _fitted(panel: Panel, part: Selected) -> Fitted:
     means = fit_instances(np.log(costs), design)
     found = panel.hosts[part.blocks][:, columns]
     if len(panel.host_names) > 1:
-        found = panel.hosts[part.blocks][:, columns]
         firsts = [np.flatnonzero(rounds == number) for number in range(int(rounds.max()) + 1)]
         means = replace(means, hosts=np.array([found[of].max(axis=0) for of in firsts], dtype=np.intp))
     return Fitted(panel, costs, part.used, part.blocks, twins, means)

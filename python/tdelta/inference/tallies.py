@@ -171,4 +171,4 @@ def _name(tally: PlantedTally) -> str:
 
 
 def _shares(found: Counted) -> str:
-    return f"{found.low:.0%} … {found.high:.0%}"
+    return f"{100 * found.low:.0f} … {100 * found.high:.0f} %"

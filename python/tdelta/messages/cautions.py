@@ -14,7 +14,7 @@ CAUTIONS = {
     ),
     "no-aa-twin": "{place:*: }no A/A twin: this run does not show its own noise floor",
     "one-round": (
-        "{place:*: }one round: how much effects of layout differs between instances was not measured, so the prior"
+        "{place:*: }one round: the variation between instances was not measured, so the prior"
         " ({prior}) widens every interval; more blocks cannot narrow it, more rounds can"
     ),
     "few-rounds": "{place:*: }{rounds} rounds: at least {fewest} are needed to see the instance effect",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 from tdelta.design.actions import ACTIONS, NOTHING, parse_action
+from tdelta.design.factors import WORKLOAD_WORKS
 from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.messages import Caution
@@ -44,6 +45,7 @@ from tdelta.report.labels import (
 )
 from tdelta.report.quantities import counted, duration, share
 from tdelta.report.sentence import (
+    DOUBTS,
     companion,
     failed_checks,
     is_encryption,
@@ -53,7 +55,7 @@ from tdelta.report.sentence import (
     sentence_of,
     why_undecided,
 )
-from tdelta.report.subject import load_words, subject
+from tdelta.report.subject import database_words, load_words, subject
 
 _MOST_CAUTIONS = 4
 _CAUTION_CHARACTERS = 320
@@ -75,6 +77,9 @@ _ENOUGH_SECONDS = 600
 
 _FEW_BLOCKS, _FEW_ROUNDS = "few-blocks", frozenset({"one-round", "few-rounds"})
 """Few blocks go without saying where rounds are few."""
+
+_ENCRYPTED = "encrypted"
+"""A condition whose cipher has no name of its own."""
 
 _TIMES = (Metric.RESPONSE_TIME, Metric.TIME_WITH_CHECKPOINT)
 
@@ -160,7 +165,10 @@ def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
     settings = result.settings
     if not verdict.baseline_value:
         return sentence_of(verdict, result)
-    place, name = _place(verdict, settings), _name(verdict, result)
+    work = _single_action(verdict.condition)
+    if work:
+        load = f"the {work}" if load == "it" else f"the {work} of this {database_words(settings)}"
+    place, name = _place(verdict, settings, besides="work" if work else ""), _name(verdict, result)
     who, effect = f"{place}{name}", _effect(verdict, settings)
     what = metric_name(verdict.metric, settings)
     no = _no(settings)
@@ -181,7 +189,7 @@ def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
             changes = f"changes {what} of {load} by {effect.signed()}"
             text = f"{budget_lead(verdict.decision, settings.budget)}: {who} {changes}"
         case Decision.UNDECIDED:
-            text = f"Undecided: {place}{_undecided(verdict, effect, name, load, what)}"
+            text = f"Undecided: {place}{_undecided(verdict, effect, name, load, what)}{_doubt(verdict, settings)}"
         case _:
             reason = f" ({verdict.reasons[0]})" if verdict.reasons else ""
             text = f"No answer: what {who} costs {load} is not to be relied on{reason}"
@@ -195,6 +203,15 @@ def _undecided(verdict: Verdict, effect: Effect, name: str, load: str, what: str
     return f"with {name}, {load} is {effect.reach()} (best estimate: {best})"
 
 
+def _doubt(verdict: Verdict, settings: RunSettings) -> str:
+    """The reason for an undecided verdict whose interval is clear of the limit; empty if the interval itself is it."""
+    low, high = verdict.ratio.hdi95 if settings.budget is None else verdict.ratio.hdi99
+    if any(low <= limit <= high for limit in limits(settings)):
+        return ""
+    reasons = verdict.reasons[1:]
+    return f", but {reasons[-1].text}" if reasons else f", but that rests on {DOUBTS}"
+
+
 def _summary(verdicts: list[Verdict], result: RunResult) -> str:
     """One sentence for many conditions: in how many yes, and from where to where in these, or in all."""
     settings = result.settings
@@ -202,7 +219,7 @@ def _summary(verdicts: list[Verdict], result: RunResult) -> str:
     leading = _leading(verdicts)
     least, most = (pick(leading, key=lambda v: v.ratio.median) for pick in (min, max))
     ends = " to ".join(
-        f"{_effect(v, settings).signed().partition(' (')[0]} ({cipher_name(condition_label(v.condition, settings))})"
+        f"{_effect(v, settings).signed_median()} ({cipher_name(condition_label(v.condition, settings))})"
         for v in ((least, most) if len(leading) > 1 else leading)
     )
     what = metric_name(settings.metric, settings)
@@ -238,16 +255,15 @@ def _beside(words: str, verdicts: list[Verdict], result: RunResult) -> str:
     """One sentence for what an action does to the load beside it, with all its knobs."""
     settings = result.settings
     counts = Counter(verdict.decision for verdict in verdicts)
-    during = words.replace(" is ", " is being ", 1).replace(" are ", " are being ", 1)
-    start = f"{lead(counts, _no(settings))}: while {during}"
-    what = f"{metric_name(settings.metric, settings)} of the load changes by"
+    start = f"{lead(counts, _no(settings))}: in trials during which {words}"
+    what = f"{metric_name(settings.metric, settings)} over the whole trial changes by"
     if len(verdicts) == 1:
         (one,) = verdicts
         return f"{start}{_knobs(one)}, {what} {_effect(one, settings).signed()}."
     leading = _leading(verdicts)
     least, most = (pick(leading, key=lambda v: v.ratio.median) for pick in (min, max))
     shown = (least, most) if len(leading) > 1 else leading
-    ends = " to ".join(f"{_effect(v, settings).signed().partition(' (')[0]}{_knobs(v)}" for v in shown)
+    ends = " to ".join(f"{_effect(v, settings).signed_median()}{_knobs(v)}" for v in shown)
     words = _counted(counts, settings)
     return f"{start}, {what} {ends}, as best estimates. Of {len(verdicts)} settings: {words}."
 
@@ -277,9 +293,15 @@ def lead(counts: Counter[Decision], no: str) -> str:
     return (decided.pop() if len(decided) == 1 else None) or "Undecided"
 
 
-def _place(verdict: Verdict, settings: RunSettings) -> str:
-    """Where a verdict holds: ``at 16 threads, ``; empty where there is one such place."""
-    where = surroundings(verdict.condition, settings)
+def _single_action(condition: Condition) -> str:
+    """The action that is a trial by itself, ``backup (copy, zstd)``; empty if trials run the workload."""
+    work = str(dict(condition.levels).get("work", WORKLOAD_WORKS[0]))
+    return "" if work in WORKLOAD_WORKS else action_label(work)
+
+
+def _place(verdict: Verdict, settings: RunSettings, *, besides: str = "") -> str:
+    """The levels at which a verdict holds: ``at 16 threads, ``; empty if there is only one."""
+    where = surroundings(verdict.condition, settings, besides=besides)
     return f"at {' and '.join(where)}, " if where else ""
 
 
@@ -287,7 +309,8 @@ def _name(verdict: Verdict, result: RunResult) -> str:
     """What makes the load slower: ``AES-256``."""
     if result.settings.external_servers is not None:
         return "your encrypted server"
-    asked = cipher_name(compared_words(verdict.condition))
+    words = compared_words(verdict.condition)
+    asked = "encryption" if words == _ENCRYPTED else cipher_name(words)
     in_force = result.ciphers_in_force.get(str(verdict.condition.level("cipher")))
     return asked + (f" (in fact {in_force})" if in_force else "")
 
@@ -427,8 +450,8 @@ def _cpu(result: RunResult) -> Iterator[Line]:
         yield Line(title, words)
         return
     least, most = (pick(found, key=lambda v: v.ratio.median) for pick in (min, max))
-    ends = " to ".join(effect_of(v.ratio, ()).signed().partition(" (")[0] for v in (least, most))
-    yield Line(title, f"{ends} {what}")
+    ends = dict.fromkeys(effect_of(v.ratio, ()).signed_median() for v in (least, most))
+    yield Line(title, f"{' to '.join(ends)} {what.replace('CPU time ', 'time ')}")
 
 
 def _noise(result: RunResult) -> Iterator[Line]:

@@ -55,7 +55,11 @@ class Effect:
 
     def signed(self, level: str = "") -> str:
         """Without a word of direction: ``+0.4 % (−0.3 to +1.1 %)``; ``level`` stands before the interval."""
-        return f"{points(self.median, self._places())} % ({level}{self.signed_span()})"
+        return f"{self.signed_median()} ({level}{self.signed_span()})"
+
+    def signed_median(self) -> str:
+        """The best estimate alone: ``+0.4 %``."""
+        return f"{points(self.median, self._places())} %"
 
     def amount(self) -> str:
         """How far from the baseline, without a sign: ``36 %``."""

@@ -40,7 +40,7 @@ def engines_text(
     """
     parts: list[Text | Table] = []
     for engine in sorted(engines, key=lambda e: not e.available):
-        state = engine.version or "version unknown" if engine.available else "not available here"
+        state = _availability(engine)
         state += f"  (--library {engine.option})" if engine.option else ""
         parts.append(Text(f"{engine.name:<12} {state}", style="bold" if engine.available else "dim"))
         for line in _engine_lines(engine, reasons):
@@ -177,9 +177,14 @@ def _instructions_line(engine: EngineInfo, reasons: Mapping[str, str | None]) ->
     return f"AES instructions: {', '.join(levels)}{why}" if levels else ""
 
 
+def _availability(engine: EngineInfo) -> str:
+    if engine.available:
+        return engine.version or "version unknown"
+    return f"{engine.version}, found, but cannot be tested here" if engine.version else "not available here"
+
+
 def _engine_lines(engine: EngineInfo, reasons: Mapping[str, str | None]) -> list[str]:
     ciphers = f"ciphers: {', '.join(engine.ciphers)}" if engine.ciphers else ""
     remedy = f"to install: {engine.install}" if engine.install and not engine.available else ""
-    return [
-        line for line in (engine.library, ciphers, _instructions_line(engine, reasons), remedy, engine.notes) if line
-    ]
+    notes = "" if remedy and engine.install in engine.notes else engine.notes
+    return [line for line in (engine.library, ciphers, _instructions_line(engine, reasons), remedy, notes) if line]

@@ -18,6 +18,7 @@ from tdelta.report.labels import compared_words, condition_label, decision_word,
 from tdelta.report.quantities import decimals, estimate_text, interval, multiple, percent, share
 from tdelta.report.subject import subject
 
+DOUBTS = "too few rounds, outlying trials or stalls"
 _SPELLED_OUT = 3
 _NOT_ENCRYPTION = (Role.IDENTICAL, Role.PLANTED)
 

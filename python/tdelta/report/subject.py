@@ -39,6 +39,13 @@ def load_words(settings: RunSettings) -> str:
     return f"{product} {settings.workload} load"
 
 
+def database_words(settings: RunSettings) -> str:
+    """The database in the middle of a sentence, after ``this``: ``SQLite order-entry database``."""
+    return load_words(settings).replace("load on ", "database ", 1).removesuffix(" load") + (
+        "" if settings.database is not None else " database"
+    )
+
+
 def _parts(result: RunResult) -> Iterator[str]:
     settings = result.settings
     yield _product(result)

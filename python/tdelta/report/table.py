@@ -34,7 +34,7 @@ from tdelta.report.quantities import (
     rate,
     ratio_cells,
 )
-from tdelta.report.sentence import companion, limits, rope_edges
+from tdelta.report.sentence import DOUBTS, companion, limits, rope_edges
 
 THROUGHPUT = "throughput"
 
@@ -57,7 +57,7 @@ _MOST_CONDITIONS = 12
 """Conditions that a brief table has a row for."""
 
 _DIFFERS = (Decision.COSTLY, Decision.FASTER, Decision.OVER)
-_CLEAR = "the interval is clear of the limit, but rests on too few rounds, outlying trials or stalls"
+_CLEAR = f"the interval is clear of the limit, but rests on {DOUBTS}"
 _BYTES = (Metric.READ_BYTES_PER_OPERATION, Metric.WRITTEN_BYTES_PER_OPERATION)
 _US = 1e6
 

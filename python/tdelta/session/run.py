@@ -269,7 +269,7 @@ def _rounds(context: RunContext, ready: Ready, runner: RoundRunner) -> str:
             if context.interruption.requested or clock.left() < longest + context.pace.closing():
                 raise runner.loss
             continue
-        # fewer rounds than were asked for are worse than a short one: effects of layout differs between rounds
+        # fewer rounds than were asked for are worse than a short one: the effects of layout differ between rounds
         needed = runner.shortest_seconds() if done < context.plan.request.decision.min_rounds else longest
         ended = _why_to_stop(context, number - 1, done, needed)
     return ended

@@ -153,7 +153,7 @@ def _forest(
         _limits(result, is_primary=is_primary),
         axis=axis,
         caption=_forest_caption(result, comparisons),
-        noted="verdict" if is_primary else "reads",
+        noted="verdict",
         known_as="quotient",
     )
 

@@ -138,7 +138,7 @@ def _metric_forest(result: RunResult) -> Iterator[Block]:
             f"By the same paired model as the answer. Only {metric_name(result.settings.metric, result.settings)} over"
             " the mix decides; these are for orientation. Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI."
         ),
-        noted="reads",
+        noted="verdict",
     )
 
 
@@ -200,7 +200,7 @@ def _type_forest(name: str, place: str, found: list[Verdict], result: RunResult)
         limits_of(result.settings, is_primary=False),
         axis="response time over the plain twins'",
         caption="Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI, after partial pooling over the types.",
-        noted="reads",
+        noted="verdict",
     )
 
 
@@ -218,7 +218,7 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
         hdi = hdi_text(verdict.ratio, verdict.ratio.hdi95, bounds)
         rows.append((name, plain, twin, median_text(verdict.ratio, bounds), hdi, decided(verdict)))
     titles = ("baseline", "twin", "overhead", "95 % HDI")
-    columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("reads")]
+    columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
     return Table(
         values_note(result).replace("operation", "transaction").removesuffix("."),
         columns,

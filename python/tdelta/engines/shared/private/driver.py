@@ -319,7 +319,9 @@ def listed(profile: Profile, make: Callable[[ServerBinary], ServerEngine]) -> It
 
 
 def _unusable(binary: ServerBinary, why: str, profile: Profile) -> EngineInfo:
-    return EngineInfo(profile.name, False, binary.version, (), f"{profile.product}, {binary.path}", why)
+    return EngineInfo(
+        profile.name, False, binary.version, (), f"{profile.product}, {binary.path}", install="", notes=why
+    )
 
 
 def _listed(engine: ServerEngine, remedy: str) -> EngineInfo:
