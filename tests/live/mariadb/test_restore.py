@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import threading
 import time
@@ -223,10 +222,27 @@ def is_gone(pid: Path) -> bool:
     return False
 
 
-def test_a_command_finds_no_server_of_the_users(target: RestoreTarget, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MYSQL_HOST", "production")
-    monkeypatch.setenv("MYSQL_PWD", "x")
-    found = target.environment(os.environ)
-    assert "MYSQL_HOST" not in found
-    assert "MYSQL_PWD" not in found
-    assert found["MYSQL_UNIX_PORT"] == target.placeholders["socket"]
+def test_a_client_finds_the_server_by_itself_whatever_its_users_files_say(
+    server: Server, target: RestoreTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dump.sql").write_text(DUMP)
+    (tmp_path / ".my.cnf").write_text("[client]\nhost=127.0.0.1\nport=9\nuser=root\n")
+    again = "/usr/bin/env mariadb -S {socket} twin -e 'DROP TABLE loose'"
+    with monkeypatch.context() as patched:
+        for name, value in (("HOME", str(tmp_path)), ("MYSQL_HOME", str(tmp_path)), ("MYSQL_HOST", "production")):
+            patched.setenv(name, value)
+        for command in ("mariadb {database} < ~/dump.sql", again):
+            restore(command, target, 60.0)
+    with contextlib.closing(root(server, database="twin")) as session:
+        assert "loose" not in [row[0] for row in session.rows("SHOW TABLES")[1]]
+
+
+@pytest.mark.parametrize("client", ["mariadb", "mysql"])
+def test_a_client_that_came_to_another_server_hangs_up(
+    server: Server, target: RestoreTarget, client: str, tmp_path: Path
+) -> None:
+    elsewhere = client_target(tmp_path / "s", "twin", "twin", tmp_path)
+    with refused(RestoreFault, "restore-failed", tail=Part("not the server of this run")):
+        restore(f"echo 'CREATE TABLE seen (x INT)' | {client} -S {server.socket} -u twin twin", elsewhere, 60.0)
+    with contextlib.closing(root(server, database="twin")) as session:
+        assert session.rows("SHOW TABLES")[1] == []

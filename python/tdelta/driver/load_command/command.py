@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from tdelta.driver.load_command.anycommand import TOOLS, AnyCommand
+from tdelta.driver.load_command.client_home import from_users_home
 from tdelta.driver.load_command.connections import MYSQL, Connection
 from tdelta.driver.load_command.tools import Amount, Filled, KnownTool, Tool, ToolRequest
 from tdelta.errors import LoadCommandError
@@ -165,7 +166,7 @@ def expand(word: str, values: Mapping[str, str], *, is_script: bool = False) -> 
             return "{" + literal + "}"
         return shlex.quote(values[name]) if is_script else values[name]
 
-    return _PLACEHOLDER.sub(value, word)
+    return _PLACEHOLDER.sub(value, from_users_home(word) if is_script else word)
 
 
 def _tool_index(words: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tdelta.measure.aes import OPENSSL_VARIABLE
+from tdelta.driver.load_command.client_home import own_socket_only
 
 MYSQL = "mysql"
 POSTGRES = "postgres"
@@ -22,11 +22,6 @@ _HERE = "127.0.0.1"
 _NO_TLS = "disable"
 _PORTS = {MYSQL: 3306, POSTGRES: 5432}
 _SOCKET_PORT = re.compile(r"\.s\.PGSQL\.(\d+)\Z")
-_OTHERS_CONNECTION = (
-    "MYSQL_HOST MYSQL_PWD MYSQL_TCP_PORT MYSQL_UNIX_PORT PGDATABASE PGHOST PGHOSTADDR PGPASSFILE PGPASSWORD PGPORT"
-    " PGREQUIRESSL PGSERVICE PGSERVICEFILE PGSSLMODE PGSSLROOTCERT PGUSER"
-)
-"""Variables by which clients find a server: the user's own would send every twin's load to one server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,21 +125,23 @@ class Connection:
         password = self.password or ""
         if self.protocol == POSTGRES:
             return "*:*:*:*:" + password.replace("\\", r"\\").replace(":", r"\:") + "\n"
-        place = {"host": self.client_host, "port": str(self.client_port)}
-        wanted = {"user": self.user, "password": password}
-        wanted |= place if self.socket is None else {"socket": str(self.socket)}
+        wanted = {"user": self.user, "password": password, "host": self.client_host}
+        if self.socket is None:
+            wanted |= {"port": str(self.client_port)}
+        else:
+            wanted |= {"socket": str(self.socket), "protocol": "socket"}
         lines = [f'{name}="{_option_value(value)}"\n' for name, value in wanted.items() if value]
         return "".join(["[client]\n", *lines])
+
+    def option_file(self) -> str:
+        """What clients of MySQL read last of all option files; empty for others."""
+        if self.protocol == POSTGRES:
+            return ""
+        return self.passfile_text() + ("" if self.socket is None else own_socket_only(self.socket))
 
 
 def _option_value(text: str) -> str:
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-
-
-def inherited_environment() -> dict[str, str]:
-    """This process's environment, less what would connect a command elsewhere or hide AES instructions from it."""
-    left_out = {*_OTHERS_CONNECTION.split(), OPENSSL_VARIABLE}
-    return {name: value for name, value in os.environ.items() if name not in left_out}
 
 
 def write_passfile(connection: Connection, path: Path) -> None:

@@ -17,8 +17,9 @@ from typing import Any
 
 from tdelta import own_folders
 from tdelta.driver import signals
+from tdelta.driver.load_command.client_home import inherited_environment, make_home
 from tdelta.driver.load_command.command import LOG_NAME, LoadCommand, Work, passfile
-from tdelta.driver.load_command.connections import Connection, inherited_environment, write_passfile
+from tdelta.driver.load_command.connections import Connection, write_passfile
 from tdelta.driver.load_command.results import Finished
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.measure.children import Child, Declined
@@ -68,12 +69,13 @@ class CommandLoad:
         self._deadline_seconds = 0.0
         try:
             write_passfile(connection, passfile(self._folder))
+            home = make_home(self._folder / "home", connection.option_file())
             self._supervisor = _Supervisor(self._folder)
         except BaseException:
             own_folders.remove(self._folder)
             raise
         own = connection.environment(passfile(self._folder))
-        self._environment = inherited_environment() | dict(environment or {}) | own
+        self._environment = {**inherited_environment(), **(environment or {}), **home, **own}
 
     def __enter__(self) -> CommandLoad:
         return self

@@ -10,7 +10,10 @@ kernel knows.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import os
+import pwd
 import signal
 import struct
 from collections.abc import Iterable, Mapping
@@ -255,8 +258,12 @@ class PostgresEngine:
         return self.facts["block_size"]
 
     def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
-        """By the folder of the socket."""
-        return client_target(recipe.place.socket, _USER, DATABASE, folder)
+        """By the folder of the socket; a server that another user of the system runs is none of this run's."""
+        target = client_target(recipe.place.socket, _USER, DATABASE, folder)
+        with contextlib.suppress(KeyError):  # a user without a name, as in some containers
+            name = pwd.getpwuid(os.geteuid()).pw_name
+            return dataclasses.replace(target, variables={**target.variables, "PGREQUIREPEER": name})
+        return target
 
     @property
     def data_bytes_sql(self) -> str:

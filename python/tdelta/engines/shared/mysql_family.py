@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from tdelta.driver.load_command.connections import MYSQL, Connection
 from tdelta.driver.servers.recipes import Greeting, Recipe, ServerPaths
 from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings
 from tdelta.engines.shared.in_force import settings_fault
@@ -131,7 +132,8 @@ class MysqlFamily:
 def client_target(socket: Path, user: str, database: str, folder: Path, port: int = 0) -> RestoreTarget:
     """How a user's command finds a server."""
     placeholders = {"socket": str(socket), "port": str(port), "user": user, "database": database, "folder": str(folder)}
-    return RestoreTarget(placeholders, {"MYSQL_UNIX_PORT": str(socket)})
+    options = Connection(MYSQL, user, database, socket).option_file()
+    return RestoreTarget(placeholders, {"MYSQL_UNIX_PORT": str(socket)}, options)
 
 
 def option_file(options: Options) -> str:

@@ -2,15 +2,18 @@
 
 The command is the user's, so a shell runs it, and in a pipe every part of it must succeed: a dump that ends early must
 not pass for a whole one (bash's ``pipefail``; without bash only the last part counts, which is told). It finds the
-server by placeholders or by the variables that the engines' own clients read. It runs in a process group of its own,
-no longer than a deadline, and nothing of it is left, whatever ends it.
+server by placeholders, by the variables that the engines' own clients read, or by a home folder made for it, and no
+other server: it has no network (where the kernel lets a process leave it). It runs in a process group of its own, no
+longer than a deadline, and nothing of it is left, whatever ends it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -18,10 +21,13 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
+from tdelta import own_folders
+from tdelta.driver.load_command.client_home import from_users_home, inherited_environment, make_home
 from tdelta.driver.signals import held
 from tdelta.errors import RestoreFault
 from tdelta.messages import Refusal
@@ -32,8 +38,8 @@ _LONGEST_LINE = 300
 _GRACE_SECONDS = 2.0
 _PAUSE_SECONDS = 0.05
 _CHUNK_BYTES = 1 << 14
-_SERVERS_OWN = ("MYSQL_HOST", "MYSQL_TCP_PORT", "MYSQL_PWD", "PGHOSTADDR", "PGPASSWORD", "PGPASSFILE", "PGSERVICE")
-"""Variables of the user's by which a client could find another server than the twin's."""
+_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_LEAST_FILE_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +50,18 @@ class RestoreTarget:
         placeholders: what stands for ``{socket}``, ``{port}``, ``{user}``, ``{database}`` and ``{folder}``, which
             is one of the run's, for files of the command's own.
         variables: the clients' own variables with the server's whereabouts.
+        option_file: the same for clients of MySQL, which believe it more; empty for others.
     """
 
     placeholders: Mapping[str, str]
     variables: Mapping[str, str]
-
-    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
-        """A command's environment: the user's, with the server's whereabouts."""
-        return {name: value for name, value in given.items() if name not in _SERVERS_OWN} | dict(self.variables)
+    option_file: str = ""
 
 
 def restore_command(command: str, target: RestoreTarget) -> str:
     """The user's command with the placeholders filled in, each as one word of the shell's; other braces stay."""
     found = target.placeholders
-    return _PLACEHOLDER.sub(lambda match: shlex.quote(found[match[1]]), command)
+    return _PLACEHOLDER.sub(lambda match: shlex.quote(found[match[1]]), from_users_home(command))
 
 
 def restore(command: str, target: RestoreTarget, seconds: float) -> None:
@@ -71,15 +75,22 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
     Raises:
         RestoreFault: it failed or took too long; with its last lines.
     """
+    folder = Path(target.placeholders["folder"])
+    home = folder.with_name(f"{folder.name}-home")
+    environment = {**inherited_environment(), **make_home(home, target.option_file), **target.variables}
+    status = os.statvfs(folder)
+    most_bytes = max(_LEAST_FILE_BYTES, status.f_bavail * status.f_frsize // 2)
     with contextlib.ExitStack() as ending:
+        ending.callback(own_folders.remove, home)
         with held():  # a Ctrl-C before its end is arranged for would leave it running
             process = subprocess.Popen(
                 [*_shell(), restore_command(command, target)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env=target.environment(os.environ),
+                env=environment,
                 process_group=0,
+                preexec_fn=_confined(most_bytes),
             )
             assert process.stdout is not None  # noqa: S101 - it was asked for
             tail = _Tail(process.stdout)
@@ -89,6 +100,23 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
         raise RestoreFault(Refusal.of("restore-too-slow", seconds=seconds, command=command, tail=tail.last_lines()))
     if code != 0:
         raise RestoreFault(Refusal.of("restore-failed", found=_code(code), command=command, tail=tail.last_lines()))
+
+
+def _confined(most_bytes: int) -> Callable[[], None]:
+    """What the command begins with: no file of its own grows beyond a limit, and it leaves the network."""
+    unshare = ctypes.CDLL(None).unshare
+    user, group = os.geteuid(), os.getegid()
+
+    def confine() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+        if user == 0:
+            unshare(_CLONE_NEWNET)
+        elif unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0:  # with the same user and group within
+            Path("/proc/self/setgroups").write_text("deny")
+            Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+            Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+
+    return confine
 
 
 def _shell() -> list[str]:
