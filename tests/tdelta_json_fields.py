@@ -108,9 +108,9 @@ _SETTINGS: Hints = {
 }
 
 DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
-    "tdelta.run/3": (
+    "tdelta.run/1": (
         {"schema": str, "run_id": str, "seed": int, "decision": Decision, "exit_code": int},
-        {"sentence": str, "answer": str, "subject": str, "estimand": str},
+        {"sentence": str, "answer": str, "subject": str},
         {"verdicts": tuple[Verdict, ...], "noise_floor": tuple[NoiseFloor, ...], "simulated_coverage": Held | None},
         {"ciphers_in_force": Mapping[str, str], "barely_encrypted": Mapping[str, float], "overridden": _TEXTS},
         LoopFacts,
@@ -172,7 +172,7 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
             ]
         },
     ),
-    "tdelta.analysis/2": (
+    "tdelta.analysis/1": (
         {"schema": str, "exit_code": int, "sentence": str, "answer": str},
         AnalysisResult,
         _CAUTIONS,
@@ -180,7 +180,7 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
         _LEFT_OUT,
     ),
     "tdelta.floor/1": ({"schema": str}, Floor, _CAUTIONS),
-    "tdelta.calibration/2": (
+    "tdelta.calibration/1": (
         {"schema": str, "exit_code": int, "is_sound": bool},
         MachineCalibration,
         {"faults": _TEXTS, "fault_codes": tuple[Reason, ...], **_CAUTIONS},
@@ -194,7 +194,7 @@ DOCUMENTS: Mapping[str, tuple[type | Hints, ...]] = {
         },
     ),
     "tdelta.history/1": ({"schema": str}, History),
-    "tdelta.contract/2": ({"schema": str, "exit_code": int, "is_held": bool}, Contract),
+    "tdelta.contract/1": ({"schema": str, "exit_code": int, "is_held": bool}, Contract),
     "tdelta.error/1": ({"schema": str, "exit_code": int, "text": str, "refusals": tuple[Refusal, ...]},),
 }
 

@@ -329,14 +329,6 @@ def few_stalls() -> RunResult:
     return result(Decision.UNDECIDED, (head, *secondary()), stalls=stalls, order_effect=order)
 
 
-def earlier() -> RunResult:
-    """What a version before the ratio of means stored."""
-    base = changed(costly(), stalls=())
-    return replace(
-        base, verdicts=tuple(replace(v, typical=None) for v in base.verdicts if "checkpoint" not in v.metric)
-    )
-
-
 def calibrated() -> RunResult:
     """A run that began with what a calibration of this machine had found."""
     used = CalibrationUsed(
@@ -1256,7 +1248,6 @@ SAMPLES = {
             costly,
             stalling,
             few_stalls,
-            earlier,
             calibrated,
             own_database,
             external_servers,

@@ -6,7 +6,7 @@ for each kind; ``docs/messages.md`` is generated from them.
 
 Limits: parameters are text and numbers. A text of another program (a server's error, an engine's description) is a
 parameter, as it stands. A parameter may be another message, or an error with its refusals: then its text stands there,
-and its code beside it, as ``NAME_code``. What earlier versions stored as a text has the code ``text``.
+and its code beside it, as ``NAME_code``.
 """
 
 from tdelta.messages.catalogue import Caution, Detail, Message, Parameter, Reason, Refusal, RunPart

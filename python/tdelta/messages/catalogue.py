@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tdelta.messages.analysis import ANALYSIS_AGAINST_TRUST, ANALYSIS_REASONS
-from tdelta.messages.cautions import AGAINST_TRUST, CAUTIONS, EARLIER_CAUTIONS
+from tdelta.messages.cautions import AGAINST_TRUST, CAUTIONS
 from tdelta.messages.checks import DETAILS
 from tdelta.messages.imported import IMPORTED_AGAINST_TRUST, IMPORTED_CAUTIONS
 from tdelta.messages.instrument import INSTRUMENT_CAUTIONS, INSTRUMENT_REASONS
@@ -22,7 +22,6 @@ class Caution(Message):
     __slots__ = ()
     TEMPLATES = CAUTIONS | IMPORTED_CAUTIONS | INSTRUMENT_CAUTIONS
     AGAINST_TRUST = AGAINST_TRUST | IMPORTED_AGAINST_TRUST
-    EARLIER_CODES = EARLIER_CAUTIONS
 
 
 class Detail(Message):

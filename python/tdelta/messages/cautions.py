@@ -321,10 +321,3 @@ AGAINST_TRUST = {
     "proposed-workload": "the workload is a proposal from the schema alone, not your application's own mix",
 }
 """Of cautions that speak against trusting an answer, in so few words that they can stand beside it; worst first."""
-
-EARLIER_CAUTIONS = {
-    "surprising-luck": "large-instance-effect",
-    "surprising-luck-calibrated": "large-instance-effect-calibrated",
-    "unrepeatable-tables": "nondeterministic-tables",
-}
-"""The codes that earlier versions stored, with those of today."""

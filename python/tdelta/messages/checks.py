@@ -29,7 +29,7 @@ CHECKS = {
     AA_CHECK: "a/a twins are alike",
     BB_CHECK: "b/b twins are alike",
 }
-"""What each check is called. A name that is none of these is an earlier version's, and is shown as it is."""
+"""What each check is called."""
 
 _TWINS = "{place:*: }the 95 % HDI of identical twins, {interval}, "
 

@@ -19,7 +19,7 @@ from typing import ClassVar, Self
 Parameter = str | int | float
 
 TEXT = "text"
-"""The code of a message that is a text and nothing else: what an earlier version stored."""
+"""The code of a message that is a text and nothing else."""
 
 
 class _Templates(string.Formatter):
@@ -53,13 +53,11 @@ class Message:
     """A code and its parameters. Each kind of message is a subclass with its catalogue, which has the text.
 
     ``AGAINST_TRUST`` has second, shorter templates of those that speak against trusting an answer, worst first.
-    ``EARLIER_CODES`` has today's codes by those of earlier versions.
     """
 
     DERIVED = ("text",)
     TEMPLATES: ClassVar[Mapping[str, str]] = {}
     AGAINST_TRUST: ClassVar[Mapping[str, str]] = {}
-    EARLIER_CODES: ClassVar[Mapping[str, str]] = {}
 
     code: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
@@ -77,11 +75,6 @@ class Message:
     def verbatim(cls, text: str) -> Self:
         """A text that has no code."""
         return cls(TEXT, {TEXT: text})
-
-    def current(self) -> Self:
-        """The same message under the code of this version, if an earlier version had another."""
-        code = self.EARLIER_CODES.get(self.code)
-        return self if code is None else type(self)(code, self.parameters)
 
     def at(self, place: object) -> Self:
         """The same of a place: an option, a file and line, a server. It stands before the text, the widest first."""

@@ -46,7 +46,7 @@ from tdelta.records.events import (
     RunPlanned,
     TrialDone,
 )
-from tdelta.records.findings import EARLIER_FINDINGS, FINDINGS, Finding
+from tdelta.records.findings import FINDINGS, Finding
 from tdelta.records.hosts import HostEffect, HostOverhead, Hosts
 from tdelta.records.idling import IdleMeasure
 from tdelta.records.observed import (
@@ -140,7 +140,6 @@ from tdelta.records.versions import VersionDifference
 __all__ = [
     "ALL",
     "DEFAULT_ROPE",
-    "EARLIER_FINDINGS",
     "FINDINGS",
     "PLAIN_STORAGE",
     "RESPONSE_TIME",

@@ -22,7 +22,7 @@ class BackupMeasure(Finding):
     """The backups of one condition, each a trial, or each beside the load of one: medians over the trials.
 
     ``data_bytes`` is the size of the database's files, ``disk_bytes`` what those that hold its rows take on the disk
-    (None in runs of an earlier version), ``raw_bytes`` that of the backup before it was compressed,
+    (None where it was not counted), ``raw_bytes`` that of the backup before it was compressed,
     ``backup_bytes`` that of the backup, ``ratio`` the former over the latter. ``is_logical``: rows are written, and not
     the files in which they lie. ``markers`` are the planted markers that were found in the backup, once decompressed,
     by class of file: the most that any had.

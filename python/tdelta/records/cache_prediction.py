@@ -50,7 +50,6 @@ class CachePrediction(Finding):
     """The prediction for one kind of twin over cache shares. ``condition`` is that of its first measured cell."""
 
     FINDING = "cache_prediction"
-    EARLIER_NAMES = ("what_if",)
 
     condition: Condition
     points: tuple[CachePoint, ...]

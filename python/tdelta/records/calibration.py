@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tdelta.messages import Caution, Reason
-from tdelta.records.parts import WAS
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class DetectableEffect:
 
     minutes: float
     rounds: int
-    critical_log_ratio: float | None = field(metadata={WAS: ("reach",)})
+    critical_log_ratio: float | None
 
     def overhead(self, limit: float) -> float | None:
         """The smallest overhead that such a run finds to be more than ``limit``; both are shares."""
@@ -55,8 +54,8 @@ class CalibrationUsed:
     created_unix_seconds: float
     runs: int
     noise_floor: float
-    instance_effect: Mapping[str, InstanceEffectPrior] = field(metadata={WAS: ("luck",)})
-    minimum_detectable_effect: tuple[DetectableEffect, ...] = field(metadata={WAS: ("visible",)})
+    instance_effect: Mapping[str, InstanceEffectPrior]
+    minimum_detectable_effect: tuple[DetectableEffect, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +113,8 @@ class MetricNoise:
     metric: str
     trial_sd: float
     pair_sd: float
-    instance_sd: float = field(metadata={WAS: ("luck",)})
-    instance_sd_interval: tuple[float, float] = field(metadata={WAS: ("luck_interval",)})
+    instance_sd: float
+    instance_sd_interval: tuple[float, float]
     instances: int
     prior: InstanceEffectPrior
 
@@ -162,7 +161,7 @@ class MachineCalibration:
     planted: tuple[PlantedTally, ...]
     noise: tuple[MetricNoise, ...]
     pace: Pace
-    minimum_detectable_effect: tuple[DetectableEffect, ...] = field(metadata={WAS: ("visible",)})
+    minimum_detectable_effect: tuple[DetectableEffect, ...]
     faults: tuple[Reason, ...] = ()
     cautions: tuple[Caution, ...] = ()
     interrupted: bool = False

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tdelta.messages import Reason
 from tdelta.records.findings import Finding
-from tdelta.records.parts import WAS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class CarryOver(Finding):
     positions: tuple[ShareEffect, ...]
     after_encrypted: ShareEffect | None
     bias: ShareEffect | None
-    unknown_codes: tuple[Reason, ...] = field(metadata={WAS: ("unknown",)})
+    unknown_codes: tuple[Reason, ...]
 
     @property
     def unknown(self) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from tdelta.messages import Reason
 from tdelta.records.conditions import Condition
 from tdelta.records.findings import Finding
-from tdelta.records.parts import WAS
 from tdelta.records.profile import FunctionShare
 
 
@@ -26,11 +25,6 @@ class ComponentKind(StrEnum):
     IO = "io"
     RESIDUAL = "residual"
 
-    @classmethod
-    def _missing_(cls, value: object) -> ComponentKind | None:
-        """Earlier versions stored the residual as ``rest``."""
-        return cls.RESIDUAL if value == "rest" else None
-
 
 @dataclass(frozen=True, slots=True)
 class Amount:
@@ -46,8 +40,8 @@ class CostItem:
 
     what: str
     count: float
-    unit_cost_us: float = field(metadata={WAS: ("price_us",)})
-    unit_cost_quartiles: tuple[float, float] = field(metadata={WAS: ("price_quartiles",)})
+    unit_cost_us: float
+    unit_cost_quartiles: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +94,15 @@ class CostBreakdown(Finding):
     """
 
     FINDING = "cost_breakdown"
-    EARLIER_NAMES = ("ledger",)
     DERIVED = ("unattributed", "where_unknown")
 
     condition: Condition
     baseline: Condition
     cpu: Amount
-    components: tuple[CostComponent, ...] = field(metadata={WAS: ("lines",)})
+    components: tuple[CostComponent, ...]
     elapsed: Amount | None
-    off_cpu: Amount | None = field(metadata={WAS: ("waiting",)})
-    unattributed_codes: tuple[Reason, ...] = field(default=(), metadata={WAS: ("unattributed", "in_rest")})
+    off_cpu: Amount | None
+    unattributed_codes: tuple[Reason, ...] = ()
     functions: tuple[FunctionShare, ...] = ()
     where_unknown_code: Reason | None = None
 

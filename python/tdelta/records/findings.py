@@ -11,9 +11,6 @@ from typing import ClassVar
 FINDINGS: dict[str, type[Finding]] = {}
 """Every kind of finding, by its name: what stored results are read with."""
 
-EARLIER_FINDINGS: dict[str, str] = {}
-"""The names that earlier versions gave to kinds of findings, with those of today."""
-
 
 class Finding:
     """The base of findings. A run has any number of one kind; of one with ``IS_SINGLE``, one at most."""
@@ -21,11 +18,8 @@ class Finding:
     __slots__ = ()
 
     FINDING: ClassVar[str]
-    EARLIER_NAMES: ClassVar[tuple[str, ...]] = ()
-    """What earlier versions called this kind in what they stored."""
     IS_SINGLE: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Make the kind known to those who read stored results."""
         FINDINGS[cls.FINDING] = cls
-        EARLIER_FINDINGS.update(dict.fromkeys(cls.EARLIER_NAMES, cls.FINDING))

@@ -15,23 +15,16 @@ from typing import Any
 
 _PREFIX = "flat prefix"
 
-WAS = "was"
-"""The metadata of a field that had another name in earlier versions: a tuple of names, ``metadata={WAS: ("luck",)}``.
 
-What these versions stored is read under the name of today; nothing is written under an earlier one.
-"""
-
-
-def part(kind: type[Any] | None = None, prefix: str = "", was: Mapping[str, str] = MappingProxyType({})) -> Any:
+def part(kind: type[Any] | None = None, prefix: str = "") -> Any:
     """Declare a field that is a part.
 
     Args:
         kind: what to make it of where it is left out; None where it must be given.
         prefix: what its fields' names begin with where they stand among the whole's.
-        was: the flat names of today by the earlier ones, of its fields that stood among the whole's without the prefix.
     """
     default: Any = dataclasses.MISSING if kind is None else kind
-    return dataclasses.field(default_factory=default, metadata={_PREFIX: prefix, WAS: was})
+    return dataclasses.field(default_factory=default, metadata={_PREFIX: prefix})
 
 
 def prefix_of(field: dataclasses.Field[Any]) -> str | None:
@@ -48,25 +41,6 @@ def flat_hints(kind: type) -> Mapping[str, Any]:
         prefix = prefix_of(field)
         inner = {} if prefix is None else flat_hints(hints[field.name])
         found |= {field.name: hints[field.name]} if prefix is None else {f"{prefix}{n}": h for n, h in inner.items()}
-    return MappingProxyType(found)
-
-
-def earlier_names(kind: type) -> Mapping[str, str]:
-    """The flat names of today by those that earlier versions used (`WAS`), for the fields that were renamed."""
-    return _earlier_names(kind)
-
-
-@functools.cache
-def _earlier_names(kind: type) -> Mapping[str, str]:
-    hints = typing.get_type_hints(kind)
-    found: dict[str, str] = {}
-    for field in dataclasses.fields(kind):
-        prefix = prefix_of(field)
-        if prefix is None:
-            found |= dict.fromkeys(field.metadata.get(WAS, ()), field.name)
-        else:
-            found |= {f"{prefix}{was}": f"{prefix}{name}" for was, name in earlier_names(hints[field.name]).items()}
-            found |= field.metadata[WAS]
     return MappingProxyType(found)
 
 

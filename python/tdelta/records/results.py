@@ -13,7 +13,7 @@ from tdelta.records.calibration import CalibrationUsed, InstanceEffectPrior
 from tdelta.records.conditions import Condition
 from tdelta.records.estimates import Estimate
 from tdelta.records.findings import Finding
-from tdelta.records.parts import WAS, part
+from tdelta.records.parts import part
 
 F = TypeVar("F", bound=Finding)
 
@@ -53,8 +53,7 @@ class Verdict:
     """One judged cost of one condition, over its baseline. ``transaction`` is ``all`` for the fixed mix.
 
     ``ratio`` is the ratio of means: total time of the same operations, mean over instances. ``typical`` is the ratio of
-    typical trials, which discounts stalls (None for transaction types, and in results of earlier versions, whose
-    ``ratio`` is the typical one).
+    typical trials, which discounts stalls (None for transaction types).
     ``realised`` is the true quotient of a planted twin, from its own trials (None elsewhere).
     ``no_speedup`` is the same posterior under a prior that forbids a speed-up (primary verdicts only).
     """
@@ -149,8 +148,8 @@ class PageCost(Finding):
     pages_per_operation: float
     cpu_us_per_page: float | None
     hdi95: tuple[float, float] | None
-    cipher_us_per_page: float | None = field(metadata={WAS: ("floor_us_per_page",)})
-    cipher_measured: str = field(metadata={WAS: ("floor_of",)})
+    cipher_us_per_page: float | None
+    cipher_measured: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,7 @@ class PublishedCell(Finding):
 
     condition: Condition
     ratio: float
-    quote: str = field(metadata={WAS: ("said",)})
+    quote: str
     source: str
 
 
@@ -341,7 +340,7 @@ class RunSettings:
     metric: Metric
     options: Mapping[str, object] = field(default_factory=dict)
     database: DatabaseFacts | None = None
-    external_servers: ServersFacts | None = field(default=None, metadata={WAS: ("own_servers",)})
+    external_servers: ServersFacts | None = None
     calibration: CalibrationUsed | None = None
 
     @property
@@ -379,8 +378,8 @@ class LoopFacts:
     """
 
     loop_cost_ns: float
-    client_overhead_share: float = field(metadata={WAS: ("dilution",)})
-    queued_operations: int = field(default=0, metadata={WAS: ("late_starts",)})
+    client_overhead_share: float
+    queued_operations: int = 0
     backlog_max: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
     retries: Mapping[str, int] = field(default_factory=dict)

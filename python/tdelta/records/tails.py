@@ -17,17 +17,13 @@ from tdelta.records.findings import Finding
 class TailUnit(StrEnum):
     """What an interval takes as independent of each other."""
 
-    PAIR = "pair"
     ROUND = "round"
     RUN = "run"
 
 
 @dataclass(frozen=True, slots=True)
 class TailRatio:
-    """A quotient of condition over baseline and its 95 % interval, from so many ``units`` of one kind.
-
-    Runs of older versions have pairs (blocks), too: the instance effect is not in their intervals.
-    """
+    """A quotient of condition over baseline and its 95 % interval, from so many ``units`` of one kind."""
 
     ratio: float
     interval95: tuple[float, float]
@@ -85,7 +81,7 @@ class Exceedance:
     A histogram counts in bins: what is counted took ``counted_from_ns`` or longer, the first edge of a bin above
     ``threshold_ns``, on both sides alike. ``quotient`` is of the two shares, None where either is zero. ``ratio`` is
     None where there are too few for an interval, or one round only; ``reason_code`` then says why.
-    ``bad_trials`` counts trials with any, which stalls that come in clumps need. None in runs of older versions.
+    ``bad_trials`` counts trials with any, which stalls that come in clumps need.
     """
 
     DERIVED = ("reason",)

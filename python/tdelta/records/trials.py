@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, field
 from typing import Any
 
 from tdelta.records.conditions import Condition
-from tdelta.records.parts import WAS, earlier_names, part
+from tdelta.records.parts import part
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class Usage:
 
     cpu_user_seconds: float = 0.0
     cpu_system_seconds: float = 0.0
-    syscall_read_bytes: int = field(default=0, metadata={WAS: ("asked_read_bytes",)})
-    syscall_written_bytes: int = field(default=0, metadata={WAS: ("asked_written_bytes",)})
+    syscall_read_bytes: int = 0
+    syscall_written_bytes: int = 0
     device_read_bytes: int = 0
     device_written_bytes: int = 0
     minor_faults: int = 0
@@ -56,8 +56,7 @@ class Usage:
     @classmethod
     def of(cls, counts: Mapping[str, Any]) -> Usage:
         """From what a process reports of itself."""
-        names = earlier_names(cls)
-        return cls(**{names.get(name, name): count for name, count in counts.items()})
+        return cls(**counts)
 
     def __add__(self, other: Usage) -> Usage:
         """What both used."""
@@ -76,7 +75,7 @@ class Planted:
 class Queue:
     """How an open loop kept up: operations that began late, and the most that were due at once."""
 
-    queued_operations: int = field(default=0, metadata={WAS: ("late_starts",)})
+    queued_operations: int = 0
     backlog_max: int = 0
 
 
@@ -85,11 +84,11 @@ class Checkpoint:
     """What bringing the database to rest after a trial took: ``ns``, 0 where there was nothing to do.
 
     Of the bytes that it wrote, ``syscall_written_bytes`` (wchar) leaves out those of asynchronous I/O, and
-    ``device_written_bytes`` those that never reach a disk; None in trials of earlier versions.
+    ``device_written_bytes`` those that never reach a disk; None where it was not counted.
     """
 
     ns: int = 0
-    syscall_written_bytes: int | None = field(default=None, metadata={WAS: ("asked_written_bytes",)})
+    syscall_written_bytes: int | None = None
     device_written_bytes: int | None = None
 
     @classmethod
@@ -136,8 +135,7 @@ class AgentPart:
     ``began_ns`` and ``ended_ns`` count from the start that was set for all, by the coordinator's clock, which is known
     to ``clock_error_ns``. ``response_total_ns`` is the sum of the response times of its recorded ``operations``,
     ``elapsed_ns`` the time that these took, ``cpu_seconds`` the CPU time of its load loop meanwhile. ``waited_ns``,
-    not a part of it, is how long a connection waited for operations to be handed out, on average (0 in trials of
-    earlier versions).
+    not a part of it, is how long a connection waited for operations to be handed out, on average.
     """
 
     node: str
@@ -193,13 +191,13 @@ class Measurement:
     retries: Mapping[str, int] = field(default_factory=dict)
     histograms: Mapping[str, bytes] = field(default_factory=dict)
     usage: Usage = part(Usage)
-    client: Client = part(Client, "client_", {"agents": "client_agents"})
+    client: Client = part(Client, "client_")
     engine_counters: Mapping[str, int] = field(default_factory=dict)
     files_bytes: Mapping[str, int] = field(default_factory=dict)
     checkpoint: Checkpoint = part(Checkpoint, "checkpoint_")
     planted: Planted = part(Planted, "planted_")
     queue: Queue = part(Queue)
-    total_operations: int = field(default=0, metadata={WAS: ("executed_operations",)})
+    total_operations: int = 0
     stopped_by: str = "count"
     pressure: Mapping[str, float] = field(default_factory=dict)
     traced: Mapping[str, StatementCost] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from tdelta.report.quantities import MISSING, counted, duration, interval, perce
 from tdelta.report.values import record_values, values_of
 from tdelta.session.self_test_lookup import MOST_DAYS
 
-CALIBRATION_SCHEMA = "tdelta.calibration/2"
+CALIBRATION_SCHEMA = "tdelta.calibration/1"
 
 _METRICS = {Metric.RESPONSE_TIME.value: "response time", Metric.CPU_PER_OPERATION.value: "CPU per operation"}
 _INDENT = "  "

@@ -10,7 +10,7 @@ from tdelta.report.drawing import draw, paragraph, plain_table
 from tdelta.report.quantities import duration
 from tdelta.report.values import record_values
 
-CONTRACT_SCHEMA = "tdelta.contract/2"
+CONTRACT_SCHEMA = "tdelta.contract/1"
 _STYLES = {Outcome.PASSED: "green", Outcome.FAILED: "bold red", Outcome.NOT_OFFERED: "yellow", Outcome.NOT_TRIED: "dim"}
 _NO_DATA = (
     "This report can be sent: it has no rows, and names, addresses, paths and passwords were taken out. Read it before"

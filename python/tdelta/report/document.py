@@ -16,14 +16,13 @@ from tdelta.records import FINDINGS, Finding, NoiseFloor, Role, RunResult, RunSe
 from tdelta.report.brief import against_trust, sentence
 from tdelta.report.calibrated import used_values
 from tdelta.report.command import repeat_command
-from tdelta.report.estimand import RATIO_OF_MEANS, estimand
 from tdelta.report.sentence import answer
 from tdelta.report.simulated import simulated
 from tdelta.report.subject import subject
 from tdelta.report.values import record_values, values_of
 from tdelta.session.outlook import DryRun
 
-RUN_SCHEMA = "tdelta.run/3"
+RUN_SCHEMA = "tdelta.run/1"
 DRY_RUN_SCHEMA = "tdelta.dry-run/1"
 ERROR_SCHEMA = "tdelta.error/1"
 
@@ -44,8 +43,7 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
         "sentence": sentence(result),
         "answer": answer(result),
         "subject": subject(result),
-        "estimand": estimand(result),
-        "verdicts": [_verdict(v, estimand(result)) for v in result.verdicts],
+        "verdicts": [_verdict(v) for v in result.verdicts],
         "noise_floor": [_noise_floor(f, result.settings) for f in result.noise_floor],
         "simulated_coverage": values_of(simulated(result)),
         "barely_encrypted": dict(result.barely_encrypted),
@@ -112,15 +110,11 @@ def _found(result: RunResult, kind: type[Finding]) -> object:
     return values_of(result.one(kind) if kind.IS_SINGLE else result.of(kind))
 
 
-def _verdict(verdict: Verdict, figure: str) -> dict[str, object]:
-    """A verdict; of an earlier version's the one ratio it has is the typical one."""
+def _verdict(verdict: Verdict) -> dict[str, object]:
     values = record_values(verdict)
     values["reasons"] = [reason.text for reason in verdict.reasons]
     values["reason_codes"] = values_of(verdict.reasons)
-    ratio = values.pop("ratio")
-    return values | (
-        {"ratio_of_means": ratio} if figure == RATIO_OF_MEANS else {"ratio_of_means": None, "typical": ratio}
-    )
+    return values | {"ratio_of_means": values.pop("ratio")}
 
 
 def _noise_floor(noise: NoiseFloor, settings: RunSettings) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Which figure a run's verdicts are of, and where the mean and the typical operation part.
 
 The ratio of means decides. The ratio of typical operations stands beside it, and where the two say different things the
-answer has a sentence for it. Results that versions before the ratio of means stored have the typical ratio alone.
+answer has a sentence for it.
 """
 
 from __future__ import annotations
@@ -9,30 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tdelta.inference.decisions import decide, decide_gate
-from tdelta.records import ALL, Condition, Decision, Estimate, Role, RunResult, RunSettings, StallMeasure, Verdict
+from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, StallMeasure, Verdict
 from tdelta.report.labels import condition_label, metric_name
 from tdelta.report.quantities import estimate_text, percent
 
-RATIO_OF_MEANS = "ratio_of_means"
-TYPICAL = "typical"
-
 _SPELLED_OUT = 3
-
-
-def estimand(result: RunResult) -> str:
-    """What the ratios of a run are of: `RATIO_OF_MEANS`, or `TYPICAL` in results of earlier versions."""
-    of_mix = (v for v in result.verdicts if v.transaction == ALL and v.baseline_value)
-    return TYPICAL if any(v.typical is None for v in of_mix) else RATIO_OF_MEANS
-
-
-def earlier_version(result: RunResult) -> str | None:
-    """The sentence that an answer of an earlier version needs; None where the figure is the ratio of means."""
-    if estimand(result) == RATIO_OF_MEANS:
-        return None
-    return (
-        "This result is of an earlier version: its figures are of the typical operation, which discounts stalls."
-        " Measure again for the ratio of means."
-    )
 
 
 def partings(result: RunResult) -> list[str]:

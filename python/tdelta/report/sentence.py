@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from tdelta.design.actions import ACTIONS, NOTHING, parse_action
 from tdelta.inference.cipher_work import idle_cipher_caution, is_whole_run
 from tdelta.records import Condition, Decision, Estimate, Metric, NoiseFloor, Role, RunResult, RunSettings, Verdict
-from tdelta.report.estimand import earlier_version, partings
+from tdelta.report.estimand import partings
 from tdelta.report.labels import compared_words, condition_label, decision_word, metric_name, surroundings
 from tdelta.report.quantities import decimals, estimate_text, interval, multiple, percent, share
 from tdelta.report.subject import subject
@@ -88,12 +88,10 @@ def _sentences(result: RunResult) -> list[str]:
     first = (
         [_summary(encrypted, result)] if len(encrypted) > _SPELLED_OUT else [sentence_of(v, result) for v in encrypted]
     )
-    earlier = earlier_version(result)
     return [
         *first,
         *(sentence_of(v, result) for v in others),
         *partings(result),
-        *((earlier,) if earlier else ()),
         *_idle(result),
     ]
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from tdelta.records import Decision, Metric, Percentile, RunResult, RunSettings, StepMeasure, Verdict
 from tdelta.report.drawing import measured, narrowest, paragraph, plain_table
 from tdelta.report.effect import cipher_name
-from tdelta.report.estimand import TYPICAL, estimand, parting
+from tdelta.report.estimand import parting
 from tdelta.report.labels import (
     condition_label,
     decision_word,
@@ -50,6 +50,9 @@ _STYLES = {
     Decision.UNDECIDED: "bold magenta",
     Decision.UNSOUND: "bold white on red",
 }
+VALUES_NOTE = "Values are per operation: the plain twins' mean, and that times the ratio of means."
+"""The meaning of the two values beside an overhead."""
+
 MOST_TYPES = 4
 """Transaction types that a brief table has a row for."""
 
@@ -259,20 +262,13 @@ def full_table(result: RunResult, width: int) -> list[Text | Table]:
         table.columns[0].header = condition_label(result.verdicts[0].condition, result.settings)
     for title, rows in _grouped(result):
         _add_group(table, title, rows, result, is_single=is_single, has_truth=has_truth)
-    note = values_note(result)
+    note = VALUES_NOTE
     if measured(table) > width:
         table.padding = (0, 1, 0, 0)
     if len(result.verdicts) > len(result.primary):
         metric = metric_name(result.settings.metric, result.settings)
         note += f" Only {metric} over the mix decides; the rest is for orientation."
     return [table, Text(), *paragraph(note, width, "dim")]
-
-
-def values_note(result: RunResult) -> str:
-    """What the two values beside an overhead are."""
-    if estimand(result) == TYPICAL:
-        return "Values are per operation: the plain twins' geometric mean, and that times the ratio."
-    return "Values are per operation: the plain twins' mean, and that times the ratio of means."
 
 
 def _grouped(result: RunResult) -> list[tuple[str, list[Verdict]]]:

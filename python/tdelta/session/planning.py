@@ -39,7 +39,6 @@ from tdelta.session.source import Source
 from tdelta.session.studies import study
 from tdelta.session.work import load_command
 from tdelta.workloads import Workload, load
-from tdelta.workloads.model import under_first_names
 
 _DEFAULT_CIPHER = "aes-256"
 _DEFAULT_WORKLOAD = "order-entry"
@@ -257,7 +256,7 @@ class Plan:
         if self.source is not None:
             return self.source.fingerprint()
         job = self._generating_job()
-        parts = [under_first_names(job.plan), job.tables_sql, job.indexes_sql, self.workload.scripts()]
+        parts = [job.plan, job.tables_sql, job.indexes_sql, self.workload.scripts()]
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 

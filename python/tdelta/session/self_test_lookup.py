@@ -21,7 +21,6 @@ from tdelta.session.planning import Plan
 from tdelta.session.request import OPTIONS
 from tdelta.store import Store
 from tdelta.store.calibrations import newest_calibration
-from tdelta.workloads.model import under_first_names
 
 MOST_DAYS = 30
 """How old a calibration may be."""
@@ -111,7 +110,7 @@ def _work(plan: Plan) -> str:
     work = plan.workload
     dialect = plan.engine.profile.dialect
     parts = [
-        under_first_names(work.plan(plan.scale)),
+        work.plan(plan.scale),
         work.tables_sql(dialect),
         work.indexes_sql(dialect),
         work.scripts(),

@@ -15,7 +15,6 @@ from tdelta.inference.pages import PageFloor
 from tdelta.inference.timed import Timed
 from tdelta.messages import Caution, Detail
 from tdelta.records import CalibrationKey, Sampled, StorageFound
-from tdelta.session.older import state_of_facts
 from tdelta.store import Store, decode
 
 STATE = "state"
@@ -131,10 +130,10 @@ class RunState:
 
     @classmethod
     def of(cls, store: Store, run_id: str) -> RunState:
-        """The state of a stored run, of an earlier version's, too.
+        """The state of a stored run.
 
         Raises:
             StoreError: it is not what any version wrote.
         """
         stored = store.get_fact(run_id, STATE)
-        return decode(cls, state_of_facts(store.facts(run_id)) if stored is None else stored)
+        return cls() if stored is None else decode(cls, stored)

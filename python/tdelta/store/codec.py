@@ -17,14 +17,14 @@ import json
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from tdelta.errors import Defect, StoreError
-from tdelta.messages import Message, Refusal
-from tdelta.records import EARLIER_FINDINGS, FINDINGS, Finding
-from tdelta.records.parts import earlier_names, flat, flat_hints, nested
+from tdelta.messages import Refusal
+from tdelta.records import FINDINGS, Finding
+from tdelta.records.parts import flat, flat_hints, nested
 
 T = TypeVar("T")
 
@@ -60,8 +60,7 @@ def encode(value: object) -> Any:
 def decode(kind: type[T], data: object) -> T:
     """Turn JSON values back into a record of type ``kind``.
 
-    A field that is missing takes its default, and one of an earlier version's name is read under the name of today, so
-    that older documents can be read; an unknown one is a fault.
+    A field that is missing takes its default; an unknown one is a fault.
 
     Raises:
         StoreError: the values do not fit ``kind``; the message says where.
@@ -74,19 +73,13 @@ def dumps(value: object) -> str:
     return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def loads(kind: type[T], text: str, *, upgrade: Callable[[Any], Any] = lambda data: data) -> T:
-    """Decode from JSON text. Raises as :func:`decode` does, and for text that is not JSON.
-
-    Args:
-        kind: what the text holds.
-        text: JSON.
-        upgrade: gives the values of an earlier version the shape of this one's.
-    """
+def loads(kind: type[T], text: str) -> T:
+    """Decode from JSON text. Raises as :func:`decode` does, and for text that is not JSON."""
     try:
         data = json.loads(text)
     except ValueError as error:
         raise StoreError(Refusal.of("not-json", text=repr(text[:40]), fault=error).at(kind.__name__)) from error
-    return decode(kind, upgrade(data))
+    return decode(kind, data)
 
 
 def _text_key(key: object) -> str:
@@ -110,11 +103,8 @@ def _decode(kind: Any, data: object, where: str) -> object:
         return data
     if isinstance(kind, type) and issubclass(kind, Finding):
         return _decode_finding(kind, _expect(data, dict, where), where)
-    if isinstance(kind, type) and issubclass(kind, Message) and isinstance(data, str):
-        return kind.verbatim(data)  # earlier versions stored the text alone
     if dataclasses.is_dataclass(kind):
-        record = _decode_record(typing.cast(type, kind), data, where)
-        return record.current() if isinstance(record, Message) else record
+        return _decode_record(typing.cast(type, kind), data, where)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is tuple:
         return _decode_tuple(arguments, _expect(data, list, where), where)
@@ -131,7 +121,6 @@ def _decode(kind: Any, data: object, where: str) -> object:
 def _decode_finding(kind: type[Finding], data: dict[str, object], where: str) -> object:
     """A finding says of which kind it is, since a result holds all kinds side by side."""
     name = data.get(KIND)
-    name = EARLIER_FINDINGS.get(name, name) if isinstance(name, str) else name
     if not isinstance(name, str) or not issubclass(FINDINGS.get(name, Finding), kind) or name not in FINDINGS:
         raise StoreError(Refusal.of("not-a-finding", known=", ".join(FINDINGS), name=repr(name)).at(where))
     return _decode_record(FINDINGS[name], {key: item for key, item in data.items() if key != KIND}, where)
@@ -139,7 +128,7 @@ def _decode_finding(kind: type[Finding], data: dict[str, object], where: str) ->
 
 def _decode_record(kind: type, data: object, where: str) -> object:
     hints = flat_hints(kind)
-    fields = _renamed(kind, _expect(data, dict, where))
+    fields = _expect(data, dict, where)
     if unknown := fields.keys() - hints.keys():
         raise StoreError(Refusal.of("unknown-fields", kind=kind.__name__, unknown=", ".join(sorted(unknown))).at(where))
     values = {name: _decode(hints[name], item, f"{where}.{name}") for name, item in fields.items()}
@@ -147,14 +136,6 @@ def _decode_record(kind: type, data: object, where: str) -> object:
         return kind(**nested(kind, values))
     except TypeError as error:
         raise StoreError(Refusal.of("record-incomplete", fault=error).at(where)) from error
-
-
-def _renamed(kind: type, fields: Mapping[str, object]) -> Mapping[str, object]:
-    """The fields under the names of today; one that stands there under both names stays, and is then unknown."""
-    earlier = earlier_names(kind)
-    if not earlier.keys() & fields.keys():
-        return fields
-    return {name if earlier.get(name, name) in fields else earlier[name]: item for name, item in fields.items()}
 
 
 def _decode_tuple(arguments: tuple[Any, ...], data: list[object], where: str) -> tuple[object, ...]:

@@ -24,7 +24,7 @@ from tdelta.store.codec import KIND, dumps, encode
 from tdelta.store.rows import MAPPINGS
 from tdelta.store.store import Store
 
-JSON_SCHEMA = "tdelta.export/3"
+JSON_SCHEMA = "tdelta.export/1"
 """The ``schema`` of the JSON document; the number grows when a reader of the old one would break."""
 
 FORMATS = ("csv", "json")

@@ -19,9 +19,6 @@ NOTE = "note"
 PROCESS = "process"
 """The facts' names. The last is which process conducts the run: see `tdelta.session.keeping`."""
 
-PART_OF = "part of a calibration"
-"""The fact that marked a run of ``tdelta calibrate`` in earlier versions."""
-
 MOST_LABELS = 32
 LONGEST_NOTE = 2000
 

@@ -31,14 +31,13 @@ from tdelta.records.kept import RunKind
 from tdelta.store.codec import decode, encode
 from tdelta.store.export import replacing_bytes
 from tdelta.store.kinds import KIND, LABELS, NOTE, checked_labels, checked_note
-from tdelta.store.older import modern
 from tdelta.store.store import Store
 from tdelta.store.whole import Whole, take_in, whole
 
 T = TypeVar("T")
 
 FORMAT = "tdelta.pack"
-VERSION = 2
+VERSION = 1
 SUFFIX = ".tdelta"
 _BEGINNING = f'{{"schema":"{FORMAT}/'.encode()
 _RUN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
@@ -286,11 +285,11 @@ def _plain_text(text: str) -> str:
 def _headed(header: dict[str, Any]) -> Whole:
     """What the first line says of the run."""
     schema = _of(header, "schema", str)
-    if schema not in {f"{FORMAT}/{version}" for version in range(1, VERSION + 1)}:
+    if schema != f"{FORMAT}/{VERSION}":
         raise _Damaged(Refusal.of("pack-too-new", known=f"{FORMAT}/{VERSION}", found=schema[:_LONGEST_SAID]))
     run_id = _of(header, "run_id", str)
     settings = decode(RunSettings, header.get("settings"))
-    result = decode(RunResult, modern(header.get("result")))
+    result = decode(RunResult, header.get("result"))
     if not _RUN_ID.fullmatch(run_id) or {settings.run_id, result.settings.run_id} != {run_id}:
         raise _Damaged(Refusal.of("pack-line", expected="one id of a run", found=repr(run_id[:_LONGEST_SAID])))
     labels, note = decode(tuple[str, ...], header.get("labels")), _of(header, "note", str)

@@ -1,7 +1,6 @@
 """A trial as one row: scalars in columns of their own, mappings as JSON, histograms as rows beside it.
 
-The columns are the fields of the records, by name: a field that is added there, with a default, is stored from then on,
-and added to the table of an older store.
+The columns are the fields of the records, by name.
 """
 
 from __future__ import annotations
@@ -12,32 +11,24 @@ import typing
 from collections.abc import Mapping
 
 from tdelta.records import Condition, Measurement, Trial
-from tdelta.records.parts import earlier_names, flat, flat_hints
+from tdelta.records.parts import flat, flat_hints
 from tdelta.store.codec import decode, dumps, loads
 
-_DEFINITIONS: Mapping[object, tuple[str, object]] = {
-    int: ("INTEGER NOT NULL DEFAULT 0", 0),
-    float: ("REAL NOT NULL DEFAULT 0", 0.0),
-    str: ("TEXT NOT NULL DEFAULT ''", ""),
-    int | None: ("INTEGER", None),
-    Mapping: ("TEXT NOT NULL DEFAULT '{}'", "{}"),
+_DEFINITIONS: Mapping[object, str] = {
+    int: "INTEGER NOT NULL",
+    float: "REAL NOT NULL",
+    str: "TEXT NOT NULL",
+    int | None: "INTEGER",
+    Mapping: "TEXT NOT NULL",
 }
-"""The column for values of a type, and what a trial has there that was stored without it."""
+"""The column for values of a type."""
 
-_DEFINED = {
+MEASURED_COLUMNS = {
     name: _DEFINITIONS[Mapping if typing.get_origin(hint) is Mapping else hint]
     for name, hint in flat_hints(Measurement).items()
     if name != "histograms"
 }
-
-MEASURED_COLUMNS = {name: definition for name, (definition, _) in _DEFINED.items()}
 """What SQL says of each column that holds a field of a measurement."""
-
-DEFAULTS = {name: default for name, (_, default) in _DEFINED.items()}
-"""What is in each of them of a trial that was stored without it."""
-
-EARLIER_COLUMNS = earlier_names(Measurement)
-"""The columns that were renamed, by their names in the stores of earlier versions."""
 
 _MEASURED = tuple(MEASURED_COLUMNS)
 MAPPINGS = frozenset(name for name, hint in flat_hints(Measurement).items() if typing.get_origin(hint) is Mapping)

@@ -1,7 +1,7 @@
--- The store of tdelta, schema version 10. Every column is described in docs/store.md. Those of what a trial
+-- The store of tdelta, schema version 1. Every column is described in docs/store.md. Those of what a trial
 -- measured are the fields of the record (rows.py).
 
-CREATE TABLE IF NOT EXISTS runs (
+CREATE TABLE runs (
     number INTEGER PRIMARY KEY,
     run_id TEXT NOT NULL UNIQUE,
     seed INTEGER NOT NULL,
@@ -13,14 +13,14 @@ CREATE TABLE IF NOT EXISTS runs (
     result TEXT
 );
 
-CREATE TABLE IF NOT EXISTS run_facts (
+CREATE TABLE run_facts (
     run_id TEXT NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     key TEXT NOT NULL,
     value TEXT NOT NULL,
     PRIMARY KEY (run_id, key)
 );
 
-CREATE TABLE IF NOT EXISTS trials (
+CREATE TABLE trials (
     trial INTEGER PRIMARY KEY,
     run_id TEXT NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     round INTEGER NOT NULL,
@@ -35,14 +35,14 @@ CREATE TABLE IF NOT EXISTS trials (
     UNIQUE (run_id, block, condition_key)
 );
 
-CREATE TABLE IF NOT EXISTS histograms (
+CREATE TABLE histograms (
     trial INTEGER NOT NULL REFERENCES trials (trial) ON DELETE CASCADE,
     name TEXT NOT NULL,
     payload BLOB NOT NULL,
     PRIMARY KEY (trial, name)
 );
 
-CREATE TABLE IF NOT EXISTS calibrations (
+CREATE TABLE calibrations (
     number INTEGER PRIMARY KEY,
     calibration_id TEXT NOT NULL UNIQUE,
     created_unix_seconds REAL NOT NULL,
@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS calibrations (
     calibration TEXT NOT NULL
 );
 
-CREATE TABLE IF NOT EXISTS seals (
+CREATE TABLE seals (
     part TEXT PRIMARY KEY,
     digest TEXT NOT NULL
 );

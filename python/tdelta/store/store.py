@@ -30,18 +30,17 @@ from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.records.kept import LAST, RunKind
 from tdelta.store.codec import dumps, loads
 from tdelta.store.faults import changed, decoding, not_a_store, store_errors, too_new
-from tdelta.store.kinds import KIND, LABELS, NOTE, PART_OF
-from tdelta.store.older import modern
+from tdelta.store.kinds import KIND, LABELS, NOTE
 from tdelta.store.places import default_path, make_private
 from tdelta.store.putting import put_fact, put_run, put_trial
-from tdelta.store.rows import EARLIER_COLUMNS, MEASURED_COLUMNS, TRIAL_COLUMNS, trial_of
+from tdelta.store.rows import MEASURED_COLUMNS, TRIAL_COLUMNS, trial_of
 from tdelta.store.seals import FACT, HISTOGRAMS, RUN, TRIAL, delete, is_broken, seal, unseal_fact
 from tdelta.store.summaries import RUNS_NAMED, RunStatus, RunSummary, answered, fits, some
 
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 1
 """The version of ``schema.sql``, kept in ``PRAGMA user_version``."""
 
 BUSY_SECONDS = 30.0
@@ -195,7 +194,7 @@ class Store:
             status = self.status(run_id)
             raise StoreError(Refusal.of("run-without-result", run=run_id, status=status, store=self._named))
         with decoding(self.path):
-            return loads(RunResult, text, upgrade=modern)
+            return loads(RunResult, text)
 
     @property
     def _named(self) -> str:
@@ -287,7 +286,7 @@ class Store:
         settings = self.settings(run_id)
         columns = "created_unix_seconds, result, (SELECT count(*) FROM trials WHERE trials.run_id = runs.run_id)"
         ((created, result, trials),) = self._query(f"SELECT {columns} FROM runs WHERE run_id = ?", (run_id,))
-        facts = {key: self.get_fact(run_id, key) for key in (KIND, PART_OF, LABELS, NOTE)}
+        facts = {key: self.get_fact(run_id, key) for key in (KIND, LABELS, NOTE)}
         with decoding(self.path):
             decision, overheads, metric = answered(result)
             return RunSummary(
@@ -300,7 +299,7 @@ class Store:
                 trials=trials,
                 decision=decision,
                 overheads=overheads,
-                kind=RunKind.CALIBRATION if facts[PART_OF] else RunKind(facts[KIND] or RunKind.RUN),
+                kind=RunKind(facts[KIND] or RunKind.RUN),
                 labels=tuple(map(str, facts[LABELS] or ())),
                 note=str(facts[NOTE] or ""),
                 metric=metric,
@@ -308,9 +307,8 @@ class Store:
 
     def kinds(self) -> dict[str, RunKind]:
         """What each run is for that nobody asked for by itself, by its id."""
-        parts = dict.fromkeys(self.facts_named(PART_OF), RunKind.CALIBRATION)
         with decoding(self.path):
-            return parts | {run_id: RunKind(kind) for run_id, kind in self.facts_named(KIND).items()}
+            return {run_id: RunKind(kind) for run_id, kind in self.facts_named(KIND).items()}
 
     def resolve(self, text: str) -> str:
         """Find the run that a user means.
@@ -359,8 +357,8 @@ class Store:
         with store_errors(self.path):
             for pragma in ("foreign_keys = ON", "journal_mode = TRUNCATE", "synchronous = FULL"):
                 self._db.execute(f"PRAGMA {pragma}")
-            if self._is_empty() or self._pragma("user_version") < SCHEMA_VERSION or self._lacks_columns():
-                self._complete()
+            if self._is_empty():
+                self._make()
 
     def _is_empty(self) -> bool:
         """Whether the file is still to be made a store; raises where it is someone else's or too new."""
@@ -376,33 +374,16 @@ class Store:
             raise not_a_store(self.path, "another program's SQLite database")
         return True
 
-    def _lacks_columns(self) -> bool:
-        """Whether trials measure what the store has no column for: those follow from the record, without a version."""
-        return not MEASURED_COLUMNS.keys() <= self._columns()
-
-    def _columns(self) -> set[str]:
-        return {name for _, name, *_ in self._db.execute("PRAGMA table_info(trials)")}
-
-    def _complete(self) -> None:
-        """Add the tables and columns that a new or an older store lacks, all or nothing; what is in it stays.
-
-        Whatever another tdelta has added meanwhile is there, and not added again.
-        """
+    def _make(self) -> None:
+        """Make the tables, all or nothing, unless another tdelta has made them meanwhile."""
         script = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
-        measured = [f"{name} {definition}" for name, definition in MEASURED_COLUMNS.items()]
+        measured = ", ".join(f"{name} {definition}" for name, definition in MEASURED_COLUMNS.items())
         with self._transaction() as db:
-            self._is_empty()  # raises where a newer tdelta was first
-            for statement in script.replace("{measured}", ", ".join(measured)).split(";"):
-                db.execute(statement)
-            known = self._columns()
-            for was, name in EARLIER_COLUMNS.items():
-                if was in known and name not in known:
-                    db.execute(f"ALTER TABLE trials RENAME COLUMN {was} TO {name}")
-                    known.add(name)
-            for name in MEASURED_COLUMNS.keys() - known:
-                db.execute(f"ALTER TABLE trials ADD COLUMN {name} {MEASURED_COLUMNS[name]}")
-            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            if self._is_empty():
+                for statement in script.replace("{measured}", measured).split(";"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def _pragma(self, name: str) -> int:
         (value,) = self._db.execute(f"PRAGMA {name}").fetchone()

@@ -23,8 +23,7 @@ SCHEMA = "schema.sql"
 
 _TOP = ("name", "version", "title", "description", "spills", "size", "tables", "transactions")
 _ROWS = ("rows", "rows_per_scale", "rows_per")
-_DISTRIBUTION = ("distribution", "law")
-"""The key of a column's distribution, and what it was called before."""
+_DISTRIBUTION = "distribution"
 
 
 def read_folder(folder: Path, dialects: Mapping[str, Dialect]) -> Workload:
@@ -217,17 +216,18 @@ class FolderReader(FolderFiles):
     def column(self, table: Table, name: str, value: object, tables: set[str]) -> Column | None:
         """A column with its distribution; None where it has faults that leave none."""
         path = ("tables", table.name, "columns", name)
-        key = next((key for key in _DISTRIBUTION if isinstance(value, dict) and key in value), "")
-        if not isinstance(value, dict) or not isinstance(value.get(key), str):
+        if not isinstance(value, dict) or not isinstance(value.get(_DISTRIBUTION), str):
             self.fault(Refusal.of("column-malformed", column=name, found=shown(value)), *path)
             return None
-        distribution = value[key]
+        distribution = value[_DISTRIBUTION]
         if distribution not in distributions.DISTRIBUTIONS:
             known = hint(distribution, distributions.DISTRIBUTIONS)
             said = Refusal.of("unknown-distribution", column=name, distribution=shown(distribution), hint=known)
             self.fault(said, *path)
             return None
-        given = ((parameter, item) for parameter, item in value.items() if parameter not in (key, "null_share"))
+        given = (
+            (parameter, item) for parameter, item in value.items() if parameter not in (_DISTRIBUTION, "null_share")
+        )
         values = {parameter: distributions.epoch_seconds(item) for parameter, item in given}
         for said in distributions.parameter_faults(distribution, values):
             self.fault(said.at(f"column {name}"), *path)

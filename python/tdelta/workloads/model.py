@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from tdelta.workloads.dialect import Dialect
 from tdelta.workloads.scan import without_last_comments
@@ -154,16 +153,6 @@ class Workload:
 
     def _schema(self, dialect: Dialect) -> Schema:
         return self.schemas.get(dialect.name) or self.schemas[""].into(dialect)
-
-
-def under_first_names(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """A data plan as digests take it: with ``law`` for a distribution, or runs of earlier builds would not resume."""
-    first = {"distribution": "law"}
-    tables = [
-        {**table, "columns": [{first.get(key, key): it for key, it in column.items()} for column in table["columns"]]}
-        for table in plan["tables"]
-    ]
-    return {**plan, "tables": tables}
 
 
 def _column_plan(table: Table, column: Column) -> dict[str, object]:

@@ -120,7 +120,7 @@ def test_a_run_that_is_killed_five_times_loses_nothing_leaves_nothing_and_comple
     process = sit(place)
     out, err = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode in ANSWERED, err
-    assert '"schema": "tdelta.run/3"' in out
+    assert '"schema": "tdelta.run/1"' in out
     assert stored(place)[: len(before)] == before
     assert {status for (status,) in place.query("SELECT status FROM runs")} == {"done"}
     assert list(place.twins.iterdir()) == []

@@ -109,7 +109,7 @@ def test_effects_ropes_and_the_chance_are_asked_for(session: FakeProspecting) ->
 
 
 def test_json_alone_is_on_standard_output(session: FakeProspecting) -> None:
-    assert json.loads(call("plan", "last", "--json").out)["schema"] == "tdelta.plan/2"
+    assert json.loads(call("plan", "last", "--json").out)["schema"] == "tdelta.plan/1"
 
 
 def test_options_of_a_pilot_do_not_go_with_stored_runs(session: FakeProspecting) -> None:

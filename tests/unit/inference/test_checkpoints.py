@@ -70,7 +70,7 @@ def test_few_blocks_with_checkpoints_have_no_ratio(blocks: int, spared: int) -> 
     assert (aes.time_ratio, aes.checkpoints) == (None, blocks - spared)
 
 
-def test_bytes_of_earlier_versions_are_not_known() -> None:
+def test_bytes_that_were_not_counted_are_not_known() -> None:
     aes = of_aes(checkpoint_measures(trials(20, counted=None), SETTINGS))
     assert (aes.written_bytes, aes.written_ratio) == (None, None)
     assert aes.time_ratio is not None

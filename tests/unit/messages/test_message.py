@@ -61,7 +61,3 @@ def test_a_message_is_stored_without_its_text_and_shown_in_json_with_it() -> Non
     assert encode(message) == {"code": "counted", "parameters": {"blocks": 2}}
     assert decode(Sample, encode(message)) == message
     assert values_of(message) == {**encode(message), "text": "2 blocks"}
-
-
-def test_a_text_of_an_earlier_version_is_a_message_without_a_code() -> None:
-    assert decode(Sample, "no A/A twin") == Sample.verbatim("no A/A twin")

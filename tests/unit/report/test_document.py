@@ -80,7 +80,7 @@ def test_the_documentation_of_a_run_names_exactly_its_fields() -> None:
     few = Percentile99(1, 2, None, Reason.of("percentile-few-rounds", fewest=3))
     short = s.changed(s.with_tails(), tails=(replace(s.with_tails().of(TailMeasure)[0], p99=few),))
     made = produced(*(document(run, 0) for run in (short, *(sample() for sample in s.SAMPLES.values()))))
-    assert made == documented("tdelta.run/3")
+    assert made == documented("tdelta.run/1")
 
 
 def test_fields_are_documented_as_their_types_have_them_each_with_words() -> None:
@@ -112,7 +112,7 @@ def test_a_document_is_strict_json(name: str) -> None:
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
 
-    assert json.loads(to_json(document(s.SAMPLES[name](), 0)), parse_constant=refuse)["schema"] == "tdelta.run/3"
+    assert json.loads(to_json(document(s.SAMPLES[name](), 0)), parse_constant=refuse)["schema"] == "tdelta.run/1"
 
 
 def test_a_number_that_does_not_exist_is_null() -> None:
@@ -176,22 +176,7 @@ def test_a_server_carries_its_measures_and_the_word_for_its_bottleneck() -> None
 def test_both_figures_stand_beside_each_other() -> None:
     values = json.loads(to_json(document(s.stalling(), 0)))
     head = values["verdicts"][0]
-    assert values["estimand"] == "ratio_of_means"
     assert (head["ratio_of_means"]["median"], head["typical"]["median"]) == (1.18, 1.004)
     assert [floor["twins"] for floor in values["noise_floor"]] == ["a/a", "b/b"]
     assert values["noise_floor"][1]["condition"] == {"cipher": "aes-256", "threads": 1}
     assert [(m["stalls"], m["stall_cost"]) for m in values["stalls"]] == [(0, 0.0), (15, 0.176)]
-
-
-def test_a_result_of_an_earlier_version_says_that_its_figure_is_the_typical_one() -> None:
-    values = json.loads(to_json(document(s.earlier(), 0)))
-    assert values["estimand"] == "typical"
-    assert "of an earlier version: its figures are of the typical operation" in values["answer"]
-    for verdict, stored in zip(values["verdicts"], s.earlier().verdicts, strict=True):
-        assert verdict["ratio_of_means"] is None
-        assert verdict["typical"]["median"] == stored.ratio.median
-
-
-def test_a_run_without_a_complete_block_is_not_taken_for_an_earlier_version() -> None:
-    head = replace(s.costly().primary[0], baseline_value=0.0, typical=None)
-    assert document(replace(s.costly(), verdicts=(head,)), 3)["estimand"] == "ratio_of_means"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import tdelta_samples as s
 
-from tdelta.records import BadTrials, RunResult, TailMeasure, TailRatio, TailUnit
+from tdelta.records import BadTrials, RunResult, TailMeasure
 from tdelta.report.findings import tails
 from tdelta.report.findings.tails import TailRow, tail_groups, tail_notes, time_text
 from tdelta.report.terminal import render
@@ -51,17 +51,6 @@ def test_a_closed_loop_says_what_it_hides_and_an_open_one_does_not() -> None:
     assert "Closed loop" in tail_notes(result)[0]
     opened = replace(result.settings, options={**result.settings.options, "rate": 100.0})
     assert "Closed loop" not in tail_notes(replace(result, settings=opened))[0]
-
-
-def test_intervals_over_pairs_of_older_versions_say_that_instance_effects_is_not_in_them() -> None:
-    result = s.with_tails()
-    assert "instance effect is not" not in tail_notes(result)[0]
-    found = result.of(TailMeasure)[1]
-    assert found.exceedance is not None
-    over_pairs = replace(found.exceedance, ratio=TailRatio(1.4, (1.2, 1.7), TailUnit.PAIR, 90))
-    changed = s.changed(result, tails=(replace(found, exceedance=over_pairs),))
-    assert "rest on 90 pairs or 16 rounds." in tail_notes(changed)[0]
-    assert "instance effect is not" in tail_notes(changed)[0]
 
 
 def bad_row(found: BadTrials) -> TailRow:

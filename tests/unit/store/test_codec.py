@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 
 from tdelta.errors import StoreError, TdeltaError
-from tdelta.messages import Caution, Reason
+from tdelta.messages import Reason
 from tdelta.records import (
     Bottleneck,
     CacheUse,
@@ -18,7 +18,6 @@ from tdelta.records import (
     Estimate,
     Exceedance,
     Exceeding,
-    Measurement,
     Moved,
     Percentile99,
     Role,
@@ -34,7 +33,6 @@ from tdelta.records import (
     Typical,
     Verdict,
 )
-from tdelta.records.parts import earlier_names
 from tdelta.store.codec import decode, dumps, encode, loads
 from tdelta_refused import coded, refused
 
@@ -68,24 +66,6 @@ def test_a_result_comes_back_equal(result):
 @given(trials)
 def test_a_trial_comes_back_equal_with_its_histograms(trial):
     assert loads(Trial, dumps(trial)) == trial
-
-
-@unhurried
-@given(trials)
-def test_a_trial_is_read_under_the_names_that_earlier_versions_gave_its_fields(trial):
-    names = {name: was for was, name in earlier_names(Measurement).items()}
-    data = encode(trial)
-    data["measurement"] = {names.get(name, name): value for name, value in data["measurement"].items()}
-    assert {"asked_read_bytes", "checkpoint_asked_written_bytes", "executed_operations"} <= data["measurement"].keys()
-    assert decode(Trial, data) == trial
-
-
-def test_a_field_under_both_its_names_is_refused():
-    data = encode(trial_of())
-    data["measurement"]["late_starts"] = 1
-    with pytest.raises(StoreError) as refused:
-        decode(Trial, data)
-    assert refused.value.refusals[0].code == "unknown-fields"
 
 
 @unhurried
@@ -213,12 +193,3 @@ def test_tails_come_back_as_they_were() -> None:
     assert first.exceedance is not None
     assert first.exceedance.ratio is not None
     assert type(first.exceedance.ratio.unit) is TailUnit
-
-
-@pytest.mark.parametrize("was", Caution.EARLIER_CODES)
-def test_a_code_of_an_earlier_version_is_read_as_the_one_of_today(was: str) -> None:
-    stored = {"code": was, "parameters": {"metric": "response_time", "found": 0.03, "expected": 0.01}}
-    caution = decode(Caution, stored)
-    assert caution == Caution(Caution.EARLIER_CODES[was], stored["parameters"])
-    assert caution.code in Caution.TEMPLATES
-    assert was not in Caution.TEMPLATES

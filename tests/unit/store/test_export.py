@@ -14,13 +14,11 @@ from tdelta.errors import StorageFault, UnknownName
 from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.records.findings import FINDINGS
 from tdelta.store import Store, decode, export
-from tdelta.store.older import modern
 from tdelta_refused import refused
 
 from .examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
 
 RUN = settings_of().run_id
-BEFORE_FINDINGS = Path(__file__).parents[2] / "data" / "results" / "before-findings.json"
 
 
 @pytest.fixture
@@ -81,7 +79,7 @@ def test_json_holds_everything_and_decodes_to_equal_records(store):
     out = io.StringIO()
     export.write_json(store, RUN, out)
     document = json.loads(out.getvalue())
-    assert document["schema"] == "tdelta.export/3"
+    assert document["schema"] == "tdelta.export/1"
     assert (document["run_id"], document["status"]) == (RUN, "done")
     assert (document["machine"], document["versions"]) == (MACHINE, VERSIONS)
     assert document["facts"] == {"operations_per_trial": 500}
@@ -99,60 +97,11 @@ def stored_as(result):
         {name: of["reason_codes" if name == "reasons" else name] for name in of if name != "reason_codes"}
         for of in result["verdicts"]
     ]
-    return modern(kept | {"validity": checks, "cautions": cautions, "verdicts": verdicts})
-
-
-RENAMED = {
-    "ledger": "cost_breakdown",
-    "lines": "components",
-    "in_rest": "unattributed",
-    "waiting": "off_cpu",
-    "price_us": "unit_cost_us",
-    "price_quartiles": "unit_cost_quartiles",
-    "what_if": "cache_prediction",
-    "said": "quote",
-    "dilution": "client_overhead_share",
-    "late_starts": "queued_operations",
-    "floor_us_per_page": "cipher_us_per_page",
-    "floor_of": "cipher_measured",
-}
-
-
-def with_names_of_today(stored):
-    """What an earlier version stored, with the fields as they are called now."""
-    if isinstance(stored, dict):
-        return {RENAMED.get(name, name): with_names_of_today(inner) for name, inner in stored.items()}
-    if isinstance(stored, list):
-        return [with_names_of_today(inner) for inner in stored]
-    return "residual" if stored == "rest" else stored
-
-
-def test_the_result_of_an_export_has_each_finding_by_its_kind_and_its_counts_as_they_were(store):
-    older = json.loads(BEFORE_FINDINGS.read_text(encoding="utf-8"))
-    for stored in (one["stored"] for one in older.values()):
-        store.finish(RUN, decode(RunResult, modern(stored)))
-        out = io.StringIO()
-        export.write_json(store, RUN, out)
-        exported = json.loads(out.getvalue())["result"]
-        stored = with_names_of_today(stored)
-        newer = (FINDINGS.keys() & exported.keys()) - stored.keys()
-        assert not any(exported.pop(kind) for kind in newer)  # kinds of findings that did not exist
-        assert exported.keys() == stored.keys() | {"caution_codes"}
-        for verdict in exported["verdicts"]:
-            assert [reason["parameters"]["text"] for reason in verdict.pop("reason_codes")] == verdict["reasons"]
-        for part in (tail[name] for tail in exported["tails"] for name in ("exceedance", "p99") if tail[name]):
-            code = part.pop("reason_code")
-            assert part["reason"] == ("" if code is None else code["parameters"]["text"])
-        for breakdown in exported["cost_breakdown"]:
-            codes = breakdown.pop("unattributed_codes")
-            assert [reason["parameters"]["text"] for reason in codes] == breakdown["unattributed"]
-            code = breakdown.pop("where_unknown_code")
-            assert breakdown["where_unknown"] == ("" if code is None else code["parameters"]["text"])
-        for name in stored.keys() - {"validity", "order_effect", "settings"}:
-            assert exported[name] == stored[name], name
-        assert [(c["check"], c["state"]) for c in exported["validity"]] == [
-            (c["check"], c["state"]) for c in stored["validity"]
-        ]
+    findings = []
+    for kind in FINDINGS.keys() & kept.keys():
+        found = kept.pop(kind)
+        findings += [{"finding": kind, **one} for one in (found if isinstance(found, list) else [found]) if one]
+    return kept | {"validity": checks, "cautions": cautions, "verdicts": verdicts, "findings": findings}
 
 
 def test_json_of_an_unfinished_run_has_no_result(store):

@@ -10,7 +10,7 @@ import pytest
 from tdelta.errors import StoreError, UnknownName, UsageError
 from tdelta.records.kept import LAST, RunKind
 from tdelta.store import Store
-from tdelta.store.kinds import KIND, LABELS, NOTE, PART_OF, checked_labels, checked_note
+from tdelta.store.kinds import KIND, LABELS, NOTE, checked_labels, checked_note
 from tdelta.store.removing import compact, remove_runs, sizes_bytes
 
 from .examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
@@ -40,11 +40,6 @@ def test_last_passes_over_what_nobody_asked_for_by_itself(store: Store, kind: Ru
     assert store.resolve(LAST) == NEW
     assert store.resolve("dddd") == "20260803-dddd"
     assert store.summary("20260803-dddd").kind is kind
-
-
-def test_a_calibrations_run_of_an_earlier_version_is_one(store: Store) -> None:
-    store.put_fact(NEW, PART_OF, True)
-    assert (store.resolve(LAST), store.summary(NEW).kind) == (OLD, RunKind.CALIBRATION)
 
 
 def test_where_there_is_no_other_run_last_means_none(store: Store) -> None:

@@ -19,9 +19,7 @@ from tdelta.errors import StorageFault, StoreError, StoreTooNew, UnknownName, Us
 from tdelta.records import Decision, Measurement
 from tdelta.records.parts import flat_hints
 from tdelta.store import RunStatus, Store, default_path
-from tdelta.store.rows import EARLIER_COLUMNS
 from tdelta.store.store import APPLICATION_ID, SCHEMA_VERSION
-from tdelta_flat import changed
 from tdelta_refused import Part, check_messages, refused
 
 from .examples import MACHINE, VERSIONS, result_of, settings_of, trial_of, trials
@@ -297,107 +295,6 @@ def test_a_newer_store_is_left_alone_with_a_remedy(store, path):
     assert path.read_bytes() == before
 
 
-def without_delays(db):
-    """As trials were up to version 4."""
-    for name in ("run_delay_ns", "client_run_delay_ns", "others_delay_ns", "standstill"):
-        db.execute(f"ALTER TABLE trials DROP COLUMN {name}")
-    db.execute("DROP TABLE seals")
-
-
-def test_trials_of_the_fourth_version_have_no_delay_that_anybody_knows(store, path):
-    store.add_trial(RUN, trial_of(run_delay_ns=1, client_run_delay_ns=2, others_delay_ns=3))
-    store.close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        without_delays(db)
-        db.execute("PRAGMA user_version = 4")
-    with Store.open(path) as upgraded:
-        upgraded.add_trial(RUN, trial_of(block=1, run_delay_ns=0, others_delay_ns=0))
-        assert upgraded.trials(RUN) == (trial_of(), trial_of(block=1, run_delay_ns=0, others_delay_ns=0))
-
-
-def test_columns_of_the_seventh_version_get_their_names_of_today_and_keep_what_is_in_them(store, path):
-    kept = trial_of(syscall_read_bytes=11, checkpoint_syscall_written_bytes=12, total_operations=13)
-    store.add_trial(RUN, kept)
-    store.close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        for was, name in EARLIER_COLUMNS.items():
-            db.execute(f"ALTER TABLE trials RENAME COLUMN {name} TO {was}")
-        db.execute("PRAGMA user_version = 7")
-    with Store.open(path) as upgraded:
-        assert upgraded.trials(RUN) == (kept,)
-    with Store.open(path) as again:
-        assert again.trials(RUN) == (kept,)
-
-
-def test_a_store_of_this_version_gets_the_columns_of_what_is_measured_since(store, path):
-    store.add_trial(RUN, trial_of())
-    store.close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("ALTER TABLE trials DROP COLUMN client_peak_rss_bytes")
-    with Store.open(path) as upgraded:
-        upgraded.add_trial(RUN, trial_of(block=1))
-        assert upgraded.trials(RUN) == (trial_of(), trial_of(block=1))
-
-
-def test_a_trial_that_was_sealed_before_bytes_of_checkpoints_were_counted_is_whole(store, path):
-    names = ("checkpoint_syscall_written_bytes", "checkpoint_device_written_bytes")
-    store.add_trial(RUN, trial_of())
-    store.close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        for name in names:
-            db.execute(f"ALTER TABLE trials DROP COLUMN {name}")
-        db.execute("PRAGMA user_version = 6")
-    with Store.open(path) as upgraded:
-        upgraded.add_trial(RUN, trial_of(block=1, **dict.fromkeys(names, 7)))
-        assert upgraded.trials(RUN) == (trial_of(), trial_of(block=1, **dict.fromkeys(names, 7)))
-    for block, value in ((0, 7), (1, 8)):
-        with closing(sqlite3.connect(path, isolation_level=None)) as db:
-            db.execute(f"UPDATE trials SET {names[0]} = {value} WHERE block = {block}")
-        with Store.open(path) as damaged, refused(StoreError, "store-changed", path=path):
-            damaged.trials(RUN)
-        with closing(sqlite3.connect(path, isolation_level=None)) as db:
-            db.execute(f"UPDATE trials SET {names[0]} = {'NULL' if block == 0 else 7} WHERE block = {block}")
-
-
-def test_a_store_of_the_first_version_is_brought_to_this_one_and_keeps_its_trials(store, path):
-    store.add_trial(RUN, trial_of())
-    store.close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("DROP TABLE calibrations")
-        db.execute("ALTER TABLE trials DROP COLUMN client_cpu_user_seconds")
-        db.execute("ALTER TABLE trials DROP COLUMN client_cpu_system_seconds")
-        db.execute("ALTER TABLE trials DROP COLUMN traced")
-        without_delays(db)
-        db.execute("PRAGMA user_version = 1")
-    with Store.open(path) as upgraded:
-        upgraded.add_trial(RUN, trial_of(block=1))
-        first, second = upgraded.trials(RUN)
-    zeros = {"client_cpu_user_seconds": 0.0, "client_cpu_system_seconds": 0.0}
-    assert first == replace(trial_of(), measurement=changed(trial_of().measurement, **zeros))
-    assert second == trial_of(block=1)
-    with Store.open(path) as again:
-        assert len(again.trials(RUN)) == 2
-
-
-def test_a_store_of_the_second_version_gains_the_tables_that_a_new_one_has(store, path):
-    def tables(opened):
-        rows = opened._db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
-        return {name: re.sub(r"\s+", "", sql) for name, sql in rows}
-
-    new = tables(store)
-    store.close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("DROP TABLE calibrations")
-        db.execute("ALTER TABLE trials DROP COLUMN traced")
-        without_delays(db)
-        db.execute("PRAGMA user_version = 2")
-    with Store.open(path) as upgraded:
-        columns = upgraded._db.execute("SELECT name, type, dflt_value FROM pragma_table_info('trials')").fetchall()
-        assert ("traced", "TEXT", "'{}'") in columns
-        assert tables(upgraded).keys() == new.keys()
-        assert tables(upgraded)["calibrations"] == new["calibrations"]
-
-
 def test_another_programs_database_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "bookmarks.sqlite"
     with sqlite3.connect(path) as db:
@@ -460,7 +357,7 @@ def test_what_is_not_what_was_written_is_told_and_answers_nothing(store, path, c
         store.settings(RUN)
 
 
-def test_what_an_earlier_version_wrote_has_no_seal_and_damage_is_told_with_the_store(store, path):
+def test_damage_of_what_has_no_seal_is_told_with_the_store(store, path):
     store._db.execute("DELETE FROM seals")
     store._db.execute("UPDATE runs SET settings = substr(settings, 2), machine = '[1]'")
     for read in (store.settings, store.machine, lambda _run: store.runs()):
@@ -525,7 +422,7 @@ def test_a_store_another_process_holds_is_told(store, path):
 def test_two_that_make_the_same_store_at_once_both_get_it(path):
     with Store.open(path) as first:
         late = Store(path, sqlite3.connect(path, isolation_level=None))
-        late._complete()  # as if it had found the file empty before `first` filled it
+        late._make()  # as if it had found the file empty before `first` filled it
         first.create_run(settings_of(), MACHINE, VERSIONS)
         assert [run.run_id for run in late.runs()] == [RUN]
         late.close()

@@ -1,6 +1,5 @@
 """A user's folder: what is let through, and every fault of the rest at once."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, WorkloadError
 from tdelta.messages import Refusal
 from tdelta.workloads import load
-from tdelta.workloads.model import under_first_names
 from tdelta_refused import Part, check_messages, coded, has, refused
 
 TOML = """\
@@ -89,20 +87,6 @@ def test_a_sound_folder_is_read(folder):
         {"name": "line", "distribution": "line", "fanout": 3},
         {"name": "born", "distribution": "timestamp", "start": 86400, "end": 172800, "null_share": 0.5},
     ]
-
-
-def test_a_distribution_under_its_earlier_name_is_read(folder):
-    plan = load(folder, dialects()).plan(1)
-    (folder / "workload.toml").write_text(TOML.replace("distribution = ", "law = "), encoding="utf-8")
-    assert load(folder, dialects()).plan(1) == plan
-    change(folder, "workload.toml", '{ law = "serial" }', '{ law = "serial", distribution = "serial" }')
-    (fault,) = faults(folder)
-    assert has([fault], "unknown-parameter", parameter="'law'")
-
-
-def test_digests_are_those_of_earlier_builds(folder):
-    plan = load(folder, dialects()).plan(1)
-    assert under_first_names(plan) == json.loads(json.dumps(plan).replace('"distribution":', '"law":'))
 
 
 def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):

@@ -118,9 +118,6 @@ fn column(
             .filter(|share| (0.0..=1.0).contains(share))
             .ok_or_else(|| format!("null_share must be within 0 to 1, found {share}"))?,
     };
-    if let Some(distribution) = fields.remove("law") {
-        fields.insert("distribution".into(), distribution); // as builds of before called it
-    }
     let spec: Spec = serde_json::from_value(serde_json::Value::Object(fields)).map_err(|error| error.to_string())?;
     let distribution = Distribution::resolve(spec, rows, rows_of)?;
     if null_share > 0.0 && matches!(distribution, Distribution::Serial) {

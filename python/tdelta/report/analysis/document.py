@@ -7,7 +7,7 @@ from tdelta.report.analysis.brief import against_trust, sentence
 from tdelta.report.analysis.sentence import answer
 from tdelta.report.values import record_values, values_of
 
-ANALYSIS_SCHEMA = "tdelta.analysis/2"
+ANALYSIS_SCHEMA = "tdelta.analysis/1"
 
 
 def analysis_document(result: AnalysisResult, exit_code: int) -> dict[str, object]:

@@ -31,12 +31,6 @@ from tdelta.report.quantities import MISSING, amounts, counted, small_share
 
 APPROXIMATE = "p99 (approximate)"
 
-OF_PAIRS = (
-    "An older version of tdelta made this run: the instance effect is not in its intervals over pairs, which hold the"
-    " truth far less often than 95 times in 100 where instances differ. Today such short runs have none."
-)
-"""What goes with intervals over pairs, which only runs of older versions have."""
-
 OVER_BOTH = "Ratios are over both plain twins, with 95 % intervals; of the A/A twin over the other plain twin."
 OVER_ONE = "Ratios are over the plain twin that was on the same host in every round, with 95 % intervals."
 BAD_TRIALS = (
@@ -102,8 +96,6 @@ def tail_notes(result: RunResult, *, has_types: bool = True) -> list[str]:
     parts.append(OVER_ONE if result.of(Hosts) else OVER_BOTH)
     units = dict.fromkeys((ratio.unit, ratio.units) for ratio in ratios)
     parts += [f"Those of shares and percentiles rest on {_units(units)}."] if units else []
-    if any(unit is TailUnit.PAIR for unit, _ in units):
-        parts.append(OF_PAIRS)
     shown = [measure for measure in result.of(TailMeasure) if has_types or measure.transaction == ALL]
     bad = [found for measure in shown if (found := _bad(measure)) is not None]
     parts += [BAD_TRIALS] if bad else []

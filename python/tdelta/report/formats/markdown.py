@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from tdelta.records import CheckState, Decision, RunResult, Verdict
 from tdelta.report.brief import sentence
 from tdelta.report.changes import against_sentences
-from tdelta.report.estimand import estimand
 from tdelta.report.formats.answered import Answered
 from tdelta.report.labels import decision_word, metric_name, transaction_name
 from tdelta.report.quantities import amounts, counted, duration, printable, ratio_cells
@@ -105,5 +104,4 @@ def _footer(answered: Answered) -> str:
     made = result.counts
     counts = f"{counted(made.rounds, 'round')}, {counted(made.blocks, 'block')}, {counted(made.trials, 'trial')}"
     run = f"run {result.settings.run_id}, {answered.created}: {counts}, {duration(made.elapsed_seconds)}"
-    estimated = estimand(result).replace("_", " ")
-    return f"<sub>{escaped(f'{run}; overheads are {estimated}; exit code {answered.exit_code}')}</sub>\n"
+    return f"<sub>{escaped(f'{run}; overheads are ratios of means; exit code {answered.exit_code}')}</sub>\n"

@@ -26,9 +26,9 @@ from tdelta.report.page.figures.sweep import sweep_figure
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.rows import UNRELIABLE, is_unsound, limits_of, verdict_row
 from tdelta.report.page.wording import bounds_of, decided, has_data, label, limit_words, median_text
-from tdelta.report.quantities import amounts, estimate_text, hdi_text, small_share
+from tdelta.report.quantities import amounts, hdi_text, small_share
 from tdelta.report.sentence import rope_words
-from tdelta.report.table import values_note
+from tdelta.report.table import VALUES_NOTE
 
 _ALL = "all"
 _TOLERANCE = 2e-3
@@ -51,22 +51,7 @@ def posterior_section(data: RunData) -> Section:
         blocks.append(posteriors(data.densities, result.settings, axis))
     else:
         blocks.append(Paragraph("No complete block was measured, so there is nothing to draw.", "note"))
-    blocks += _disagreements(data)
     return Section("posteriors", "How sure is it", [*blocks, *placed("posteriors", result)])
-
-
-def _disagreements(data: RunData) -> Iterator[Block]:
-    """The curves are fitted anew; a store that another version of tdelta wrote may hold other figures."""
-    stored = estimates_of(data.result)
-    for density in data.densities:
-        was, now = stored.get(density.condition.key), density.estimate
-        if was is not None and abs(was.median - now.median) > _TOLERANCE * max(1.0, now.median):
-            yield Paragraph(
-                f"The curve of {label(density.condition, data.result.settings)} is fitted by this version of tdelta,"
-                f" which reads {estimate_text(now)}; the stored answer, {estimate_text(was)}, was fitted by version"
-                f" {data.result.versions.get('tdelta', 'unknown')}.",
-                "caution",
-            )
 
 
 def estimates_of(result: RunResult) -> dict[str, Estimate]:
@@ -220,7 +205,7 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
     titles = ("baseline", "twin", "overhead", "95 % HDI")
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
     return Table(
-        values_note(result).replace("operation", "transaction").removesuffix("."),
+        VALUES_NOTE.replace("operation", "transaction").removesuffix("."),
         columns,
         rows,
         folded=len(rows) > _LONG_TABLE,

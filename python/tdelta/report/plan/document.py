@@ -6,7 +6,7 @@ from tdelta.records.prospects import Prospect
 from tdelta.report.command import run_command
 from tdelta.report.values import record_values, values_of
 
-PLAN_SCHEMA = "tdelta.plan/2"
+PLAN_SCHEMA = "tdelta.plan/1"
 
 
 def plan_document(found: Prospect) -> dict[str, object]:

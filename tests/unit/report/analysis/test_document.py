@@ -29,7 +29,7 @@ def paths(value: object, at: str = "") -> Iterator[str]:
 
 
 def test_the_documentation_names_exactly_the_fields() -> None:
-    section = DOCS.read_text(encoding="utf-8").split("## `tdelta.analysis/2`")[1].split("\n## ")[0]
+    section = DOCS.read_text(encoding="utf-8").split("## `tdelta.analysis/1`")[1].split("\n## ")[0]
     documented = set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
     found = {path for name in s.SAMPLES for path in paths(json.loads(to_json(analysis_document(s.SAMPLES[name](), 0))))}
     assert found == documented

@@ -296,17 +296,6 @@ def test_planted_twins_show_what_they_really_spun() -> None:
     assert "+5.2\u00a0%" in page
 
 
-def test_an_answer_that_another_version_fitted_is_not_passed_off_as_the_curves(sound: RunData) -> None:
-    verdicts = tuple(
-        replace(v, ratio=replace(v.ratio, median=v.ratio.median + 0.02)) if v.primary else v
-        for v in sound.result.verdicts
-    )
-    older = replace(sound, result=replace(sound.result, verdicts=verdicts, versions={"tdelta": "0.0.9"}))
-    notes = [p for p in read(render(compose(older))).text("p") if "fitted by version 0.0.9" in p]
-    assert len(notes) == 5
-    assert "fitted by" not in render(compose(sound))
-
-
 def test_no_figure_is_drawn_outside_its_own_frame(sound: RunData, leaking: RunData) -> None:
     """Every x of every mark lies within the drawing; the browser test looks at what text really takes."""
     for data in (sound, leaking):

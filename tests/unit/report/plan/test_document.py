@@ -27,7 +27,7 @@ def paths(value: object, at: str = "") -> Iterator[str]:
 
 
 def test_the_documentation_of_a_plan_names_exactly_its_fields() -> None:
-    section = DOCS.read_text(encoding="utf-8").split("## `tdelta.plan/2`")[1].split("\n## ")[0]
+    section = DOCS.read_text(encoding="utf-8").split("## `tdelta.plan/1`")[1].split("\n## ")[0]
     documented = set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
     made = {path for sample in PROSPECTS.values() for path in paths(json.loads(to_json(plan_document(sample()))))}
     assert made == documented
@@ -36,7 +36,7 @@ def test_the_documentation_of_a_plan_names_exactly_its_fields() -> None:
 def test_a_plan_is_strict_json() -> None:
     for sample in PROSPECTS.values():
         values = json.loads(to_json(plan_document(sample())), parse_constant=pytest.fail)
-        assert values["schema"] == "tdelta.plan/2"
+        assert values["schema"] == "tdelta.plan/1"
 
 
 def test_what_cannot_be_reached_has_no_rounds_and_no_command() -> None:
