@@ -103,12 +103,12 @@ class ReadingsImporter:
         readings = _read_readings(source, problems)
         match = _OF_TRANSACTION.search(source.path.name)
         transaction = plain_name(match["name"]) or ALL if match else ALL
-        rates = longest_stretch(readings.seconds, readings.rates)
+        rates = longest_stretch(readings.seconds, readings.rates, readings.means_ms)
         if rates is not None:
-            yield rates.series(belonging.throughput(transaction), belonging.origin(None, *rates.notes))
-        times = longest_stretch(readings.seconds, readings.means_ms)
-        if times is not None and all(times.values):
-            yield times.series(belonging.response_times(transaction), belonging.origin(None, *times.notes))
+            origin = belonging.origin(None, *rates.notes)
+            yield rates.series(belonging.throughput(transaction), origin)
+            if any(rates.means):
+                yield rates.series_of_means(belonging.response_times(transaction), origin)
         if rates is None and not problems:
             problems.add(Refusal.of("readings-too-few", found=len(readings.rates)))
         problems.raise_if_any()

@@ -275,7 +275,7 @@ def _is_header(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     if any(is_number(cell, has_decimal_comma=False) for cell in cells):
         return False
     known = sum(is_known(cell) for cell in cells)
-    if known > 1 or (known == 1 and (not rows or len(rows[0]) == len(cells))):
+    if known > 1 or (known == 1 and bool(rows) and len(rows[0]) == len(cells)):
         return True
     return bool(rows) and is_wide(cells, [is_number(cell, False) or is_number(cell, True) for cell in rows[0]])
 

@@ -32,12 +32,13 @@ _LONGEST_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Regular readings; ``notes`` say what was left out."""
+    """Regular readings; ``notes`` say what was left out, ``means`` are of what ``values`` are the rates of."""
 
     interval_seconds: float
     starts_at_seconds: float
     values: tuple[float, ...]
     notes: tuple[Caution, ...]
+    means: tuple[float, ...] = ()
 
     def series(self, group: Group, origin: Origin, *, began: float | None = None, rounding: float = 0.0) -> Series:
         """As a series; ``began`` is when the first of all readings was taken, in seconds since 1970, if known."""
@@ -51,6 +52,11 @@ class Stretch:
             started_unix_seconds=None if began is None else began + self.starts_at_seconds,
             duration_seconds=None if began is None else self.interval_seconds * len(self.values),
         )
+
+    def series_of_means(self, group: Group, origin: Origin) -> Series:
+        """The means of the same intervals, each of as many operations as its rate says."""
+        counts = tuple(rate * self.interval_seconds for rate in self.values)
+        return Series(group, origin, self.interval_seconds, self.means, self.starts_at_seconds, counts)
 
 
 @dataclass(slots=True)
@@ -85,12 +91,13 @@ def uneven_steps(seconds: Sequence[float], usual: float, *, slack: float = 0.0) 
     return (Caution.of("intervals-uneven", uneven=uneven, of=len(seconds) - 1, seconds=usual),)
 
 
-def longest_stretch(seconds: Readings, values: Readings) -> Stretch | None:
+def longest_stretch(seconds: Readings, values: Readings, means: Readings = ()) -> Stretch | None:
     """The longest regular stretch under load; None where fewer than three readings are left.
 
     Args:
         seconds: when each reading was taken; the first one is the start of the run.
         values: the readings, none negative.
+        means: where values are rates, means of what was done at them, if there are any.
     """
     times, figures = np.asarray(seconds, dtype=np.float64), np.asarray(values, dtype=np.float64)
     under_load = np.flatnonzero(figures)
@@ -115,6 +122,7 @@ def longest_stretch(seconds: Readings, values: Readings) -> Stretch | None:
         max(float(kept[begin] - times[0]), 0.0),
         tuple(figures[first + begin : first + end].tolist()),
         _notes(idle=len(figures) - (last - first) - 2, beside_gaps=(last - first) - (end - begin)),
+        tuple(np.asarray(means, dtype=np.float64)[first + begin : first + end].tolist()),
     )
 
 

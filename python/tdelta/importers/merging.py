@@ -90,7 +90,7 @@ def _series(parts: list[Series]) -> Series:
         return Series(first.group, origin, first.interval_seconds, values, first.starts_at_seconds)
     counts = _sums(part.counts[:length] for part in parts)
     totals = _sums([it * n for it, n in zip(part.values[:length], part.counts, strict=False)] for part in parts)
-    means = tuple(total / count for total, count in zip(totals, counts, strict=True))
+    means = tuple(total / count if count else 0.0 for total, count in zip(totals, counts, strict=True))
     return Series(first.group, origin, first.interval_seconds, means, first.starts_at_seconds, counts)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, place
 from tdelta.importers.belonging import Belonging, belonging_of
-from tdelta.importers.intervals import usual_step
+from tdelta.importers.intervals import uneven_steps, usual_step
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import excerpt, head_lines, printable
@@ -263,14 +263,18 @@ class _Run:
         return exact, exact * half_unit(self._printed_tps) / tps
 
     def _series(self, group: Group, origin: Origin) -> Iterator[Series]:
-        """Throughput at each interval, and mean response times where all lines have them."""
-        start = 0.0 if self._started is not None else max(0.0, self._seconds[0] - self._interval)
+        """Throughput at each interval, and mean response times where all lines with transactions have them."""
+        interval = self._interval
+        uneven = uneven_steps(self._seconds, interval, slack=0.5 * interval)
+        origin = replace(origin, cautions=(*origin.cautions, *uneven))
+        start = 0.0 if self._started is not None else max(0.0, self._seconds[0] - interval)
         of_rate, of_time = self._roundings
-        yield Series(group, origin, self._interval, tuple(self._per_second), start, rounding=of_rate)
-        if not any(map(math.isnan, self._means)) and max(self._means) <= LONGEST_MS:
+        yield Series(group, origin, interval, tuple(self._per_second), start, rounding=of_rate)
+        counts = tuple(rate * interval for rate in self._per_second)
+        means = tuple(mean if count else 0.0 for mean, count in zip(self._means, counts, strict=True))
+        if not any(map(math.isnan, means)) and max(means) <= LONGEST_MS:
             times = replace(group, metric=RESPONSE_TIME, unit="ms")
-            counts = tuple(rate * self._interval for rate in self._per_second)
-            yield Series(times, origin, self._interval, tuple(self._means), start, counts, rounding=of_time)
+            yield Series(times, origin, interval, means, start, counts, rounding=of_time)
 
     def _cautions(self) -> Iterator[Caution]:
         facts = self._whole.facts

@@ -257,13 +257,12 @@ def _group(belonging: Belonging, script: str) -> Group:
 def _series(
     belonging: Belonging, starts: array[float], counts: array[float], totals_us: array[float]
 ) -> Iterator[Series]:
-    """Throughput and mean response time at each interval; the latter where each had a transaction."""
+    """Throughput and mean response time at each interval."""
     interval = _interval(starts)
     origin = belonging.origin(None, *uneven_steps(starts, interval))
     yield Series(belonging.throughput(), origin, interval, tuple(count / interval for count in counts))
-    if all(counts):
-        means = tuple(total / count / 1e3 for total, count in zip(totals_us, counts, strict=True))
-        yield Series(belonging.response_times(), origin, interval, means, counts=tuple(counts))
+    means = tuple(total / count / 1e3 if count else 0.0 for total, count in zip(totals_us, counts, strict=True))
+    yield Series(belonging.response_times(), origin, interval, means, counts=tuple(counts))
 
 
 def _interval(starts: array[float]) -> float:

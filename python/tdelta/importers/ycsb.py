@@ -38,9 +38,12 @@ MOST_OPERATIONS = 1000
 _MEASURED = re.compile(r"\[([^\]\s]{1,100})\], ([^,]{1,100}), (\S{1,60})$")
 _STATUS = re.compile(
     r"(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d:\d{3}) \d{1,9} sec: \d{1,18} operations; "
-    r"(?P<rate>\d{1,15}(?:\.\d{1,9})?) current ops/sec;"
+    r"(?P<rate>\d{1,15}(?:[.,]\d{1,9})?) current ops/sec;"
 )
+"""Java writes the rate with the decimal sign of its user's language."""
 _STATUS_MARK = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d:\d{3} \d{1,9} sec: \d{1,18} operations; ")
+_RATE_OF_SOME_KIND = re.compile(r"operations; \S*\d\S* current ops/sec")
+"""The first line of a run may have none: ``∞``, ``NaN``."""
 _THREADS = re.compile(r"(?:^|\s)-threads (\d{1,6})(?:\s|$)")
 _RAW_HEADER = re.compile(r"\S{1,100} latency raw data: op, timestamp\(ms\), latency\(us\)$")
 _RAW_ROW = re.compile(r"(\S{1,100}),(\d{1,15}),(\d{1,12})$")
@@ -157,7 +160,7 @@ class _Run:
             return
         if (not self.seconds or moment > self.seconds[-1]) and len(self.seconds) < MOST_READINGS:
             self.seconds.append(moment)
-            self.rates.append(float(rate))
+            self.rates.append(float(rate.replace(",", ".")))
 
     def observations(self, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         """What there is of the run."""
@@ -255,6 +258,8 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
             run.take(measured[1], measured[2], measured[3], line, problems)
         elif status:
             run.take_status(status["at"], status["rate"])
+        elif _STATUS_MARK.match(stripped) and _RATE_OF_SOME_KIND.search(stripped):
+            problems.add(Refusal.of("not-a-status-of-ycsb", found=shown(stripped)), line)
         elif threads:
             run.threads = int(threads[1]) or None
     yield run

@@ -95,6 +95,7 @@ IMPORTED_AGAINST_TRUST = {
     "pgbench-report-missing": "a run did not end, or its file is cut off",
     "file-cut-off": "a file is cut off",
     "name-contradicted": "a file's name says {factor} {named}, the file itself {said}",
+    "intervals-uneven": "{uneven} of {of} intervals are of another length, or lines between them are missing",
     "failed-transactions": "{transactions:.0f} failed transactions",
     "rows-failed": "{rows} rows that say they failed",
     "sysbench-reported": "sysbench reported {said}",

@@ -6,8 +6,10 @@ milliseconds, throughput in operations per second, whatever the file says.
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tdelta.messages import Caution
@@ -154,7 +156,8 @@ class Series(RunFacts):
     Attributes:
         interval_seconds: between figures.
         values: in time order, the first one after ``starts_at_seconds`` of the run.
-        counts: of mean response times, how many operations each is of; empty where that is not known.
+        counts: of mean response times, how many operations each is of, 0 of an interval without any, which has no mean;
+            empty of throughput.
     """
 
     group: Group
@@ -163,6 +166,18 @@ class Series(RunFacts):
     values: tuple[float, ...]
     starts_at_seconds: float = 0.0
     counts: tuple[float, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """Of all operations where each figure is a mean of some of them, else of the figures; 0 of none."""
+        if not self.counts:
+            return math.fsum(self.values) / len(self.values) if self.values else 0.0
+        total = math.fsum(self.counts)
+        return math.fsum(map(operator.mul, self.values, self.counts)) / total if total else 0.0
+
+    def first(self, count: int) -> Series:
+        """The first intervals of it."""
+        return replace(self, values=self.values[:count], counts=self.counts[:count])
 
 
 @dataclass(frozen=True, slots=True)

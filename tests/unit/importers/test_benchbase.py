@@ -109,10 +109,13 @@ def test_the_results_of_one_transaction_type_are_known_by_the_files_name():
     assert rates.interval_seconds == 5
 
 
-def test_an_interval_without_requests_leaves_no_response_time(tmp_path: Path):
+def test_an_interval_without_requests_has_no_mean(tmp_path: Path):
     path = changed(tmp_path, "benchbase/tpcc.samples.csv", "2,180,180.000,136,6351,6570,5568", "2,0,0.000,-1,-1,-1,-1")
-    (rates,) = series(read(IMPORTERS, path))
+    rates, times = series(read(IMPORTERS, path))
     assert rates.values == (179, 0, 181, 190)
+    assert (times.values[1], times.counts) == (0, rates.values)
+    others = [time for time, count in zip(times.values, times.counts, strict=True) if count]
+    assert min(others) < times.mean < max(others)
 
 
 def test_old_headers_of_readings_are_read(tmp_path: Path):

@@ -52,6 +52,17 @@ def test_throughputs_add_up_as_far_as_the_shortest_goes() -> None:
     assert has(whole.origin.cautions, "logs-of-other-lengths", intervals=2)
 
 
+def test_means_of_an_interval_that_no_thread_worked_in_are_of_nothing() -> None:
+    times = Group("none")
+    parts = [
+        Series(times, origin(name), 1.0, (2.0, 0.0, mean), 0.0, (5.0, 0.0, 5.0))
+        for name, mean in (("a", 1.0), ("b", 3.0))
+    ]
+    (whole,) = together(parts)
+    assert isinstance(whole, Series)
+    assert (whole.values, whole.counts, whole.mean) == ((2.0, 0.0, 2.0), (10.0, 0.0, 10.0), 2.0)
+
+
 def test_throughputs_of_the_whole_add_up_and_other_groups_stay_apart() -> None:
     other = Group("tde", metric="throughput", unit="/s")
     found = list(

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tdelta.errors import ImportFault
 from tdelta.records import AnalysisResult, Comparison, Decision
 from tdelta.report.analysis.brief import against_trust, sentence
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
@@ -137,3 +138,95 @@ def test_times_that_all_are_one_step_of_their_clock_decide_nothing(tmp_path: Pat
     assert result.decision is Decision.UNDECIDED
     assert sentence(result).startswith("Undecided")
     assert "clock" in against_trust(result)[0]
+
+
+# figures over time
+
+
+def progress(seconds: Iterable[int], rate: Callable[[int], float], clients: int = 10) -> str:
+    """Lines of pgbench: with so many clients a mean response time is their number over the throughput."""
+    rates = [(second, rate(second)) for second in seconds]
+    return "pgbench (15.4)\nstarting vacuum...end.\n" + "".join(
+        f"progress: {second}.0 s, {tps:.1f} tps, lat {1e3 * clients / tps if tps else 0.0:.3f} ms stddev 0.061\n"
+        for second, tps in rates
+    )
+
+
+def report(tps: float, clients: int = 10, seconds: int = 60, **settings: object) -> str:
+    said = {
+        "type": "<builtin: TPC-B (sort of)>",
+        "scale": 50,
+        "mode": "simple",
+        "threads": 2,
+        "connecting": "",
+    } | settings
+    connecting = said["connecting"] or "without initial connection time"
+    return (
+        f"transaction type: {said['type']}\nscaling factor: {said['scale']}\nquery mode: {said['mode']}\n"
+        f"number of clients: {clients}\nnumber of threads: {said['threads']}\nduration: {seconds} s\n"
+        f"number of transactions actually processed: {tps * seconds:.0f}\n"
+        f"latency average = {1e3 * clients / tps:.3f} ms\n"
+        f"tps = {tps:.6f} ({connecting})\n"
+    )
+
+
+def dipping(level: float, seed: int) -> Callable[[int], float]:
+    """A checkpoint takes nearly all of every twentieth second."""
+    rng = np.random.default_rng(seed)
+    return lambda second: level * (0.02 if second % 20 == 0 else 1.0) * float(np.exp(rng.normal(0.0, 0.01)))
+
+
+def test_intervals_count_as_many_transactions_as_they_had(tmp_path: Path) -> None:
+    """Alike, they made +9.9 % "96 % slower"."""
+    for run in range(1, 5):
+        for at, (condition, level) in enumerate((("plain", 2900.0), ("tde", 2636.0))):
+            write(tmp_path, f"{condition}/run{run}.log", progress(range(1, 401), dipping(level, 10 * run + at)))
+    found = the(analyzed(tmp_path))
+    assert found.quotient == pytest.approx(1.1, abs=0.004)
+    assert found.baseline.value == pytest.approx(1e4 / (2900.0 * 0.951), rel=0.01)
+
+
+def test_intervals_without_transactions_have_no_mean(tmp_path: Path) -> None:
+    for condition, idle in (("plain", 6), ("tde", 30)):
+        text = progress(range(1, 121), lambda second, idle=idle: 0.0 if 40 <= second < 40 + idle else 1000.0)
+        write(tmp_path, f"{condition}.log", text)
+    found = the(analyzed(tmp_path))
+    assert (found.baseline.value, found.condition.value) == pytest.approx((10.0, 10.0))
+
+
+def test_lines_that_are_left_of_a_run_do_not_override_its_report(tmp_path: Path) -> None:
+    for condition, level in (("plain", 1000.0), ("tde", 900.0)):
+        left = [*range(1, 6), *range(40, 61)]
+        text = progress(left, lambda second, level=level: level * (1.3 if second < 20 else 1.0 + 0.001 * (second % 3)))
+        write(tmp_path, f"{condition}.log", text + report(level))
+    result = analyzed(tmp_path)
+    (rate,) = [c for c in result.comparisons if c.metric == "throughput"]
+    assert (rate.baseline.value, rate.condition.value) == pytest.approx((1000.0, 900.0))
+    assert has(result.cautions, "intervals-uneven", uneven=1)
+
+
+def status(second: int, rate: float, sign: str) -> str:
+    at = f"2024-06-17 23:{48 + second // 60:02d}:{second % 60:02d}:125"
+    return f"{at} {second} sec: {1000 * second} operations; {rate:.2f} current ops/sec; est completion".replace(
+        ".", sign
+    )
+
+
+@pytest.mark.parametrize("sign", [".", ","])
+def test_status_lines_of_ycsb_are_read_with_either_decimal_sign(sign: str, tmp_path: Path) -> None:
+    for condition, level in (("plain", 11000.0), ("tde", 10000.0)):
+        rng = np.random.default_rng(1)
+        lines = [status(second, level * float(np.exp(rng.normal(0.0, 0.01))), sign) for second in range(10, 600, 10)]
+        write(tmp_path, f"{condition}.log", "\n".join(lines) + "\n")
+    (found,) = analyzed(tmp_path).comparisons
+    assert found.ratio is not None
+    assert found.quotient == pytest.approx(1.1, rel=0.01)
+
+
+def test_a_status_line_that_is_not_understood_is_refused(tmp_path: Path) -> None:
+    lines = [status(second, 11000.0, ".").replace("11000.00", "11'000.00") for second in range(10, 600, 10)]
+    for condition in ("plain", "tde"):
+        write(tmp_path, f"{condition}.log", "\n".join(lines) + "\n[OVERALL], Throughput(ops/sec), 11000.0\n")
+    with pytest.raises(ImportFault) as caught:
+        analyzed(tmp_path)
+    assert caught.value.refusals[0].code == "not-a-status-of-ycsb"

@@ -256,7 +256,8 @@ def _observations(found: _Contents, belonging: Belonging, problems: Problems) ->
             yield from throughput(result, of_run, line)
         if run < len(found.counters):
             line, readings = found.counters[run]
-            series = counter_series(readings, of_run, line, Caution.of("ramp-up-included"))
+            noted = () if run < len(found.results) else (Caution.of("ramp-up-included"),)
+            series = counter_series(readings, of_run, line, *noted)
             if series is not None:
                 yield series
         if run < len(found.timings):

@@ -11,7 +11,7 @@ from tdelta.inference.observed.curves import LogCurve
 from tdelta.inference.observed.gamma import LogPrior, fit_bins, fit_samples, moments, scale_free, shape_of_gap
 from tdelta.inference.observed.locating import ShapeFit
 from tdelta.inference.observed.pairing import summarized
-from tdelta.inference.observed.series import FEWEST_VALUES, cycle, series_mean, unsteady, warm_up
+from tdelta.inference.observed.series import FEWEST_VALUES, cycle, evened, series_mean, unsteady, warm_up
 from tdelta.inference.observed.stretches import dependence
 from tdelta.inference.observed.summary import fit_summary
 from tdelta.records import Binned, Figure, Model, NoteCode, Observation, RunNote, Samples, Series, Summary
@@ -76,7 +76,8 @@ def fit_run(observation: Observation, prior: LogPrior = scale_free, beside: Seri
 def _beside(own: RunFit, series: Series) -> RunFit:
     """The run's mean with the width that its throughput over time shows, where that is wider, or there is no other."""
     notes = (*(note for note in own.notes if note.code not in _WITHOUT_ORDER), *_series_notes(series, own.observation))
-    found = series_mean(np.array(series.values, dtype=np.float64))
+    own = replace(own, count=len(series.values)) if isinstance(own.observation, Figure) else own
+    found = series_mean(evened(series))
     if found is None or found.mean <= 0.0 or found.standard_error <= 0.0:
         return replace(own, notes=(*own.notes, *_series_notes(series, own.observation)))
     narrow = 0.0 if own.curve is None else own.curve.sd
@@ -204,9 +205,9 @@ def _shaped(run: RunFit, fitted: ShapeFit | None) -> RunFit:
 
 
 def _of_series(series: Series) -> RunFit:
-    values = np.array(series.values, dtype=np.float64)
+    values = evened(series)
     found = series_mean(values)
-    mean = float(values.mean()) if len(values) else 0.0
+    mean = series.mean
     notes = tuple(_series_notes(series, series))
     if found is None:
         return RunFit(series, Model.SERIES, mean, len(values), float(len(values)), None, None, notes)
@@ -215,7 +216,7 @@ def _of_series(series: Series) -> RunFit:
 
 def _series_notes(series: Series, of: Observation) -> Iterator[RunNote]:
     """What a series says of its run: too short, dependent, warming up, unsteady, repeating itself."""
-    values = np.array(series.values, dtype=np.float64)
+    values = evened(series)
     found = series_mean(values)
     if len(values) < FEWEST_VALUES:
         yield _note(of, NoteCode.SERIES_TOO_SHORT, len(values))

@@ -51,7 +51,7 @@ def lengths_of(pair: Pair) -> Lengths | None:
 
 def same_part(pair: Pair, lengths: Lengths) -> Pair | None:
     """The comparison with every series cut to the shortest; None where a run has no series, or too little of one."""
-    cut = [_first_part(run, lengths.shortest) for run in pair.runs]
+    cut = [_first_part(run, beside, lengths.shortest) for run, beside in zip(pair.runs, pair.beside, strict=True)]
     whole = [run for run in cut if run is not None]
     if len(whole) < len(cut):
         return None
@@ -59,8 +59,9 @@ def same_part(pair: Pair, lengths: Lengths) -> Pair | None:
     return replace(pair, baseline_runs=baseline, condition_runs=condition, beside=(None,) * len(whole))
 
 
-def _first_part(run: Observation, seconds: float) -> Series | None:
-    if not isinstance(run, Series):
+def _first_part(run: Observation, beside: Series | None, seconds: float) -> Series | None:
+    series = run if isinstance(run, Series) else beside
+    if series is None or (series.group.metric, series.group.transaction) != (run.group.metric, run.group.transaction):
         return None
-    count = round((seconds - run.starts_at_seconds) / run.interval_seconds)
-    return replace(run, values=run.values[:count]) if count >= FEWEST_VALUES else None
+    count = round((seconds - series.starts_at_seconds) / series.interval_seconds)
+    return series.first(count) if count >= FEWEST_VALUES else None

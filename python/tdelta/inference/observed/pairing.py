@@ -12,7 +12,20 @@ import numpy as np
 from tdelta.inference.observed.gamma import moments
 from tdelta.inference.observed.summary import pooled
 from tdelta.messages import Caution
-from tdelta.records import ALL, Binned, Bins, Figure, Level, Observation, Origin, Samples, Series, Summary
+from tdelta.records import (
+    ALL,
+    RESPONSE_TIME,
+    THROUGHPUT,
+    Binned,
+    Bins,
+    Figure,
+    Level,
+    Observation,
+    Origin,
+    Samples,
+    Series,
+    Summary,
+)
 
 Key: TypeAlias = tuple[tuple[tuple[str, Level], ...], str, str, str]
 """Levels, transaction, metric, unit: what two conditions must have in common to be compared."""
@@ -139,7 +152,8 @@ def _rates(observations: Iterable[Observation]) -> Mapping[RunName, Mapping[str,
 
 def _beside(one: Observation, rates: Mapping[RunName, Mapping[str, Series]]) -> Series | None:
     """The throughput over time of the same run: of the same transaction, else of the whole mix."""
-    of_run = {} if isinstance(one, Series) else rates.get(_run_name(one), {})
+    is_of_time = one.group.metric in (RESPONSE_TIME, THROUGHPUT) and not isinstance(one, Series)
+    of_run = rates.get(_run_name(one), {}) if is_of_time else {}
     return of_run.get(one.group.transaction, of_run.get(ALL))
 
 
@@ -169,7 +183,11 @@ def place(key: Key) -> str:
 
 
 def strength(observation: Observation) -> int:
-    """How much an observation lets a model say: the lower, the more."""
+    """How much an observation lets a model say: the lower, the more.
+
+    What a tool reports of the whole run comes before its figures over time, which may lack a part of it, and which set
+    the width beside it.
+    """
     match observation:
         case Samples():
             return 0
@@ -177,11 +195,11 @@ def strength(observation: Observation) -> int:
             return 1
         case Summary(sd=float() | int()):
             return 2
-        case Series():
-            return 3
         case Summary():
-            return 4
+            return 3
         case Figure():
+            return 4
+        case Series():
             return 5
 
 
@@ -228,7 +246,7 @@ def merged_value(observation: Observation) -> float:
         case Summary():
             return observation.mean
         case Series():
-            return float(np.mean(observation.values)) if observation.values else 0.0
+            return observation.mean
         case Figure():
             return observation.value
 

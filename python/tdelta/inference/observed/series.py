@@ -14,6 +14,7 @@ import numpy as np
 
 from tdelta.inference.observed.curves import LogCurve
 from tdelta.inference.posterior import FloatArray, sinh_spaced
+from tdelta.records import Series
 
 FEWEST_VALUES = 16
 """A shorter series says too little of its own autocorrelation."""
@@ -60,6 +61,20 @@ class SeriesMean:
         at = sinh_spaced(centre, narrow, centre - reach, centre + reach)
         z = -self.mean * np.expm1(at - centre) / self.standard_error
         return LogCurve(at, np.asarray(-0.5 * (self.df + 1.0) * np.log1p(z**2 / self.df), dtype=np.float64))
+
+
+def evened(series: Series) -> FloatArray:
+    """The values of a series, shape (n,), of which each counts alike.
+
+    Of means of so many operations each, values about the mean of all operations that are off it by as much as each
+    interval takes it off: their plain mean is that mean, and their scatter is its error's (a ratio of two sums,
+    linearised). An interval without operations is not off.
+    """
+    values = np.array(series.values, dtype=np.float64)
+    counts = np.array(series.counts, dtype=np.float64)
+    if not counts.size or not counts.any():
+        return values
+    return np.asarray(series.mean + counts / counts.mean() * (values - series.mean), dtype=np.float64)
 
 
 def series_mean(values: FloatArray) -> SeriesMean | None:

@@ -40,6 +40,7 @@ RESULTS: dict[str, str] = {
         " --condition NAME=GLOB, for all of the file"
     ),
     "no-throughput-of-ycsb": "expected a number above 0 as Throughput(ops/sec), found {found}",
+    "not-a-status-of-ycsb": "expected a rate such as 5140.26 before 'current ops/sec', found {found}",
     "no-figures-of-operation": "expected Operations and AverageLatency(us) of {operation}, found {found}",
     "not-a-figure-of-ycsb": "expected an object with metric, measurement and value, found {found}",
     "keys-not-before": "expected the keys of the lines before, found others: {keys}. Give every line all keys",

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tdelta.inference.observed import AnalysisSettings, analyze
 from tdelta.inference.observed.pairing import merged_bins, paired, strength
-from tdelta.records import Bins, Samples, Series, Summary
+from tdelta.records import Bins, Figure, Model, Samples, Series, Summary
 
 from .observations import ORIGIN, binned, figure, gamma_values, group, log_bins, samples, series, summary
 
@@ -16,9 +18,9 @@ def test_the_strongest_figures_of_a_run_are_used() -> None:
     given = [figure(group("none"), 10.0), bare, summary(group("none"), values), samples(group("none"), values)]
     (pair,) = paired([*given, figure(group("tde"), 11.0)], "none").pairs
     assert isinstance(pair.baseline_runs[0], Samples)
-    assert [strength(one) for one in given] == [5, 4, 2, 0]
+    assert [strength(one) for one in given] == [4, 3, 2, 0]
     assert strength(binned(group("none"), values)) == 1
-    assert strength(series(group("none"), values)) == 3
+    assert strength(series(group("none"), values)) == 5
 
 
 def test_levels_are_the_same_in_any_order() -> None:
@@ -28,17 +30,23 @@ def test_levels_are_the_same_in_any_order() -> None:
     assert pair.key[0] == levels
 
 
-def test_a_series_of_throughput_is_used_rather_than_its_last_line() -> None:
+def test_what_a_tool_reports_of_the_whole_is_the_value_and_its_figures_over_time_the_width() -> None:
+    """Lines may be missing, or of the ramp-up, too: they never override the report's own total."""
     given = [
         one
         for name in ("none", "tde")
         for one in (
             figure(group(name, metric="throughput"), 100.0),
-            series(group(name, metric="throughput"), np.linspace(99.0, 101.0, 50)),
+            series(group(name, metric="throughput"), np.linspace(88.0, 91.0, 50)),
         )
     ]
     (pair,) = paired(given, "none").pairs
-    assert isinstance(pair.baseline_runs[0], Series)
+    assert isinstance(pair.baseline_runs[0], Figure)
+    assert isinstance(pair.beside[0], Series)
+    (found,) = analyze(given, AnalysisSettings("none")).comparisons
+    assert (found.baseline.value, found.quotient) == pytest.approx((100.0, 1.0))
+    assert found.model is Model.BESIDE
+    assert found.ratio is not None
 
 
 def test_histograms_on_the_same_edges_add_up() -> None:

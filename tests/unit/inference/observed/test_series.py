@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -56,6 +58,35 @@ def test_the_cosine_coefficients_are_those_of_the_definition() -> None:
     t = np.arange(64) + 0.5
     plain = [np.sqrt(2 / 64) * (values * np.cos(np.pi * j * t / 64)).sum() for j in range(1, found.df + 1)]
     assert found.standard_error**2 * 64 == pytest.approx(np.mean(np.square(plain)), rel=1e-9)
+
+
+def test_means_of_intervals_count_as_many_operations_as_they_are_of() -> None:
+    """Every tenth interval has a tenth of the operations, at ten times the mean, and some have none."""
+    rng = np.random.default_rng(3)
+    counts = np.where(np.arange(400) % 10 == 0, 100.0, 1000.0)
+    counts[5::40] = 0.0
+    means = np.where(counts > 500, 1.0, 10.0) * np.exp(rng.normal(0.0, 0.05, 400))
+    of_means = replace(series(group("none"), np.where(counts > 0, means, 0.0)), counts=tuple(counts))
+    truth = float(counts @ means / counts.sum())
+    run = fit_run(of_means)
+    assert run.value == pytest.approx(truth)
+    assert run.curve is not None
+    assert run.curve.median == pytest.approx(np.log(truth), abs=0.01)
+    alike = fit_run(replace(of_means, counts=(7.0,) * 400))
+    assert alike.value == pytest.approx(np.mean(of_means.values))
+
+
+def test_the_interval_of_a_weighted_mean_covers_it() -> None:
+    covered = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        counts = rng.poisson(rng.choice([20.0, 200.0], 300)).astype(float)
+        means = 5.0 + 20.0 / np.sqrt(np.maximum(counts, 1.0)) * rng.normal(0.0, 0.3, 300)
+        run = fit_run(replace(series(group("none"), means), counts=tuple(counts)))
+        assert run.curve is not None
+        low, high = run.curve.posterior().quantile(0.025), run.curve.posterior().quantile(0.975)
+        covered += low <= np.log(5.0) <= high
+    assert 180 <= covered <= 198
 
 
 def test_a_short_or_constant_series_has_no_interval() -> None:
