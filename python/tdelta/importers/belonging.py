@@ -7,6 +7,7 @@ another file, so its run's name keeps what its own name said: two files are not 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -55,7 +56,8 @@ def _spelled(level: Level) -> str:
 class Belonging:
     """A file, the format it has, and whose figures are in it.
 
-    ``cautions`` are said with every figure: what of the file was not taken as it stands.
+    ``cautions`` are said with every figure: what of the file was not taken as it stands. ``settings`` are what the file
+    says of the test.
     """
 
     file: str
@@ -64,6 +66,7 @@ class Belonging:
     run: str
     levels: Levels
     cautions: tuple[Caution, ...] = ()
+    settings: Levels = ()
 
     def response_times(self, transaction: str = ALL) -> Group:
         """The group of response times of a transaction type, in ms."""
@@ -75,7 +78,7 @@ class Belonging:
 
     def origin(self, line: int | None = None, *cautions: Caution) -> Origin:
         """Where figures were read, and what must be said of them."""
-        return Origin(self.file, self.format, line, (*self.cautions, *cautions))
+        return Origin(self.file, self.format, line, (*self.cautions, *cautions), settings=self.settings)
 
     def with_level(self, name: str, value: Level | None) -> Belonging:
         """With what the file says of a factor, if anything; its name may say otherwise."""
@@ -84,6 +87,11 @@ class Belonging:
         levels, named = with_said(self.levels, name, value)
         noted = () if named is None else (contradiction(name, named, str(value)),)
         return replace(self, levels=levels, run=apart(self.run, name, named), cautions=(*self.cautions, *noted))
+
+    def with_settings(self, found: Mapping[str, Level | None]) -> Belonging:
+        """With what the file says of the test, by the tool's own names; None is what it does not say."""
+        known = {name: printable(it) if isinstance(it, str) else it for name, it in found.items() if it is not None}
+        return replace(self, settings=(*self.settings, *known.items()))
 
     def of_run(self, position: int, runs: int) -> Belonging:
         """With a run of its own, where one file has several (``position`` from 1)."""

@@ -41,6 +41,8 @@ _READINGS_HEADER = re.compile(r"^\s*time ?\(sec(?:onds)?\),[^\n]*\bthroughput ?\
 _UNITS_MS = {"microseconds": 0.001, "us": 0.001, "milliseconds": 1.0, "millisecond": 1.0, "ms": 1.0}
 _UNIT = re.compile(r"\(([a-z]{2,12})\)")
 _OF_TRANSACTION = re.compile(r"\.results\.(?P<name>[^.]{1,100})\.csv(?:\.gz)?$")
+_SETTINGS = {"Benchmark Type": "benchmark", "scalefactor": "scale factor", "isolation": "isolation"}
+"""What a summary says of the test, by its keys."""
 _QUANTILES = {
     "25th percentile latency": 0.25,
     "median latency": 0.5,
@@ -131,7 +133,10 @@ class SummaryImporter:
         document = json_object(source, problems, LARGEST_SUMMARY_BYTES)
         problems.raise_if_any()
         terminals = whole(document.get("terminals"))
-        yield from _summary(document, belonging.with_level("threads", terminals or None), problems)
+        own = belonging.with_level("threads", terminals or None).with_settings(
+            {words: plain_name(str(document.get(key, ""))) for key, words in _SETTINGS.items()}
+        )
+        yield from _summary(document, own, problems)
         problems.raise_if_any()
 
 

@@ -37,7 +37,7 @@ from tdelta.importers.csv_columns import (
 from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, is_over_time, number_of, sniffed
 from tdelta.importers.csv_names import FACTOR
 from tdelta.importers.intervals import Span
-from tdelta.importers.problems import MOST_SHOWN, LineFaults
+from tdelta.importers.problems import MOST_SHOWN, LineFaults, whole
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import excerpt, printable
 from tdelta.importers.rounding import half_unit
@@ -59,6 +59,8 @@ _FEWEST_ROWS = 5
 """With fewer, numbers that differ may be levels."""
 _KIND = "combinations of condition, transaction, run and factors"
 _OF_ENCRYPTION = frozenset(("encryption", "cipher", "tde"))
+_USERS = "all_threads"
+"""Of JMeter: how many threads there were as a sample ended."""
 _KEYS = (Part.CONDITION, Part.TRANSACTION, Part.RUN, Part.FACTOR)
 
 
@@ -189,6 +191,8 @@ class _Reader:
         span = Span()
         gathering: Gathering[tuple[str, ...]] = Gathering(self.source.name, _KIND)
         codes: dict[tuple[str, ...], int] = {}
+        users = [it.index for it in self.columns if is_jmeter(self.table.header) and one_spelling(it.name) == _USERS]
+        most_users = 0
         conditions = [at for at, key in enumerate(keys) if key.part is Part.CONDITION and not self.naming.condition]
         for all_lines, all_rows in chunks_of(self.source, self.table):
             lines, rows = self._successful(all_lines, all_rows)
@@ -197,6 +201,8 @@ class _Reader:
             columns = list(zip(*rows, strict=True))
             for stamp in self.of(Part.TIME):
                 _take_stamps(columns[stamp.index], span)
+            for at in users:
+                most_users = max(most_users, *(whole(cell) or 0 for cell in columns[at]))
             values = self._numbers(columns[value.index], lines) * value.scale
             self._must_be_times(values, lines)
             if not keys:
@@ -220,7 +226,8 @@ class _Reader:
         if self.failed:
             unused = (*unused, Caution.of("rows-failed", rows=self.failed))
         origin = self._origin()
-        origin = replace(origin, cautions=(*origin.cautions, *unused))
+        said = (("threads", most_users),) if most_users else ()
+        origin = replace(origin, cautions=(*origin.cautions, *unused), settings=said)
         for samples in gathering.samples(groups.__getitem__, origin):
             yield replace(samples, started_unix_seconds=span.begin, duration_seconds=span.seconds)
 

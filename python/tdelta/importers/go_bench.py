@@ -31,6 +31,8 @@ _TIME = re.compile(r"(ns|us|µs|ms|s|sec)/op")
 _COSTS = ("B/op", "allocs/op")
 """What ``-benchmem`` adds: shown, and not decided on."""
 _LEVEL = "gomaxprocs"
+_SETTING = re.compile(r"(goos|goarch|pkg|cpu): (\S.{0,199})$")
+"""Lines above those of the benchmarks: whose they are, and of which machine."""
 
 
 class GoBenchmarks:
@@ -63,7 +65,11 @@ class GoBenchmarks:
         seen: Counter[Group] = Counter()
         lines = 0
         found: list[tuple[Belonging, str, int, int, Mapping[str, str]]] = []
+        settings: dict[str, Level | None] = {}
         for number_of_line, text in source.text_lines():
+            if setting := _SETTING.match(text):
+                settings[setting[1]] = plain_name(setting[2])
+                continue
             match = _LINE.match(text)
             figures = _figures(match["rest"]) if match else {}
             if match is None or not figures:
@@ -83,7 +89,7 @@ class GoBenchmarks:
                 belonging = belonging.with_level(key, level)
             seen[belonging.response_times(name.text)] += 1
             position = seen[belonging.response_times(name.text)]
-            own = belonging.of_run(position, position)
+            own = belonging.of_run(position, position).with_settings(settings)
             found.append((own, name.text, number_of_line, whole(match["count"]) or 0, figures))
         noted = (
             (Caution.of("repetitions-in-process", most=max(seen.values())),) if seen and max(seen.values()) > 1 else ()

@@ -15,7 +15,7 @@ from tdelta.importers.belonging import belonging_of
 from tdelta.importers.csv_columns import is_jmeter
 from tdelta.importers.csv_dialect import sniffed
 from tdelta.importers.csv_rows import CsvRows
-from tdelta.importers.problems import Problems, number, problems_of, shown
+from tdelta.importers.problems import Problems, number, problems_of, shown, whole
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.single import Requests
 from tdelta.messages import Caution, Refusal
@@ -50,7 +50,8 @@ class XmlImporter:
         if not document.requests:
             raise ImportFault(document.requests.nothing().at(source.name))
         noted = () if document.cut_off is None else (Caution.of("file-cut-off", line=document.cut_off),)
-        yield from document.requests.samples(belonging.noting(*noted))
+        own = belonging.noting(*noted).with_settings({"threads": document.users or None})
+        yield from document.requests.samples(own)
 
 
 class CsvImporter(CsvRows):
@@ -83,6 +84,7 @@ class _Document:
 
     def __init__(self, source: Source, problems: Problems) -> None:
         self.requests = Requests(source.name, has_whole=False)
+        self.users = 0
         self.cut_off: int | None = None
         self._source = source
         self._problems = problems
@@ -145,6 +147,7 @@ class _Document:
             self.requests.failed += 1
             return
         self.requests.add(attributes.get("lb", attributes.get("label", "")), elapsed, line)
+        self.users = max(self.users, whole(attributes.get("na")) or 0)
         stamp = number(attributes.get("ts", attributes.get("timeStamp", "")))
         if stamp is not None and stamp > 0:
             self.requests.span.take(stamp / 1e3)

@@ -101,6 +101,8 @@ class SummaryImporter:
         document = json_object(source, problems)
         problems.raise_if_any()
         metrics = _metrics(document)
+        users = metrics.get("vus_max", {})
+        belonging = belonging.with_settings({"virtual users": whole(users.get("max", users.get("value")))})
         lasted = number(of_object(document, "state", "testRunDurationMs"))
         found = [*_summary(metrics, naming, belonging, problems), *_throughput(metrics, belonging)]
         for one in found:

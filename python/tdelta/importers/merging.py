@@ -102,4 +102,4 @@ def _sums(parts: Iterable[Iterable[float]]) -> tuple[float, ...]:
 def _origin(parts: Iterable[Samples | Summary | Series | Figure], more: tuple[Caution, ...] = ()) -> Origin:
     origins = [part.origin for part in parts]
     cautions = dict.fromkeys(caution for origin in origins for caution in origin.cautions)
-    return Origin(origins[0].file, origins[0].format, None, (*cautions, *more), origins[0].source)
+    return replace(origins[0], line=None, cautions=(*cautions, *more))

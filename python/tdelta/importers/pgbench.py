@@ -23,6 +23,7 @@ from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import excerpt, head_lines, printable
 from tdelta.importers.rounding import half_unit
 from tdelta.messages import Caution, Refusal
+from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, RESPONSE_TIME, Figure, Group, Observation, Origin, Series, Summary
 
 MOST_INTERVALS = 1_000_000
@@ -53,7 +54,21 @@ _FACTS = {
     "retries": re.compile(rf"total number of retries: {_COUNT}"),
     "seconds": re.compile(r"duration: (\d{1,9}) s$"),
 }
+_SETTINGS = {
+    "transaction type": _TYPE,
+    "scaling factor": re.compile(r"scaling factor: (\d{1,9})$"),
+    "partition method": re.compile(r"partition method: (\w{1,30})$"),
+    "partitions": re.compile(r"partitions: (\d{1,9})$"),
+    "query mode": re.compile(r"query mode: (\w{1,30})$"),
+    "threads": re.compile(r"number of threads: (\d{1,9})$"),
+    "tries": re.compile(r"maximum number of tries: (\d{1,9})$"),
+    "latency limit, ms": re.compile(r"number of transactions above the (\d{1,9}(?:\.\d{1,3})?) ms latency limit"),
+}
+"""What a report says of the test; ``-C`` and ``-R`` show in other lines."""
+_PACED = "rate limit schedule lag"
+_WEIGHT = re.compile(r"- weight: (\d{1,9})")
 
+_RECONNECTING = "(including reconnection times"
 _ABORTED = "Run was aborted"
 _MARKS = re.compile(
     r"transaction type: |progress: [\d.]+(?: s)?, |tps = [\d.]+ \(|number of transactions actually proc"
@@ -116,6 +131,7 @@ class _Section:
     facts: dict[str, float] = field(default_factory=dict)
     rounding: dict[str, float] = field(default_factory=dict)
     line: int | None = None
+    weight: int = 1
 
     def count(self) -> int:
         """How many transactions were measured."""
@@ -140,6 +156,9 @@ class _Run:
         self._roundings = [0.0, 0.0]
         self._tps: dict[str, str] = {}
         self._has_report = False
+        self._settings: dict[str, Level] = {}
+        self._is_paced = False
+        self._connects_anew = False
 
     @property
     def has_figures(self) -> bool:
@@ -167,15 +186,21 @@ class _Run:
             self._per_second.append(float(progress[2]))
             self._means.append(float(progress[3]) if progress[3] else math.nan)
             self._roundings = [half_unit(progress[2]), half_unit(progress[3] or "")]
-        elif _TYPE.match(line):
-            self._has_report = True
+        elif setting := _setting(line):
+            self._has_report = self._has_report or bool(_TYPE.match(line))
+            self._settings.setdefault(*setting)
+        elif line.startswith(_PACED):
+            self._is_paced = True
         elif script := _SCRIPT.match(line):
             name = printable(script[1])
             if len(self._scripts) >= MOST_SCRIPTS and name not in self._scripts:
                 raise ImportFault(Refusal.of("scripts-too-many", most=MOST_SCRIPTS).at(place(file, number)))
             self._section = self._scripts.setdefault(name, _Section())
+        elif weight := _WEIGHT.match(line):
+            self._section.weight = int(weight[1])
         elif tps := _TPS.match(line):
             self._tps[tps[2]] = tps[1]
+            self._connects_anew = self._connects_anew or _RECONNECTING in line
         elif _ABORTED in line:
             self.aborted = True
         else:
@@ -190,7 +215,7 @@ class _Run:
 
     def observations(self, belonging: Belonging) -> Iterator[Observation]:
         """What there is of the run, whose file and number among runs with as many clients are known."""
-        own = belonging.with_level("clients", self.clients or None)
+        own = belonging.with_level("clients", self.clients or None).with_settings(self._said())
         for one in self._all_of(own.throughput(), own.origin(None, *self._cautions())):
             yield replace(one, started_unix_seconds=self._started, duration_seconds=self._lasted)
 
@@ -205,6 +230,19 @@ class _Run:
             if "script_tps" in section.facts:
                 group = replace(rate, transaction=name)
                 yield Figure(group, origin, section.facts["script_tps"], rounding=section.rounding["script_tps"])
+
+    def _said(self) -> dict[str, Level | None]:
+        """What its report says of the test; nothing where there is none."""
+        if not self._has_report:
+            return {}
+        scripts = (f"{name.rpartition('/')[2]} ({it.weight})" for name, it in self._scripts.items())
+        connects = "yes" if self._connects_anew else "no" if "without" in self._tps else None
+        return {
+            **self._settings,
+            "scripts": ", ".join(scripts) or None,
+            "connects for each transaction": connects,
+            "paced (--rate)": "yes" if self._is_paced else "no",
+        }
 
     @property
     def _printed_tps(self) -> str:
@@ -291,6 +329,15 @@ class _Run:
             yield Caution.of("file-cut-off", line=self.cut_off)
         if not self._has_report:
             yield Caution.of("pgbench-report-missing")
+
+
+def _setting(line: str) -> tuple[str, Level] | None:
+    """What a line says of the test, if it does; of a script's path its name."""
+    for name, pattern in _SETTINGS.items():
+        if match := pattern.match(line):
+            said = match[1].rpartition("/")[2] if pattern is _TYPE and not match[1].startswith("<") else match[1]
+            return name, int(said) if said.isdecimal() else said
+    return None
 
 
 def _distinguished(run: _Run, seen: dict[object, int], belonging: Belonging) -> Iterator[Observation]:

@@ -19,6 +19,7 @@ from tdelta.importers.reading import excerpt, head_lines
 from tdelta.importers.rounding import half_unit
 from tdelta.importers.sysbench_run import Run
 from tdelta.messages import Caution, Refusal
+from tdelta.records.conditions import Level
 from tdelta.records.observed import Observation
 
 _NUMBER = r"(\d{1,15}(?:\.\d{1,12})?)"
@@ -35,6 +36,18 @@ _CSV = re.compile(r"\d{1,15}(?:,\d{1,15}(?:\.\d{1,12})?){9}$")
 _BAR = re.compile(rf"\s*{_NUMBER} \|\**\s+(\d{{1,18}})\s*$")
 _BARS = "Latency histogram (values are in milliseconds)"
 _REPORTS = ("SQL statistics:", "OLTP test statistics:", "General statistics:", "Test execution summary:", "Throughput:")
+_SETTINGS = {
+    "test": re.compile(r"(?:Doing|Running) (?!the test)(.{1,60}?) test\b"),
+    "rate": re.compile(r"Target transaction rate: (\S{1,30})$"),
+    "prime numbers up to": re.compile(r"Prime numbers limit: (\d{1,12})$"),
+    "block size": re.compile(r"[Bb]lock size:? (\S{1,30})$"),
+    "total size": re.compile(r"total size: (\S{1,30})$"),
+    "files": re.compile(r"(\d{1,9} files, .{1,30} each)$"),
+    "operation": re.compile(r"operation: (\w{1,30})$"),
+    "scope": re.compile(r"scope: (\w{1,30})$"),
+    "distribution": re.compile(r"Using (\w{1,30}) distribution"),
+}
+"""What it prints of the test before it begins."""
 _SEVERE = ("FATAL:", "ALERT:")
 
 
@@ -130,6 +143,9 @@ class _Reader:
         elif text in _REPORTS:
             self._in_bars = False
             run.start_report()
+        elif not run.has_begun and (setting := _setting(text)):
+            name, said = setting
+            run.settings[name] = f"{run.settings[name]}, {said}" if name in run.settings else said
         else:
             run.take_report_line(number, text)
 
@@ -157,6 +173,12 @@ class _Reader:
                 Refusal.of("not-a-progress-line-of-threads", found=excerpt(rest)).at(f"{self._source.name}:{number}")
             )
             self._doubtful = None
+
+
+def _setting(text: str) -> tuple[str, Level] | None:
+    """What a line says of the test, if it does."""
+    found = ((name, pattern.match(text)) for name, pattern in _SETTINGS.items())
+    return next(((name, match[1]) for name, match in found if match), None)
 
 
 def _is_progress(line: str) -> bool:

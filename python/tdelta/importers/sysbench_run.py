@@ -14,6 +14,7 @@ from tdelta.importers.belonging import Belonging
 from tdelta.importers.intervals import uneven_steps, usual_step
 from tdelta.importers.rounding import half_unit
 from tdelta.messages import Caution, Refusal
+from tdelta.records.conditions import Level
 from tdelta.records.observed import (
     THROUGHPUT,
     Binned,
@@ -35,11 +36,15 @@ QUERIES = "queries"
 _STEP = 1e8 ** (1 / 1023)
 """Between two values of the histogram: 1024 of them from 0.001 ms to 100 s (``sb_histogram_init``)."""
 _ROUNDED = 0.0005
+_WHOLE = 0.01
+"""How far a number of statements may be from a whole one: transactions that the end of the run cut off."""
 _NUMBER = r"(\d{1,15}(?:\.\d{1,12})?)"
 _FACTS = {
     "transactions": re.compile(rf"transactions:\s+(\d{{1,18}})\s+\({_NUMBER} per sec\.\)"),
     "ignored": re.compile(r"ignored errors:\s+(\d{1,18})"),
     "reconnects": re.compile(r"reconnects:\s+(\d{1,18})"),
+    "read": re.compile(r"read:\s+(\d{1,18})$"),
+    "write": re.compile(r"write:\s+(\d{1,18})$"),
     "eps": re.compile(rf"events/s \(eps\):\s+{_NUMBER}"),
     "seconds": re.compile(rf"(?:total time|time elapsed):\s+{_NUMBER}s"),
     "events": re.compile(r"total number of events:\s+(\d{1,18})$"),
@@ -56,6 +61,7 @@ class Run:
     def __init__(self) -> None:
         self.threads: int | None = None
         self.cautions: list[Caution] = []
+        self.settings: dict[str, Level] = {}
         self.has_checkpoints = False
         self.rounding = 0.0
         """Of throughput in intervals."""
@@ -70,6 +76,11 @@ class Run:
         self._quantiles: dict[float, float] = {}
         self._in_report = False
         self._line: int | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it printed any of its results."""
+        return bool(self._seconds or self._bars or self._in_report)
 
     @property
     def has_figures(self) -> bool:
@@ -129,6 +140,7 @@ class Run:
             ImportFault: figures of the report that contradict each other.
         """
         own = belonging.noting(*self.cautions).with_level("threads", self.threads or self._most_threads or None)
+        own = own.with_settings(self.settings | self._statements())
         cautions = dict.fromkeys((*own.cautions, *self._left_out()))
         origin = replace(own, cautions=tuple(cautions)).origin()
         for one in self._all_of(own.response_times(), origin):
@@ -145,6 +157,20 @@ class Run:
             yield summary
         if not self.has_checkpoints and (printed := self._per_second()) is not None:
             yield Figure(_rate_of(timed, "all"), origin, printed[0], rounding=printed[1])
+
+    def _statements(self) -> dict[str, Level | None]:
+        """What a transaction is made of: as many statements of a kind in each, unless some were repeated."""
+        transactions, ignored = (self._facts.get(name, (0.0,))[0] for name in ("transactions", "ignored"))
+        found: dict[str, Level | None] = {}
+        for name in ("read", "write"):
+            if name in self._facts and transactions:
+                each = self._facts[name][0] / transactions
+                is_whole = not ignored and abs(each - round(each)) < _WHOLE
+                found[f"{name}s a transaction"] = round(each) if is_whole or not each else None
+        if found and "write" in self._facts:
+            kinds = [name for name in ("read", "write") if self._facts.get(name, (0.0,))[0]]
+            found["statements"] = " and ".join(kinds) or None
+        return found
 
     @property
     def _lasted(self) -> float | None:

@@ -19,13 +19,15 @@ from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import head_lines
 from tdelta.importers.rounding import half_unit
 from tdelta.messages import Caution, Refusal
+from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Summary
 
 MOST_RUNS = 1000
 _NUMBER = r"(\d{1,12}(?:\.\d{1,6})?)"
 _TIME = rf"{_NUMBER}(us|ms|s|m|h)"
-_BEGIN = re.compile(rf"Running {_TIME} test @ \S")
-_CONNECTIONS = re.compile(r"\d{1,7} threads and (\d{1,9}) connections")
+_BEGIN = re.compile(rf"Running {_TIME} test @ (?:\w{{1,10}}://)?[^\s/]{{1,200}}(/\S{{0,200}}|)")
+"""With the path, without the server, which is another for each condition."""
+_CONNECTIONS = re.compile(r"(\d{1,7}) threads and (\d{1,9}) connections")
 _LATENCY = re.compile(rf"Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s+{_NUMBER}%")
 _PERCENTILE = re.compile(rf"{_NUMBER}%\s+{_TIME}$")
 _REQUESTS = re.compile(rf"(\d{{1,15}}) requests in {_TIME}, ")
@@ -74,6 +76,7 @@ class _Run:
     """One run so far; times in ms, with how far off they may be."""
 
     connections: int | None = None
+    settings: dict[str, Level] = field(default_factory=dict)
     mean: tuple[float, float] | None = None
     sd: float = 0.0
     quantiles: dict[float, float] = field(default_factory=dict)
@@ -93,7 +96,7 @@ class _Run:
             if 0 < share < 1 and len(self.quantiles) < 100:
                 self.quantiles[share] = float(match[2]) * _MS[match[3]]
         elif match := _CONNECTIONS.match(line):
-            self.connections = int(match[1]) or None
+            self.settings["threads"], self.connections = int(match[1]), int(match[2]) or None
         elif match := _REQUESTS.match(line):
             self.requests, self.seconds = int(match[1]), float(match[2]) * _MS[match[3]] / 1e3
         elif match := _ERRORS.match(line):
@@ -106,6 +109,7 @@ class _Run:
     def observations(self, belonging: Belonging) -> Iterator[Observation]:
         """What there is of the run."""
         own = belonging.with_level("connections", self.connections).noting(*self._cautions())
+        own = own.with_settings(self.settings)
         if self.mean is not None and self.requests:
             mean, rounding = self.mean
             if max(mean, self.sd) > LONGEST_MS:
@@ -143,10 +147,11 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
     began = ended = 0
     for number, text in source.text_lines():
         line = text.strip()
-        if _BEGIN.match(line):
+        if begin := _BEGIN.match(line):
             if run is not None:
                 problems.add(Refusal.of("run-without-end", expected="'Requests/sec: …'"), began)
             run, began = _Run(), number
+            run.settings["path"] = begin[3] or "/"
         elif run is not None:
             run.take(line)
             if run.rate:

@@ -15,6 +15,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
@@ -27,6 +28,7 @@ from tdelta.importers.reading import head_lines
 from tdelta.importers.rounding import half_unit
 from tdelta.importers.single import Requests
 from tdelta.messages import Caution, Refusal
+from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Summary
 
 TEXT = "YCSB"
@@ -45,6 +47,19 @@ _STATUS_MARK = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d:\d{3} \d{1,9} sec: \d
 _RATE_OF_SOME_KIND = re.compile(r"operations; \S*\d\S* current ops/sec")
 """The first line of a run may have none: ``∞``, ``NaN``."""
 _THREADS = re.compile(r"(?:^|\s)-threads (\d{1,6})(?:\s|$)")
+_COMMAND = "Command line:"
+_PROPERTIES = frozenset(
+    (
+        "recordcount", "operationcount", "insertstart", "insertcount", "fieldcount", "fieldlength", "minfieldlength",
+        "fieldlengthdistribution", "readallfields", "writeallfields", "readproportion", "updateproportion",
+        "insertproportion", "scanproportion", "readmodifywriteproportion", "requestdistribution", "insertorder",
+        "minscanlength", "maxscanlength", "scanlengthdistribution", "hotspotdatafraction", "hotspotopnfraction",
+        "workload",
+    )
+)  # fmt: skip
+"""Of the properties in a command line, those of the load: others name the server, or how results are kept."""
+_SHARE_STEP, _SHARE_SLACK = 0.05, 0.01
+"""Shares of operations are what a workload asks for, up to chance: workloads ask for whole twentieths."""
 _RAW_HEADER = re.compile(r"\S{1,100} latency raw data: op, timestamp\(ms\), latency\(us\)$")
 _RAW_ROW = re.compile(r"(\S{1,100}),(\d{1,15}),(\d{1,12})$")
 _WHOLE = "OVERALL"
@@ -136,6 +151,7 @@ class _Run:
     """One run so far: figures of each type of operation as printed, and rates over time."""
 
     threads: int | None = None
+    settings: dict[str, Level] = field(default_factory=dict)
     operations: dict[str, dict[str, tuple[str, int | None]]] = field(default_factory=dict)
     seconds: array[float] = field(default_factory=lambda: array("d"))
     rates: array[float] = field(default_factory=lambda: array("d"))
@@ -162,9 +178,23 @@ class _Run:
             self.seconds.append(moment)
             self.rates.append(float(rate.replace(",", ".")))
 
+    def _mix(self) -> dict[str, Level | None]:
+        """The share of each operation, where all are near to what a workload asks for."""
+        counts = {
+            name: whole(figures.get("Operations", ("", None))[0]) or 0
+            for name, figures in self.operations.items()
+            if not _NO_OPERATIONS.fullmatch(name) and not name.endswith(_FAILED)
+        }
+        total = sum(counts.values())
+        shares = {name: count / total for name, count in sorted(counts.items()) if count}
+        rounded = {name: _SHARE_STEP * round(share / _SHARE_STEP) for name, share in shares.items()}
+        is_near = all(abs(share - rounded[name]) <= _SHARE_SLACK for name, share in shares.items())
+        words = ", ".join(f"{name} {100 * share:.0f} %" for name, share in rounded.items())
+        return {"operations": ", ".join(shares) or None, "mix": words if is_near and words else None}
+
     def observations(self, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         """What there is of the run."""
-        own = belonging.with_level("threads", self.threads)
+        own = belonging.with_level("threads", self.threads).with_settings(self.settings | self._mix())
         whole_run = self.operations.get(_WHOLE, {})
         printed, line = whole_run.get("Throughput(ops/sec)", ("", None))
         lasted = number(whole_run.get("RunTime(ms)", ("", None))[0])
@@ -184,6 +214,21 @@ class _Run:
             failed = whole(self.operations.get(operation + _FAILED, {}).get("Operations", ("0", None))[0]) or 0
             noted = (Caution.of("failed-transactions", transactions=float(failed)),) if failed else ()
             yield from _summary(operation, figures, own.noting(*noted), seconds, problems)
+
+
+def _settings_of(command: str) -> dict[str, Level]:
+    """What a command line says of the load: phase, target, workload files, properties."""
+    words = command.removeprefix(_COMMAND).split()
+    found: dict[str, Level] = {"phase": "load" if "-load" in words else "run"} if words else {}
+    for option, value in pairwise(words):
+        if option == "-P":
+            files = f"{found.get('workload file', '')} {value.rpartition('/')[2]}"
+            found["workload file"] = files.strip()
+        elif option == "-target":
+            found["target"] = value
+        elif option == "-p" and value.partition("=")[0] in _PROPERTIES:
+            found[value.partition("=")[0]] = value.partition("=")[2]
+    return found
 
 
 def _summary(
@@ -247,10 +292,10 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
         stripped = text.strip()
         measured = _MEASURED.match(stripped)
         status = _STATUS.match(stripped)
-        threads = _THREADS.search(stripped) if stripped.startswith("Command line:") else None
-        begins = (
-            (measured and measured[1] == _WHOLE and measured[2] in run.operations.get(_WHOLE, {})) or status or threads
-        )
+        is_command = stripped.startswith(_COMMAND)
+        threads = _THREADS.search(stripped) if is_command else None
+        is_again = measured and measured[1] == _WHOLE and measured[2] in run.operations.get(_WHOLE, {})
+        begins = is_again or status or is_command
         if begins and run.has_ended:
             yield run
             run = _Run()
@@ -260,8 +305,9 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
             run.take_status(status["at"], status["rate"])
         elif _STATUS_MARK.match(stripped) and _RATE_OF_SOME_KIND.search(stripped):
             problems.add(Refusal.of("not-a-status-of-ycsb", found=shown(stripped)), line)
-        elif threads:
-            run.threads = int(threads[1]) or None
+        elif is_command:
+            run.threads = int(threads[1]) or None if threads else None
+            run.settings = _settings_of(stripped)
     yield run
 
 

@@ -29,6 +29,7 @@ ANALYSIS_REASONS = {
     "clock-coarser-than-means": (
         "a clock too coarse: {zeros:.2g%} of the response times are 0, and one of its steps is as large as a mean"
     ),
+    "tests-differ": "the conditions were not given the same test, as their files say: {settings}",
     # several runs
     "run-is-unit": "{runs} and {other} runs: the run is the unit",
     "order-known": "the order of the runs is known: a drift from run to run is part of the model",
@@ -87,6 +88,7 @@ ANALYSIS_REASONS = {
 }
 
 ANALYSIS_AGAINST_TRUST = {
+    "tests-differ": "not the same test: {settings}",
     "clock-coarser-than-means": "a clock too coarse: {zeros:.2g%} of the response times are 0",
     "clock-too-coarse": "a clock too coarse: its steps leave the means open by up to {off:.2g%}",
     "confounded": (

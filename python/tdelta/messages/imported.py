@@ -29,6 +29,7 @@ IMPORTED_CAUTIONS = {
         " of your system differ by, if you know it"
     ),
     "budget-by-99": "a budget is judged by the 99 % HDI",
+    "tests-as-levels": "runs of one condition differ in what their files say of the test ({settings}): each is a level",
     # what was read
     "copy-left-out": "the same figures as in {other}, so a copy and no other run",
     "logs-of-other-lengths": (

@@ -59,6 +59,7 @@ class Origin:
         line: where one line has them.
         cautions: what whoever reads the figures must know: rows that were failed or skipped, a file cut off, ….
         source: where published figures come from, as the file says it (``# source: …`` in a CSV).
+        settings: what the file says of the test that gave them: its type, its scale, its threads, ….
     """
 
     file: str
@@ -66,6 +67,7 @@ class Origin:
     line: int | None = None
     cautions: tuple[Caution, ...] = field(default=(), metadata={"json": ""})
     source: str | None = field(default=None, metadata={"json": ""})
+    settings: tuple[tuple[str, Level], ...] = field(default=(), metadata={"json": ""})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from tdelta.errors import ImportFault
 from tdelta.records import AnalysisResult, Comparison, Decision
 from tdelta.report.analysis.brief import against_trust, sentence
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
-from tdelta_refused import has
+from tdelta_refused import Part, has
 
 Write = Callable[[Iterable[float]], str]
 
@@ -230,3 +230,101 @@ def test_a_status_line_that_is_not_understood_is_refused(tmp_path: Path) -> None
     with pytest.raises(ImportFault) as caught:
         analyzed(tmp_path)
     assert caught.value.refusals[0].code == "not-a-status-of-ycsb"
+
+
+# what a file says of the test itself
+
+OTHER_TESTS = {
+    "scale": ("pgbench/pgbench-19.txt", "scaling factor: 1", "scaling factor: 10", "scaling factor"),
+    "mode": ("pgbench/pgbench-19.txt", "query mode: prepared", "query mode: simple", "query mode"),
+    "threads": ("pgbench/pgbench-19.txt", "number of threads: ", "number of threads: 1", "threads"),
+    "rate": ("pgbench/pgbench-19.txt", "rate limit schedule lag", "lag", "paced"),
+    "statements": (
+        "sysbench/sysbench-1.0.20-time.txt",
+        "write:                           21219",
+        "write:                           0",
+        "statements",
+    ),
+    "sysbench rate": (
+        "sysbench/sysbench-1.0.20-time.txt",
+        "Report intermediate",
+        "Target transaction rate: 100/sec\nReport intermediate",
+        None,
+    ),
+    "oltp test": ("sysbench/sysbench-0.4.txt", "Running mixed OLTP test", "Doing read-only test", "test"),
+    "workload": ("ycsb/ycsb-0.17.txt", "-P wl ", "-P workloads/other ", "workload file"),
+    "phase": ("ycsb/ycsb-0.17.txt", "Command line: -t ", "Command line: -load ", "phase"),
+    "target": ("ycsb/ycsb-0.17.txt", "-threads 4", "-threads 4 -target 100", None),
+    "mix": ("ycsb/ycsb-0.17.json", "UPDATE", "INSERT", "operations"),
+    "wrk threads": ("wrk/wrk-4.1.0.txt", " threads and", "0 threads and", "threads"),
+    "isolation": ("benchbase/tpcc.summary.json", "TRANSACTION_SERIALIZABLE", "TRANSACTION_READ_COMMITTED", "isolation"),
+    "benchmark": ("benchbase/tpcc.summary.json", '"tpcc"', '"ycsb"', "benchmark"),
+    "think time": (
+        "swingbench/results.xml",
+        "<MinimumInterThinkTime>0<",
+        "<MinimumInterThinkTime>20<",
+        "least think time between transactions",
+    ),
+    "package": ("go/go-1.26.txt", "pkg: example.org/db", "pkg: example.org/other", "pkg"),
+    "machine": ("go/go-1.26.txt", "cpu: Intel(R) Xeon(R) Processor", "cpu: AMD EPYC", "cpu"),
+    "ramp-up": ("hammerdb/console.log", "rampup time of 2 minutes", "rampup time of 5 minutes", "ramp-up, min"),
+}
+FIXTURES = Path(__file__).parents[2] / "data" / "importers"
+
+
+@pytest.mark.parametrize("name", OTHER_TESTS)
+def test_figures_of_another_test_decide_nothing_and_the_first_words_say_which(name: str, tmp_path: Path) -> None:
+    """A read-only test against a mixed one was "927 % slower"."""
+    fixture, old, new, setting = OTHER_TESTS[name]
+    text = (FIXTURES / fixture).read_text(encoding="utf-8")
+    assert old in text
+    write(tmp_path, f"plain{Path(fixture).suffix}", text)
+    write(tmp_path, f"tde{Path(fixture).suffix}", text.replace(old, new))
+    result = analyzed(tmp_path)
+    assert result.decision is Decision.UNDECIDED
+    if setting is None:  # one side alone says it: nobody knows of the other
+        assert not has([r for c in result.primary for r in c.undecided_because], "tests-differ")
+        return
+    assert all(has(c.undecided_because, "tests-differ", settings=Part(setting)) for c in result.primary)
+    assert against_trust(result)[0].startswith(f"not the same test: {setting}")
+
+
+def test_jmeter_says_how_many_threads_it_had(tmp_path: Path) -> None:
+    for condition, threads in (("plain", 4), ("tde", 8)):
+        rows = "".join(f"1700000000{n:03d},{5 + n % 3},Q1,true,{min(n, threads)}\n" for n in range(100))
+        write(tmp_path, f"{condition}.jtl", f"timeStamp,elapsed,label,success,allThreads\n{rows}")
+        samples = "".join(
+            f'<sample t="{5 + n % 3}" ts="1700000000{n:03d}" s="true" lb="Q1" na="{min(n, threads)}"/>\n'
+            for n in range(100)
+        )
+        write(tmp_path, f"xml/{condition}.xml", f'<testResults version="1.2">\n{samples}</testResults>\n')
+    for folder in (tmp_path, tmp_path / "xml"):
+        files = [path for path in folder.iterdir() if path.is_file()]
+        result = analyze_files(AnalysisRequest(tuple(map(str, sorted(files))))).result
+        assert has(result.primary[0].undecided_because, "tests-differ", settings="threads 4 of plain, 8 of tde")
+
+
+def test_other_tests_in_one_log_are_levels_and_no_runs_of_one_another(tmp_path: Path) -> None:
+    modes = {"simple": 10000.0, "extended": 8000.0, "prepared": 15000.0}
+    for condition, factor in (("plain", 1.0), ("tde", 1.05)):
+        write(tmp_path, f"{condition}.log", "".join(report(tps / factor, mode=mode) for mode, tps in modes.items()))
+    result = analyzed(tmp_path)
+    assert has(result.cautions, "tests-as-levels", settings="query mode")
+    primary = {dict(c.levels)["query mode"]: c.quotient for c in result.primary}
+    assert primary == pytest.approx(dict.fromkeys(modes, 1.05), abs=1e-4)
+    assert {(c.baseline.runs, c.condition.runs) for c in result.comparisons} == {(1, 1)}
+
+
+def test_as_few_settings_as_tell_tests_apart_become_levels(tmp_path: Path) -> None:
+    for condition, factor in (("plain", 1.0), ("tde", 1.05)):
+        text = report(1000.0 / factor, scale=10, mode="simple") + report(2000.0 / factor, scale=20, mode="prepared")
+        write(tmp_path, f"{condition}.log", text)
+    levels = [dict(c.levels) for c in analyzed(tmp_path).comparisons]
+    assert {("scaling factor" in it, "query mode" in it) for it in levels} == {(True, False)}
+
+
+def test_a_file_that_does_not_say_it_may_be_of_the_same_test(tmp_path: Path) -> None:
+    for run in range(1, 4):
+        write(tmp_path, f"plain/run{run}.log", report(1000.0 + run))
+        write(tmp_path, f"tde/run{run}.log", report(500.0 + run).replace("query mode: simple\n", ""))
+    assert the(analyzed(tmp_path)).decision is Decision.COSTLY

@@ -13,6 +13,7 @@ from tdelta.importers.moments import Printed, is_possible, sd_limits
 from tdelta.importers.problems import Problems, number, plain_name, shown, whole
 from tdelta.importers.rounding import half_unit
 from tdelta.messages import Caution, Refusal
+from tdelta.records.conditions import Level
 from tdelta.records.observed import Figure, Observation, Series, Summary
 
 NEW_ORDERS = "new orders"
@@ -46,6 +47,19 @@ def users_in(text: str, before: int | None) -> int | None:
     """How many virtual users a line says that there are; what was known before where it says nothing of them."""
     found = _USERS.search(text)
     return before if found is None else int(found[1]) or None
+
+
+_MINUTES = {
+    "ramp-up, min": re.compile(r"Beginning rampup time of (\d{1,6}) min", re.ASCII),
+    "measured, min": re.compile(r"Timing test period of (\d{1,6}) in min", re.ASCII),
+}
+"""What the console says of a run before it begins."""
+
+
+def settings_in(text: str, before: Mapping[str, Level]) -> Mapping[str, Level]:
+    """What is known of the test after a line."""
+    found = ((name, pattern.search(text)) for name, pattern in _MINUTES.items())
+    return {**before, **{name: int(match[1]) for name, match in found if match}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from tdelta.importers.hammerdb.figures import (
 )
 from tdelta.importers.problems import Problems, number, shown, whole
 from tdelta.messages import Caution, Refusal
+from tdelta.records.conditions import Level
 from tdelta.records.observed import Observation
 
 MOST_JOBS = 1000
@@ -26,6 +27,18 @@ MOST_JOBS = 1000
 Row = Mapping[str, object]
 
 _MINUTES = {key: re.compile(rf"\b(?:\w{{1,20}}_)?{key} (\d{{1,5}})\b", re.ASCII) for key in ("rampup", "duration")}
+_SETTINGS = {
+    words: re.compile(rf"\b(?:\w{{1,20}}_)?{key} (\w{{1,20}})\b", re.ASCII)
+    for key, words in (
+        ("count_ware", "warehouses"),
+        ("driver", "driver"),
+        ("rampup", "ramp-up, min"),
+        ("duration", "measured, min"),
+        ("allwarehouse", "all warehouses"),
+        ("keyandthink", "keying and thinking time"),
+    )
+}
+"""What a job's settings say of the test."""
 
 
 @dataclass(slots=True)
@@ -37,6 +50,7 @@ class Job:
 
     started_at: str
     window_minutes: tuple[int, int] | None
+    settings: Mapping[str, Level | None] = field(default_factory=dict)
     users: int | None = None
     result: Result | None = None
     counter: list[tuple[datetime, float]] = field(default_factory=list)
@@ -49,7 +63,7 @@ class Job:
 
     def observations(self, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
         """Its throughput, its counter, its procedures."""
-        belonging = belonging.with_level("threads", self.users)
+        belonging = belonging.with_level("threads", self.users).with_settings(self.settings)
         if self.result is not None:
             yield from throughput(self.result, belonging, None)
         readings, caution = self._measured_counter()
@@ -99,7 +113,8 @@ class Jobs:
         if row["bm"] != "TPC-C":
             return
         if len(self._jobs) < MOST_JOBS:
-            self._jobs[_identity(row)] = Job(str(row.get("timestamp"))[:40], _window_minutes(row.get("jobdict")))
+            said = row.get("jobdict")
+            self._jobs[_identity(row)] = Job(str(row.get("timestamp"))[:40], _window_minutes(said), _settings(said))
         else:
             self._problems.add(Refusal.of("jobs-too-many", most=MOST_JOBS))
 
@@ -182,6 +197,14 @@ def _window_minutes(settings: object) -> tuple[int, int] | None:
     if any(len(values) != 1 for values in found.values()) or "timed" not in settings:
         return None
     return int(found["rampup"][0]), int(found["duration"][0])
+
+
+def _settings(said: object) -> Mapping[str, Level | None]:
+    """What a job's settings say of the test."""
+    if not isinstance(said, str):
+        return {}
+    found = {words: pattern.findall(said) for words, pattern in _SETTINGS.items()}
+    return {words: values[0] for words, values in found.items() if len(values) == 1}
 
 
 def _short(value: object) -> object:

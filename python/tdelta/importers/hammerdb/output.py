@@ -20,6 +20,7 @@ from tdelta.importers.hammerdb.figures import (
     counter_series,
     procedures,
     result_in,
+    settings_in,
     throughput,
     timestamp,
     users_in,
@@ -28,6 +29,7 @@ from tdelta.importers.hammerdb.profile import is_time_profile
 from tdelta.importers.problems import Problems, number, problems_of, shown, whole
 from tdelta.importers.protocol import Naming, Source
 from tdelta.messages import Caution, Refusal
+from tdelta.records.conditions import Level
 from tdelta.records.observed import Observation
 
 FORMAT = "HammerDB jobs"
@@ -58,6 +60,8 @@ class _Contents:
     """What was found, each with the line it starts on."""
 
     results: list[tuple[int, Result, int | None]] = field(default_factory=list)
+    settings: list[Mapping[str, Level]] = field(default_factory=list)
+    """Of the test of each result."""
     seen: set[Result] = field(default_factory=set)
     timings: list[tuple[int, Mapping[str, Mapping[str, object]]]] = field(default_factory=list)
     counters: list[tuple[int, list[tuple[datetime, float]]]] = field(default_factory=list)
@@ -100,11 +104,13 @@ class JobsOutputImporter:
         problems = problems_of(source, FORMAT)
         found = _Contents()
         users: int | None = None
+        settings: Mapping[str, Level] = {}
         objects = _Objects(problems)
         for line, text in source.text_lines():
-            users = users_in(text, users)
+            users, settings = users_in(text, users), settings_in(text, settings)
             if "TEST RESULT :" in text:
                 _take_result(line, text, users, found, problems)
+                found.settings += [settings] * (len(found.results) - len(found.settings))
             complete = objects.add(line, text)
             if complete is not None:
                 _take_object(*complete, found, problems)
@@ -251,6 +257,7 @@ def _readings(pairs: list[tuple[object, object]], line: int, problems: Problems)
 def _observations(found: _Contents, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
     for run in range(found.runs):
         of_run = belonging.of_run(run + 1, found.runs).with_level("threads", found.users_of(run))
+        of_run = of_run.with_settings(found.settings[run] if run < len(found.settings) else {})
         if run < len(found.results):
             line, result, _ = found.results[run]
             yield from throughput(result, of_run, line)

@@ -47,6 +47,14 @@ _DECILES = {
     "ninetyfifth": 0.95,
     "ninetyninth": 0.99,
 }
+_SETTINGS = {
+    "benchmarkname": "benchmark",
+    "minimuminterthinktime": "least think time between transactions",
+    "maximuminterthinktime": "most think time between transactions",
+    "minimumintrathinktime": "least think time within transactions",
+    "maximumintrathinktime": "most think time within transactions",
+}
+"""What a document says of the test, by its elements."""
 _ROUNDING_MS = 1.0
 """Minimum, maximum and percentiles are whole ms; the mean is not."""
 
@@ -73,7 +81,10 @@ class SwingbenchImporter:
         document = Document(problems)
         document.parse(source.content(LARGEST_BYTES))
         users = whole(document.overview.get("numberofusers", ("", 0))[0])
-        yield from _observations(document, belonging.with_level("threads", users or None), problems)
+        own = belonging.with_level("threads", users or None).with_settings(
+            {words: plain_name(document.overview.get(key, ("", 0))[0].strip('"')) for key, words in _SETTINGS.items()}
+        )
+        yield from _observations(document, own, problems)
         if not problems and not document.transactions and not document.readings:
             problems.add(Refusal.of("neither-results-nor-readings"))
         problems.raise_if_any()

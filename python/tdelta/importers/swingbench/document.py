@@ -26,7 +26,12 @@ _LONGEST_MARKUP_BYTES = 256 * 1024
 """Of one tag or comment: expat holds all of it, and each attribute takes a hundred times its length."""
 
 _RESULTS = frozenset(("result", "transactionresult"))
-_OVERVIEW = frozenset(("averagetransactionspersecond", "numberofusers"))
+_OVERVIEW = frozenset(
+    (
+        "averagetransactionspersecond", "numberofusers", "totalruntime", "benchmarkname", "minimuminterthinktime",
+        "maximuminterthinktime", "minimumintrathinktime", "maximumintrathinktime",
+    )
+)  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tdelta.errors import UnknownName, UsageError
 from tdelta.inference.decisions import most_severe
+from tdelta.inference.observed.alike import levelled
 from tdelta.inference.observed.comparing import COARSE, Fits, compared, fitted
 from tdelta.inference.observed.pairing import Pair, formats, paired
 from tdelta.inference.observed.settings import AnalysisSettings
@@ -32,7 +33,8 @@ def analyze(
     Raises:
         UsageError: no such baseline, nothing to compare it with, or a metric or transaction that is not there.
     """
-    found = tuple(observations)
+    tests = levelled(tuple(observations))
+    found = tests.observations
     check(found, settings)
     pairs = paired(found, settings.baseline)
     if not pairs.pairs:
@@ -52,7 +54,7 @@ def analyze(
         rope=settings.rope,
         baseline=settings.baseline,
         formats=formats(found),
-        cautions=(*overall_cautions(comparisons, settings), *tail_cautions(comparisons)),
+        cautions=(*tests.cautions, *overall_cautions(comparisons, settings), *tail_cautions(comparisons)),
         left_out=pairs.left_out,
         prior_words=PRIOR_WORDS,
         source=settings.source,

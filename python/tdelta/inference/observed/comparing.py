@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from tdelta.inference.observed.alike import difference
 from tdelta.inference.observed.curves import Linear, LogCurve, Plane, log_ratio, plane, under, widened
 from tdelta.inference.observed.fitting import RunFit, fit_run
 from tdelta.inference.observed.gamma import PublishedMeans
@@ -225,51 +226,34 @@ class Ruling:
 
 def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
     """Decide, or say what keeps the figures from deciding."""
+    stops = blocked(fits, settings)
     if fits.ratio is None or fits.posteriors is None:
-        why = _why_no_interval(fits)
-        return Ruling(Decision.UNDECIDED, (why,), {}, undecided_because=(NO_REPLICATION,))
+        reasons = (*stops, _why_no_interval(fits))
+        return Ruling(Decision.UNDECIDED, reasons, {}, undecided_because=(*stops, NO_REPLICATION))
     priors, left_out = _under_priors(fits, fits.ratio, settings)
-    if fits.is_single:
-        return _of_one_run(fits, fits.ratio, settings, priors, left_out)
-    estimate = fits.posteriors.ratio.estimate(settings.rope)
-    decision, why = judged(estimate, settings)
-    stops = blocked(fits, settings)
-    run_sd = fits.runs.tau_median if fits.runs is not None else None
-    runs = len(fits.baseline), len(fits.condition)
-    of_runs = several_runs_reasons(runs, is_ordered=fits.order is not None)
-    reasons = (
-        *stops,
-        why,
-        *(r for r in _of_clock(fits, settings) if r not in stops),
-        *_of_lengths(fits),
-        *of_runs,
-        *left_out,
-    )
-    return Ruling(
-        Decision.UNDECIDED if stops else decision,
-        reasons,
-        priors,
-        RunScatter(run_sd),
-        undecided_because=stops,
-    )
-
-
-def _of_one_run(
-    fits: Fits, ratio: LogCurve, settings: AnalysisSettings, priors: dict[str, Estimate], left_out: tuple[Reason, ...]
-) -> Ruling:
-    """One run a condition: decided only with what the user states runs to differ by."""
-    bearable = bearable_run_sd(ratio, settings)
-    if settings.run_sd is None:
-        reasons = (ONE_RUN, *_of_clock(fits, settings), *_of_lengths(fits), *left_out)
-        return Ruling(Decision.UNDECIDED, reasons, priors, RunScatter(None, bearable), (ONE_RUN_ONLY,))
-    estimate = with_run_sd(ratio, settings.run_sd, settings)
-    priors[run_sd_name(settings.run_sd)] = estimate
-    decision, why = judged(estimate, settings)
-    stops = blocked(fits, settings)
-    why = why.at(f"taken that {run_sd_name(settings.run_sd)}, as --run-sd says")
-    reasons = tuple(dict.fromkeys((*stops, why, *_of_clock(fits, settings), *_of_lengths(fits), *left_out)))
-    scatter = RunScatter(settings.run_sd, bearable)
+    notable = (*_of_clock(fits, settings), *_of_lengths(fits))
+    if fits.is_single and settings.run_sd is None:
+        scatter = RunScatter(None, bearable_run_sd(fits.ratio, settings))
+        reasons = (*stops, ONE_RUN, *notable, *left_out)
+        return Ruling(Decision.UNDECIDED, _once(reasons), priors, scatter, (*stops, ONE_RUN_ONLY))
+    if fits.is_single and settings.run_sd is not None:
+        estimate = with_run_sd(fits.ratio, settings.run_sd, settings)
+        priors[run_sd_name(settings.run_sd)] = estimate
+        scatter = RunScatter(settings.run_sd, bearable_run_sd(fits.ratio, settings))
+        decision, why = judged(estimate, settings)
+        why = why.at(f"taken that {run_sd_name(settings.run_sd)}, as --run-sd says")
+    else:
+        estimate = fits.posteriors.ratio.estimate(settings.rope)
+        scatter = RunScatter(None if fits.runs is None else fits.runs.tau_median)
+        decision, why = judged(estimate, settings)
+        runs = len(fits.baseline), len(fits.condition)
+        notable = (*notable, *several_runs_reasons(runs, is_ordered=fits.order is not None))
+    reasons = _once((*stops, why, *notable, *left_out))
     return Ruling(Decision.UNDECIDED if stops else decision, reasons, priors, scatter, stops)
+
+
+def _once(reasons: Sequence[Reason]) -> tuple[Reason, ...]:
+    return tuple(dict.fromkeys(reasons))
 
 
 def _of_clock(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
@@ -310,7 +294,8 @@ def bearable_run_sd(ratio: LogCurve, settings: AnalysisSettings) -> float:
 
 def blocked(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
     """What keeps figures from deciding, whatever their interval says."""
-    stops = []
+    differs = difference(fits.pair)
+    stops = [] if differs is None else [differs]
     if fits.lengths is not None and fits.lengths.is_unequal and not fits.is_cut:
         stops.append(unequal(fits.pair, fits.lengths))
     stops += [reason for reason in _of_clock(fits, settings) if reason.code == "clock-coarser-than-means"]

@@ -137,7 +137,8 @@ RunName: TypeAlias = tuple[str, str, frozenset[tuple[str, Level]]]
 """Condition, run, levels."""
 
 
-def _run_name(one: Observation) -> RunName:
+def run_name(one: Observation) -> RunName:
+    """Which run figures are of, whatever they are of it."""
     return one.group.condition, one.group.run, frozenset(one.group.levels)
 
 
@@ -146,14 +147,14 @@ def _rates(observations: Iterable[Observation]) -> Mapping[RunName, Mapping[str,
     found: dict[RunName, dict[str, Series]] = {}
     for one in observations:
         if isinstance(one, Series) and one.group.is_throughput:
-            found.setdefault(_run_name(one), {}).setdefault(one.group.transaction, one)
+            found.setdefault(run_name(one), {}).setdefault(one.group.transaction, one)
     return found
 
 
 def _beside(one: Observation, rates: Mapping[RunName, Mapping[str, Series]]) -> Series | None:
     """The throughput over time of the same run: of the same transaction, else of the whole mix."""
     is_of_time = one.group.metric in (RESPONSE_TIME, THROUGHPUT) and not isinstance(one, Series)
-    of_run = rates.get(_run_name(one), {}) if is_of_time else {}
+    of_run = rates.get(run_name(one), {}) if is_of_time else {}
     return of_run.get(one.group.transaction, of_run.get(ALL))
 
 

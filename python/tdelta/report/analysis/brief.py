@@ -106,7 +106,8 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
             odd = ", though encryption adds work, so look for another difference between the runs"
             text = f"{_no(what)}: {where}{is_apart}{rate}{odd if result.is_encryption else ''}"
         case Decision.UNDECIDED:
-            text = f"Undecided: {where}{_between(effect, names, what)}"
+            other_test = next((r for r in comparison.undecided_because if r.code == "tests-differ"), None)
+            text = f"Undecided: {where}{other_test.against_trust if other_test else _between(effect, names, what)}"
         case _:
             first = f" ({comparison.reasons[0]})" if comparison.reasons else ""
             text = f"No answer: {where}what {names[0]} costs is not to be relied on{first}"
