@@ -129,19 +129,6 @@ class Accumulator:
         self._flush()
         self._take(values_ms)
 
-    def extend_counted(self, values_ms: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
-        """Distinct response times above 0, each so many times, in no order that is known: they make no stretches."""
-        self._flush()
-        logs = np.log(values_ms)
-        self._unit_ms = _common_unit(values_ms, self._unit_ms)
-        self.count += int(counts.sum())
-        self._total.add(float((values_ms * counts).sum()))
-        self._total_log.add(float((logs * counts).sum()))
-        self._total_squares.add(float((np.square(values_ms) * counts).sum()))
-        self._minimum = min(self._minimum, float(values_ms.min()))
-        self._maximum = max(self._maximum, float(values_ms.max()))
-        np.add.at(self._bins, _bin_numbers(values_ms, logs), counts)
-
     @property
     def is_nothing_but_zeros(self) -> bool:
         """Whether no time was above 0."""
