@@ -23,9 +23,10 @@ from pathlib import Path
 _READ = """
 import json, resource, sys, time
 from pathlib import Path
+from tdelta.importers.naming import parse_arguments
 from tdelta.importers.recognizing import read_files
 start = time.process_time()
-found = [it for it in read_files([Path(sys.argv[1])]) if it.group.transaction in ("all", "a", "b")]
+found = [it for it in read_files(parse_arguments(sys.argv[1:2])) if it.group.transaction in ("all", "a", "b")]
 count = sum(it.count for it in found)
 seconds = time.process_time() - start
 print(json.dumps([count, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))

@@ -671,7 +671,7 @@ def _results() -> Iterator[Case]:
         (
             (
                 "printf 'tps\\n' >a.csv; seq 50 60 >>a.csv; printf 'tps\\n' >b.csv; seq 51 61 >>b.csv;"
-                f" {analyze} --condition plain=a.csv --condition tde=b.csv a.csv b.csv",
+                f" {analyze} plain=a.csv tde=b.csv",
                 (*ANSWERED, 2),
                 "",
             ),

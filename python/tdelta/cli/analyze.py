@@ -16,7 +16,6 @@ from tdelta.messages import Refusal
 from tdelta.session.values import Percent, ResponseTime
 
 _OPTIONS = {
-    "conditions": "condition",
     "priors": "prior",
     "slo_seconds": "slo",
     "run_sd": "run-sd",
@@ -37,13 +36,6 @@ class _Analyze(Command):
 
 @click.command(cls=_Analyze)
 @click.argument("files", nargs=-1, metavar="FILES...")
-@click.option(
-    "--condition",
-    "conditions",
-    multiple=True,
-    metavar="NAME=GLOB",
-    help="Condition of the files that match; repeatable.  [from names and folders]",
-)
 @click.option("--unit", metavar="UNIT", help="Unit of figures whose file has none: ms, us, s, tps, /s, tpm, ….")
 @click.option(
     "--column", metavar="NAME", help="Where the figures are: a column, a metric of k6, a unit of Go.  [by its name]"
@@ -83,12 +75,13 @@ class _Analyze(Command):
 def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Manner, **given: object) -> int:
     """Judge results you already have, from any tool.
 
-    FILES are files and folders, gzip or not; - is standard input; published:NAME is a published table. Conditions
-    come from file names and folders, from columns, or from --condition.
+    Each of FILES, a folder, file or glob, is one condition, named by its stem; NAME=GLOB names it. A single folder
+    stands for its entries. A file with a column of conditions may hold several. - is standard input; published:NAME is
+    a published table.
 
     Example: tdelta analyze plain/ tde/
 
-    Example: tdelta analyze --condition plain=run1.csv --condition tde=run2.csv run1.csv run2.csv
+    Example: tdelta analyze plain='monday/*.log' tde='friday/*.log'
 
     Example: tdelta analyze plain/ tde/ --slo 20ms
 

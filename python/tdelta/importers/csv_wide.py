@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tdelta.importers.csv_units import Measure, measure_of_unit
-from tdelta.importers.words import TokenKind, words_of
-
-_SAID = (TokenKind.BASELINE, TokenKind.ENCRYPTED)
+from tdelta.importers.words import is_encrypted, is_plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +31,14 @@ def wide_columns(
         numeric: which have numbers only.
         measure_of: what a column of figures is by its name; None for anything else.
     """
-    sides = {index: _side(name) for index, name in enumerate(names) if numeric[index]}
-    if set(_SAID) - set(sides.values()):
+    found = [name for index, name in enumerate(names) if numeric[index]]
+    if not any(map(is_plain, found)) or not any(map(is_encrypted, found)):
         return {}
-    return {index: _cut(names[index], measure_of) for index, side in sides.items() if side is not None}
-
-
-def _side(name: str) -> TokenKind | None:
-    kinds = {word.kind for word in words_of(name)}.intersection(_SAID)
-    return kinds.pop() if len(kinds) == 1 else None
+    return {
+        index: _cut(name, measure_of)
+        for index, name in enumerate(names)
+        if numeric[index] and (is_plain(name) or is_encrypted(name))
+    }
 
 
 def _cut(name: str, measure_of: Callable[[str], Measure | None]) -> WideColumn:
@@ -51,6 +48,7 @@ def _cut(name: str, measure_of: Callable[[str], Measure | None]) -> WideColumn:
     cuts += [(parts[:at], parts[at:]) for at in range(len(parts) - 1, 0, -1)]
     for rest, condition in cuts:
         text = "_".join(rest)
-        if _side(text) is None and (measure := measure_of_unit(text) or measure_of(text)) is not None:
+        has_side = is_plain(text) or is_encrypted(text)
+        if not has_side and (measure := measure_of_unit(text) or measure_of(text)) is not None:
             return WideColumn(" ".join(condition), measure)
     return WideColumn(" ".join(parts), None)

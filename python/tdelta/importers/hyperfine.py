@@ -17,14 +17,13 @@ from tdelta.importers.belonging import Belonging
 from tdelta.importers.json_content import json_object
 from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown
 from tdelta.importers.protocol import Importer, Naming, Source
-from tdelta.importers.words import TokenKind, words_of
+from tdelta.importers.words import other_words, said_of_encryption
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
 from tdelta.records.observed import ALL, Figure, Group, Observation
 
 MOST_COMMANDS = 1000
 CPU = "cpu"
-_SAID = (TokenKind.BASELINE, TokenKind.ENCRYPTED)
 
 
 class Hyperfine:
@@ -43,7 +42,7 @@ class Hyperfine:
             results = _results(json_object(source, problems_of(source, self.name)))
         except ImportFault:
             return False
-        return len(results) > 1 and all(_condition(_command(it)) for it in results)
+        return len(results) > 1 and all(said_of_encryption(_command(it)) for it in results)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
         """The times of each command, and the CPU time that it took."""
@@ -53,14 +52,14 @@ class Hyperfine:
             problems.add(Refusal.of("no-commands"))
         problems.raise_if_any()
         says = naming.condition is None
-        if says and not all(_condition(_command(it)) for it in results):
+        if says and not all(said_of_encryption(_command(it)) for it in results):
             raise ImportFault(
                 Refusal.of("file-without-condition", format=self.name, name=source.path.name).at(source.name)
             )
         names = _names(results, has_conditions=says)
         seen: Counter[Group] = Counter()
         for result, transaction in zip(results, names, strict=True):
-            condition = naming.condition or _condition(_command(result))
+            condition = naming.condition or said_of_encryption(_command(result))
             belonging = Belonging(source.name, self.name, condition, naming.run, naming.levels)
             for name, level in _levels(result, has_conditions=says):
                 belonging = belonging.with_level(name, level)
@@ -82,19 +81,12 @@ def _command(result: Mapping[str, object]) -> str:
     return str(result.get("command") or "")[:1000]
 
 
-def _condition(command: str) -> str:
-    """The words for plain, or for encrypted, in a command; empty where it has none, or both."""
-    words = list(words_of(command))
-    plain, encrypted = (dict.fromkeys(it.value for it in words if it.kind is kind) for kind in _SAID)
-    return "" if plain and encrypted else "-".join(plain or encrypted)
-
-
 def _names(results: Sequence[Mapping[str, object]], *, has_conditions: bool) -> list[str]:
     """Transaction types: commands without the values of their parameters, or what differs besides their conditions."""
     commands = [_without_values(it) for it in results]
     if not has_conditions:
         return [plain_name(it[:200]) or ALL for it in commands] if len(set(commands)) > 1 else [ALL] * len(commands)
-    words = [[it.text for it in words_of(command) if it.kind not in _SAID] for command in commands]
+    words = [other_words(command.lower()) for command in commands]
     common = set.intersection(*map(set, words)) if words else set()
     return [" ".join(it for it in of if it not in common)[:200] or ALL for of in words]
 
@@ -118,7 +110,7 @@ def _parameters(result: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 def _levels(result: Mapping[str, object], *, has_conditions: bool) -> Iterator[tuple[str, Level]]:
     """Parameters of the command, but for the one that is the condition: numbers are numbers."""
     for name, text in _parameters(result):
-        if has_conditions and any(word.kind in _SAID for word in words_of(f"{name} {text}")):
+        if has_conditions and said_of_encryption(f"{name} {text}"):
             continue
         value = number(text)
         yield name, text if value is None else int(value) if value.is_integer() else value

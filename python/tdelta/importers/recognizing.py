@@ -7,16 +7,15 @@ holds that over all fixtures, and the user decides where strangers' files break 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from tdelta.errors import ImportFault, UnknownName
-from tdelta.importers.cutting import Named
 from tdelta.importers.formats import FORMATS, format_lines
 from tdelta.importers.merging import together
-from tdelta.importers.naming import namings
+from tdelta.importers.naming import Argument, Named, namings
 from tdelta.importers.protocol import Choosable, Importer, Marked, Naming, Source
 from tdelta.importers.reading import FileSource, Progress, excerpt, expand, looks_binary, printable
 from tdelta.importers.unprefixed import Unprefixed, without_prefix
@@ -72,8 +71,7 @@ class _Recognized:
 
 
 def read_files(
-    paths: Iterable[Path],
-    conditions: Sequence[str] = (),
+    arguments: Sequence[Argument],
     *,
     unit: str | None = None,
     column: str | None = None,
@@ -87,8 +85,7 @@ def read_files(
     All files are recognized and named before the first is read, so that what cannot be done is said at once.
 
     Args:
-        paths: files and folders as the user named them.
-        conditions: his ``name=glob``, in their order; see `tdelta.importers.naming`.
+        arguments: files and folders, and their conditions; see `tdelta.importers.naming`.
         unit: of figures of which a file says none, as he says it.
         column: where the figures are, where a file has several, as he says it.
         input_format: what the files are, where he says it: a tool of `FORMATS`, or an importer.
@@ -100,12 +97,12 @@ def read_files(
         ImportFault: files that cannot be found, recognized, named or read; as many faults at once as there are.
         UsageError: no such format.
     """
-    files = _recognized(expand(paths), on_refusal, _asked_for(input_format, importers), column)
+    files = _recognized(arguments, on_refusal, _asked_for(input_format, importers), column)
     if column is not None:
         _must_have_columns(files)
     names = {
         path: replace(naming, unit=unit, column=column)
-        for path, naming in namings([file.named for file in files], conditions).items()
+        for path, naming in namings([file.named for file in files]).items()
     }
     faults: list[Refusal] = []
     texts: list[str] = []
@@ -197,15 +194,18 @@ def _by_any_line(source: Source, importers: Sequence[Importer]) -> tuple[Importe
 
 
 def _recognized(
-    paths: Sequence[tuple[Path, bool]], on_refusal: OnRefusal, importers: Sequence[Importer], column: str | None
+    arguments: Sequence[Argument], on_refusal: OnRefusal, importers: Sequence[Importer], column: str | None
 ) -> list[_Recognized]:
     """Files with their importers. What lies in a folder without being results is left out, unless all of it is so."""
     found: list[_Recognized] = []
     faults: list[Refusal] = []
     left_out: list[Refusal] = []
-    for path, is_asked_for in paths:
+    by_path = {it.path: it for it in arguments}
+    for path, is_file in expand(by_path):
+        argument = next(by_path[it] for it in (path, *path.parents) if it in by_path)
+        is_asked_for = is_file and argument.is_asked_for
         try:
-            file = _recognized_one(path, importers, column, must_have_results=not is_asked_for)
+            file = _recognized_one(path, argument, importers, column, must_have_results=not is_asked_for)
         except ImportFault as fault:
             (faults if is_asked_for else left_out).extend(fault.refusals)
             continue
@@ -219,14 +219,14 @@ def _recognized(
 
 
 def _recognized_one(
-    path: Path, importers: Sequence[Importer], column: str | None, *, must_have_results: bool
+    path: Path, argument: Argument, importers: Sequence[Importer], column: str | None, *, must_have_results: bool
 ) -> _Recognized:
     importer, source = recognize(FileSource(path), importers, column)
     if must_have_results and isinstance(importer, Marked) and not importer.has_results(source):
         raise ImportFault(Refusal.of("without-results", format=importer.name).at(source.name))
     says = isinstance(importer, SaysConditions) and importer.says_conditions(source)
     process, thread = _process_and_thread(path) if isinstance(importer, PerThread) else (None, None)
-    named = Named(path, importer.name, says, thread, process)
+    named = Named(path, argument, importer.name, says, thread, process)
     return _Recognized(path, importer, named, isinstance(source, Unprefixed))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tempfile
@@ -12,9 +13,10 @@ from pathlib import Path
 
 from tdelta.errors import ImportFault, UsageError
 from tdelta.importers.csv_units import asked_unit
-from tdelta.importers.naming import baseline_of, is_about_encryption
+from tdelta.importers.naming import Argument, assigning, parse_arguments
 from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import WITH_TIMES, read_files
+from tdelta.importers.words import baseline_of, is_about_encryption
 from tdelta.inference.observed import (
     DEFAULT_ROPE,
     AnalysisSettings,
@@ -29,6 +31,7 @@ from tdelta.session.tables import PREFIX, table, tables
 
 STDIN = "-"
 """Standard input, among the files."""
+_STDIN = re.compile(rf"(^|=){STDIN}$")
 _QUIET_SECONDS = 1.0
 _REASONS = 3
 _MEGABYTE = 10**6
@@ -39,8 +42,8 @@ class AnalysisRequest:
     """What was typed, field by field as `tdelta.inference.observed.AnalysisSettings` has it.
 
     Attributes:
-        files: files and folders, and published tables as ``published:NAME``.
-        conditions: ``name=glob`` for files whose names do not say whose they are.
+        files: files, folders, globs and ``NAME=GLOB``, each of one condition, and published tables as
+            ``published:NAME``.
         baseline: the condition that the others are compared with; None: found by its name.
         rope: the overhead not cared about, a share; None for the default.
         budget: the overhead allowed, a share; turns the answer into a gate.
@@ -55,7 +58,6 @@ class AnalysisRequest:
     """
 
     files: tuple[str, ...]
-    conditions: tuple[str, ...] = ()
     baseline: str | None = None
     rope: float | None = None
     budget: float | None = None
@@ -83,11 +85,11 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
     Raises:
         UsageError: as `_analyze`, and where standard input is a terminal.
     """
-    if STDIN not in request.files:
+    if not any(map(_STDIN.search, request.files)):
         return _analyze(request, observe)
     with tempfile.TemporaryDirectory(prefix="stdin-") as folder:
         kept = _kept_stdin(Path(folder))
-        files = tuple(str(kept) if file == STDIN else file for file in request.files)
+        files = tuple(_STDIN.sub(rf"\g<1>{kept}", file) for file in request.files)
         try:
             return _analyze(replace(request, files=files), observe)
         except ImportFault as error:
@@ -123,10 +125,15 @@ def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Anal
     """
     priors = parse_priors(request.priors)
     left_out: list[Refusal] = []
-    distinct = without_copies(_read(request, observe, left_out.append))
+    arguments = _arguments(request.files)
+    distinct = without_copies(_read(arguments, request, observe, left_out.append))
     observations = distinct.observations
+    conditions = tuple(dict.fromkeys(o.group.condition for o in observations))
+    if len(conditions) == 1:
+        raise UsageError(Refusal.of("one-condition", condition=conditions[0], command=assigning(arguments)))
+    remedy = assigning(arguments) if len(arguments) > 1 else ""
     settings = AnalysisSettings(
-        baseline=baseline_of(tuple(dict.fromkeys(o.group.condition for o in observations)), request.baseline),
+        baseline=baseline_of(conditions, request.baseline, remedy),
         rope=DEFAULT_ROPE if request.rope is None else request.rope,
         is_rope_given=request.rope is not None,
         run_sd=request.run_sd,
@@ -160,28 +167,29 @@ def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Anal
 
 
 def _read(
-    request: AnalysisRequest, observe: Callable[[Event], None], on_refusal: Callable[[Refusal], None]
+    arguments: Sequence[Argument],
+    request: AnalysisRequest,
+    observe: Callable[[Event], None],
+    on_refusal: Callable[[Refusal], None],
 ) -> tuple[Observation, ...]:
     """All observations; ``told`` hears of files in folders that are no results."""
-    paths = _paths(request.files)
     unit = None if request.unit is None else asked_unit(request.unit)
     found = read_files(
-        paths,
-        request.conditions,
+        arguments,
         unit=unit,
         column=request.column,
         input_format=request.input_format,
-        progress=_progress(observe, paths),
+        progress=_progress(observe, [it.path for it in arguments]),
         on_refusal=on_refusal,
     )
     return tuple(_named(observation) for observation in found)
 
 
-def _paths(files: Sequence[str]) -> tuple[Path, ...]:
-    """Files by their names; a published table's is in the package."""
+def _arguments(files: Sequence[str]) -> list[Argument]:
+    """Files and their conditions as the user named them; a published table's file is in the package."""
     if not files:
         raise UsageError(Refusal.of("no-files-of-results"))
-    return tuple(table(f.removeprefix(PREFIX)).path if f.startswith(PREFIX) else Path(f) for f in files)
+    return parse_arguments([str(table(f.removeprefix(PREFIX)).path) if f.startswith(PREFIX) else f for f in files])
 
 
 def _of_published(files: Sequence[str]) -> Iterator[Caution]:

@@ -45,14 +45,13 @@ def test_without_options_the_request_keeps_its_own_defaults(asked: FakeAnalysis)
 
 def test_every_option_reaches_the_request(asked: FakeAnalysis) -> None:
     words = (
-        "analyze x --condition plain=a* --condition tde=b=c* --baseline plain --rope 1% --budget 5% --prior published"
+        "analyze plain=a* tde=b=c* --baseline plain --rope 1% --budget 5% --prior published"
         " --prior normal:0.03,0.02 --transaction NewOrder --metric throughput --slo 20ms"
     )
     call(*words.split())
     assert asked.requests == [
         AnalysisRequest(
-            ("x",),
-            conditions=("plain=a*", "tde=b=c*"),
+            ("plain=a*", "tde=b=c*"),
             baseline="plain",
             rope=0.01,
             budget=0.05,
@@ -94,9 +93,7 @@ def test_what_does_not_decide_does_not_set_the_exit_code(asked: FakeAnalysis) ->
 
 def test_a_page_is_written_beside_the_answer_and_only_over_one_of_tdeltas(asked: FakeAnalysis, tmp_path: Path) -> None:
     page = tmp_path / "out.html"
-    called = call(
-        "analyze", "my rows.csv", "--rope", "1%", "--slo", "250us", "--condition", "tde=b*", "--output", str(page)
-    )
+    called = call("analyze", "my rows.csv", "--rope", "1%", "--slo", "250us", "--output", str(page))
     assert f"HTML page: {page}" in called.out
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html><!-- tdelta report: analysis -->")

@@ -13,6 +13,7 @@ import pytest
 from tdelta.errors import ImportFault, UsageError
 from tdelta.importers.csv_columns import one_spelling
 from tdelta.importers.csv_units import asked_unit
+from tdelta.importers.naming import parse_arguments
 from tdelta.importers.recognizing import read_files
 from tdelta.records.observed import Figure, Observation, Samples, Series, Summary
 from tdelta_refused import Part, has, refused
@@ -33,7 +34,7 @@ def found_in(folder: Path, text: str, name: str = "plain.csv", unit: str | None 
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    return list(read_files([path], unit=unit))
+    return list(read_files(parse_arguments([path]), unit=unit))
 
 
 def figures(found: list[Observation]) -> dict[tuple[object, ...], float]:
@@ -162,12 +163,12 @@ def test_a_process_id_is_no_result(tmp_path: Path) -> None:
 def test_the_users_condition_is_believed_before_a_column(tmp_path: Path) -> None:
     path = tmp_path / "k6.csv"
     path.write_text("scenario,threads,tps\nramp,8,100\nsteady,8,99\n")
-    found = all_of(list(read_files([path], ["plain=k6*"])), Figure)
+    found = all_of(list(read_files(parse_arguments([f"plain={path}"]))), Figure)
     assert [(it.group.condition, dict(it.group.levels)["scenario"]) for it in found] == [
         ("plain", "ramp"),
         ("plain", "steady"),
     ]
-    assert {it.group.condition for it in read_files([path])} == {"ramp", "steady"}
+    assert {it.group.condition for it in read_files(parse_arguments([path]))} == {"ramp", "steady"}
 
 
 def test_figures_of_a_table_say_how_they_are_rounded(tmp_path: Path) -> None:

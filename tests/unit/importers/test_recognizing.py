@@ -10,6 +10,7 @@ import pytest
 
 from tdelta.errors import ImportFault
 from tdelta.importers.formats import FORMATS, format_lines
+from tdelta.importers.naming import parse_arguments
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource, total_bytes
 from tdelta.importers.recognizing import IMPORTERS, WITH_TIMES, read_files, recognize
@@ -68,7 +69,7 @@ def copied(folder: Path, **files: str) -> Path:
 def test_a_folder_is_read_as_a_whole(tmp_path: Path) -> None:
     report = "sysbench/sysbench-1.0.20-time.txt"
     copied(tmp_path, plain__run1_txt=report, plain__run2_txt=report, tde__run1_txt=report)
-    summaries = all_of(list(read_files([tmp_path])), Summary)
+    summaries = all_of(list(read_files(parse_arguments([tmp_path]))), Summary)
     assert [(it.group.condition, it.group.run) for it in summaries] == [("plain", "1"), ("plain", "2"), ("tde", "1")]
 
 
@@ -76,13 +77,14 @@ def test_gzip_is_read_whatever_its_name(tmp_path: Path) -> None:
     for name in ("plain.txt", "tde.txt"):
         text = (FIXTURES / "pgbench" / "pgbench-9.6.txt").read_bytes()
         (tmp_path / name).write_bytes(gzip.compress(text) if name == "tde.txt" else text)
-    plain, tde = all_of(list(read_files([tmp_path])), Summary)
+    plain, tde = all_of(list(read_files(parse_arguments([tmp_path]))), Summary)
     assert (plain.mean, plain.count) == (tde.mean, tde.count)
 
 
 def test_what_the_user_says_is_the_condition(tmp_path: Path) -> None:
     copied(tmp_path, one_txt="sysbench/sysbench-0.5.txt", two_txt="sysbench/sysbench-0.5.txt")
-    found = all_of(list(read_files([tmp_path], ["none=one*", "aes=two*"])), Summary)
+    said = [f"none={tmp_path}/one*", f"aes={tmp_path}/two*"]
+    found = all_of(list(read_files(parse_arguments(said))), Summary)
     assert [it.group.condition for it in found] == ["none", "aes"]
 
 
@@ -92,7 +94,7 @@ def test_the_logs_of_threads_are_one_run(tmp_path: Path) -> None:
         for thread, rows in (("", 30), (".1", 20)):
             text = "".join(f"0 {number} {500 + number} 0 1795320675 {number}\n" for number in range(rows))
             (tmp_path / condition / f"pgbench_log.4711{thread}").write_text(text)
-    found = list(read_files([tmp_path]))
+    found = list(read_files(parse_arguments([tmp_path])))
     assert [(it.group.condition, it.count) for it in all_of(found, Samples)] == [("plain", 50), ("tde", 50)]
 
 
@@ -103,7 +105,7 @@ def test_aggregates_of_threads_add_up(tmp_path: Path) -> None:
             shutil.copy(
                 FIXTURES / "pgbench" / "aggregate-10-rate.log", tmp_path / condition / f"pgbench_log.4711{thread}"
             )
-    found = list(read_files([tmp_path]))
+    found = list(read_files(parse_arguments([tmp_path])))
     single = list(
         recognize(source := FileSource(FIXTURES / "pgbench" / "aggregate-10-rate.log"))[0].read(source, Naming("x"))
     )
@@ -115,7 +117,10 @@ def test_aggregates_of_threads_add_up(tmp_path: Path) -> None:
 
 def test_conditions_in_a_column_need_no_names(tmp_path: Path) -> None:
     copied(tmp_path, anything_csv="csv/samples.csv")
-    assert {it.group.condition for it in read_files([tmp_path / "anything.csv"])} == {"none", "aes-256"}
+    assert {it.group.condition for it in read_files(parse_arguments([tmp_path / "anything.csv"]))} == {
+        "none",
+        "aes-256",
+    }
 
 
 def test_what_is_no_result_in_a_folder_is_left_out_and_told(tmp_path: Path) -> None:
@@ -123,7 +128,7 @@ def test_what_is_no_result_in_a_folder_is_left_out_and_told(tmp_path: Path) -> N
     (tmp_path / "my.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=5G\n")
     (tmp_path / "empty.log").write_text("")
     told: list[Refusal] = []
-    assert len(all_of(list(read_files([tmp_path], on_refusal=told.append)), Summary)) == 2
+    assert len(all_of(list(read_files(parse_arguments([tmp_path]), on_refusal=told.append)), Summary)) == 2
     assert len(told) == 2
     assert any("my.cnf" in words.text for words in told)
 
@@ -132,10 +137,10 @@ def test_a_file_that_the_user_named_must_be_a_result(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("\x1b[1mTo do: measure\n" * 50)
     (tmp_path / "archive.zip").write_bytes(b"PK\x03\x04\0\0")
     with pytest.raises(ImportFault) as caught:
-        list(read_files([tmp_path / "notes.txt", tmp_path / "archive.zip", tmp_path / "missing"]))
+        list(read_files(parse_arguments([tmp_path / "notes.txt", tmp_path / "archive.zip", tmp_path / "missing"])))
     assert has(caught.value.refusals, "results-not-readable", where="missing")
     with pytest.raises(ImportFault) as caught:
-        list(read_files([tmp_path / "notes.txt", tmp_path / "archive.zip"]))
+        list(read_files(parse_arguments([tmp_path / "notes.txt", tmp_path / "archive.zip"])))
     begins = Part(r"'\x1b[1mTo do: measure'")
     assert has(caught.value.refusals, "unknown-format", where="notes.txt", found=begins)
     assert has(caught.value.refusals, "unknown-format", where="archive.zip", found=Part("zip"))
@@ -145,14 +150,14 @@ def test_a_file_that_the_user_named_must_be_a_result(tmp_path: Path) -> None:
 def test_a_folder_without_any_results_says_why(tmp_path: Path) -> None:
     (tmp_path / "my.cnf").write_text("[mysqld]\n")
     with refused(ImportFault, "unknown-format", "formats", where=("my.cnf", None), formats=(None, Part("results"))):
-        list(read_files([tmp_path]))
+        list(read_files(parse_arguments([tmp_path])))
 
 
 def test_faults_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     for name in ("plain.csv", "tde.csv"):
         (tmp_path / name).write_text("response_ms\n1\n2\nx\n")
     with pytest.raises(ImportFault) as caught:
-        list(read_files([tmp_path]))
+        list(read_files(parse_arguments([tmp_path])))
     assert len(str(caught.value).splitlines()) == 2
 
 
@@ -167,6 +172,6 @@ def test_a_file_that_looks_like_two_formats_is_refused(tmp_path: Path) -> None:
 def test_progress_ends_at_the_files_bytes(tmp_path: Path) -> None:
     copied(tmp_path, plain_txt="sysbench/sysbench-0.5.txt", tde_txt="sysbench/sysbench-0.5.txt")
     told: list[int] = []
-    found: list[Observation] = list(read_files([tmp_path], progress=told.append))
+    found: list[Observation] = list(read_files(parse_arguments([tmp_path]), progress=told.append))
     assert found
     assert sum(told) == total_bytes([tmp_path])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.errors import ImportFault
+from tdelta.importers.naming import parse_arguments
 from tdelta.importers.pgbench_log import PgbenchAggregates
 from tdelta.importers.reading import HEAD_BYTES
 from tdelta.importers.recognizing import read_files
@@ -93,7 +94,7 @@ def put(folder: Path, **texts: str) -> Path:
 
 def test_a_report_behind_more_debug_lines_than_the_head_holds_is_found(tmp_path: Path) -> None:
     text = DEBUG * (2 * HEAD_BYTES // len(DEBUG)) + REPORT
-    (summary,) = all_of(list(read_files([put(tmp_path, plain_log=text) / "plain.log"])), Summary)
+    (summary,) = all_of(list(read_files(parse_arguments([put(tmp_path, plain_log=text) / "plain.log"]))), Summary)
     assert (summary.count, summary.group.levels) == (1714, (("clients", 10),))
     assert summary.mean == pytest.approx(1e4 / 38.109657)
 
@@ -102,7 +103,7 @@ def test_a_report_behind_more_debug_lines_than_the_head_holds_is_found(tmp_path:
 def test_a_log_of_a_build_among_results_is_left_out_and_told(tmp_path: Path, text: str) -> None:
     folder = put(tmp_path, plain__run1_log=RUN, tde__run1_log=RUN.replace("311", "299"), plain__build_log=text)
     told: list[Refusal] = []
-    found = all_of(list(read_files([folder], on_refusal=told.append)), Figure)
+    found = all_of(list(read_files(parse_arguments([folder]), on_refusal=told.append)), Figure)
     assert {it.origin.file for it in found} == {str(tmp_path / "plain/run1.log"), str(tmp_path / "tde/run1.log")}
     assert {it.group.run for it in found} == {"1"}
     check_messages(told, coded("without-results", where="build.log"))
@@ -110,7 +111,7 @@ def test_a_log_of_a_build_among_results_is_left_out_and_told(tmp_path: Path, tex
 
 def test_a_log_of_a_build_that_the_user_named_is_an_error(tmp_path: Path) -> None:
     with refused(ImportFault, "no-test-result", "as-the-tool-wrote-it", where=("plain.log", None)):
-        read_files([put(tmp_path, plain_log=BUILD) / "plain.log"])
+        read_files(parse_arguments([put(tmp_path, plain_log=BUILD) / "plain.log"]))
 
 
 PREFIXES = (
@@ -132,7 +133,10 @@ def test_lines_behind_a_prefix_are_read_as_without_it(tmp_path: Path, prefix: st
     lines = SYSBENCH.splitlines()
     put(tmp_path, bare__plain_log=SYSBENCH, pre__plain_log="\n".join(map(prefix.format, lines)) + "\n")
     bare, pre = (
-        [(it.values, it.group) for it in all_of(list(read_files([tmp_path / of / "plain.log"])), Series)]
+        [
+            (it.values, it.group)
+            for it in all_of(list(read_files(parse_arguments([tmp_path / of / "plain.log"]))), Series)
+        ]
         for of in ("bare", "pre")
     )
     assert pre == bare
@@ -151,7 +155,7 @@ def test_a_report_and_the_logs_of_its_threads_are_one_run(tmp_path: Path) -> Non
             path = tmp_path / folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
-    found = [it for it in read_files([tmp_path]) if it.group.condition == "tde"]
+    found = [it for it in read_files(parse_arguments([tmp_path])) if it.group.condition == "tde"]
     assert {it.group.levels for it in found} == {(("clients", 10),)}
     assert {it.group.run for it in found} == {"1"}
     (summary,) = all_of(found, Summary)
@@ -168,7 +172,7 @@ def test_a_log_of_another_run_stays_a_run_of_its_own(tmp_path: Path) -> None:
     for folder in ("plain", "tde"):
         put(tmp_path, **{f"{folder}__run1_txt": REPORT})
         (tmp_path / folder / "run2.9026").write_text(LOGS[0])
-    found = list(read_files([tmp_path]))
+    found = list(read_files(parse_arguments([tmp_path])))
     assert {(it.group.run, it.origin.format) for it in found} == {("1", "pgbench"), ("2", PgbenchAggregates.name)}
 
 
@@ -176,4 +180,4 @@ def test_half_a_surrogate_pair_in_json_is_no_defect(tmp_path: Path) -> None:
     row = '{"condition": "%s", "response_ms": %d, "by": "\\ud800"}'
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(row % (name, n) for n in (1, 2) for name in ("none", "tde")), encoding="utf-8")
-    assert {one.group.condition for one in read_files([path])} == {"none", "tde"}
+    assert {one.group.condition for one in read_files(parse_arguments([path]))} == {"none", "tde"}

@@ -8,6 +8,7 @@ import pytest
 
 from tdelta.errors import ImportFault, UnknownName
 from tdelta.importers import csv_rows, json_lines
+from tdelta.importers.naming import parse_arguments
 from tdelta.importers.protocol import Importer, Naming
 from tdelta.importers.reading import FileSource
 from tdelta.importers.recognizing import read_files, recognize
@@ -80,17 +81,17 @@ def test_a_column_that_the_user_names_makes_a_table_known(tmp_path: Path):
     for name, scale in (("plain.csv", 1), ("tde.csv", 2)):
         (tmp_path / name).write_text("id,took\n" + "".join(f"{n % 2},{scale * (n + 1)}\n" for n in range(8)))
     with pytest.raises(ImportFault):
-        read_files([tmp_path])
+        read_files(parse_arguments([tmp_path]))
     with pytest.raises(ImportFault) as raised:
-        read_files([tmp_path], column="took")
+        read_files(parse_arguments([tmp_path]), column="took")
     assert raised.value.refusals[0].code == "time-without-unit"
-    found = read_files([tmp_path], column="took", unit="us")
+    found = read_files(parse_arguments([tmp_path]), column="took", unit="us")
     assert sum(it.total for it in found if isinstance(it, Samples)) == pytest.approx(0.036 * 3)
 
 
 def test_a_column_of_a_log_in_json_is_chosen_too(tmp_path: Path):
     (tmp_path / "plain.jsonl").write_text("".join(f'{{"t": {n}, "elapsed": {n + 1}}}\n' for n in range(8)))
-    found = read_files([tmp_path / "plain.jsonl"], column="elapsed", unit="ms", conditions=["plain=*"])
+    found = read_files(parse_arguments([f"plain={tmp_path}/*.jsonl"]), column="elapsed", unit="ms")
     assert sum(it.total for it in found if isinstance(it, Samples)) == 36
 
 
@@ -103,7 +104,7 @@ def test_a_mean_that_is_chosen_keeps_its_count(tmp_path: Path):
 
 def test_a_format_without_columns_refuses_one():
     with pytest.raises(ImportFault) as raised:
-        read_files([FIXTURES / "wrk/wrk-4.1.0.txt"], column="Latency")
+        read_files(parse_arguments([FIXTURES / "wrk/wrk-4.1.0.txt"]), column="Latency")
     assert [it.code for it in raised.value.refusals] == ["no-columns-to-choose"]
 
 
@@ -115,10 +116,10 @@ def test_the_user_says_the_format_where_two_claim_a_file(tmp_path: Path):
     (said,) = raised.value.refusals
     assert said.code == "several-formats"
     assert "wrk" in str(said.parameters["formats"])
-    found = read_files([tmp_path / "plain.log"], input_format="WRK")
+    found = read_files(parse_arguments([tmp_path / "plain.log"]), input_format="WRK")
     assert {it.origin.format for it in found} == {"wrk"}
     with pytest.raises(UnknownName):
-        read_files([tmp_path / "plain.log"], input_format="wrc")
+        read_files(parse_arguments([tmp_path / "plain.log"]), input_format="wrc")
 
 
 def test_rows_over_time_are_no_runs(tmp_path: Path):

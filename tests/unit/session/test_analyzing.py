@@ -6,6 +6,7 @@ import gzip
 import io
 import itertools
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -83,11 +84,19 @@ def test_a_folder_is_its_files_and_says_what_was_no_result(two: tuple[str, ...],
 
 def test_conditions_and_baseline_can_be_said(tmp_path: Path) -> None:
     files = tuple(str(samples(tmp_path / f"{day}.csv", 10.0, seed)) for seed, day in enumerate(("monday", "friday")))
-    asked = AnalysisRequest(files, conditions=("old=mon*", "new=fri*"), baseline="new")
-    result = analyze_files(asked).result
+    named = tuple(f"{name}={file}" for name, file in zip(("old", "new"), files, strict=True))
+    result = analyze_files(AnalysisRequest(named, baseline="new")).result
     assert (result.baseline, result.comparisons[0].condition.condition) == ("new", "old")
-    with refused(UsageError, "no-baseline-named", name="new"):
-        analyze_files(AnalysisRequest(files, conditions=("old=mon*", "new=fri*")))
+    with refused(UsageError, "no-baseline-named", name="new", remedy=Part("tdelta analyze plain=")):
+        analyze_files(AnalysisRequest(named))
+
+
+def test_files_of_one_condition_are_refused_with_a_command_that_assigns_them(tmp_path: Path) -> None:
+    files = tuple(str(samples(tmp_path / day / "results.csv", 10.0, seed)) for seed, day in enumerate(("mon", "fri")))
+    with refused(UsageError, "one-condition", condition="results") as caught:
+        analyze_files(AnalysisRequest(files))
+    *_, command = str(caught.value).splitlines()
+    assert analyze_files(AnalysisRequest(tuple(shlex.split(command)[2:]))).result.baseline == "plain"
 
 
 def test_what_an_importer_says_of_a_file_is_a_caution_with_the_files_name(tmp_path: Path) -> None:

@@ -70,8 +70,6 @@ def check(observations: Sequence[Observation], settings: AnalysisSettings) -> No
         raise UsageError(Refusal.of("no-figures-of-conditions"))
     if settings.baseline not in names:
         raise UnknownName("baseline", settings.baseline, names)
-    if len(names) < 2:
-        raise UsageError(Refusal.of("one-condition", condition=names[0]))
     metrics = tuple(dict.fromkeys(one.group.metric for one in observations))
     if settings.metric is not None and settings.metric not in metrics:
         raise UnknownName("metric", settings.metric, metrics)

@@ -273,8 +273,8 @@ REQUESTS = {
     "nothing-to-hold-against": "no figure of another condition can be held against {baseline}:\n{listed}",
     "no-figures-of-conditions": "no figures in these files: expected some of two conditions at least",
     "one-condition": (
-        "only one condition, {condition}: a comparison needs the baseline and another. Name more files, or tell"
-        " conditions apart by --condition NAME=GLOB"
+        "only one condition, {condition}: a comparison needs two. Assign the files to conditions, for example:\n"
+        "  {command}"
     ),
     "rope-out-of-range": "the ROPE must be above 0 and below 1 (100 %), found {found:g}",
     "budget-out-of-range": "the budget must be 0 or more, found {found:g}",

@@ -36,8 +36,8 @@ RESULTS: dict[str, str] = {
     "run-without-end": "expected {expected} at the end of the run that begins here, found none. Leave the run out",
     "runs-too-many-in-file": "expected at most {most} runs in one file, found more",
     "benchmark-without-condition": (
-        "expected a condition in the name (Benchmark…/cipher=none), as the others have it; found {found}. Or say it by"
-        " --condition NAME=GLOB, for all of the file"
+        "expected a condition in the name (Benchmark…/cipher=none), as the others have it; found {found}. Or name one"
+        " condition for all of the file: NAME=FILE"
     ),
     "no-throughput-of-ycsb": "expected a number above 0 as Throughput(ops/sec), found {found}",
     "not-a-status-of-ycsb": "expected a rate such as 5140.26 before 'current ops/sec', found {found}",
@@ -72,9 +72,6 @@ RESULTS: dict[str, str] = {
     "and-more": "… and more",
     "as-the-tool-wrote-it": "Give the file as the tool wrote it, or leave it out",
     "formats": "Formats that are read:\n{formats}",
-    "names-leave-open": (
-        "the names of these files leave open which condition and run each is of. What was understood:\n{understood}"
-    ),
     "tags-without-end": "expected tags of a few characters, found one that does not end",
     "declarations": "expected results alone, found a document type or an entity declaration, which are not read",
     "elements-too-many": "expected at most {most} elements, found more",
@@ -92,7 +89,7 @@ RESULTS: dict[str, str] = {
     ),
     "not-a-csv": "expected a CSV with a header such as condition,transaction,response_ms",
     "no-condition-column": (
-        "expected a column `condition`, found {columns}. Add one, or say it: --condition plain='{file}'"
+        "expected a column `condition`, found {columns}. Add one, or name the condition: plain='{file}'"
     ),
     "not-a-count": "expected a count of 1 or more, found {found:g}",
     "figures-too-many": (
@@ -119,10 +116,9 @@ RESULTS: dict[str, str] = {
         " {squares:g}. The log is damaged: leave it out"
     ),
     "not-such-a-row": "expected {expected}; found {found}. Correct the line, or leave it out",
-    "not-name-and-glob": "expected NAME=GLOB, such as plain='*none*'",
-    "glob-matches-nothing": (
-        "no file matches {glob!r}. Globs are matched on the file's name, on its path as given, and on its full path"
-    ),
+    "not-name-and-glob": "expected NAME=GLOB, such as plain='results/plain-*.log'",
+    "glob-matches-nothing": "no file matches {glob!r}",
+    "file-of-two-conditions": "expected one condition, found two: {first} and {second}",
     "run-with-too-many-intervals": "expected at most {most} intervals in one run, found more",
     "report-damaged": (
         "expected the sum of all times over {events} events to be their avg of {expected:g} ms, found {found:g} ms."
@@ -188,8 +184,7 @@ RESULTS: dict[str, str] = {
     "file-is-pipe": "expected a file, found a pipe or a device, which cannot be read twice. Write it to a file first",
     "results-not-permitted": "cannot be read: permission denied",
     "file-without-condition": (
-        "expected a condition, found none in its name, and {format} writes none into the file. Say it: --condition"
-        " NAME='{name}'"
+        "expected a condition, found none: {format} writes none into the file. Name it: NAME='{name}'"
     ),
     "numbers-without-unit": (
         "expected the unit of its numbers, found lines without a header. Say it: --unit ms (or us, s, tps, …)"
@@ -198,7 +193,7 @@ RESULTS: dict[str, str] = {
     "not-a-number-of-results": "expected a number of 0 or more, found {found}",
     "no-baseline-named": (
         "which condition is the plain one? Expected one whose name says so (none, plain, tde-off, …), found {found}:"
-        " {listed}. Name it: --baseline {name}"
+        " {listed}. Name it: --baseline {name}{remedy}"
     ),
     "jobs-too-many": "expected at most {most} jobs of TPROC-C, found more",
     "no-nopm": "expected System achieved N NOPM from N TPM, found {found}",

@@ -458,7 +458,6 @@ def test_the_published_prior_is_left_out_where_it_has_no_meaning() -> None:
     [
         ([], PLAIN, coded("no-figures-of-conditions")),
         (two(1.0, 2.0), AnalysisSettings("plain"), coded("unknown-name", kind="baseline", found="plain")),
-        (two(1.0, 2.0)[:1], PLAIN, coded("one-condition", condition="none")),
         (two(1.0, 2.0), AnalysisSettings("none", metric="cpu"), coded("unknown-name", kind="metric", found="cpu")),
         (
             two(1.0, 2.0),
