@@ -372,6 +372,10 @@ class Restorable(Protocol):
     def page_size_sql(self) -> str:
         """A query for the bytes of a page."""
 
+    @property
+    def encryption_options_sql(self) -> str:
+        """A query for the tables that a dump has encrypted or not, whatever the server does; empty: it cannot."""
+
     def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
         """How a command finds a server that runs; ``folder`` is for its files."""
 

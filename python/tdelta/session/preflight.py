@@ -21,7 +21,7 @@ from tdelta.measure import (
 )
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Event
-from tdelta.session.clock import Clock
+from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.housing import resource_estimate, user_folders
 from tdelta.session.inputs import RunInputs, prepared_inputs
 from tdelta.session.outlook import DryRun, TableLine, TransactionLine
@@ -142,6 +142,7 @@ def dry_run(
 
     Raises:
         UsageError: as `tdelta.session.plan`; there is nothing to write, or the folder is taken.
+        TimeFault: the user's database was not made ready within the run's time.
         DatabaseFault: as `tdelta.session.staging.staged`.
     """
     if write_workload is not None:
@@ -149,7 +150,8 @@ def dry_run(
         require_free_folder(write_workload)
     if request.design.seed is None:
         request = request.replace(seed=fresh_seed())
-    with prepared_inputs(request, f"dry-run-{os.getpid()}", observe) as inputs:
+    clock, name = Clock(request.decision.max_seconds), f"dry-run-{os.getpid()}"
+    with interruptible(Interruption(), clock, clock.fault), prepared_inputs(request, name, observe) as inputs:
         source = inputs.source
         outlook = _outlook(request, inputs)
         if source is not None and write_workload is not None:

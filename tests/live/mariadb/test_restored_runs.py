@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import subprocess
+import time
 from pathlib import Path
 from shutil import which
 
@@ -12,7 +13,7 @@ import pytest
 from sqlite.running import ANSWERED, Answered, Place, require
 from tdelta_runs import failed_checks
 
-from tdelta_codes import cautions, check_refused, details
+from tdelta_codes import cautions, check_refused, details, messages
 from tdelta_refused import check_messages, has
 
 from .own import ROOT_PASSWORD, install, root, running
@@ -136,3 +137,29 @@ def test_a_dump_that_is_not_restored_is_told_and_nothing_stays(place: Place, com
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
+
+
+@pytest.mark.parametrize("option", ["ENCRYPTED=NO", "ENCRYPTED=YES", "`ENCRYPTED`=YES `ENCRYPTION_KEY_ID`=2"])
+def test_a_dump_that_says_which_tables_are_encrypted_is_refused_with_a_remedy_that_helps(
+    place: Place, tmp_path: Path, option: str
+) -> None:
+    require(which("mariadbd"), "apt-get install mariadb-server")
+    table = f"CREATE TABLE t (id INT PRIMARY KEY, a INT NOT NULL) ENGINE=InnoDB {option};"
+    (tmp_path / "dump.sql").write_text(f"{table}\nINSERT INTO t SELECT seq, seq FROM seq_1_to_1000;\n")
+    dry = ("run", "--json", *SHORT, "--dry-run", "--restore")
+    ran = place.tdelta(*dry, restoring(tmp_path / "dump.sql"))
+    check_refused(ran, "dump-encrypts", options="ENCRYPTED and ENCRYPTION_KEY_ID")
+    remedy = next(str(one.parameters["remedy"]) for one in messages(ran.document["refusals"]))
+    client = "mariadb -u {user} -S {socket} {database}"
+    mended = place.tdelta(*dry, f"{remedy} < {shlex.quote(str(tmp_path / 'dump.sql'))} | {client}")
+    assert mended.code == 0, mended.err
+    assert list(place.twins.iterdir()) == []
+
+
+def test_a_dry_run_ends_with_the_time_of_its_run(place: Place) -> None:
+    require(which("mariadbd"), "apt-get install mariadb-server")
+    began = time.monotonic()
+    ran = place.tdelta("run", "--json", *SHORT[:-1], "8s", "--dry-run", "--restore", "sleep 300")
+    check_refused(ran, "time-too-short")
+    assert time.monotonic() - began < 60.0
+    assert list(place.twins.iterdir()) == []

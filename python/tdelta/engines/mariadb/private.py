@@ -54,6 +54,7 @@ from tdelta.engines.shared.mysql_family import (
     wanted_switches,
 )
 from tdelta.engines.shared.mysql_profile import NEAREST
+from tdelta.engines.shared.private.restore import DumpEncryption
 from tdelta.engines.shared.settling import Settling
 from tdelta.errors import UnknownName
 from tdelta.messages import Detail
@@ -122,7 +123,7 @@ _AWAIT_ENCRYPTION = (
     " IF looks = 0 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'background encryption has not ended within 600 s';"
     " END IF; DO SLEEP(0.1); SET looks = looks - 1; END WHILE; END"
 )
-"""One statement that ends when no tablespace waits for InnoDB's encryption threads; at once on a plain server."""
+"""One statement that ends when no tablespace waits for InnoDB's encryption threads; they are of encrypted servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,11 @@ class MariadbEngine(MysqlFamily):
     switches = _SWITCHES
     own_facts = ("tx_isolation", "innodb_log_file_size", "innodb_buffer_pool_chunk_size", "aria_pagecache_buffer_size")
     keys_setting = f"plugin_load_add={_PLUGIN}"
+    dump_encryption = DumpEncryption(
+        "ENCRYPTED and ENCRYPTION_KEY_ID",
+        "sed -E 's/`?(ENCRYPTED|ENCRYPTION_KEY_ID)`?=[A-Z0-9]+//gi'",
+        r"ERROR 1005 .*errno: 140",
+    )
 
     def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
         """How the server of a twin is made and run."""
@@ -180,6 +186,7 @@ class MariadbEngine(MysqlFamily):
         options = {
             **shared_options(self.binary, place, settings),
             **_OWN_OPTIONS,
+            "secure_file_priv": place.temporary,
             **_session_options(settings),
             **binary_log_options(settings),
             **self._encryption(place, settings),
@@ -204,9 +211,10 @@ class MariadbEngine(MysqlFamily):
         """The database; what encrypts its tables is set for the whole server."""
         return (CREATE_SQL,)
 
-    def after_load_sql(self, _settings: ServerSettings, tables: Iterable[str]) -> tuple[str, ...]:
+    def after_load_sql(self, settings: ServerSettings, tables: Iterable[str]) -> tuple[str, ...]:
         """Statistics of every table, columns' histograms included; then the end of background encryption."""
-        return (*(f"ANALYZE TABLE `{table}` PERSISTENT FOR ALL" for table in tables), _AWAIT_ENCRYPTION)
+        analyzed = (f"ANALYZE TABLE `{table}` PERSISTENT FOR ALL" for table in tables)
+        return (*analyzed, *((_AWAIT_ENCRYPTION,) if settings.is_encrypted else ()))
 
     def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
         """The switches, and how many InnoDB tablespaces are and are not encrypted."""

@@ -59,6 +59,7 @@ from tdelta.engines.shared.mysql_family import (
 )
 from tdelta.engines.shared.mysql_profile import NEAREST
 from tdelta.engines.shared.mysql_replication import MysqlReplication
+from tdelta.engines.shared.private.restore import DumpEncryption
 from tdelta.engines.shared.settling import Settling
 from tdelta.messages import Caution, Detail
 
@@ -158,6 +159,7 @@ class MysqlEngine(MysqlFamily):
         "innodb_change_buffering",
     )
     keys_setting = _COMPONENT
+    dump_encryption = DumpEncryption("ENCRYPTION", "sed \"s/ENCRYPTION='[YN]'//g\"", r"ERROR 318[45] .*")
 
     def __init__(self, binary: ServerBinary) -> None:
         super().__init__(binary)

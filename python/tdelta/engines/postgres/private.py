@@ -257,6 +257,9 @@ class PostgresEngine:
         """A block's."""
         return self.facts["block_size"]
 
+    encryption_options_sql = ""
+    """A dump that asks for an access method for its tables is refused by a plain server."""
+
     def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
         """By the folder of the socket; a server that another user of the system runs is none of this run's."""
         target = client_target(recipe.place.socket, _USER, DATABASE, folder)

@@ -6,6 +6,7 @@ there is no other way in. Nothing here reads or starts anything.
 
 from __future__ import annotations
 
+import dataclasses
 import getpass
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from tdelta.driver.servers.recipes import Greeting, Recipe, ServerPaths
 from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings
 from tdelta.engines.shared.in_force import settings_fault
 from tdelta.engines.shared.mysql_catalog import MySqlCatalog
-from tdelta.engines.shared.private.restore import RestoreTarget
+from tdelta.engines.shared.private.restore import DumpEncryption, RestoreTarget
 from tdelta.messages import Detail
 
 Options: TypeAlias = Mapping[str, str | int | Path | None]
@@ -69,6 +70,7 @@ class MysqlFamily:
     own_facts: tuple[str, ...]
     """Settings beside `SHARED_FACTS` that twins of this product must agree in."""
 
+    dump_encryption: DumpEncryption
     keys_setting: str
     """What is loaded on encrypted twins to keep their keys, in the server's words."""
 
@@ -113,7 +115,14 @@ class MysqlFamily:
 
     def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
         """By the socket."""
-        return client_target(recipe.place.socket, str(recipe.connect["user"]), DATABASE, folder)
+        target = client_target(recipe.place.socket, str(recipe.connect["user"]), DATABASE, folder)
+        return dataclasses.replace(target, encryption=self.dump_encryption)
+
+    @property
+    def encryption_options_sql(self) -> str:
+        """A query for the tables that say themselves whether they are encrypted."""
+        where = f"TABLE_SCHEMA = '{DATABASE}' AND CREATE_OPTIONS LIKE '%ENCRYPT%'"
+        return f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE {where} ORDER BY TABLE_NAME"
 
     @property
     def data_bytes_sql(self) -> str:

@@ -43,6 +43,25 @@ _LEAST_FILE_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
+class DumpEncryption:
+    """How dumps of an engine say which tables are encrypted, which is the twins' to decide.
+
+    Attributes:
+        options: the words, for people.
+        remedy: a filter that takes them out of a dump.
+        refusal: a pattern for what a client says of a plain server that refuses them.
+    """
+
+    options: str
+    remedy: str
+    refusal: str
+
+    def fault(self, said: str) -> Refusal:
+        """What is wrong with a dump that has them."""
+        return Refusal.of("dump-encrypts", said=said, options=self.options, remedy=self.remedy)
+
+
+@dataclass(frozen=True, slots=True)
 class RestoreTarget:
     """The private server that a dump is loaded into, as its engine's own clients find it.
 
@@ -51,11 +70,13 @@ class RestoreTarget:
             is one of the run's, for files of the command's own.
         variables: the clients' own variables with the server's whereabouts.
         option_file: the same for clients of MySQL, which believe it more; empty for others.
+        encryption: how dumps of the engine say which tables are encrypted.
     """
 
     placeholders: Mapping[str, str]
     variables: Mapping[str, str]
     option_file: str = ""
+    encryption: DumpEncryption | None = None
 
 
 def restore_command(command: str, target: RestoreTarget) -> str:
@@ -99,6 +120,9 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
     if code is None:
         raise RestoreFault(Refusal.of("restore-too-slow", seconds=seconds, command=command, tail=tail.last_lines()))
     if code != 0:
+        asks = target.encryption
+        if asks is not None and (said := re.search(asks.refusal, tail.last_lines())) is not None:
+            raise RestoreFault(asks.fault(said[0]))
         raise RestoreFault(Refusal.of("restore-failed", found=_code(code), command=command, tail=tail.last_lines()))
 
 

@@ -28,7 +28,7 @@ from tdelta.engines.shared.private.disk import allocated_bytes
 from tdelta.engines.shared.private.filling import loading, make_database, restore_dump, settle_rows
 from tdelta.engines.shared.private.restore import is_strict
 from tdelta.engines.shared.sessions import WorkerSession, asking
-from tdelta.errors import DatabaseFault, ServerLost
+from tdelta.errors import DatabaseFault, RestoreFault, ServerLost
 from tdelta.messages import Caution, Refusal
 from tdelta.records import DatabaseFacts, Phase
 from tdelta.workloads.database import Database
@@ -36,6 +36,7 @@ from tdelta.workloads.database import Database
 _TITLE = "restored dump"
 
 _START_SECONDS = 120.0
+_MOST_NAMED = 5
 _LEAST_GROWTH_BYTES = 512_000_000
 """What the server that is tried on may grow by at least, its logs included; more only as far as it is large itself."""
 
@@ -132,6 +133,7 @@ class RestoredServer:
             make_database(worker, self._engine, self._recipe, self._settings)
             restore_dump(self._engine, self._recipe, self._dump.command)
             with self._session() as session:
+                self._require_no_encryption(session)
                 found = self._engine.catalog.facts(asking(session), self._engine.schema)
             if not found.tables:
                 left = "".join(f"; {said}" for said in found.left_out)
@@ -141,6 +143,14 @@ class RestoredServer:
                 )
             settle_rows(worker, self._engine, self._settings, [table.name for table in found.tables])
         self._load_seconds = time.monotonic() - began
+
+    def _require_no_encryption(self, session: WorkerSession) -> None:
+        """See that no table says itself whether it is encrypted: twins would agree in it, or refuse it."""
+        target = self._engine.restore_target(self._recipe, self._recipe.place.folder)
+        if target.encryption is not None:
+            tables = [str(row[0]) for row in session.rows(self._engine.encryption_options_sql)[1]]
+            if tables:
+                raise RestoreFault(target.encryption.fault(", ".join(tables[:_MOST_NAMED])))
 
     def describe(self) -> Inventory:
         """What is in it, and what is to be said of it."""
