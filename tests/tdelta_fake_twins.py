@@ -22,7 +22,7 @@ from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, Pa
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.evidence import FileClass, MarkerHit
 from tdelta.measure.aes import PreloadMode
-from tdelta.records import Measurement, SpanTotals, Usage
+from tdelta.records import Measurement, SpanTotals
 from tdelta_flat import changed, measurement_of
 
 _ROWS = 1000
@@ -92,11 +92,6 @@ class FakeTwin:
         """The cost of a page, as the script tells it."""
         page_us = self._twins.script.page_us(self.settings)
         return CipherProof("aes-256", self._twins.library, 0.5, page_us, PreloadMode.NONE, 0, 0, 0)
-
-    def idle(self, seconds: float, head_seconds: float) -> Usage:
-        """Pretend to be left without work: the clock moves, and the CPU time is what the script says."""
-        self._twins.clock.advance(seconds + head_seconds)
-        return Usage(cpu_user_seconds=seconds * self._twins.script.idle_share(self.settings), syscall_written_bytes=700)
 
     def prices(self, _observed: str) -> dict[str, object] | None:
         """As the script tells them."""

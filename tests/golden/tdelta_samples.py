@@ -16,18 +16,12 @@ from tdelta.profiling.functions import Functions
 from tdelta.records import (
     FINDINGS,
     ActionMeasure,
-    AgeBin,
-    Ageing,
     AgentEffect,
     AgentUse,
     Amount,
     BackupMeasure,
     BadTrials,
-    Band,
     Bottleneck,
-    CacheCell,
-    CachePoint,
-    CachePrediction,
     CacheUse,
     CalibrationUsed,
     CheckpointMeasure,
@@ -54,7 +48,6 @@ from tdelta.records import (
     HostEffect,
     HostOverhead,
     Hosts,
-    IdleMeasure,
     InstanceEffectPrior,
     LeftInClear,
     Level,
@@ -781,31 +774,12 @@ def with_cost_breakdown() -> RunResult:
     why = Reason.of("functions-not-sampled", why="there is no perf here; install perf: Debian linux-perf")
     blind = CostBreakdown(of("aes-192", 0.1), plain, cpu, timed_lines, None, None, (), (), why)
 
-    def around(median: float, half: float) -> Band:
-        return Band(median, (median - half, median + half))
-
-    measured = {0.05: 2.31, 0.1: 2.02, 0.2: 1.74, 0.4: 1.41}
-    cells = tuple(
-        CacheCell(
-            of("sqlcipher", c),
-            c,
-            around(m, 0.06),
-            around(m - 0.03, 0.08),
-            around(m + 0.02, 0.11),
-            around(m, 0.12),
-            c != 0.1,
-            True,
-        )
-        for c, m in measured.items()
-    )
-    points = tuple(CachePoint(c, 40 * (1 - c), 0.0, around(m, 0.1), around(m - 0.02, 0.1)) for c, m in measured.items())
     head = verdict(estimate(2.02, 0.07), Decision.COSTLY, primary=True, of=other, baseline=plain)
     return result(
         Decision.COSTLY,
         (head,),
         settings(plain, other),
         cost_breakdown=(breakdown, unknown, timed, blind),
-        cache_prediction=(CachePrediction(cells[0].condition, points, cells),),
     )
 
 
@@ -868,24 +842,6 @@ def with_tails() -> RunResult:
     )
     given = settings(options={"vary": {"cipher": ["aes-256"]}, "threads": 1, "slo_seconds": 0.02})
     return changed(costly(), settings=given, tails=tails, rounds=16, blocks=96, trials=288)
-
-
-def aged() -> RunResult:
-    """Twins that were at work for long, whose encrypted ones became slower."""
-
-    def change(of: Condition, at_end: float, half: float) -> Ageing:
-        bins = tuple(AgeBin(35.0 * place, 20, 1.02 * at_end ** (place / 6)) for place in range(1, 7))
-        hdi95, hdi99 = ((at_end - reach, at_end + reach) for reach in (half, 1.6 * half))
-        return Ageing(of, 4, 20, 210.0, at_end, hdi95, hdi99, bins)
-
-    def idle(of: Condition, share: float) -> IdleMeasure:
-        return IdleMeasure(of, 4, 5.0, Typical(0.8 * share, share, 1.3 * share), Typical(0.0, 2e3, 9e3))
-
-    return changed(
-        costly(),
-        ageing=(change(AES, 1.041, 0.012), change(TWIN, 0.998, 0.009)),
-        idle=(idle(PLAIN, 0.004), idle(AES, 0.011)),
-    )
 
 
 def shared() -> RunResult:
@@ -1269,7 +1225,6 @@ SAMPLES = {
         interrupted,
         with_tails,
         acted,
-        aged,
         backed_up,
         shared,
         on_hosts,

@@ -12,7 +12,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, TrialJob, WorkloadSpec
 from tdelta.evidence import MarkerHit
 from tdelta.measure.aes import PreloadMode
-from tdelta.records import Measurement, Usage
+from tdelta.records import Measurement
 
 Checksums: TypeAlias = Mapping[str, tuple[int, str]]
 """Rows and order-independent checksum of each table."""
@@ -130,19 +130,6 @@ class Replicating(Protocol):
 
     def replica_checksums(self, tables: Tables) -> Checksums | None:
         """Rows and checksum of each table of the replica, once it has applied all; None where there is none."""
-
-
-@runtime_checkable
-class Idling(Protocol):
-    """A twin whose database does work by itself, in processes of its own."""
-
-    def idle(self, seconds: float, head_seconds: float) -> Usage:
-        """What it uses while it is left running for so long without work.
-
-        Args:
-            seconds: how long; less where the twin is stopped meanwhile.
-            head_seconds: how long it runs before, which is not counted: timers that are overdue fire then.
-        """
 
 
 @runtime_checkable

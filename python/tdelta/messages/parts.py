@@ -6,7 +6,6 @@ PARTS = {
     "block": "block {block}",
     "timed-calls": "the timed calls",
     "file-search": "the search of the files",
-    "idle-servers": "the look at idle servers",
     "cpu-profile": "the CPU profile",
     "rows-compared": "the comparison of the rows after the last trial",
 }

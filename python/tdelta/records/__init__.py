@@ -5,7 +5,6 @@ overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient l
 """
 
 from tdelta.records.actions import ActionMeasure, BackupMeasure, LeftInClear
-from tdelta.records.ageing import AgeBin, Ageing
 from tdelta.records.agents import AgentEffect, AgentUse, LoadAgents
 from tdelta.records.analysis import (
     AnalysisResult,
@@ -18,7 +17,6 @@ from tdelta.records.analysis import (
     Source,
     Spread,
 )
-from tdelta.records.cache_prediction import Band, CacheCell, CachePoint, CachePrediction
 from tdelta.records.calibration import (
     CalibrationKey,
     CalibrationUsed,
@@ -48,7 +46,6 @@ from tdelta.records.events import (
 )
 from tdelta.records.findings import FINDINGS, Finding
 from tdelta.records.hosts import HostEffect, HostOverhead, Hosts
-from tdelta.records.idling import IdleMeasure
 from tdelta.records.observed import (
     ALL,
     RESPONSE_TIME,
@@ -145,8 +142,6 @@ __all__ = [
     "RESPONSE_TIME",
     "THROUGHPUT",
     "ActionMeasure",
-    "AgeBin",
-    "Ageing",
     "AgentEffect",
     "AgentPart",
     "AgentUse",
@@ -154,14 +149,10 @@ __all__ = [
     "AnalysisResult",
     "BackupMeasure",
     "BadTrials",
-    "Band",
     "Binned",
     "Bins",
     "BlockDone",
     "Bottleneck",
-    "CacheCell",
-    "CachePoint",
-    "CachePrediction",
     "CacheUse",
     "CalibrationKey",
     "CalibrationUsed",
@@ -201,7 +192,6 @@ __all__ = [
     "HostOverhead",
     "Hosts",
     "IdenticalTally",
-    "IdleMeasure",
     "InstanceEffectPrior",
     "InterimAnalysis",
     "LeftInClear",

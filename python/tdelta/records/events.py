@@ -27,7 +27,7 @@ class RunPlanned:
 class Phase:
     """A stage other than measuring has begun.
 
-    ``load``, ``calibrate``, ``copy``, ``warm-up``, ``evidence``, ``profile``, ``checksum``, ``idle``, ``judge``,
+    ``load``, ``calibrate``, ``copy``, ``warm-up``, ``evidence``, ``profile``, ``checksum``, ``judge``,
     ``lost`` (a server that died), ``contract``;
     ``done`` of ``total`` steps (0 of 0 where it cannot be known); ``detail`` is for people.
     """

@@ -14,7 +14,6 @@ from tdelta.design.topics import Topic
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
 from tdelta.records import (
-    Ageing,
     BackupMeasure,
     Condition,
     DataSize,
@@ -94,17 +93,6 @@ class SizeLine:
 
 
 @dataclass(frozen=True, slots=True)
-class AgeLine:
-    """How the ratio of one condition changed while its instances were ``seconds`` at work (`tdelta.records.Ageing`)."""
-
-    run_id: str
-    what: str
-    seconds: float
-    change: float
-    hdi95: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
 class BackupLine:
     """A backup of the same rows, of a plain twin and of an encrypted one (`tdelta.records.BackupMeasure`).
 
@@ -162,7 +150,6 @@ class DecisionBasis:
     runs: tuple[UsedRun, ...]
     lines: tuple[DecisionLine, ...]
     sizes: tuple[SizeLine, ...]
-    ages: tuple[AgeLine, ...]
     backups: tuple[BackupLine, ...]
     in_clear: tuple[ClearLine, ...]
     unmeasured: tuple[Unmeasured, ...]
@@ -223,15 +210,13 @@ def decide(runs: Sequence[StoredRun]) -> DecisionBasis:
         raise UsageError(Refusal.of("nothing-to-decide", runs=ids))
     order = list(Topic)
     lines = sorted((line for run in used for line in _lines(run.result)), key=lambda line: order.index(line.topic))
-    ages = tuple(line for run in used for line in _ages(run.result))
-    known = {line.topic for line in lines} | ({Topic.AGE} if ages else set())
+    known = {line.topic for line in lines}
     return DecisionBasis(
         engine=engines[0],
         answer=_answer(used),
         runs=tuple(_used(run) for run in used),
         lines=tuple(lines),
         sizes=tuple(line for run in used for line in _sizes(run.result)),
-        ages=ages,
         backups=tuple(line for run in used for line in _backups(run.result)),
         in_clear=_in_clear(used),
         unmeasured=tuple(_unmeasured(known, engines[0])),
@@ -321,13 +306,6 @@ def _sizes(result: RunResult) -> Iterator[SizeLine]:
         if one.condition.is_encrypted and beside is not None:
             name = condition_label(one.condition, result.settings)
             yield SizeLine(result.settings.run_id, name, beside, one.size_bytes)
-
-
-def _ages(result: RunResult) -> Iterator[AgeLine]:
-    for one in result.of(Ageing):
-        if one.condition.is_encrypted and not is_unsound(result):
-            name = condition_label(one.condition, result.settings)
-            yield AgeLine(result.settings.run_id, name, one.seconds, one.change, one.hdi95)
 
 
 def _backups(result: RunResult) -> Iterator[BackupLine]:

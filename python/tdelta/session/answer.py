@@ -12,16 +12,12 @@ from dataclasses import dataclass
 from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.actions import action_measures, backup_measures
-from tdelta.inference.ageing import ageing
 from tdelta.inference.agents import agent_cautions, load_agents
-from tdelta.inference.cache_prediction import cache_predictions
 from tdelta.inference.checkpoints import checkpoint_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
 from tdelta.inference.client_memory import client_memory
 from tdelta.inference.cost_breakdown import cost_breakdowns
-from tdelta.inference.idling import idle_measures
 from tdelta.inference.pages import page_costs
-from tdelta.inference.prices import prices_from_json
 from tdelta.inference.replication import replication_measures
 from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import percentiles, tail_cautions, tail_measures
@@ -87,7 +83,6 @@ def assemble(
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
     agents = load_agents(trials, plan.settings)
     dilution = _dilution(trials, size)
-    page_prices = prices_from_json(state.unit_costs, plan.conditions)
     floors = state.floors or Floors()
     idle = barely_encrypted(trials, plan.settings)
     servers = server_measures(trials, plan.settings, _cpus(machine))
@@ -143,9 +138,7 @@ def assemble(
             *judgement.contrasts,
             *version_differences(verdicts, plan.settings),
             *storage_layers(state.storages, plan.conditions),
-            *ageing(trials, plan.settings),
             *checkpoint_measures(trials, plan.settings),
-            *idle_measures(state.idle, plan.conditions),
             *(DataSize(c, state.data_bytes[c.key]) for c in plan.conditions if c.key in state.data_bytes),
             *page_costs(trials, verdicts, floors.floors),
             *search.records(),
@@ -165,7 +158,6 @@ def assemble(
             *_known(statement_traces(trials, plan.settings, _statements(plan), plan.engine.profile.headings)),
             *(profiles.records() if plan.request.design.profile else ()),
             *cost_breakdowns(trials, plan.settings, profiles.explained()),
-            *cache_predictions(trials, plan.settings, page_prices),
         ),
     )
 

@@ -77,10 +77,6 @@ SHARE_OF_TIME = 0.2
 """The share of the run's time that all of this may take."""
 
 
-IDLE_HEAD_SECONDS = 1.0
-"""Of a server that is left without work: how long it runs before that is counted."""
-
-
 class Stage(StrEnum):
     """The stages of a run, in their order.
 
@@ -192,11 +188,6 @@ class Pace:
         each = self.of(Stage.TIMING)
         return each * min(conditions, int(SHARE_OF_TIME * self._plan.request.decision.max_seconds / each))
 
-    def idling(self) -> float:
-        """What it takes to leave the servers of a round without work, one after another."""
-        seconds = self._plan.request.design.idle_seconds
-        return len(self._plan.instances()) * (seconds + IDLE_HEAD_SECONDS) if seconds else 0.0
-
     def tidying(self) -> float:
         """What it takes to end a round's twins and to remove all that the run made."""
         each = self.of(Stage.END) / len(self._plan.instances())
@@ -248,7 +239,6 @@ class Pace:
     def whole(self, rounds: int) -> float:
         """What is left until an answer of so many whole rounds."""
         one = self.ahead_of_blocks() + self.blocks(self._plan.request.design.blocks_per_round) + self.of(Stage.ROWS)
-        one += self.idling()
         once = self.of(Stage.SEARCH) + self.calls(self._timed)
         return self.set_up_left() + rounds * (one + self.of(Stage.END)) + once + self.closing()
 

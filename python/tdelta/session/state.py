@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tdelta.evidence import MarkerHit
-from tdelta.inference.idling import IdleUse
 from tdelta.inference.pages import PageFloor
 from tdelta.inference.timed import Timed
 from tdelta.messages import Caution, Detail
@@ -103,7 +102,7 @@ class RunState:
     ``database`` is the workload on a user's own rows, which may be a proposal, in full. ``key`` is what a calibration
     of this machine must have in common with the run; None where none can. ``ciphers`` are what engines were seen to
     encrypt pages with, by the cipher that was asked for; None as long as nobody looked. ``evidence``, ``unit_costs``,
-    ``timed_calls``, ``idle`` and ``data_bytes`` (how large loaded data is) are by the condition's key; a unit cost is
+    ``timed_calls`` and ``data_bytes`` (how large loaded data is) are by the condition's key; a unit cost is
     as the driver measured it, moment by moment. ``storages`` are what twins were found to lie on, by the level of the
     factor.
     """
@@ -122,7 +121,6 @@ class RunState:
     data_bytes: dict[str, int] = field(default_factory=dict)
     profile: ProfileNotes | None = None
     storages: dict[str, StorageFound] = field(default_factory=dict)
-    idle: dict[str, list[IdleUse]] = field(default_factory=dict)
 
     def keep(self, store: Store, run_id: str) -> None:
         """Store it, in place of what was there."""

@@ -248,11 +248,11 @@ _STUDIES = (
     ),
     Study(
         "soak",
-        "the same twins at work for long: does what encryption costs change with age?",
+        "the same twins at work for long: splits, purging, growing logs, checkpoints within trials",
         "no figures: tests of encryption begin with fresh databases and end within the hour",
         True,
         "order entry on SQLite, or any engine, workload or database: four or five pairs one after another, each for"
-        " twenty blocks; --blocks, --trial-seconds and --max-time make it longer. Of servers idle CPU time, too",
+        " twenty blocks; --blocks, --trial-seconds and --max-time make it longer",
         {
             "workload": "order-entry",
             "vary": {"cipher": ("aes-256",)},

@@ -89,7 +89,6 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
             "--no-aa-twin",
         ),
     ],
-    "cache_prediction": [("--seconds", "60", *SMALL)],
     "widths": [("--experiments", "1", "--processes", "1")],
 }
 """How each is run here; where there are several ways, one after the other in one folder.

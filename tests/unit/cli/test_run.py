@@ -135,7 +135,6 @@ TYPED: tuple[dict[str, object], ...] = (
     {"page_size": 8192, "journal_mode": "delete", "synchronous": "full"},
     {"temp_store": "file", "reserve": "natural"},
     {"engine": "mariadb", "session_memory": 1 << 20},
-    {"engine": "mariadb", "idle_seconds": 5.0},
     {"size_bytes": 20_000_000},
     {"rate": 100.0, "arrivals": "constant", "trial_seconds": 2.0},
     {"at": 0.6, "trial_seconds": 0.25},

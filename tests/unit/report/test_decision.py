@@ -150,13 +150,6 @@ def test_backups_of_both_twins_stand_beside_each_other_and_those_that_can_be_rea
     assert "copy" not in said
 
 
-def test_age_is_what_long_rounds_found_and_their_load_is_a_daily_one() -> None:
-    basis = decide([as_run(s.aged(), "20261121-eeee", study="soak")])
-    assert [(line.what, line.change) for line in basis.ages] == [("aes-256", 1.041)]
-    assert {line.topic for line in basis.lines} == {Topic.DAILY}
-    assert Topic.AGE not in {one.topic for one in basis.unmeasured}
-
-
 def test_runs_of_two_engines_or_without_encryption_are_refused() -> None:
     with refused(UsageError, "one-engine-expected", found="mariadb, sqlite"):
         decide([DAILY, as_run(s.acted(), "20261121-cccc")])

@@ -33,8 +33,6 @@ _FREE_FORM |= {"profiles[].condition.condition", "profiles[].baseline.condition"
 _FREE_FORM |= {
     "cost_breakdown[].condition",
     "cost_breakdown[].baseline",
-    "cache_prediction[].condition",
-    "cache_prediction[].cells[].condition",
 }
 _FREE_FORM |= {"settings.options", "machine", "versions", "servers[].condition", "published[].condition"}
 _FREE_FORM |= {"stalls[].condition", "noise_floor[].condition", "percentiles[].condition", "percentiles[].baseline"}
@@ -48,7 +46,7 @@ _FREE_FORM |= {
 }
 _FREE_FORM |= {"tails[].exceedance.reason_code.parameters", "tails[].p99.reason_code.parameters"}
 _FREE_FORM |= {"ciphers_in_force", "barely_encrypted"}
-_FREE_FORM |= {"checkpoints[].condition", "data_sizes[].condition", "ageing[].condition", "idle[].condition"}
+_FREE_FORM |= {"checkpoints[].condition", "data_sizes[].condition"}
 _FREE_FORM |= {"agents.effects[].condition", "client_memory[].condition"}
 _FREE_FORM |= {"hosts.effects[].baseline", "hosts.overheads[].condition"}
 _FREE_FORM |= {f"temporary[].{part}" for part in ("condition", "counters", "files")}
@@ -103,7 +101,7 @@ def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -
 
 def test_the_documentation_of_a_decision_names_exactly_its_fields() -> None:
     found = {"data_sizes": s.profiled().of(DataSize), "evidence": s.evidence(EvidenceState.ENCRYPTED, 0)}
-    runs = [s.changed(s.aged(), **found), s.changed(s.backed_up(), **found)]
+    runs = [s.changed(s.costly(), **found), s.changed(s.backed_up(), **found)]
     assert produced(decision_document(decide([StoredRun(run, 0.0) for run in runs]))) == documented("tdelta.decision/1")
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta.engines.shared.study_settings import SERVER_BACKUPS, SERVER_SOAK, server_warehouse
+from tdelta.engines.shared.study_settings import SERVER_BACKUPS, server_warehouse
 
 STUDIES: Mapping[str, Mapping[str, Any]] = {
     "warehouse": server_warehouse(8),  # two rounds of four left it undecided
     "backup": SERVER_BACKUPS,
-    "soak": SERVER_SOAK,
 }

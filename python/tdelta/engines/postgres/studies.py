@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta.engines.shared.study_settings import SERIAL_LOAD, SERVER_BACKUPS, SERVER_SOAK, server_warehouse
+from tdelta.engines.shared.study_settings import SERIAL_LOAD, SERVER_BACKUPS, server_warehouse
 
 STUDIES: Mapping[str, Mapping[str, Any]] = {
     "direct-load": {"vary": SERIAL_LOAD},
@@ -17,5 +17,4 @@ STUDIES: Mapping[str, Mapping[str, Any]] = {
     "restart": {},
     "convert": {"vary": {"during": ("encrypt:rate=25", "encrypt:rate=100", "encrypt")}},
     "backup": SERVER_BACKUPS,
-    "soak": SERVER_SOAK,
 }

@@ -25,9 +25,6 @@ SERVER_BACKUPS: Mapping[str, Any] = {
 }
 """Each level has servers, which take their time to be started, and each restore needs one more."""
 
-SERVER_SOAK: Mapping[str, Any] = {"idle_seconds": 5.0}
-"""Servers have work that they do by themselves."""
-
 FILE_REWRITES: Mapping[str, Any] = {
     "vary": {"work": ("encrypt", "rekey", "decrypt")},
     "trial_seconds": 0.5,

@@ -14,9 +14,7 @@ from rich.text import Text
 
 from tdelta.records import (
     ActionMeasure,
-    Ageing,
     BackupMeasure,
-    CachePrediction,
     CarryOver,
     CheckpointMeasure,
     ClientMemory,
@@ -27,7 +25,6 @@ from tdelta.records import (
     FileEvidence,
     Finding,
     Hosts,
-    IdleMeasure,
     LoadAgents,
     PageCost,
     Percentile,
@@ -46,17 +43,14 @@ from tdelta.records import (
 )
 from tdelta.report.findings import (
     actions,
-    ageing,
     agents,
     backups,
-    cache_prediction,
     checkpoints,
     client_memory,
     contrasts,
     cost_breakdown,
     evidence,
     hosts,
-    idling,
     page_costs,
     percentiles,
     profiles,
@@ -111,7 +105,6 @@ SHOWN: list[Shown] = [
     Shown((StepMeasure,), steps.text, steps.blocks, "steps", "Loads and rebuilds", is_asked=True),
     Shown((ActionMeasure,), actions.text, actions.blocks, "actions", "What was done to the database", is_asked=True),
     Shown((BackupMeasure,), backups.text, backups.blocks, "backups", "What the backups are", is_asked=True),
-    Shown((Ageing,), ageing.text, ageing.blocks, "ageing", "With age", is_asked=True),
     Shown(
         (ReplicationMeasure,),
         replication.text,
@@ -125,17 +118,9 @@ SHOWN: list[Shown] = [
     Shown((CpuProfile,), profiles.text, profiles.blocks, "profiles", "Where the CPU time goes"),
     Shown((Contrast,), contrasts.text, contrasts.blocks, "posteriors"),
     Shown((CheckpointMeasure,), checkpoints.text, checkpoints.blocks, "resources"),
-    Shown((IdleMeasure,), idling.text, idling.blocks, "resources"),
     Shown((DataSize,), None, sizes.blocks, "resources"),
     Shown((PageCost,), page_costs.text, page_costs.blocks, "resources"),
     Shown((CostBreakdown,), cost_breakdown.text, cost_breakdown.blocks, "cost-breakdown", "Where the cost goes"),
-    Shown(
-        (CachePrediction,),
-        cache_prediction.text,
-        cache_prediction.blocks,
-        "cache-prediction",
-        "Prediction for other cache sizes",
-    ),
     Shown((FileEvidence,), evidence.text, evidence.blocks, "trust"),
     Shown((SettingsCompared,), None, twin_settings.blocks, "settings"),
 ]

@@ -15,7 +15,7 @@ from tdelta.report.page.compare import UNPAIRED
 from tdelta.report.page.compose import MARKER
 from tdelta.report.page.figures.forest import Limits, Row, RowStyle, forest
 from tdelta.report.page.wording import date_text, listed, mark, overhead
-from tdelta.report.quantities import MISSING, amounts, counted, duration, hdi_text, interval, percent, rate
+from tdelta.report.quantities import MISSING, amounts, counted, hdi_text, percent, rate
 
 TITLES = {
     Topic.DAILY: "Afterwards, in daily work",
@@ -58,7 +58,7 @@ def compose(basis: DecisionBasis) -> Page:
     """The page of a decision."""
     is_alarm = bool(basis.runs) and all(run.decision is Decision.UNSOUND for run in basis.runs)
     topics = (_topic(topic, basis) for topic in Topic)
-    sections = (_answer(basis), *topics, _ages(basis), _disk(basis), _clear(basis), _unmeasured(basis), _runs(basis))
+    sections = (_answer(basis), *topics, _disk(basis), _clear(basis), _unmeasured(basis), _runs(basis))
     ids = " ".join(run.run_id for run in basis.runs)
     return Page(
         title=f"tdelta: encryption of {basis.engine}, decided on {len(basis.runs)} runs",
@@ -218,23 +218,6 @@ def _amounts(line: DecisionLine) -> tuple[str, ...]:
     if line.unit == CPUS:
         return tuple(f"{value:.3g}" for value in (line.plain, line.encrypted))
     return amounts((line.plain, line.encrypted), line.unit)
-
-
-def _ages(basis: DecisionBasis) -> Section | None:
-    if not basis.ages:
-        return None
-    columns = [
-        Column(""),
-        *(Column(name, is_number=True) for name in ("at work for", "change", "95 % HDI, %")),
-        Column("run"),
-    ]
-    rows = [
-        (one.what, duration(one.seconds), percent(one.change), interval(one.hdi95), one.run_id) for one in basis.ages
-    ]
-    note = "The cost of a typical block over plain at the end of a round, over the same at its start."
-    return Section(
-        Topic.AGE.value, TITLES[Topic.AGE], [Paragraph(note, "note"), Table("Change with age", columns, rows)]
-    )
 
 
 def _disk(basis: DecisionBasis) -> Section | None:

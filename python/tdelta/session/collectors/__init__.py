@@ -11,7 +11,6 @@ from typing import Protocol
 
 from tdelta.messages import RunPart
 from tdelta.session.collectors.checks import Checks
-from tdelta.session.collectors.idling import IdleServers
 from tdelta.session.collectors.profile import CpuProfiles
 from tdelta.session.collectors.search import FileSearch
 from tdelta.session.collectors.timed_calls import TimedCalls
@@ -47,13 +46,12 @@ class Collectors:
     timed_calls: TimedCalls
     profiles: CpuProfiles
     search: FileSearch
-    idle: IdleServers
 
     @classmethod
     def of(cls, context: RunContext, ready: Ready, checks: Checks) -> Collectors:
         """Those of a sitting, with the checks of what was loaded."""
         calls, profiles = TimedCalls(context, ready), CpuProfiles(context, ready.folder)
-        return cls(checks, UnitCosts(context), calls, profiles, FileSearch(context, ready), IdleServers(context))
+        return cls(checks, UnitCosts(context), calls, profiles, FileSearch(context, ready))
 
     @property
     def preferred(self) -> tuple[Preferred, ...]:
@@ -63,4 +61,4 @@ class Collectors:
     @property
     def behind_blocks(self) -> tuple[Collector, ...]:
         """Those of rounds, in their order."""
-        return self.timed_calls, self.profiles, self.search, self.idle
+        return self.timed_calls, self.profiles, self.search

@@ -36,8 +36,7 @@ class Design:
     ``step_blocks`` is how many of a round's blocks, its first ones, have loads and rebuilds (None: all). ``bb_twin``:
     whether a second instance of an encrypted condition runs beside it; None where there is room for one. ``trace``:
     after each measured trial its twin runs some transactions with every statement metered by itself. ``profile``: after
-    the measured trials of a round, twins are run once more and sampled by ``perf``. ``idle_seconds``: how long each
-    server is left running without work after a round's blocks; 0: not at all.
+    the measured trials of a round, twins are run once more and sampled by ``perf``.
     """
 
     vary: Mapping[str, tuple[Level, ...]] = option(
@@ -126,16 +125,6 @@ class Design:
         False,
         of_pilot=False,
         of_study=False,
-        group=Group.EXPERIMENT,
-    )
-    idle_seconds: float = option(
-        "--idle",
-        Duration(zero=True),
-        "How long to leave each server idle after a round's blocks, to see what it uses.",
-        0.0,
-        shown="0s",
-        takes=Takes.SERVER,
-        of_pilot=False,
         group=Group.EXPERIMENT,
     )
     seed: int | None = option(

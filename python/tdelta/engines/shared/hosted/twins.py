@@ -21,7 +21,7 @@ from tdelta.driver.servers.sequential import SequentialBlocks
 from tdelta.errors import EnvironmentFault, TdeltaError
 from tdelta.evidence import MarkerHit
 from tdelta.messages import Refusal
-from tdelta.records import Measurement, Usage
+from tdelta.records import Measurement
 
 _ACTOR = "tdelta.engines.shared.hosted.node:TwinNode"
 
@@ -76,11 +76,6 @@ class HostedTwin:
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """Run one trial that nobody measures, and search all files for marker rows meanwhile."""
         found: tuple[MarkerHit, ...] = self._call("evidence", job, list(needles))
-        return found
-
-    def idle(self, seconds: float, head_seconds: float) -> Usage:
-        """What the server's processes use while it is left running without work."""
-        found: Usage = self._call("idle", seconds, head_seconds)
         return found
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:

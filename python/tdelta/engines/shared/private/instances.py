@@ -45,7 +45,7 @@ from tdelta.measure.aes import PreloadMode
 from tdelta.measure.caches import empty_page_cache
 from tdelta.measure.children import ready
 from tdelta.measure.devices import device_statistics
-from tdelta.records import Measurement, Usage
+from tdelta.records import Measurement
 
 _START_SECONDS = 120.0
 _CONNECT_SECONDS = 60.0
@@ -293,14 +293,6 @@ class ServerTwin:
                 replica.flush(evidence.plan)
             exposure.scan_afterwards()
         return exposure.found()
-
-    def idle(self, seconds: float, head_seconds: float) -> Usage:
-        """What the server's processes use while it is left running without work."""
-        with self._connected():
-            self._halt.pause(head_seconds)
-            before = self.instance.server.usage()
-            self._halt.pause(seconds)
-            return acting.difference(self.instance.server.usage(), before)
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.
