@@ -45,9 +45,10 @@ from tdelta.records.trials import overlap, skew_ns
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
-from agents.namespaces import Cluster, cannot, command
 from mariadb import own
-from own_engines import PASSWORD
+
+from support.namespaces import Cluster, cannot, command
+from support.own_engines import PASSWORD
 
 DIRECT = "direct"
 CONNECTIONS = 2

@@ -36,7 +36,7 @@ from tdelta.inference.quantiles import t_reach
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
-from tdelta_mysql_client import Program, running
+from support.mysql_client import Program, running
 
 ROWS = 100_000
 SEED = 20_26

@@ -17,10 +17,9 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "fuzz"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from tdelta_fuzzing import fuzz
-
+from support.fuzzing import fuzz
 from tdelta.importers.recognizing import IMPORTERS
 
 

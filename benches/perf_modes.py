@@ -33,7 +33,7 @@ from tdelta.profiling.recording import Recording
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
-from tdelta_mysql_client import Program, Server, running
+from support.mysql_client import Program, Server, running
 
 SEED = 20_26
 SCAN = "SELECT COUNT(*), SUM(k), MAX(c) FROM t;\n"

@@ -31,9 +31,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "live"))
-from agents.namespaces import Cluster, cannot
 from mariadb import own
-from own_engines import PASSWORD
+
+from support.namespaces import Cluster, cannot
+from support.own_engines import PASSWORD
 
 SEED = 2026
 VARIABLE = "TRUTH_SERVERS"

@@ -10,9 +10,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tdelta.leaving import ENDING
-from tdelta_thorough import draws
 
-pytest_plugins = ["tdelta_costs", "tdelta_sharing"]
+pytest.register_assert_rewrite("support")
+
+from support.thorough import draws  # noqa: E402
+
+pytest_plugins = ["support.cpu_costs", "support.sharing"]
 
 # A push tries the same examples again; new ones are drawn where there is time for what they find.
 settings.register_profile(

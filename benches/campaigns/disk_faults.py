@@ -36,8 +36,8 @@ from counting import MOST_FAILURES, Tally, asked
 from power_loss import RUN as STORED_RUN
 from power_loss import settings, trials
 from store import RUN, call
-from tdelta_runs import processes_at
 
+from support.runs import processes_at
 from tdelta.driver.mounts import mounts_below
 from tdelta.engines.registry import private_servers
 from tdelta.engines.shared.private.binaries import find_servers

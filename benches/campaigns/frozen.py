@@ -27,8 +27,8 @@ from pathlib import Path
 
 from counting import MOST_FAILURES, Tally, asked
 from kills import Shape, clear, own_shapes, promises, require_nothing_left, start
-from sqlite.running import Place
 
+from support.running import Place
 from tdelta.driver.tree import Process, below
 
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.5, 30.0

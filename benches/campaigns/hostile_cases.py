@@ -36,8 +36,8 @@ from hostile_kit import (
     many_signals,
     scripts,
 )
-from sqlite.running import PROGRAM, Ran, read_until, workers_of
 
+from support.running import PROGRAM, Ran, read_until, workers_of
 from tdelta.evidence import TABLE
 
 PAUSED = tuple("60s" if word == "200s" else word for word in LONG)

@@ -15,8 +15,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "live"))
 
-from sqlite.running import Place, Ran
-from tdelta_runs import processes_at
+from support.running import Place, Ran
+from support.runs import processes_at
 
 LONGEST_SECONDS = 240.0
 """A case that has not ended by then hangs. Most end within seconds; the machine may be busy."""

@@ -24,11 +24,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "live"))
 from hostile_kit import ANSWERED, BRIEF, LONG, Case, Here, ended, many_signals
 from mariadb.test_external_runs import TestMariadbExternalRuns as OnMariadb
 from mysql.test_external_runs import TestMysqlExternalRuns as OnMysql
-from own_engines import PASSWORD
 from postgres.test_external_runs import TestPostgresExternalRuns as OnPostgres
-from sqlite.running import Ran, read_until
-from tdelta_external_runs import VARIABLE
 
+from support.external_runs import VARIABLE
+from support.own_engines import PASSWORD
+from support.running import Ran, read_until
 from tdelta.driver.database_answers import Refused
 
 SERVERS = contextlib.ExitStack()

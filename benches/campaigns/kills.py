@@ -39,11 +39,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "live"))
 from counting import MOST_FAILURES, Tally, asked
 from mariadb import own as mariadb
 from mysql import own as mysql
-from own_engines import PASSWORD
 from postgres import own as postgres
-from sqlite.running import Place
-from tdelta_runs import ServerPlace, processes_at
 
+from support.own_engines import PASSWORD
+from support.running import Place
+from support.runs import ServerPlace, processes_at
 from tdelta.driver.mounts import mounts_below
 from tdelta.engines.registry import external, private_servers
 from tdelta.engines.shared.private.binaries import find_servers

@@ -32,8 +32,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "fuzz"))
 
 from counting import Tally, asked, count_in_children
-from tdelta_mutations import mutated
 
+from support.mutations import mutated
 from tdelta.cli.main import cli, guarded
 
 LONGEST_CPU_SECONDS = 30.0

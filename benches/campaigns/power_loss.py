@@ -26,10 +26,10 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from counting import MOST_FAILURES, Tally, asked
 
+from support.flat import measurement_of
 from tdelta.design import lay_out
 from tdelta.records import Metric, RunSettings, Trial
 from tdelta.store import RunStatus, Store
-from tdelta_flat import measurement_of
 
 STORE, JOURNAL, PROMISED = FILES = ("runs.sqlite", "runs.sqlite-journal", "promised")
 RUN = "20260802-kqmt"

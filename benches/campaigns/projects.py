@@ -24,8 +24,8 @@ from types import FrameType
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "fuzz"))
 
 from counting import Tally, asked, count_in_children
-from tdelta_mutations import mutated
 
+from support.mutations import mutated
 from tdelta.errors import ProjectError
 from tdelta.session.project import read_project, runs_of
 from tdelta.session.project_file import FILE

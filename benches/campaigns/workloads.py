@@ -26,9 +26,9 @@ from types import FrameType
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "fuzz"))
 
 from counting import Tally, asked, count_in_children
-from tdelta_mutations import mutated
 
 import tdelta.workloads
+from support.mutations import mutated
 from tdelta import _native
 from tdelta.driver.jobs import TrialJob
 from tdelta.engines.registry import dialects

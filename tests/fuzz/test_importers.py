@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tdelta_fuzzing import fixtures_of, fuzz
 
+from support.fuzzing import fixtures_of, fuzz
+from support.thorough import draws
 from tdelta.importers.protocol import Importer
 from tdelta.importers.recognizing import IMPORTERS
-from tdelta_thorough import draws
 
 MUTATIONS = draws(100, 2000)
 SEED = 20261122

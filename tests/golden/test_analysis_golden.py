@@ -9,9 +9,9 @@ import os
 from pathlib import Path
 
 import pytest
-from analysis_samples import SAMPLES, pictures
-from tdelta_reading import outline
 
+from support.analysis_samples import SAMPLES, pictures
+from support.reading import outline
 from tdelta import __version__
 from tdelta.report.analysis import analysis_text, compose_analysis
 from tdelta.report.page.render import render

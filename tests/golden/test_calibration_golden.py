@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from calibration_samples import CALIBRATIONS
 
+from support.calibration_samples import CALIBRATIONS
 from tdelta.report.calibration import calibration_text
 
 FILES = Path(__file__).parent / "calibration"

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from floor_samples import FLOORS
 
+from support.floor_samples import FLOORS
 from tdelta.report.floor import floor_text
 
 FILES = Path(__file__).parent / "floor"

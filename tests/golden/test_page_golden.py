@@ -9,10 +9,10 @@ import os
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
-import tdelta_stored as t
-from tdelta_reading import outline
 
+from support import samples as s
+from support import stored as t
+from support.reading import outline
 from tdelta import __version__
 from tdelta.report.page.blocks import Page
 from tdelta.report.page.compare import compare

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from prospect_samples import PROSPECTS
 
+from support.prospect_samples import PROSPECTS
 from tdelta.report.plan import plan_text
 
 FILES = Path(__file__).parent / "plan"

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tdelta_samples import SAMPLES
 
+from support.samples import SAMPLES
 from tdelta.report.terminal import render
 
 FILES = Path(__file__).parent / "terminal"

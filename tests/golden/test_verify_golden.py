@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from tdelta_readings import FOLDER, READINGS
-from tdelta_samples import costly, leaking
 
+from support.readings import FOLDER, READINGS
+from support.samples import costly, leaking
 from tdelta.report.verify import readings_text, run_text
 
 FILES = Path(__file__).parent / "verify"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlite.running import Place, require
-from tdelta_runs import ServerPlace, failed_checks, occupied
 
+from support.running import Place, require
+from support.runs import ServerPlace, failed_checks, occupied
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.engines.registry import private_servers
 from tdelta.messages.checks import AA_CHECK

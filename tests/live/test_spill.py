@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlite.running import Place
-from tdelta_runs import ServerPlace, detail, failed_checks, occupied
 
+from support.running import Place
+from support.runs import ServerPlace, detail, failed_checks, occupied
 from tdelta.engines.registry import private_servers
 from tdelta.messages.checks import AA_CHECK, SPILLED
 from tdelta.session.published import PUBLISHED

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Coded, check_messages, coded
 from tdelta.inputs import NotRegular, TextFault, opened, require_regular, size_words, text_of, written_to
-from tdelta_refused import Coded, check_messages, coded
 
 
 def test_a_regular_file_is_read_through_links_and_with_any_line_ends(tmp_path: Path) -> None:

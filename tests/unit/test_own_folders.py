@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import refused
 from tdelta import own_folders
 from tdelta.driver.files import TwinFolder, default_base, is_owned, sweep, sweep_all
 from tdelta.driver.mounts import unmount
 from tdelta.errors import StorageFault
 from tdelta.store.places import make_private
-from tdelta_refused import refused
 
 STRANGER = 54321
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user, which only root may")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from support.refused import Part, check_messages, coded, has, refused
 from tdelta.errors import ImportFault, StoreError, UsageError
 from tdelta.messages import Refusal
-from tdelta_refused import Part, check_messages, coded, has, refused
 
 RAISED = UsageError(
     Refusal.of("level-twice", factor="cache", level="10").at("/x/tdelta.toml:3"),

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from sqlite.running import ANSWERED, Place, read_until, waited_for
 
+from support.running import ANSWERED, Place, read_until, waited_for
 from tdelta.driver.tree import living
 
 PATIENCE_SECONDS = 1000.0

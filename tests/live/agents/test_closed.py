@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import refused
 from tdelta.driver import TrialJob
 from tdelta.driver.agents.asked import AgentsRequest
 from tdelta.driver.agents.pool import AgentLoad, AgentPool, AgentsTrial
 from tdelta.errors import ServerLost
-from tdelta_refused import refused
 
 HERE = Path(__file__).parent
 OPERATIONS, DISCARD = 1500, 100

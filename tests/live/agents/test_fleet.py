@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from sqlite.running import ANSWERED, SMALL, Place, read_until, waited_for
 
+from support.running import ANSWERED, SMALL, Place, read_until, waited_for
 from tdelta.driver.tree import living
 
 from .test_agents import are_gone

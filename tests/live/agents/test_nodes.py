@@ -19,17 +19,16 @@ from typing import Any
 
 import pytest
 from mariadb import own
-from own_engines import PASSWORD
-from sqlite.running import ANSWERED, Place, Ran, read_until, require, waited_for
 
+from support.namespaces import Cluster, cannot, until
+from support.own_engines import PASSWORD
+from support.running import ANSWERED, Place, Ran, read_until, require, waited_for
 from tdelta.driver.agents.host import tdelta_version
 from tdelta.driver.agents.merging import LEAST_OVERLAP
 from tdelta.messages import Refusal
 from tdelta.records import Role, Trial
 from tdelta.records.trials import overlap
 from tdelta.store import Store
-
-from .namespaces import Cluster, cannot, until
 
 PATIENCE_SECONDS = 1000.0
 CUT_SECONDS = 5.0

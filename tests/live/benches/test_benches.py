@@ -10,8 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from agents.namespaces import cannot
-from sqlite.running import briefly, require
+
+from support.namespaces import cannot
+from support.running import briefly, require
 
 BENCHES = Path(__file__).parents[3] / "benches"
 TARGET = os.environ.get("CARGO_TARGET_DIR", str(BENCHES.parent / "target"))

@@ -9,16 +9,13 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
-
-from sqlite.running import Place
+from support.running import Place
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PAGES = ("real", "sound", "leaking", "compared", "served", "analysis", "published")
@@ -56,8 +53,8 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Every page as ``tdelta report`` writes it, by name."""
-    import tdelta_samples as s
-    import tdelta_stored as t
+    from support import samples as s
+    from support import stored as t
 
     place = Place(tmp_path_factory.mktemp("report"))
     small = ("--size", "5MB", "--trial-seconds", "0.05", "--blocks", "3", "--rounds", "2..3", "--max-time", "15s")

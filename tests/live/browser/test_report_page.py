@@ -158,9 +158,8 @@ def test_text_of_a_figure_can_be_read_on_a_phone(browser: Any, path: Path) -> No
 
 
 def test_the_curve_of_an_action_fits_a_phone(browser: Any, tmp_path: Path) -> None:
-    import tdelta_samples as s
-    import tdelta_stored as t
-
+    from support import samples as s
+    from support import stored as t
     from tdelta.report.page.compose import compose
     from tdelta.report.page.gather import RunData
     from tdelta.report.page.render import render

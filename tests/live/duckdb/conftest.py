@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlite.running import Answered, Place, require
 
+from support.running import Answered, Place, require
 from tdelta.engines.duckdb.engine import DuckdbEngine
 
 ENGINE = ("--engine", "duckdb")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tdelta_backed_up import check_logical, check_physical, check_restored
-from tdelta_file_actions import acted
 
+from support.backed_up import check_logical, check_physical, check_restored
+from support.file_actions import acted
 from tdelta.driver.acting import SECONDS
 
 COPY, DUMP = "backup:compress=zstd", "backup:tool=dump:compress=zstd"

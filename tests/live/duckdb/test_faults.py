@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlite.running import workers_of
 
+from support.running import workers_of
 from tdelta.driver import Worker
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.twins import PROGRAM

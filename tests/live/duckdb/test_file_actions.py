@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tdelta_file_actions import acted
 
+from support.file_actions import acted
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest
 from tdelta.session.planning import plan

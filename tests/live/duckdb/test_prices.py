@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 from pathlib import Path
 
-from sqlite.running import Place
-
+from support.running import Place
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.pricing import ask_block_prices
 from tdelta.engines.duckdb.statements import BLOCK_BYTES

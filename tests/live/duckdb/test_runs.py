@@ -8,13 +8,13 @@ import signal
 from typing import Any
 
 import pytest
-from sqlite.running import ONCE, SMALL, Answered, Place, end, read_until, workers_left
 from sqlite.test_answers import checks
 
+from support.codes import cautions, details
+from support.refused import check_messages
+from support.running import ONCE, SMALL, Answered, Place, end, read_until, workers_left
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.messages.checks import FINDS, IN_FORCE, NO_MARKER, ROWS_AFTER
-from tdelta_codes import cautions, details
-from tdelta_refused import check_messages
 
 from .conftest import ENGINE
 

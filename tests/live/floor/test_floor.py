@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
+from support.texts import has_no_answer
 from tdelta.engines.sqlite.libraries import PAGE_PARTS
 from tdelta.measure import cipher_us_per_page, measure_floor, page_floor
 from tdelta.measure.floor import Parts
 from tdelta.measure.machine import parse_cpuinfo
-from tdelta_texts import has_no_answer
 
 pytestmark = pytest.mark.alone
 

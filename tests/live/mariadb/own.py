@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from own_engines import PASSWORD, PATIENCE_SECONDS, ClientSession, await_server
-from ports import free_port
-from temporaries import temporary_files_in
-
+from support.own_engines import PASSWORD, PATIENCE_SECONDS, ClientSession, await_server
+from support.ports import free_port
+from support.temporaries import temporary_files_in
 from tdelta.driver.database_answers import Refused
 
 INSTALL = "apt-get install mariadb-server"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdelta_mysql_client import MysqlClient
+from support.mysql_client import MysqlClient
 
 
 class TestMariadb(MysqlClient):

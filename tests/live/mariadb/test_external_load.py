@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from sqlite.running import require
-from temporaries import temporary_files_in
 
+from support.refused import refused
+from support.running import require
+from support.temporaries import temporary_files_in
 from tdelta import _native
 from tdelta.driver import Worker
 from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run, with_server
 from tdelta.errors import Defect, LoadFault
 from tdelta.measure.starting import die_with_parent
-from tdelta_refused import refused
 
 PASSWORD = 'it\'s "odd" \\ # :'  # noqa: S105 - of a server that lives for a moment
 TABLES = "--tables=2 --table-size=500"

@@ -9,12 +9,12 @@ import time
 from typing import Any
 
 import pytest
-from sqlite.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
-from tdelta_contracts import HoldsContract
-from tdelta_disturbed_runs import DisturbedRuns, SilencedRuns
-from tdelta_external_runs import ExternalRuns
 
-from tdelta_codes import cautions, check_refused
+from support.codes import cautions, check_refused
+from support.contracts import HoldsContract
+from support.disturbed_runs import DisturbedRuns, SilencedRuns
+from support.external_runs import ExternalRuns
+from support.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
 
 from . import own
 

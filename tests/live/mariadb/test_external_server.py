@@ -6,14 +6,14 @@ import contextlib
 from typing import Any
 
 import pytest
-from own_engines import PASSWORD
-from tdelta_external_servers import ExternalServers, LookedAt
 
+from support.external_servers import ExternalServers, LookedAt
+from support.own_engines import PASSWORD
+from support.refused import Part, has, refused
 from tdelta.engines.shared.external.pairs import own_schemas, pair
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer, examine, schema_name
 from tdelta.errors import ExternalServerFault, UnsoundTwins
-from tdelta_refused import Part, has, refused
 
 from . import own
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta_external_studies import ExternalStudies
+from support.external_studies import ExternalStudies
 
 from . import own
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tdelta_kills import STAGES, kill_at_random
-from tdelta_runs import ServerPlace, occupied
 
-from tdelta_thorough import draws
+from support.kills import STAGES, kill_at_random
+from support.runs import ServerPlace, occupied
+from support.thorough import draws
 
 SEEDS = range(0, len(STAGES), draws(3, 1))
 """At a push every third stage; PostgreSQL's servers are killed in four of the others."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from leaking import all_searched, asking, running, settings_of, states
-from sqlite.running import require
 
+from support.leaking import all_searched, asking, running, settings_of, states
+from support.running import require
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.registry import dialects

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from leaking import Asking, asking, running, settings_of
-from sqlite.running import require
 
+from support.leaking import Asking, asking, running, settings_of
+from support.running import require
 from tdelta.driver.evp_calls import HEAD, SLOT, environment
 from tdelta.driver.servers import Server
 from tdelta.driver.servers.observation import CipherCalls, Watched, describe_calls, observe, read_counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdelta_replication import ReplicatedRuns
+from support.replication import ReplicatedRuns
 
 
 class TestMariadbReplication(ReplicatedRuns):

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite.running import require
 
+from support.refused import Part, check_messages, has, refused
+from support.running import require
 from tdelta.driver import signals
 from tdelta.driver.answers import checksums
 from tdelta.driver.jobs import TrialJob
@@ -26,7 +27,6 @@ from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import TransactionKind, propose
-from tdelta_refused import Part, check_messages, has, refused
 
 from .own import INSTALL, Server, install, programs, root, running
 

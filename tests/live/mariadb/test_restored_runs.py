@@ -10,11 +10,11 @@ from pathlib import Path
 from shutil import which
 
 import pytest
-from sqlite.running import ANSWERED, Answered, Place, require
-from tdelta_runs import failed_checks
 
-from tdelta_codes import cautions, check_refused, details, messages
-from tdelta_refused import check_messages, has
+from support.codes import cautions, check_refused, details, messages
+from support.refused import check_messages, has
+from support.running import ANSWERED, Answered, Place, require
+from support.runs import failed_checks
 
 from .own import ROOT_PASSWORD, install, root, running
 

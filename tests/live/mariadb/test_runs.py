@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from tdelta_runs import (
+
+from support.runs import (
     ALONE,
     ServerPlace,
     ServerRuns,
@@ -18,7 +19,6 @@ from tdelta_runs import (
     occupied,
     states,
 )
-
 from tdelta.messages.checks import IN_FORCE
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tdelta_serving import FILL, Engine, PrivateServers, cipher_facts, fill, recipe, settings, shows_marker, sql, until
 
+from support.refused import has
+from support.serving import FILL, Engine, PrivateServers, cipher_facts, fill, recipe, settings, shows_marker, sql, until
 from tdelta.driver.servers import Server
 from tdelta.engines.servers import DATABASE
-from tdelta_refused import has
 
 
 class TestMariadb(PrivateServers):

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite.running import Ran
-from tdelta_runs import ServerPlace, occupied
 
-from tdelta_codes import check_refused, messages
+from support.codes import check_refused, messages
+from support.running import Ran
+from support.runs import ServerPlace, occupied
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite.running import require
-from tdelta_runs import ServerPlace, occupied
 
+from support.running import require
+from support.runs import ServerPlace, occupied
 from tdelta.driver.evp_calls import environment, read
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.records import TimedCalls

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tdelta_runs import ALONE, BRIEF, MOST_SECONDS, occupied
 
+from support.runs import ALONE, BRIEF, MOST_SECONDS, occupied
 from tdelta.engines.shared.private.binaries import find_servers
 
 LIMIT = ("--max-time", f"{MOST_SECONDS:.0f}s")

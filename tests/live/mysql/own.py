@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdelta_serving import KEY, settings
-
+from support.serving import KEY, settings
 from tdelta import _native
 from tdelta.driver.database_answers import Refused
 from tdelta.driver.servers import Server as Private

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tdelta_beside import beside
-from tdelta_serving import found
-
+from support.beside import beside
+from support.serving import found
 from tdelta.driver.acting import DELETED, SECONDS, THERE, WHILE_WORK
 from tdelta.evidence.classes import FileClass
 

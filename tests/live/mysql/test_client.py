@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tdelta_mysql_client import MysqlClient, Server, refusal, tls_cipher
 
+from support.mysql_client import MysqlClient, Server, refusal, tls_cipher
 from tdelta import _native
 
 NAME, RIGHT, WRONG = "known@'%'", "pässwörd", "battery-staple"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tdelta_contracts import HoldsContract
-from tdelta_disturbed_runs import DisturbedRuns
-from tdelta_external_runs import KilledRuns
-from tdelta_external_studies import TracedStudy
+
+from support.contracts import HoldsContract
+from support.disturbed_runs import DisturbedRuns
+from support.external_runs import KilledRuns
+from support.external_studies import TracedStudy
 
 from . import own
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite.running import read_until, waited_for
-from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, occupied
 
-from tdelta_codes import check_refused
-from tdelta_refused import Part
+from support.codes import check_refused
+from support.refused import Part
+from support.running import read_until, waited_for
+from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, occupied
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from leaking import all_searched, states
-from sqlite.running import require
 
+from support.leaking import all_searched, states
+from support.running import require
 from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable

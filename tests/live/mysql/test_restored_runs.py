@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from shutil import which
 
-from own_scripts import write_workload
-from sqlite.running import Place, require, waited_for
-
+from support.own_scripts import write_workload
+from support.running import Place, require, waited_for
 from tdelta.engines.shared.private.binaries import find_servers
 
 from .own import INSTALL, programs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any
 
-from tdelta_runs import ServerPlace, ServerRuns, check_cipher_lines, check_instructions
+from support.runs import ServerPlace, ServerRuns, check_cipher_lines, check_instructions
 
 
 class TestMysqlRuns(ServerRuns):

@@ -7,9 +7,20 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tdelta_acting import performed
-from tdelta_serving import ROWS, Engine, PrivateServers, cipher_facts, count, recipe, settings, shows_marker, sql, until
 
+from support.acting import performed
+from support.serving import (
+    ROWS,
+    Engine,
+    PrivateServers,
+    cipher_facts,
+    count,
+    recipe,
+    settings,
+    shows_marker,
+    sql,
+    until,
+)
 from tdelta.driver.acting import Halt
 from tdelta.driver.servers import Server, copy_data
 from tdelta.engines.servers import DATABASE

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlite.running import require
 
+from support.running import require
 from tdelta import _native
 
 from .private import PASSWORD, PrivateServer, private_server

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from own_engines import PASSWORD, PATIENCE_SECONDS, ClientSession, await_server
-from ports import free_port
-
+from support.own_engines import PASSWORD, PATIENCE_SECONDS, ClientSession, await_server
+from support.ports import free_port
 from tdelta.driver.database_answers import Refused
 from tdelta.engines.shared.external.dsn import parse_dsn
 

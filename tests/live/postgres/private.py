@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ports import free_port
+from support.ports import free_port
 
 from .programs import as_user, folder_of_programs
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tdelta_beside import beside
-
+from support.beside import beside
 from tdelta.driver.acting import DELETED, SECONDS, THERE
 
 from .servers import stock_engine

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlite.running import Answered, Place
-from tdelta_contracts import HoldsContract
-from tdelta_disturbed_runs import DisturbedRuns
-from tdelta_external_runs import ExternalRuns
-from tdelta_external_studies import TracedStudy
-
-from tdelta_codes import cautions, check_refused
-from tdelta_refused import Part
+from support.codes import cautions, check_refused
+from support.contracts import HoldsContract
+from support.disturbed_runs import DisturbedRuns
+from support.external_runs import ExternalRuns
+from support.external_studies import TracedStudy
+from support.refused import Part
+from support.running import Answered, Place
 
 from . import own
 

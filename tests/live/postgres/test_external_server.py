@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from own_engines import PASSWORD
-from tdelta_external_servers import ExternalServers, LookedAt
-
+from support.external_servers import ExternalServers, LookedAt
+from support.own_engines import PASSWORD
+from support.refused import Part, refused
 from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import parse_dsn
 from tdelta.engines.shared.external.pairs import pair
 from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.engines.shared.sessions import WorkerSession
 from tdelta.errors import ExternalServerFault, UnsoundTwins
-from tdelta_refused import Part, refused
 
 from . import own
 

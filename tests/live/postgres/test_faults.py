@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite.running import ANSWERED, SELDOM, read_until
-from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
 
-from tdelta_codes import cautions, check_refused
-from tdelta_texts import has_no_answer
+from support.codes import cautions, check_refused
+from support.running import ANSWERED, SELDOM, read_until
+from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
+from support.texts import has_no_answer
 
 SMALL = ("--workload", "point-select", "--size", "2MB", *ALONE)
 LONG_TRIALS = (*SMALL, "--trial-seconds", "1", *SELDOM, "--blocks", "2", "--rounds", "1..1")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tdelta_kills import kill_at_random
-from tdelta_runs import ServerPlace, occupied
+
+from support.kills import kill_at_random
+from support.runs import ServerPlace, occupied
 
 SEEDS = (2, 5, 7, 8)  # a load, a copy, a block and a search: each with a file system under the server
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from leaking import all_searched, condition, states
 
+from support.leaking import all_searched, condition, states
 from tdelta.engines.shared.server_files import ENCRYPTED_FILE
 from tdelta.evidence import validity
 from tdelta.records import EvidenceState, FileEvidence

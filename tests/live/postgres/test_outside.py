@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from sqlite.running import require
 
+from support.refused import refused
+from support.running import require
 from tdelta import _native
 from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run
 from tdelta.errors import LoadFault
 from tdelta.measure.starting import die_with_parent
-from tdelta_refused import refused
 
 from .programs import folder_of_programs
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdelta_pairs import Pairs
+from support.pairs import Pairs
 
 
 class TestPostgresPairs(Pairs):

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from sqlite.running import require
 
+from support.refused import Part, check_messages, refused
+from support.running import require
 from tdelta.engines.postgres.catalog import PostgresCatalog
 from tdelta.engines.postgres.private import client_target
 from tdelta.engines.postgres.profile import PROFILE
@@ -20,7 +21,6 @@ from tdelta.errors import RestoreFault
 from tdelta.workloads.database import ColumnSample, DatabaseColumn, IndexColumn
 from tdelta.workloads.keys import key_sql, key_variables
 from tdelta.workloads.proposal import TransactionKind, propose
-from tdelta_refused import Part, check_messages, refused
 
 from .own import ROOT_PASSWORD, Server, Session, install, programs, running
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from shutil import which
 
 import pytest
-from own_scripts import write_workload
-from sqlite.running import ANSWERED, Answered, Place, require
 
-from tdelta_codes import details
-from tdelta_refused import check_messages
+from support.codes import details
+from support.own_scripts import write_workload
+from support.refused import check_messages
+from support.running import ANSWERED, Answered, Place, require
 
 from .own import ROOT_PASSWORD, install, programs, root, running
 

@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from sqlite.running import Ran, read_until
-from tdelta_runs import (
+
+from support.running import Ran, read_until
+from support.runs import (
     ALONE,
     BRIEF,
     PATIENCE_SECONDS,

@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tdelta_acting import check_backups, check_restarts, performed
 
+from support.acting import check_backups, check_restarts, performed
+from support.refused import Part, has, refused
 from tdelta.driver.acting import Halt
 from tdelta.driver.mounts import is_mounted, mounts_below
 from tdelta.driver.servers import Server, greets, place_for
@@ -36,7 +37,6 @@ from tdelta.measure import hidden_environment
 from tdelta.measure.aes import CryptoKind, cannot_hide
 from tdelta.measure.encrypted_folders import encryption_of, require_encrypted
 from tdelta.measure.procfs import read_text
-from tdelta_refused import Part, has, refused
 
 from .gocryptfs_speed import aes_megabytes_per_second
 from .servers import (

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite.running import ANSWERED, SELDOM, read_until
-from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
 
+from support.running import ANSWERED, SELDOM, read_until
+from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
 from tdelta.driver.tree import parse_stat
 
 LONG_TRIALS = ("--workload", "order-entry", "--size", "2MB", *ALONE, "--trial-seconds", "2", *SELDOM)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlite.running import Place, require
 
+from support.running import Place, require
 from tdelta.engines.sqlite.libraries import SQLCIPHER
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlite.running import ONCE, PATIENCE_SECONDS, Answered, Place, waited_for
 from sqlite.test_answers import checks
 
 import tdelta.workloads
+from support.codes import check_refused
+from support.refused import Part
+from support.running import ONCE, PATIENCE_SECONDS, Answered, Place, waited_for
 from tdelta.driver import TrialJob, Worker
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine
 from tdelta.engines.sqlite.libraries import SQLCIPHER
 from tdelta.errors import TdeltaError
-from tdelta_codes import check_refused
-from tdelta_refused import Part
 
 from .opening import KEY, made, settings
 

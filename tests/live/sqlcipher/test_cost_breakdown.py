@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlite.running import Place
+from support.running import Place
 
 SCAN = (
     *("--workload", "scan", "--size", "5MB", "--no-aa-twin", "--no-bb-twin"),

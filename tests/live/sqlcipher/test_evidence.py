@@ -7,12 +7,12 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sqlite.running import ONCE, Place
 from sqlite.test_answers import checks
 
+from support.codes import details
+from support.refused import check_messages
+from support.running import ONCE, Place
 from tdelta.messages.checks import IN_FORCE, ROWS_AFTER
-from tdelta_codes import details
-from tdelta_refused import check_messages
 
 SMALL = ("--library", "sqlcipher", "--no-aa-twin", "--workload", "order-entry", *ONCE)
 

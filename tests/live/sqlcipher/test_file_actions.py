@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tdelta_file_actions import acted
+from support.file_actions import acted
 
 REWRITES = ("encrypt", "rekey", "decrypt")
 

@@ -8,12 +8,12 @@ import signal
 from pathlib import Path
 
 import pytest
-from sqlite.running import SMALL, Place, end, read_until, require
 from sqlite.test_answers import checks
 
+from support.codes import check_refused
+from support.refused import Part
+from support.running import SMALL, Place, end, read_until, require
 from tdelta.engines.sqlite.finding import find_library
-from tdelta_codes import check_refused
-from tdelta_refused import Part
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,9 @@ import json
 import shlex
 import signal
 
-from sqlite.running import ONCE, SMALL, Place, end, read_until
 from sqlite.test_answers import checks
 
+from support.running import ONCE, SMALL, Place, end, read_until
 from tdelta.engines.sqlite.finding import ask_library
 from tdelta.engines.sqlite.libraries import SQLCIPHER
 

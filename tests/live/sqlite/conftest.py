@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from briefly.sitecustomize import FLOOR_SECONDS
 
+from support.running import ONCE, Answered, Place, recorded, require
 from tdelta.engines.sqlite import twins
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.measure import page_floor, price_effort
-
-from .running import ONCE, Answered, Place, recorded, require
 
 
 @pytest.fixture(autouse=True, scope="session")

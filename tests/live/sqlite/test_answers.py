@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 import tdelta.workloads
+from support.codes import cautions, details
+from support.refused import check_messages
+from support.running import ANSWERED, ONCE, SMALL, Answered, Place
+from support.texts import has_no_answer
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.messages.checks import AA_CHECK, ROWS_AFTER
-from tdelta_codes import cautions, details
-from tdelta_refused import check_messages
-from tdelta_texts import has_no_answer
-
-from .running import ANSWERED, ONCE, SMALL, Answered, Place
 
 CIPHERS = [cipher for cipher in SqliteEngine().ciphers if cipher != "none"]
 EXIT_CODES = {"costly": 0, "negligible": 0, "faster": 0, "undecided": 3, "over": 5, "within": 0, "unsound": 4}

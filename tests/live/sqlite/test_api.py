@@ -13,12 +13,11 @@ from xml.etree import ElementTree
 import pytest
 
 import tdelta.api as td
+from support.refused import refused
+from support.running import Place
 from tdelta.driver import signals
 from tdelta.errors import UnknownName, UsageError
 from tdelta.records import Decision, Event
-from tdelta_refused import refused
-
-from .running import Place
 
 BRIEF = {"size_bytes": 3_000_000, "trial_seconds": 0.03, "blocks_per_round": 2, "min_rounds": 1, "max_rounds": 1}
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tdelta_backed_up import CIPHER, check_logical, check_physical, check_restored, in_the_clear
-from tdelta_file_actions import acted
 
+from support.backed_up import CIPHER, check_logical, check_physical, check_restored, in_the_clear
+from support.file_actions import acted
+from support.running import require
 from tdelta.driver.acting import COUNTED, SECONDS
 from tdelta.engines.sqlite.libraries import SQLCIPHER
-
-from .running import require
 
 COPY, DUMP = "backup:tool=copy:compress=zstd", "backup:tool=dump:compress=zstd"
 ONLINE = "backup:tool=online"

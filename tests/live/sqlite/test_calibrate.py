@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .running import Place
+from support.running import Place
 
 TINY = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2")
 

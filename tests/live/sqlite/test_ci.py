@@ -9,9 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-import tdelta_ci_shells as ci
-
-from .running import ANSWERED, PROGRAM, SMALL, briefly
+from support import ci_shells as ci
+from support.running import ANSWERED, PROGRAM, SMALL, briefly
 
 
 @pytest.mark.parametrize("name", ci.SHELLS)

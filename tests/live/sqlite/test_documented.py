@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import SMALL, Place
+from support.running import SMALL, Place
 
 ROOT = Path(__file__).parents[3]
 ENDINGS = {0, 3, 5}

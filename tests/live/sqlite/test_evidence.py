@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from support.codes import details
+from support.refused import Part, check_messages, has
+from support.running import ANSWERED, ONCE, SMALL, Answered, Place, end, read_until
 from tdelta.driver import TrialJob, file_scanner
 from tdelta.engines.sqlite import exposure
 from tdelta.engines.sqlite.engine import SqliteEngine
@@ -19,10 +22,7 @@ from tdelta.evidence.reading import ReadState, parse_markers, read_files, regula
 from tdelta.messages.checks import FINDS, IN_FORCE, NO_MARKER, ROWS_AFTER
 from tdelta.records import Decision, EvidenceState, FileEvidence, RunResult, Validity
 from tdelta.session import RunRequest, conduct
-from tdelta_codes import details
-from tdelta_refused import Part, check_messages, has
 
-from .running import ANSWERED, ONCE, SMALL, Answered, Place, end, read_until
 from .test_answers import CIPHERS, checks
 
 PLAIN, ENCRYPTED, NOT_TESTED = EvidenceState.PLAIN, EvidenceState.ENCRYPTED, EvidenceState.NOT_TESTED

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
+from support.codes import cautions, details
+from support.refused import Part, check_messages
+from support.running import ONCE, Place
 from tdelta.measure.aes import CryptoKind, cannot_hide
-from tdelta_codes import cautions, details
-from tdelta_refused import Part, check_messages
-
-from .running import ONCE, Place
 
 CANNOT = cannot_hide(CryptoKind.OWN)
 LEVELS = ("--vary", "cipher=aes-256", "--vary", "aes_instructions=on,off")

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tdelta_codes import check_refused
-from tdelta_refused import Coded, Part, coded
-
-from .running import PATIENCE_SECONDS, PROGRAM, SMALL, Place, Ran, read_until, workers_left, workers_of
+from support.codes import check_refused
+from support.refused import Coded, Part, coded
+from support.running import PATIENCE_SECONDS, PROGRAM, SMALL, Place, Ran, read_until, workers_left, workers_of
 
 LONG = [option if option != "2..2" else "200..200" for option in SMALL]
 

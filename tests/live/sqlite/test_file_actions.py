@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tdelta_file_actions import acted
 
+from support.file_actions import acted
+from support.running import Place
 from tdelta.driver.acting import SECONDS
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest
 from tdelta.session.planning import plan
-
-from .running import Place
 
 REWRITES = ("encrypt", "rekey", "decrypt")
 

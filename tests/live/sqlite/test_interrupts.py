@@ -8,9 +8,8 @@ import time
 
 import pytest
 
-from tdelta_texts import has_no_answer
-
-from .running import ANSWERED, PATIENCE_SECONDS, SMALL, Place, end, read_until, workers_left
+from support.running import ANSWERED, PATIENCE_SECONDS, SMALL, Place, end, read_until, workers_left
+from support.texts import has_no_answer
 
 LONG = [option if option != "2..2" else "200..200" for option in SMALL]
 

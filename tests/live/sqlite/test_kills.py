@@ -16,10 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from tdelta_codes import check_refused
-from tdelta_thorough import draws
-
-from .running import ANSWERED, PATIENCE_SECONDS, Place, read_until, workers_left
+from support.codes import check_refused
+from support.running import ANSWERED, PATIENCE_SECONDS, Place, read_until, workers_left
+from support.thorough import draws
 
 WITNESSED = """
 import contextlib

@@ -18,6 +18,10 @@ import apsw
 import pytest
 
 import tdelta.workloads
+from support.codes import cautions, check_refused, details
+from support.refused import Coded, Part, check_messages, coded, has
+from support.running import ONCE, Place, Ran, end, read_until, workers_left
+from support.texts import has_no_answer
 from tdelta.driver import TwinFolder, Worker, WorkloadSpec
 from tdelta.driver.database_answers import Refused, answered
 from tdelta.engines.sqlite.convert import convert
@@ -29,12 +33,8 @@ from tdelta.messages.checks import ROWS_AFTER, ROWS_BEFORE
 from tdelta.session import RunRequest
 from tdelta.session.source import Source
 from tdelta.session.staging import staged
-from tdelta_codes import cautions, check_refused, details
-from tdelta_refused import Coded, Part, check_messages, coded, has
-from tdelta_texts import has_no_answer
 
 from .own import CUSTOMERS, DETAILS_TABLE, SHOP_ROWS, SHOP_TABLES, left_open, state
-from .running import ONCE, Place, Ran, end, read_until, workers_left
 
 BRIEF = ("--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s", "--no-bb-twin")
 KEY = "f00d" * 16

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from tdelta_codes import cautions
-from tdelta_refused import check_messages
-
-from .running import Place, require
+from support.codes import cautions
+from support.refused import check_messages
+from support.running import Place, require
 
 
 @pytest.fixture(scope="module")

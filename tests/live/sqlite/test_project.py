@@ -6,8 +6,7 @@ import shutil
 from pathlib import Path
 
 import tdelta.workloads
-
-from .running import ANSWERED, Place
+from support.running import ANSWERED, Place
 
 PROJECT = """
 workload = "workload"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.running import require, workers_of
 from tdelta.engines.sqlite.libraries import WHEELS
 from tdelta.errors import TdeltaError
 from tdelta.records import Event, TrialDone
@@ -22,8 +23,6 @@ from tdelta.report.terminal import render
 from tdelta.session import RunRequest, conduct
 from tdelta.store import Store
 from tdelta.store.export import write
-
-from .running import require, workers_of
 
 
 @pytest.fixture

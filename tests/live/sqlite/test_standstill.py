@@ -12,10 +12,19 @@ from typing import Any
 
 import pytest
 
-from tdelta_codes import cautions
-from tdelta_refused import Part, check_messages
-
-from .running import ANSWERED, PATIENCE_SECONDS, SELDOM, Place, end, read_until, waited_for, workers_left, workers_of
+from support.codes import cautions
+from support.refused import Part, check_messages
+from support.running import (
+    ANSWERED,
+    PATIENCE_SECONDS,
+    SELDOM,
+    Place,
+    end,
+    read_until,
+    waited_for,
+    workers_left,
+    workers_of,
+)
 
 TRIAL_SECONDS = 1.5
 OPTIONS = (

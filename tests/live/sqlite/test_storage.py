@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
+from support.running import ANSWERED, PATIENCE_SECONDS, SELDOM, Answered, Place, read_until, recorded, require
 from tdelta.driver.storage.available import require_storage
 from tdelta.driver.tree import below
 from tdelta.errors import UsageError
 from tdelta.measure.procfs import read_text
-
-from .running import ANSWERED, PATIENCE_SECONDS, SELDOM, Answered, Place, read_until, recorded, require
 
 LEVELS = ("plain", "fscrypt", "gocryptfs")
 FOLDERS = ("plain", "gocryptfs")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import tdelta_ci_shells as ci
+from support import ci_shells as ci
 
 STAND_IN = """#!/bin/sh
 printf '%s' "$1" >>called; shift

@@ -5,15 +5,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import analysis_samples as s
 import pytest
 
 import tdelta.session.analyzing
+from support import analysis_samples as s
+from support.refused import check_messages
 from tdelta.errors import ImportFault
 from tdelta.messages import Refusal
 from tdelta.records import Event, Phase
 from tdelta.session.analyzing import Analysis, AnalysisRequest
-from tdelta_refused import check_messages
 
 from .calling import call
 

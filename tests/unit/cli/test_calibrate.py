@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable
 
 import pytest
-from calibration_samples import short, sound, unsound
 
+from support.calibration_samples import short, sound, unsound
 from tdelta.cli.calibrate import calibrate
 from tdelta.cli.run import run
 from tdelta.records import Event, MachineCalibration, Phase

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
+from support.option_tables import generated
 from tdelta.cli.commands import entries
-from tdelta_option_tables import generated
 
 DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
 COMMANDS = {entry.name: entry for entry in entries()}

@@ -6,8 +6,8 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.cli.exit_codes import ExitCode, exit_code
 from tdelta.records import CheckState, Decision, RunResult, Validity
 

@@ -5,15 +5,15 @@ from collections.abc import Callable
 
 import click
 import pytest
-from floor_samples import whole
 
 import tdelta.measure.floor
+from support.floor_samples import whole
+from support.refused import Part, check_messages
 from tdelta.cli.floor import Names, PageSizes
 from tdelta.errors import EngineUnavailable
 from tdelta.measure.floor import Floor
 from tdelta.messages import Refusal
 from tdelta.records import Event, Phase
-from tdelta_refused import Part, check_messages
 
 from .calling import call
 

@@ -11,8 +11,8 @@ from xml.etree import ElementTree as ET
 
 import pyarrow.parquet
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.cli import formats
 from tdelta.cli.formats import FORMATS
 from tdelta.cli.output import Mistyped

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tdelta_samples as s
 from markdown_it import MarkdownIt
 
+from support import samples as s
 from tdelta.records import CheckState, Decision, RunResult, Validity
 from tdelta.records.kept import RunKind
 from tdelta.session.history import experiment_of

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.cli.commands import Entry, entries
 from tdelta.store import Store
 

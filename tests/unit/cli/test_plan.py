@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prospect_samples import whole
 
 import tdelta.session.prospecting
+from support.prospect_samples import whole
+from support.refused import check_messages
 from tdelta.errors import UsageError
 from tdelta.inference.planning import PlanQuery
 from tdelta.messages import Refusal
 from tdelta.records import Event, Metric, Phase
 from tdelta.records.prospects import Prospect
 from tdelta.session.request import RunRequest
-from tdelta_refused import check_messages
 
 from .calling import call
 

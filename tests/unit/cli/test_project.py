@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
 
 import tdelta.session
 import tdelta.workloads
+from support import samples as s
 from tdelta.cli.init import init
 from tdelta.cli.project_runs import most_severe
 from tdelta.errors import EngineUnavailable, UsageError

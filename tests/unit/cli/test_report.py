@@ -4,11 +4,11 @@ import webbrowser
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
-import tdelta_stored as t
 
+from support import samples as s
+from support import stored as t
+from support.refused import Coded, coded, has
 from tdelta.store import Store
-from tdelta_refused import Coded, coded, has
 
 from .calling import Called, call
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
 
 import tdelta.session
+from support import samples as s
+from support.refused import check_messages
 from tdelta.cli.run import run
 from tdelta.errors import UnknownName
 from tdelta.records import Event, Metric, Phase, RunResult
@@ -17,7 +18,6 @@ from tdelta.report.command import repeat_command, run_command
 from tdelta.session import plan
 from tdelta.session.outlook import DryRun
 from tdelta.session.request import RunRequest
-from tdelta_refused import check_messages
 
 from .asking import ASKED, WORDS
 from .calling import Called, call

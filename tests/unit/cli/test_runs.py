@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.records import Measurement, Trial
 from tdelta.records.kept import RunKind
 from tdelta.store import Store

@@ -11,14 +11,14 @@ import sys
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
+from support.texts import has_no_answer
 from tdelta.cli.main import cli, guarded
 from tdelta.cli.output import silence
 from tdelta.messages import Refusal
 from tdelta.records import Measurement, Trial
 from tdelta.store import Store
-from tdelta_texts import has_no_answer
 
 from .calling import call
 

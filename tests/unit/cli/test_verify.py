@@ -8,8 +8,9 @@ import os
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
+from support.refused import Coded, coded, has
 from tdelta.cli import verify as command
 from tdelta.design import stream
 from tdelta.evidence.reading import ReadState
@@ -17,7 +18,6 @@ from tdelta.messages.checks import CHECKS, NO_MARKER
 from tdelta.records import Phase
 from tdelta.report.progress import PlainProgress
 from tdelta.store import Store
-from tdelta_refused import Coded, coded, has
 
 from .calling import call
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.design import lay_out, parse_level
 from tdelta.design.actions import ACTIONS, connects, is_for, parse_action
 from tdelta.errors import UsageError
 from tdelta.records import Role
-from tdelta_refused import Part, refused
 
 
 def test_a_level_is_a_name_with_knobs() -> None:

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.refused import Part, refused
 from tdelta.design import FACTORS, parse_level, parse_vary
 from tdelta.design.factors import cache_bytes, size_bytes, size_text
 from tdelta.errors import UnknownName, UsageError
-from tdelta_refused import Part, refused
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import pytest
 
+from support.refused import refused
 from tdelta.design import lay_out
 from tdelta.errors import UsageError
 from tdelta.records import Role
-from tdelta_refused import refused
 
 
 def keys(*args, **options):

@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from support.flat import measurement_of
+from support.refused import refused
 from tdelta.driver.acting import (
     IDLE,
     SECONDS,
@@ -25,8 +27,6 @@ from tdelta.driver.acting import (
 from tdelta.driver.tree_usage import usage
 from tdelta.errors import Defect, EnvironmentFault
 from tdelta.records import Measurement, Usage
-from tdelta_flat import measurement_of
-from tdelta_refused import refused
 
 
 def used_here() -> Usage:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.driver.acting import Halt
 from tdelta.driver.backups import (
     Backup,
@@ -23,7 +24,6 @@ from tdelta.driver.protocol import Checksums
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.evidence import FileClass
 from tdelta.records import Usage
-from tdelta_refused import Part, refused
 
 NEEDLE = b"sixteen bytes of"
 ROWS = b"a row that repeats itself " * 4000

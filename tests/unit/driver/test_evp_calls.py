@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import refused
 from tdelta.driver import evp_calls
 from tdelta.driver.evp_calls import COUNTS_VARIABLE, HEAD, SLOT, environment, read, together
 from tdelta.errors import EngineUnavailable
-from tdelta_refused import refused
 
 OWN_NS = 25
 

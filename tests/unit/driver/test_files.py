@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import refused
 from tdelta.driver import TwinFolder, sweep
 from tdelta.errors import StorageFault
-from tdelta_refused import refused
 
 
 def test_the_folder_is_there_while_it_is_owned_and_gone_afterwards(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from support.refused import refused
 from tdelta.driver import TrialJob
 from tdelta.driver.interleave import interleave
 from tdelta.errors import Defect, TdeltaError, WorkerFault
-from tdelta_refused import refused
 
 JOB = TrialJob(seed=1, stream=2, operations=100, first_op=1, deadline_seconds=30.0, slices=2)
 

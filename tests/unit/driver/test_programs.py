@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Coded, Part, coded, refused
 from tdelta.driver.acting import Halt
 from tdelta.driver.programs import Program, Programs
 from tdelta.driver.tree import living
 from tdelta.errors import EnvironmentFault, UsageError
-from tdelta_refused import Coded, Part, coded, refused
 
 from .servers.faking import until
 

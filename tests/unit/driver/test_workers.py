@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, check_messages, coded, refused
 from tdelta.driver import Worker, workers
 from tdelta.driver.answers import WORKER
 from tdelta.driver.worker import Host
@@ -23,7 +24,6 @@ from tdelta.driver.workers import failure
 from tdelta.errors import Defect, EngineUnavailable, ServerLost, StatementFault, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD
 from tdelta.measure.standstill import is_stopped
-from tdelta_refused import Part, check_messages, coded, refused
 
 
 def is_running(pid: int) -> bool:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.engines.catalogue import catalogue
 from tdelta.engines.registry import driver
 from tdelta.engines.servers import ServerBinary
@@ -12,7 +13,6 @@ from tdelta.engines.sqlite.libraries import SQLCIPHER, SQLITE3MC, Library
 from tdelta.errors import EngineUnavailable, UnknownName, UsageError
 from tdelta.messages import Refusal
 from tdelta.report.listings import engines_text
-from tdelta_refused import Part, refused
 
 
 def found(monkeypatch: pytest.MonkeyPatch, *servers: ServerBinary) -> None:

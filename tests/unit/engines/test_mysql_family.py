@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import has, refused
 from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import PERCONA, MysqlEngine
 from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.shared.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, switch_fault
 from tdelta.errors import UnknownName
-from tdelta_refused import has, refused
 
 MIB = 1 << 20
 KEY = "0123456789abcdef" * 4

@@ -13,12 +13,7 @@ from typing import Any
 
 import pytest
 
-from tdelta.driver import TrialJob
-from tdelta.engines.oracle.worker import DRIVER as ORACLE
-from tdelta.engines.shared.driven.host import DrivenHost
-from tdelta.engines.sqlserver.scripts import bare, named
-from tdelta.engines.sqlserver.worker import DRIVER as SQLSERVER
-from tdelta_wire import (
+from support.wire import (
     HEADER_BYTES,
     answers,
     done,
@@ -29,6 +24,11 @@ from tdelta_wire import (
     rows,
     talks_no_tls,
 )
+from tdelta.driver import TrialJob
+from tdelta.engines.oracle.worker import DRIVER as ORACLE
+from tdelta.engines.shared.driven.host import DrivenHost
+from tdelta.engines.sqlserver.scripts import bare, named
+from tdelta.engines.sqlserver.worker import DRIVER as SQLSERVER
 
 _REFUSE = 4
 

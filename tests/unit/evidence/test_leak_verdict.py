@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from support.refused import Part, check_messages, coded, has
 from tdelta.evidence import FileClass, MarkerHit, Searched, classify, validity
 from tdelta.messages import Detail
 from tdelta.records import CheckState, Condition, EvidenceState, FileEvidence, Role
-from tdelta_refused import Part, check_messages, coded, has
 
 from .finds import AES, PLAIN, TEMP, condition, searched
 

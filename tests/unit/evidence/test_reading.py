@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, check_messages, coded, refused
 from tdelta.design import stream
 from tdelta.errors import EnvironmentFault, UsageError
 from tdelta.evidence.headers import Meaning
 from tdelta.evidence.reading import FileReading, ReadState, parse_markers, read_files, regular_files
-from tdelta_refused import Part, check_messages, coded, refused
 
 TEXT = b"The customer Jane Q. Example lives in Nowhere Street 12. "
 

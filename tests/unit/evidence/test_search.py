@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from support.refused import refused
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass, MarkerHit, TwinFile, files_of, merged, search
-from tdelta_refused import refused
 
 looking = importlib.import_module("tdelta.evidence.search")  # the package has a function of that name
 NEEDLE = bytes(range(100, 116))

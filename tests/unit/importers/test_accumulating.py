@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.refused import refused
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import (
     LEAST_MS,
@@ -21,7 +22,6 @@ from tdelta.importers.accumulating import (
     side_by_side,
 )
 from tdelta.records.observed import Group, Origin, Samples
-from tdelta_refused import refused
 
 GROUP = Group("none")
 ORIGIN = Origin("file", "format")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from support.refused import check_messages, coded, refused
+from support.texts import texts
 from tdelta.errors import ImportFault
 from tdelta.importers import benchbase, hammerdb, swingbench
 from tdelta.importers.belonging import Belonging, with_said
@@ -12,8 +14,6 @@ from tdelta.importers.reading import FileSource
 from tdelta.importers.recognizing import recognize
 from tdelta.messages import Caution
 from tdelta.records.observed import Origin
-from tdelta_refused import check_messages, coded, refused
-from tdelta_texts import texts
 
 from .given import FIXTURES, only
 

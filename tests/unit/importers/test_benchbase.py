@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Coded, coded, has
+from support.texts import texts
 from tdelta.importers.benchbase import IMPORTERS, SUCCESSFUL
 from tdelta.importers.protocol import Naming
 from tdelta.records.observed import Figure, Group, Samples, Summary
-from tdelta_refused import Coded, coded, has
-from tdelta_texts import texts
 
 from .given import FIXTURES, changed, faulty, figures, only, read, series, summaries, written
 

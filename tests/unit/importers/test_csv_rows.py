@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Coded, check_messages, coded, has
+from support.texts import texts
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource
 from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Group, Observation, Samples, Summary
-from tdelta_refused import Coded, check_messages, coded, has
-from tdelta_texts import texts
 
 from .files import FIXTURES, PLAIN, all_of, only, read, read_text
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, coded, has
+from support.texts import texts
 from tdelta.importers.hammerdb import IMPORTERS
 from tdelta.importers.hammerdb.figures import NEW_ORDERS, result_in, usable_sd
 from tdelta.importers.moments import Printed
 from tdelta.importers.protocol import Naming
 from tdelta.messages import Caution
 from tdelta.records.observed import Group
-from tdelta_refused import Part, coded, has
-from tdelta_texts import texts
 
 from .given import FIXTURES, changed, faulty, figures, only, read, series, summaries, written
 

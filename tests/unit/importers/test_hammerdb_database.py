@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Coded, coded, has
 from tdelta.importers.hammerdb import IMPORTERS
 from tdelta.importers.hammerdb import database as module
 from tdelta.importers.hammerdb.figures import NEW_ORDERS
 from tdelta.importers.hammerdb.jobs import together
-from tdelta_refused import Coded, coded, has
 
 from .given import FIXTURES, faulty, figures, read, series, summaries, written
 

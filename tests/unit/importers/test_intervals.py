@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from support.refused import has
 from tdelta.importers.intervals import longest_stretch
-from tdelta_refused import has
 
 
 def test_partial_ends_and_idle_time_are_left_out():

@@ -7,10 +7,10 @@ import statistics
 
 import pytest
 
+from support.refused import has
 from tdelta.importers.merging import together
 from tdelta.messages import Caution
 from tdelta.records.observed import Figure, Group, Origin, Series, Summary
-from tdelta_refused import has
 
 GROUP = Group("none")
 RATE = Group("none", metric="throughput", unit="/s")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.refused import Coded, coded, refused
 from tdelta.errors import UnknownName, UsageError
 from tdelta.importers.naming import Argument, Named, assigning, namings, parse_arguments
 from tdelta.importers.protocol import Naming
 from tdelta.importers.words import baseline_of, is_about_encryption, is_encrypted, is_plain
-from tdelta_refused import Coded, coded, refused
 
 FORMAT = "sysbench"
 Found = dict[str, tuple[str | None, str, dict[str, object]]]

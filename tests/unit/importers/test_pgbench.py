@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, has, refused
+from support.texts import texts
 from tdelta.errors import ImportFault
 from tdelta.importers.pgbench import PgbenchReport
 from tdelta.importers.protocol import Naming
 from tdelta.records.observed import Figure, Series, Summary
-from tdelta_refused import Part, has, refused
-from tdelta_texts import texts
 
 from .files import FIXTURES, all_of, only, read, read_text
 

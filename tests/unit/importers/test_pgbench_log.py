@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.refused import has, refused
+from support.texts import texts
 from tdelta.errors import ImportFault
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog, is_aggregate, is_transaction
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource
 from tdelta.records.observed import Observation, Samples, Series, Summary
-from tdelta_refused import has, refused
-from tdelta_texts import texts
 
 from .files import FIXTURES, all_of, only, read, read_text
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, coded, refused
 from tdelta.errors import ImportFault
 from tdelta.importers import reading
 from tdelta.importers.reading import FileSource, excerpt, expand, looks_binary, total_bytes
-from tdelta_refused import Part, coded, refused
 
 
 def lines_of(path: Path) -> list[tuple[int, str]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, has, refused
 from tdelta.errors import ImportFault
 from tdelta.importers.formats import FORMATS, format_lines
 from tdelta.importers.naming import parse_arguments
@@ -16,7 +17,6 @@ from tdelta.importers.reading import FileSource, total_bytes
 from tdelta.importers.recognizing import IMPORTERS, WITH_TIMES, read_files, recognize
 from tdelta.messages import Refusal
 from tdelta.records.observed import Observation, Samples, Series, Summary
-from tdelta_refused import Part, has, refused
 
 from .files import FIXTURES, all_of, fixtures
 

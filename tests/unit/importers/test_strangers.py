@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import check_messages, coded, refused
 from tdelta.errors import ImportFault
 from tdelta.importers.naming import parse_arguments
 from tdelta.importers.pgbench_log import PgbenchAggregates
@@ -19,7 +20,6 @@ from tdelta.importers.recognizing import read_files
 from tdelta.importers.unprefixed import without_prefix
 from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Series, Summary
-from tdelta_refused import check_messages, coded, refused
 
 from .files import all_of
 

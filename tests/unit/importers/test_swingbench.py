@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Coded, Part, check_messages, coded, has
 from tdelta.importers.protocol import Naming
 from tdelta.importers.swingbench import IMPORTERS
 from tdelta.importers.swingbench.document import DEEPEST, MOST_ELEMENTS
 from tdelta.records.observed import Group
-from tdelta_refused import Coded, Part, check_messages, coded, has
 
 from .given import FIXTURES, changed, faulty, figures, read, series, summaries, written
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, has, refused
+from support.texts import texts
 from tdelta.errors import ImportFault
 from tdelta.importers.protocol import Naming
 from tdelta.importers.reading import FileSource
 from tdelta.importers.sysbench import Sysbench
 from tdelta.records.observed import Binned, Figure, Group, Series, Summary
-from tdelta_refused import Part, has, refused
-from tdelta_texts import texts
 
 from .files import FIXTURES, PLAIN, all_of, only, read, read_text
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from support.flat import measurement_of
 from tdelta.inference.noise import InstanceMeans
 from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
-from tdelta_flat import measurement_of
 
 OPERATIONS = 1000
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from support.flat import changed
+from support.refused import Part, has
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
 from tdelta.records import Measurement, SpanTotals, Trial
-from tdelta_flat import changed
-from tdelta_refused import Part, has
 
 from .builders import AES, OPERATIONS, TWINS, measurement, settings, trial
 

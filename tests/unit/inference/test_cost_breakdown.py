@@ -9,6 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from support.flat import changed
+from support.refused import check_messages, has
 from tdelta.engines.registry import profiles
 from tdelta.inference.cost_breakdown import FUNCTIONS_NAMED, Explained, cost_breakdowns
 from tdelta.inference.draws import shortest
@@ -26,8 +28,6 @@ from tdelta.records import (
     TimedCalls,
     Trial,
 )
-from tdelta_flat import changed
-from tdelta_refused import check_messages, has
 
 from .builders import AES, TWINS, measurement, settings, trial
 

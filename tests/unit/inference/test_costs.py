@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.flat import changed
 from tdelta.errors import TdeltaError
 from tdelta.inference.costs import (
     cost,
@@ -14,7 +15,6 @@ from tdelta.inference.costs import (
     transactions,
 )
 from tdelta.records import Metric, Role
-from tdelta_flat import changed
 
 from .builders import AES, BASELINE, TWINS, condition, measurement, noisy, run, settings, trial
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.refused import check_messages, coded
 from tdelta.inference.decisions import (
     FEWEST_ROUNDS,
     FEWEST_STALLS,
@@ -19,7 +20,6 @@ from tdelta.inference.decisions import (
     reason,
 )
 from tdelta.records import Decision, Estimate
-from tdelta_refused import check_messages, coded
 
 
 def estimate(hdi95: tuple[float, float], hdi99: tuple[float, float] | None = None) -> Estimate:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from support.refused import Coded, Part, coded, has
 from tdelta.inference.exceedances import FEWEST, FEWEST_BLOCKS, Shares, exceedance_ratio, reason_for_none
 from tdelta.records import Exceeding, TailUnit
-from tdelta_refused import Coded, Part, coded, has
 
 
 def shares(longer: object, of: float = 1000.0) -> Shares:

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from support.flat import changed
 from tdelta.inference.costs import panels
 from tdelta.inference.fits import PLAIN, CostFit, Fitted, fit_metrics, treatment_of
 from tdelta.records import Condition, Metric, Role, Trial
-from tdelta_flat import changed
 
 from .builders import AES, BASELINE, BB, TWINS, condition, noisy, run, settings
 

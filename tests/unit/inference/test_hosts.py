@@ -6,10 +6,10 @@ import numpy as np
 
 from calibration.hosts import MACHINE, PAIR, Slower, on_hosts
 from calibration.simulation import AA, BASELINE, TREATMENT, TWINS, settings, simulate
+from support.flat import changed
 from tdelta.inference import analyze_run
 from tdelta.inference.run_analysis import Judgement
 from tdelta.records import Condition, Trial
-from tdelta_flat import changed
 
 SLOWER = Slower(float(np.log(1.2)))
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from support.refused import has
 from tdelta.inference import analyze_run
 from tdelta.inference.instance_effect import (
     BETWEEN_SITTINGS,
@@ -21,7 +22,6 @@ from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import posterior
 from tdelta.inference.rounds import fit_rounds
 from tdelta.records import CalibrationUsed, InstanceEffectPrior, Metric, Role, RunSettings
-from tdelta_refused import has
 
 from .builders import AA, BASELINE, condition, noisy, run, settings, stage_1
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from support.refused import has
 from tdelta.inference.histograms import Counts, bin_of, longest_ns, merged
 from tdelta.inference.percentiles import FEWEST_BEYOND, percentile_ratio, side_of
 from tdelta.records import TailUnit
-from tdelta_refused import has
 
 
 def counts_of(times_ns: np.ndarray) -> Counts:

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from support.flat import changed
+from support.refused import Part, check_messages, has
 from tdelta.inference import analyze_run, interim_estimates
 from tdelta.records import CheckState, Decision, Metric, Role, SpanTotals, Trial, Verdict
-from tdelta_flat import changed
-from tdelta_refused import Part, check_messages, has
 
 from .builders import AA, AES, BASELINE, TWINS, condition, measurement, noisy, run, settings, trial
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from support.flat import changed
+from support.refused import check_messages, coded
 from tdelta.inference import bottleneck, cache_cautions, server_measures
 from tdelta.messages import Caution
 from tdelta.records import Bottleneck, Condition, Measurement, ServerMeasures, TimeSpent, Trial
-from tdelta_flat import changed
-from tdelta_refused import check_messages, coded
 
 from .builders import AA, AES, BASELINE, TWINS, measurement, settings, trial
 

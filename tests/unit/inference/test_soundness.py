@@ -6,11 +6,11 @@ import math
 
 import pytest
 
+from support.refused import has
 from tdelta.inference import analyze_run
 from tdelta.inference.run_analysis import Judgement
 from tdelta.messages.checks import BB_CHECK, CHECKS
 from tdelta.records import CheckState, Condition, Decision, Role, Trial, Validity
-from tdelta_refused import has
 
 from .builders import AES, BASELINE, BB, TWINS, LogCost, condition, noisy, run, settings
 

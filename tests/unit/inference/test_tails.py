@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from support.flat import changed
+from support.refused import Part, has
 from tdelta._native import histogram_of, histogram_summary
 from tdelta.errors import TdeltaError
 from tdelta.inference.percentiles import FEWEST_PAIRS
 from tdelta.inference.tails import percentiles, tail_cautions, tail_measures, threshold_ns
 from tdelta.records import ALL, Condition, Role, RunSettings, TailMeasure, TailUnit, Trial
-from tdelta_flat import changed
-from tdelta_refused import Part, has
 
 from .builders import AA, AES, BASELINE, condition, measurement, settings, trial
 

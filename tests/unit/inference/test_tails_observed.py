@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from support.refused import has
 from tdelta.inference.tails_observed import observed_tails
 from tdelta.records import Binned, Bins, Group, Origin, Samples, TailUnit
-from tdelta_refused import has
 
 ORIGIN = Origin("a.csv", "csv")
 EDGES = tuple(float(edge) for edge in np.geomspace(0.1, 1000.0, 466))

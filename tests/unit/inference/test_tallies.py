@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from scipy import stats
 
+from support.refused import Part, check_messages, has
 from tdelta.inference.tallies import (
     faults,
     identical_tally,
@@ -32,7 +33,6 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
-from tdelta_refused import Part, check_messages, has
 
 from .builders import BASELINE, condition, settings
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
+from support.refused import check_messages, coded, has
 from tdelta.inference import analyze_run
 from tdelta.messages import Reason
 from tdelta.records import Decision, Verdict
-from tdelta_refused import check_messages, coded, has
 
 from .builders import AA, AES, LogCost, noisy, run, settings
 

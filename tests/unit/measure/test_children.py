@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.errors import EnvironmentFault, WorkerFault
 from tdelta.measure.children import Child, Declined, ready
-from tdelta_refused import Part, refused
 
 MODULE = "tdelta.measure.floor_worker"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.errors import UsageError
 from tdelta.measure.encrypted_folders import encryption_of, require_encrypted
-from tdelta_refused import Part, refused
 
 
 def mounted(root: Path, file_system: str, source: str) -> Path:

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from support.refused import Part, check_messages, coded, refused
 from tdelta.engines.sqlite.libraries import PAGE_PARTS
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, UnknownName
 from tdelta.measure import cipher_us_per_page, floor_levels, measure_floor, page_floor
@@ -14,7 +15,6 @@ from tdelta.measure.children import Declined
 from tdelta.measure.floor import Parts
 from tdelta.measure.page_tasks import PageTask
 from tdelta.records import Phase
-from tdelta_refused import Part, check_messages, coded, refused
 
 from .fakes import FakeChild, usual
 

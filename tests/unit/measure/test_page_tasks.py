@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.errors import UnknownName, UsageError
 from tdelta.measure.page_tasks import ALGORITHMS, MODES, PAGE_SIZES, PageTask, check_levels, page_tasks
-from tdelta_refused import Part, refused
 
 
 def test_there_are_a_hundred_tasks_by_default():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, has, refused
 from tdelta.errors import EnvironmentFault, StorageFault
 from tdelta.measure import (
     free_disk_bytes,
@@ -17,7 +18,6 @@ from tdelta.measure import (
 )
 from tdelta.measure.procfs import parse_cgroup_cache, parse_meminfo
 from tdelta.measure.space import disk_refusal
-from tdelta_refused import Part, has, refused
 
 from .machines import MEMINFO, machine
 

@@ -10,15 +10,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from tdelta_fake_perf import install, report
 
+from support.fake_perf import install, report
+from support.refused import Coded, Part, check_messages, coded, refused
 from tdelta.errors import EnvironmentFault
 from tdelta.profiling.perf import Perf, find_perf
 from tdelta.profiling.recording import Recording, added, parse_report
 from tdelta.profiling.rights import may_look_at_cpus
 from tdelta.profiling.sampling import Gone, Samples, why
 from tdelta.records import Sampled
-from tdelta_refused import Coded, Part, check_messages, coded, refused
 
 # What perf 6.1 printed of a SQLite twin, tabulators and blanks as they were.
 PRINTED = """\

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.messages import Caution, Reason
 from tdelta.messages.cautions import AGAINST_TRUST
 from tdelta.messages.checks import NO_MARKER

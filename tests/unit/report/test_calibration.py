@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
-from calibration_samples import CALIBRATIONS, calibration, short, sound, unsound
 
+from support import samples as s
+from support.calibration_samples import CALIBRATIONS, calibration, short, sound, unsound
 from tdelta.records import Metric, RunResult
 from tdelta.report.calibrated import used_text, used_values
 from tdelta.report.calibration import calibration_document, calibration_text

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.messages.checks import CHECKS
 from tdelta.records import CheckState, Validity
 from tdelta.report.checks import MARKS, listed

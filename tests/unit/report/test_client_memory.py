@@ -6,8 +6,8 @@ import io
 from dataclasses import replace
 
 from rich.console import Console
-from tdelta_samples import changed, costly
 
+from support.samples import changed, costly
 from tdelta.records import ClientMemory, Condition, Role, RunResult
 from tdelta.records.serving import Typical
 from tdelta.report.findings.client_memory import blocks, text

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.report.command import next_command, repeat_command, run_command
 from tdelta.session.request import RunRequest
 

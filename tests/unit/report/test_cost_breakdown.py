@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import tdelta_samples as s
-
+from support import samples as s
 from tdelta.messages import Reason
 from tdelta.records import Condition, CostBreakdown, RunSettings
 from tdelta.report.findings.cost_breakdown import NOTE, blocks, cost_note, function_rows, share_text, where_words

@@ -4,10 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
-import tdelta_stored as t
-from tdelta_reading import read
 
+from support import samples as s
+from support import stored as t
+from support.reading import read
+from support.refused import refused
 from tdelta.design.topics import Topic
 from tdelta.errors import UsageError
 from tdelta.records import DataSize, Decision, EvidenceState, LoopFacts, Metric, Role, RunResult
@@ -23,7 +24,6 @@ from tdelta.report.page.decision import TITLES, compose, sentences
 from tdelta.report.page.render import render
 from tdelta.report.sentence import answer
 from tdelta.store import Store
-from tdelta_refused import refused
 
 
 def as_run(result: RunResult, run_id: str, **settings: object) -> StoredRun:

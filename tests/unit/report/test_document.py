@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
 
-import tdelta_json_fields
+from support import json_fields as tdelta_json_fields
+from support import samples as s
 from tdelta.messages import Reason, Refusal
 from tdelta.records import DataSize, EvidenceState, Percentile99, TailMeasure
 from tdelta.report.decision import StoredRun, decide, decision_document

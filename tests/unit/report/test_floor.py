@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from floor_samples import FLOORS, hmac_alone, not_hidden, whole
 
+from support.floor_samples import FLOORS, hmac_alone, not_hidden, whole
 from tdelta.measure.floor import Floor
 from tdelta.report.document import to_json
 from tdelta.report.floor import floor_document, floor_text

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-import tdelta_samples as s
 from rich.console import Console
 from rich.live import Live
 
+from support import samples as s
 from tdelta.records import (
     BlockDone,
     Event,

@@ -5,8 +5,8 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tdelta_samples import estimate
 
+from support.samples import estimate
 from tdelta.report import quantities as q
 
 

@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.messages import Detail, Reason
 from tdelta.records import CheckState, Decision, Estimate, Metric, Role, Validity
 from tdelta.report.sentence import answer, floor

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import tdelta_samples as s
-
+from support import samples as s
 from tdelta.report.findings.stalls import has_odd_trials, missed_text, stall_rows
 from tdelta.report.terminal import render
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import tdelta_samples as s
 from rich.table import Table
 
+from support import samples as s
 from tdelta.records import Condition, Decision, RunResult, StorageLayer
 from tdelta.report.findings.storage import text
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.records import DatabaseFacts, RunResult, SettingsCompared
 from tdelta.report.subject import subject
 

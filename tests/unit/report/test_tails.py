@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.records import BadTrials, RunResult, TailMeasure
 from tdelta.report.findings import tails
 from tdelta.report.findings.tails import TailRow, tail_groups, tail_notes, time_text

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.records import RunResult
 from tdelta.report.terminal import render
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-import tdelta_samples as s
 from rich.table import Table
 from rich.text import Text
 
+from support import samples as s
 from tdelta.records import FINDINGS, Condition, Finding, RunResult, Verdict
 from tdelta.report.document import document, to_json
 from tdelta.report.findings.registry import SHOWN, Shown

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tdelta_readings as r
-import tdelta_samples as s
 
+from support import readings as r
+from support import samples as s
 from tdelta.evidence.reading import ReadState
 from tdelta.messages import Detail
 from tdelta.records import CheckState, EvidenceState, Validity

@@ -38,7 +38,7 @@ def test_a_file_with_a_busy_child_comes_first(tmp_path: Path, processes: tuple[s
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "tdelta_costs", "--costs", "5", *processes, str(tmp_path)],
+        [sys.executable, "-m", "pytest", "-q", "-p", "support.cpu_costs", "--costs", "5", *processes, str(tmp_path)],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(TESTS)},
         capture_output=True,

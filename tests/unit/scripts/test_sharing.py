@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdelta_sharing import BY_ENGINE, BY_TEST, HERE, LONGEST_FIRST, rank, scope
+from support.sharing import BY_ENGINE, BY_TEST, HERE, LONGEST_FIRST, rank, scope
 
 
 @pytest.mark.parametrize(

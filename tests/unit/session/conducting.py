@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.fake_twins import FakeTwins, Script
 from tdelta.records import Event, RunResult, Trial
 from tdelta.session import RunRequest, conduct, resume
 from tdelta.session.state import RunState, TrialSize
 from tdelta.store import RunStatus, Store
-from tdelta_fake_twins import FakeTwins, Script
 
 SMALL = {"workload": "point-select", "size_bytes": 1_000_000, "blocks_per_round": 2, "min_rounds": 2, "max_rounds": 2}
 """Without B/B twins, which `test_bb_twins` is about."""

@@ -1,5 +1,4 @@
 import math
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,6 @@ from tdelta.inference import cost_breakdown
 from tdelta.session.clock import Clock
 
 from .conducting import Sitting
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
 
 
 @pytest.fixture

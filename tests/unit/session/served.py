@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from support.fake_twins import FakeTwin, FakeTwins, Script
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.servers import ServerBinary, ServerEngine, ServerSettings
 from tdelta.errors import ServerLost
 from tdelta.evidence import FileClass, MarkerHit
 from tdelta.messages import Refusal
-from tdelta_fake_twins import FakeTwin, FakeTwins, Script
 
 from .conducting import Sitting
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.engines.mariadb.actions import ACTIONS as OF_MARIADB
 from tdelta.engines.mysql.actions import ACTIONS as OF_MYSQL
 from tdelta.engines.postgres.private import PostgresEngine
@@ -19,7 +20,6 @@ from tdelta.engines.shared.private.actions import ServerAction, knobs_of
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest
 from tdelta.session.work import check_actions
-from tdelta_refused import Part, refused
 
 _POSTGRES = ServerBinary("postgres", "PostgreSQL", Path("/no/bin/postgres"), "15", "postgres 15")
 _GOCRYPTFS = Gocryptfs(Path("/no/bin/gocryptfs"))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from support.fake_twins import FakeTwins, Script, cost_by_cipher
+from support.refused import Part, has
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.records import Decision
-from tdelta_fake_twins import FakeTwins, Script, cost_by_cipher
-from tdelta_refused import Part, has
 
 from .conducting import Sitting, check
 from .served import is_block, is_warm_up

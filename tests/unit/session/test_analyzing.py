@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import tdelta.session.analyzing
+from support.refused import Part, check_messages, has, refused
+from support.texts import texts
 from tdelta.errors import UsageError
 from tdelta.records import Decision, Event, Model, Phase
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
-from tdelta_refused import Part, check_messages, has, refused
-from tdelta_texts import texts
 
 FIXTURES = Path(__file__).parents[2] / "data" / "importers"
 

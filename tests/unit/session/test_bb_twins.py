@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from support.fake_twins import cost_by_cipher
+from support.refused import Part, has
 from tdelta.records import FileEvidence, Role
 from tdelta.session import RunRequest, plan
 from tdelta.session.preflight import dry_run, with_bb_twin
-from tdelta_fake_twins import cost_by_cipher
-from tdelta_refused import Part, has
 
 from .conducting import Sitting
 from .served import OPTIONS, installed, served

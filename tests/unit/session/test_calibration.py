@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from support.fake_twins import FakeTwins, Script, cost_by_cipher
+from support.refused import has
 from tdelta.driver import LoopCost, TwinFolder
 from tdelta.session import RunRequest
 from tdelta.session.planning import plan
 from tdelta.session.state import TrialSize
 from tdelta.session.trial_size import calibrate, discarded, trial_deadline_seconds
 from tdelta.store import decode, encode
-from tdelta_fake_twins import FakeTwins, Script, cost_by_cipher
-from tdelta_refused import has
 
 from .conducting import Sitting
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.refused import Coded, check_messages, coded, has
 from tdelta.driver.load_command.command import LoadCommand, parse_load
 from tdelta.inference.temporary import WRITTEN
 from tdelta.messages import Detail
@@ -15,7 +16,6 @@ from tdelta.session import RunRequest, plan
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.planning import Plan
 from tdelta.session.state import RunState
-from tdelta_refused import Coded, check_messages, coded, has
 
 OBSERVED = "AES-{bits}-CBC 6,308 times, AES-{bits}-ECB 6,309 times"
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import tdelta.workloads
+from support.fake_twins import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, plain_facts
+from support.refused import Part, check_messages, coded, has, refused
 from tdelta.driver import TwinFolder
 from tdelta.engines.sqlite.libraries import Library
 from tdelta.errors import Defect, EngineUnavailable, StorageFault, TdeltaError, TimeFault, UsageError
@@ -17,8 +19,6 @@ from tdelta.inference import analyze_run
 from tdelta.messages import Refusal
 from tdelta.records import CheckState, Decision, InterimAnalysis, PageCost, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
-from tdelta_fake_twins import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, plain_facts
-from tdelta_refused import Part, check_messages, coded, has, refused
 
 from . import served
 from .conducting import Sitting, check

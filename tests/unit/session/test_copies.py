@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+from support.refused import check_messages, coded
+from support.texts import texts
 from tdelta.records import Bins, Figure, Group, Observation, Origin, Samples, Summary
 from tdelta.session.copies import without_copies
-from tdelta_refused import check_messages, coded
-from tdelta_texts import texts
 
 
 def samples(file: str, condition: str, run: str, total: float) -> Observation:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import tdelta.workloads
+from support.fake_twins import equal_rows
+from support.refused import Coded, Part, check_messages, coded, has, refused
 from tdelta.driver import DatabaseJob
 from tdelta.engines.sqlite.conversion import Layout
 from tdelta.errors import DatabaseFault, TdeltaError, UsageError
@@ -19,8 +21,6 @@ from tdelta.session import RunRequest, dry_run, plan
 from tdelta.session.outlook import TableLine, TransactionLine
 from tdelta.session.source import Source
 from tdelta.session.staging import staged
-from tdelta_fake_twins import equal_rows
-from tdelta_refused import Coded, Part, check_messages, coded, has, refused
 
 from .conducting import Sitting, check
 from .sources import CAUTION, LOOK, source, staging

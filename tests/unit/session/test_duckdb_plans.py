@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Coded, coded, has, refused
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.errors import EngineUnavailable, UsageError
 from tdelta.evidence import FileClass
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
-from tdelta_refused import Coded, coded, has, refused
 
 CORES = len(os.sched_getaffinity(0))
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+from support.fake_twins import cipher_as_asked, equal_rows, markers_where_plain
+from support.refused import Part, check_messages, coded, has, refused
 from tdelta.errors import TdeltaError
 from tdelta.evidence import FileClass, MarkerHit
 from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import BlockDone, CheckState, Decision, EvidenceState, FileEvidence, Phase, RunResult
 from tdelta.session.context import SEARCHES
 from tdelta.store import Store
-from tdelta_fake_twins import cipher_as_asked, equal_rows, markers_where_plain
-from tdelta_refused import Part, check_messages, coded, has, refused
 
 from .conducting import Sitting, check
 from .test_conduct import NEVER_PRECISE, press_ctrl_c

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from support.refused import Coded, Part, check_messages, coded, has, refused
 from tdelta.engines.mariadb.external import MariaDbServers
 from tdelta.engines.shared.external.dsn import parse_dsn
 from tdelta.engines.shared.external.kind import DATA, Encryption, Identity, Scope
@@ -20,7 +21,6 @@ from tdelta.session.planning import Plan, check, engine_of, plan
 from tdelta.session.preflight import with_bb_twin
 from tdelta.session.request import RunRequest
 from tdelta.store.codec import dumps, loads
-from tdelta_refused import Coded, Part, check_messages, coded, has, refused
 
 BASELINE, ENCRYPTED = "mysql://bench@db1/?password-env=A", "mariadb://bench@db2/?password-env=B"
 TYPED = {"baseline": BASELINE, "encrypted": ENCRYPTED}

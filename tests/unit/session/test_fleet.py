@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.cli.main import cli
 from tdelta.driver.agents.sites import Ended
 from tdelta.errors import EnvironmentFault, InventoryError, StorageFault, UsageError

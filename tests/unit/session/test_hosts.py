@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from support.refused import has, refused
 from tdelta.driver.agents.asked import HostsRequest
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest, dry_run
 from tdelta.session.planning import Plan, plan
 from tdelta.session.self_test import calibrate_machine
 from tdelta.session.self_test_lookup import key_of
-from tdelta_refused import has, refused
 
 from .served import installed
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support.examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
 from tdelta.driver import TwinFolder
 from tdelta.errors import UsageError
 from tdelta.measure.procfs import process_mark
@@ -16,10 +16,6 @@ from tdelta.session.keeping import Shelf, Stale, first_facts, label, mark_sittin
 from tdelta.session.request import RunRequest
 from tdelta.store import RunStatus, RunSummary, Store
 from tdelta.store.kinds import KIND, LABELS, PROCESS
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "store"))
-
-from examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0

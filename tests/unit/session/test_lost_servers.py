@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from support.fake_twins import FakeTwin
+from support.refused import Part, check_messages, coded, refused
 from tdelta.errors import ServerLost
 from tdelta.messages import Caution, RunPart
 from tdelta.records import Phase
 from tdelta.store import RunStatus
-from tdelta_fake_twins import FakeTwin
-from tdelta_refused import Part, check_messages, coded, refused
 
 from .served import OPTIONS, dies, installed, is_block, is_calibration, is_search, is_warm_up, served
 

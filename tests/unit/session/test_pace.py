@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from support.fake_twins import FakeClock, FakeTwin, FakeTwins
+from support.refused import Part, has, refused
 from tdelta.errors import TimeFault
 from tdelta.messages.checks import NO_MARKER
 from tdelta.records import Phase
@@ -16,8 +18,6 @@ from tdelta.session.pace import FEWEST_BLOCKS, Pace, Stage
 from tdelta.session.planning import Plan, plan
 from tdelta.session.preflight import require_time_as_pressed, time_caution
 from tdelta.store import Store
-from tdelta_fake_twins import FakeClock, FakeTwin, FakeTwins
-from tdelta_refused import Part, has, refused
 
 from .conducting import Sitting, check
 from .served import OPTIONS, installed, is_search, served

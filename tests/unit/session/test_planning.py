@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.fake_twins import FakeClock
+from support.refused import Coded, Part, check_messages, coded, refused
 from tdelta.engines.sqlite.libraries import SQLCIPHER, Library
 from tdelta.errors import TimeFault, UnknownName, UsageError, WorkloadError
 from tdelta.records import Metric, Role
 from tdelta.session import RunRequest, conduct, dry_run, plan, planning
-from tdelta_fake_twins import FakeClock
-from tdelta_refused import Coded, Part, check_messages, coded, refused
 
 SHARES = st.floats(0.001, 2.0)
 COUNTS = st.integers(1, 100)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta import _native
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.errors import EnvironmentFault, StorageFault
 from tdelta.session import RunRequest, conduct, dry_run
 from tdelta.session.housing import resource_estimate
 from tdelta.session.planning import Plan, plan
-from tdelta_refused import Part, refused
 
 from .served import engine, installed
 

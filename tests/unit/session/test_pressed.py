@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from support.fake_twins import FakeTwin
+from support.refused import check_messages, coded, has
 from tdelta.messages import Caution
 from tdelta.records import Decision
 from tdelta.session.planning import plan
 from tdelta.session.pressed import others_delay_share, pressure_cautions
-from tdelta_fake_twins import FakeTwin
-from tdelta_refused import check_messages, coded, has
 
 from .conducting import Sitting
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.refused import Part, check_messages
 from tdelta.engines.registry import profile
 from tdelta.errors import Defect, StorageFault
 from tdelta.messages import Refusal
@@ -14,7 +15,6 @@ from tdelta.records import Condition, Role
 from tdelta.session import RunRequest
 from tdelta.session.collectors.unit_costs import MOST_ROUNDS, UnitCosts
 from tdelta.session.state import RunState
-from tdelta_refused import Part, check_messages
 
 
 class Twin:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tdelta_fake_perf import install, report
 
+from support.fake_perf import install, report
+from support.fake_twins import FakeTwin, equal_rows
+from support.refused import Part, check_messages
 from tdelta.driver import Checksums, Tables
 from tdelta.engines.sqlite.engine import TwinSettings
 from tdelta.inference import cost_breakdown
@@ -17,8 +19,6 @@ from tdelta.messages import Caution, Refusal
 from tdelta.records import CostBreakdown, CpuProfile, FunctionClass, Phase, Role, RunResult
 from tdelta.session.collectors import profile
 from tdelta.session.context import PROFILES, SEARCHES
-from tdelta_fake_twins import FakeTwin, equal_rows
-from tdelta_refused import Part, check_messages
 
 from . import served as servers
 from .conducting import Sitting, check

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import refused
 from tdelta.errors import UsageError
 from tdelta.session.project_file import FILE, found_above
-from tdelta_refused import refused
 
 STRANGER = 54321
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user, which only root may")

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from support.refused import refused
 from tdelta.errors import UnknownName, UsageError
 from tdelta.inference.planning import PlanQuery
 from tdelta.records import Event, Metric, Phase, RunPlanned
 from tdelta.records.prospects import Prospect
 from tdelta.session.prospecting import from_pilot, from_runs
 from tdelta.store import Store
-from tdelta_refused import refused
 
 from .conducting import Sitting
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.refused import has
 from tdelta.errors import UsageError
 from tdelta.messages.checks import REPLICAS
 from tdelta.records import CheckState, Measurement, Trial, Validity
@@ -13,7 +14,6 @@ from tdelta.session.collectors.checks import Checks
 from tdelta.session.context import Jobs
 from tdelta.session.planning import Plan, plan
 from tdelta.session.state import RunState, TrialSize
-from tdelta_refused import has
 
 from .served import installed
 

@@ -6,10 +6,10 @@ from collections import defaultdict
 
 import pytest
 
+from support.fake_twins import FakeTwin, cost_by_cipher
 from tdelta.design import block_order
 from tdelta.design.blocks import slice_order
 from tdelta.records import BlockDone, Role, RoundStarted, TrialDone
-from tdelta_fake_twins import FakeTwin, cost_by_cipher
 
 from .conducting import Sitting
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from support.fake_twins import FakeTwin, FakeTwins, Script
+from support.refused import Part, has
 from tdelta.design import stream
 from tdelta.driver.jobs import TrialJob
 from tdelta.errors import UsageError
@@ -23,8 +25,6 @@ from tdelta.session.self_test import calibrate_machine, for_usual_time
 from tdelta.session.self_test_lookup import key_of
 from tdelta.store import RunStatus, Store
 from tdelta.store.calibrations import add_calibration, newest_calibration
-from tdelta_fake_twins import FakeTwin, FakeTwins, Script
-from tdelta_refused import Part, has
 
 from .conducting import Sitting
 

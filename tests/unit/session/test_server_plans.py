@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Coded, Part, coded, has, refused
 from tdelta.engines.capabilities import Cautioned
 from tdelta.engines.servers import ServerSettings
 from tdelta.errors import EngineUnavailable, LoadCommandError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
-from tdelta_refused import Coded, Part, coded, has, refused
 
 from .served import BINARIES, installed
 

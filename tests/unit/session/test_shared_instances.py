@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import check_messages, has
 from tdelta.records import FileEvidence, Role
 from tdelta.session.warming import MOST_LAPS
-from tdelta_refused import check_messages, has
 
 from .conducting import check
 from .served import OPTIONS, installed, is_block, is_search, is_warm_up, served

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from support.fake_twins import FakeTwin
+from support.refused import Part, has, refused
 from tdelta.errors import ServerLost
 from tdelta.records import Phase
-from tdelta_fake_twins import FakeTwin
-from tdelta_refused import Part, has, refused
 
 from .conducting import Sitting
 from .served import is_block, is_warm_up

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from support.refused import Part, has
 from tdelta.errors import ImportFault
 from tdelta.records import AnalysisResult, Comparison, Decision
 from tdelta.report.analysis.brief import against_trust, sentence
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
-from tdelta_refused import Part, has
 
 Write = Callable[[Iterable[float]], str]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.design.actions import parse_action
 from tdelta.design.factors import REPLICATIONS
 from tdelta.engines.registry import ENGINES, dialects, study_settings
@@ -13,7 +14,6 @@ from tdelta.session.overridden import overridden
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import studies
 from tdelta.workloads import load
-from tdelta_refused import Part, refused
 
 
 @pytest.mark.parametrize("asked", [{"rate": 100.0}, {"at": 0.5}, {"vary": {"at": (0.5, 0.8)}}])

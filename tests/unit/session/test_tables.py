@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from support.refused import refused
 from tdelta.cli.main import main
 from tdelta.errors import UnknownName
 from tdelta.records.analysis import Model
 from tdelta.session.published import PUBLISHED
 from tdelta.session.studies import studies
 from tdelta.session.tables import table, tables
-from tdelta_refused import refused
 
 PERCENTAGES = ("percona-pg-tde", "percona-pg-tde-wal", "scaleway", "scaleway-load")
 """Those that were published as percentages, and are reconstructed."""

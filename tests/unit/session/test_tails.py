@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from support.fake_twins import FakeTwin
 from tdelta._native import histogram_of
 from tdelta.records import Measurement, RunResult, TailMeasure
 from tdelta.store import Store
-from tdelta_fake_twins import FakeTwin
 
 from .conducting import Sitting
 

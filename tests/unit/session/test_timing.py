@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from support.fake_twins import FakeTwin
+from support.refused import Part, has
 from tdelta.driver.evp_calls import HEAD, SLOT, read
 from tdelta.records import ComponentKind, CostBreakdown, RunResult
 from tdelta.session import RunRequest, pace
@@ -15,8 +17,6 @@ from tdelta.session.collectors.timed_calls import LATE, NOT_SEEN
 from tdelta.session.context import PROFILES, TIMED
 from tdelta.session.pace import FEWEST_BLOCKS, TRIALS, Pace, Stage
 from tdelta.session.planning import plan
-from tdelta_fake_twins import FakeTwin
-from tdelta_refused import Part, has
 
 from .conducting import Sitting
 from .served import installed

@@ -30,7 +30,7 @@ from tdelta.cli.main import cli
 from tdelta.errors import UsageError
 from tdelta.report.command import run_command
 from tdelta.session import RunRequest, plan
-from tdelta_option_tables import generated
+from support.option_tables import generated
 
 asked = RunRequest(colour="red")
 stored = asked.to_json()

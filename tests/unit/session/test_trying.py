@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.refused import has, refused
 from tdelta.driver import TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.errors import WorkloadError
@@ -12,7 +13,6 @@ from tdelta.messages import Refusal
 from tdelta.session.trying import Names, choose
 from tdelta.workloads import load
 from tdelta.workloads.proposal import Choice, Proposal, TransactionKind
-from tdelta_refused import has, refused
 
 NAMED = Names("mine", "app.db", "app.db")
 

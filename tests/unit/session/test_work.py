@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from support.fake_twins import FakeTwins, Script, cost_by_cipher
+from support.refused import Coded, Part, coded, refused
 from tdelta.driver.jobs import TRACE
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
 from tdelta.session.work import check_actions
-from tdelta_fake_twins import FakeTwins, Script, cost_by_cipher
-from tdelta_refused import Coded, Part, coded, refused
 
 from .conducting import Sitting
 from .served import is_block, is_calibration, is_warm_up

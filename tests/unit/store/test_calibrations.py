@@ -7,8 +7,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from calibration_samples import KEY, calibration
 
+from support.calibration_samples import KEY, calibration
+from support.refused import Part, refused
 from tdelta.errors import StoreError
 from tdelta.records import CalibrationKey, MachineCalibration
 from tdelta.store import Store
@@ -19,7 +20,6 @@ from tdelta.store.calibrations import (
     newest_calibration,
 )
 from tdelta.store.codec import decode, encode
-from tdelta_refused import Part, refused
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 
+from support.examples import conditions, result_of, results, settings, settings_of, trial_of, trials
+from support.refused import coded, refused
 from tdelta.errors import StoreError, TdeltaError
 from tdelta.messages import Reason
 from tdelta.records import (
@@ -34,9 +36,6 @@ from tdelta.records import (
     Verdict,
 )
 from tdelta.store.codec import decode, dumps, encode, loads
-from tdelta_refused import coded, refused
-
-from .examples import conditions, result_of, results, settings, settings_of, trial_of, trials
 
 # Records are large to draw; how long that takes is no property of the codec.
 unhurried = hypothesis_settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])

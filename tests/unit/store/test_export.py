@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from support.examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
+from support.refused import refused
 from tdelta.errors import StorageFault, UnknownName
 from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.records.findings import FINDINGS
 from tdelta.store import Store, decode, export
-from tdelta_refused import refused
-
-from .examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
 
 RUN = settings_of().run_id
 

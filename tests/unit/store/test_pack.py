@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from support.examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
 from tdelta.errors import StoreError, UsageError
 from tdelta.records.kept import RunKind
 from tdelta.store import Store
@@ -19,8 +20,6 @@ from tdelta.store.kinds import LABELS, NOTE, PROCESS
 from tdelta.store.pack import Limits, is_pack, is_pack_name, saying, unpacked, write_pack
 from tdelta.store.reading import found
 from tdelta.store.whole import adopt
-
-from .examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
 
 RUN = "20260802-kqmt"
 

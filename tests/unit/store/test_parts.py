@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from support.refused import refused
 from tdelta.errors import StoreError
 from tdelta.records.parts import flat, flat_hints, nested, part
 from tdelta.report.values import record_values
 from tdelta.store.codec import decode, encode
-from tdelta_refused import refused
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,13 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from support.examples import MACHINE, VERSIONS, result_of, settings_of, trial_of, trials
+from support.refused import Part, check_messages, refused
 from tdelta.errors import StorageFault, StoreError, StoreTooNew, UnknownName, UsageError
 from tdelta.records import Decision, Measurement
 from tdelta.records.parts import flat_hints
 from tdelta.store import RunStatus, Store, default_path
 from tdelta.store.store import APPLICATION_ID, SCHEMA_VERSION
-from tdelta_refused import Part, check_messages, refused
-
-from .examples import MACHINE, VERSIONS, result_of, settings_of, trial_of, trials
 
 RUN = settings_of().run_id
 
@@ -263,7 +262,7 @@ def test_a_trial_survives_a_kill_the_moment_it_was_added(path):
     child = (
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from examples import settings_of, trial_of\n"
+        "from support.examples import settings_of, trial_of\n"
         "from tdelta.store import Store\n"
         "store = Store.open(Path(sys.argv[1]))\n"
         "store.create_run(settings_of(), {}, {})\n"
@@ -273,7 +272,7 @@ def test_a_trial_survives_a_kill_the_moment_it_was_added(path):
         "print('added', flush=True)\n"
         "time.sleep(600)\n"
     )
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([sys.executable, "-c", child, path], stdout=subprocess.PIPE, env=env) as process:
         assert process.stdout.readline() == b"added\n"
         process.send_signal(signal.SIGKILL)

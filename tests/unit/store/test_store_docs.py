@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from support.examples import MACHINE, VERSIONS, settings_of, trial_of
 from tdelta.store import RunStatus, Store, export
 from tdelta.store.store import APPLICATION_ID, SCHEMA_VERSION
-
-from .examples import MACHINE, VERSIONS, settings_of, trial_of
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "store.md").read_text(encoding="utf-8")
 RUN = settings_of().run_id

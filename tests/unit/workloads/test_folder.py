@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import tdelta.workloads
+from support.refused import Part, check_messages, coded, has, refused
 from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, WorkloadError
 from tdelta.messages import Refusal
 from tdelta.workloads import load
-from tdelta_refused import Part, check_messages, coded, has, refused
 
 TOML = """\
 name = "mine"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Coded, Part, check_messages, coded, has
 from tdelta.workloads import limits
 from tdelta.workloads.toml_lines import deepest_line, key_lines
-from tdelta_refused import Coded, Part, check_messages, coded, has
 
 from .test_folder import LOOK, TOML, change, faults, folder
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.refused import Part, check_messages, coded, has
+from support.thorough import draws
 from tdelta import _native
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads.database import Database, quoted
 from tdelta.workloads.proposal import WEIGHTS, Choice, Proposal, TransactionKind, biggest, propose, settle
 from tdelta.workloads.user_workload import read_user_workload, write_user_workload
-from tdelta_refused import Part, check_messages, coded, has
-from tdelta_thorough import draws
 
 from .own import OwnRunner, built, described, prepared
 

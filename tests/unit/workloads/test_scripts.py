@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refused import Part, coded, has
 from tdelta import _native
 from tdelta.driver.jobs import TrialJob
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.workloads.expressions import Apply, ExpressionFault, Number, Variable, parse
 from tdelta.workloads.scripts import Command, Script, check_script, given_variables
-from tdelta_refused import Part, coded, has
 
 GIVEN = given_variables(["t"])
 

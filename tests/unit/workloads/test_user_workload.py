@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Coded, Part, check_messages, coded, has, refused
 from tdelta.engines.registry import dialects
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import StorageFault, UsageError, WorkloadError
@@ -14,7 +15,6 @@ from tdelta.workloads import load
 from tdelta.workloads.model import KeyTable, Workload
 from tdelta.workloads.proposal import propose, settle
 from tdelta.workloads.user_workload import read_user_workload, require_free_folder, write_user_workload
-from tdelta_refused import Coded, Part, check_messages, coded, has, refused
 
 from .own import built, described
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.refused import refused
 from tdelta import _native
 from tdelta.driver.agents.chunks import Chunk, HandOut
 from tdelta.driver.agents.merging import not_once
@@ -18,7 +19,6 @@ from tdelta.driver.agents.segments import segments
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.workers import failure
 from tdelta.errors import ServerLost
-from tdelta_refused import refused
 
 from .answers import answer
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from support.refused import Part, coded, refused
 from tdelta.driver.agents.host import tdelta_version
 from tdelta.driver.agents.sites import Sites
 from tdelta.driver.workers import Worker
 from tdelta.errors import EnvironmentFault, WorkerFault
 from tdelta.messages import Refusal
-from tdelta_refused import Part, coded, refused
 
 OTHER = {"left_out": {"node": "n1", "version": "0"}}
 BROKEN = {"left_out": {"node": "n2", "said": "no module"}}

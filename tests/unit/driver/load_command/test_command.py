@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Coded, Part, coded, has
 from tdelta.driver.load_command import Amount, Connection, Work, parse_load
 from tdelta.driver.load_command.command import expand
 from tdelta.errors import LoadCommandError
 from tdelta.messages import Refusal
-from tdelta_refused import Coded, Part, coded, has
 
 from .recorded import MYSQL, POSTGRES
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import refused
 from tdelta import _native
 from tdelta.driver.load_command.anycommand import AnyCommand
 from tdelta.driver.load_command.pgbench import Pgbench
@@ -15,7 +16,6 @@ from tdelta.driver.load_command.results import Finished
 from tdelta.driver.load_command.sysbench import Sysbench
 from tdelta.errors import LoadFault
 from tdelta.records import SpanTotals
-from tdelta_refused import refused
 
 from .recorded import OUTPUTS
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Coded, Part, coded, has, refused
 from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run
 from tdelta.driver.tree import living
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.records import Measurement
-from tdelta_refused import Coded, Part, coded, has, refused
 
 from .recorded import MYSQL, POSTGRES
 

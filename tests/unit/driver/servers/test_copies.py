@@ -3,10 +3,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from support.refused import Part, refused
 from tdelta.driver.servers import copy_data
 from tdelta.driver.servers.recipes import Command, Mount, Recipe, ServerPaths
 from tdelta.errors import StorageFault
-from tdelta_refused import Part, refused
 
 
 def recipe(folder: Path, *, is_mounted: bool = False) -> Recipe:

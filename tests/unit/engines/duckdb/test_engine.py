@@ -8,11 +8,11 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from support.refused import Coded, Part, coded, refused
 from tdelta.engines.catalogue import catalogue
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.statements import attach_sql, literal, quoted, setting_statements
 from tdelta.errors import EngineUnavailable, UnknownName
-from tdelta_refused import Coded, Part, coded, refused
 
 KEY = "5e" * 32
 VERSIONS = {"duckdb": "1.5.5", "duckdb-extension-httpfs": "1.5.5"}

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import refused
 from tdelta.driver import TrialJob, Worker
 from tdelta.driver.answers import measurement
 from tdelta.engines.duckdb.database import as_client_error, reading_sql
 from tdelta.engines.duckdb.twins import PROGRAM, says_encrypted
 from tdelta.engines.duckdb.worker import Host
 from tdelta.errors import StatementFault, TdeltaError
-from tdelta_refused import refused
 
 KEY = "5e" * 32
 SCRIPT = {"name": "t", "weight": 1.0, "text": "SELECT a FROM t WHERE id = :op \\gset\nBEGIN;\nSELECT :a;\nCOMMIT;"}

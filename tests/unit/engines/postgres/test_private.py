@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, has
 from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.protection import Protection
@@ -17,7 +18,6 @@ from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.shared.scope_coverage import covered
 from tdelta.evidence import FileClass
-from tdelta_refused import Part, has
 
 PLAIN = ServerSettings("none")
 ENCRYPTED = ServerSettings("aes-256", "all")

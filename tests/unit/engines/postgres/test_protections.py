@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import refused
 from tdelta.engines.postgres import protections
 from tdelta.engines.postgres.protections import has_extension, protection_for
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerBinary
 from tdelta.errors import EngineUnavailable, EnvironmentFault, UsageError
-from tdelta_refused import refused
 
 
 def program(path: Path, text: str = "#!/bin/sh\n") -> Path:

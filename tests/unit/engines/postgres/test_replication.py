@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.driver.servers import place_for
 from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.engines.postgres.replication import REPLICATION, PostgresPair
 from tdelta.engines.shared.private.replicas import Behind, Link
 from tdelta.errors import EnvironmentFault
-from tdelta_refused import Part, refused
 
 
 class FakeSession:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta import _native
 from tdelta.driver import PopulateJob, TwinFolder, Worker
 from tdelta.engines.duckdb.statements import quoted
@@ -24,7 +25,6 @@ from tdelta.engines.shared.generated_rows import GeneratedRows, write_files
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import SQLITE3MC
 from tdelta.errors import StorageFault, TdeltaError
-from tdelta_refused import Part, refused
 
 SEED = 20_26
 ROWS = 5000

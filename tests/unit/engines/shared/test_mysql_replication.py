@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import refused
 from tdelta.driver.servers import place_for
 from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.engines.mariadb.replication import REPLICATION
 from tdelta.engines.shared.mysql_replication import MysqlPair
 from tdelta.engines.shared.private.replicas import Behind, Link
 from tdelta.errors import EnvironmentFault
-from tdelta_refused import refused
 
 STATUS = {
     "Master_Log_File": "binlog.000002",

@@ -6,9 +6,9 @@ import os
 import time
 from pathlib import Path
 
+from support.refused import refused
 from tdelta.engines.shared.rewriting import PeakDisk, left_by, require_rows
 from tdelta.errors import EnvironmentFault
-from tdelta_refused import refused
 
 NEEDLE = b"0123456789abcdef"
 MIB = 1 << 20

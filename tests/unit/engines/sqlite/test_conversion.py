@@ -7,10 +7,10 @@ import json
 
 import pytest
 
+from support.refused import refused
 from tdelta.engines.sqlite.conversion import Conversion, ConversionStep, Layout, Target, conversion
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.errors import UsageError
-from tdelta_refused import refused
 
 FOUND = Layout(page_size=4096, reserved_bytes=0, auto_vacuum=2, user_version=7, application_id=-5)
 PLAIN = Target("/twins/it's.db", 4096, 0)

@@ -7,10 +7,10 @@ import json
 
 import pytest
 
+from support.refused import refused
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLCIPHER, Library
 from tdelta.errors import UnknownName, UsageError
-from tdelta_refused import refused
 
 ENGINE = SqliteEngine()
 SQLCIPHER_ENGINE = SqliteEngine(SQLCIPHER)

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.driver import PopulateJob, Worker
 from tdelta.driver.markers import with_markers
 from tdelta.engines.sqlite.exposure import Exposure
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import UsageError, WorkerFault
 from tdelta.evidence import FileClass, Markers, table_sql
-from tdelta_refused import Part, refused
 
 MARKERS = Markers.drawn(7)
 LOAD = PopulateJob(

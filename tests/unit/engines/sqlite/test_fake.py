@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from support.fake_twins import FakeClock, FakeTwin, FakeTwins, Script, cost_by_cipher
 from tdelta.driver import PopulateJob, TrialJob, Twin, TwinFolder, Twins, WorkloadSpec
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.twins import SqliteTwin, SqliteTwins
-from tdelta_fake_twins import FakeClock, FakeTwin, FakeTwins, Script, cost_by_cipher
 
 SETTINGS = TwinSettings("none", 4096, "wal", "normal", 0, 1, 1_000_000)
 JOB = TrialJob(seed=1, stream=2, operations=100, first_op=1, deadline_seconds=30.0)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta import _native
 from tdelta.driver import Worker
 from tdelta.engines.sqlite.driver import driver
@@ -18,7 +19,6 @@ from tdelta.engines.sqlite.libraries import SQLCIPHER, WHEELS
 from tdelta.engines.sqlite.loading import Loaded
 from tdelta.engines.sqlite.worker import SqliteHost
 from tdelta.errors import EngineUnavailable, UsageError
-from tdelta_refused import Part, refused
 
 
 @pytest.mark.parametrize("name", WHEELS)

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 import tdelta.engines.sqlite.staging as module
+from support.refused import Coded, Part, coded, has, refused
 from tdelta.engines.sqlite.staging import SUFFIXES, Original, copy_original, find_original
 from tdelta.errors import DatabaseFault, StorageFault
-from tdelta_refused import Coded, Part, coded, has, refused
 
 WRITER = """
 import sqlite3, sys

@@ -5,13 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
+from support.refused import Coded, Part, check_messages, coded, has, refused
+from support.texts import texts
 from tdelta.errors import UsageError
 from tdelta.inference.observed import AnalysisSettings, analyze, parse_priors
 from tdelta.inference.posterior import FloatArray
 from tdelta.messages import Caution
 from tdelta.records import AnalysisResult, Binned, Decision, Figure, Model, NoteCode, Observation, Origin, Summary
-from tdelta_refused import Coded, Part, check_messages, coded, has, refused
-from tdelta_texts import texts
 
 from .observations import ORIGIN, binned, figure, gamma_values, group, samples, series, summary
 

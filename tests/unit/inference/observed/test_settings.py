@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from support.refused import Part, coded, refused
 from tdelta.errors import UsageError
 from tdelta.inference.observed.settings import (
     NO_SPEEDUP,
@@ -11,7 +12,6 @@ from tdelta.inference.observed.settings import (
     NormalPrior,
     parse_priors,
 )
-from tdelta_refused import Part, coded, refused
 
 
 def test_priors_are_read_as_users_write_them() -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from support.refused import Part, check_messages, coded, has
 from tdelta.inference.observed import AnalysisSettings, analyze
 from tdelta.inference.posterior import FloatArray
 from tdelta.messages import Caution
 from tdelta.records import AnalysisResult, Decision, Observation
-from tdelta_refused import Part, check_messages, coded, has
 
 from .observations import binned, figure, gamma_values, group, samples, series, summary
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from support.flat import changed
+from support.refused import check_messages, coded, has, refused
 from tdelta.errors import UsageError
 from tdelta.inference.planning import MeasuredRun, PlannedRun, PlanQuery, prospect
 from tdelta.records import Metric, SpanTotals
 from tdelta.records.prospects import Attainability, Prospect
-from tdelta_flat import changed
-from tdelta_refused import check_messages, coded, has, refused
 
 from .machines import PLANNED, TWINS, run, without_rounds
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import analysis_samples as s
 import pytest
 
+from support import analysis_samples as s
 from tdelta.report.analysis import analysis_document
 from tdelta.report.document import to_json
 

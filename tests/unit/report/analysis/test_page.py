@@ -4,10 +4,10 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import analysis_samples as s
 import pytest
-from tdelta_reading import read
 
+from support import analysis_samples as s
+from support.reading import read
 from tdelta.records import Decision, Model
 from tdelta.report.analysis import compose_analysis
 from tdelta.report.analysis.figures import check_figure, difference_figure, means_figure

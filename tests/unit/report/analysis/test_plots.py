@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import analysis_samples as s
 import numpy as np
 import pytest
 
+from support import analysis_samples as s
 from tdelta.report.analysis.plots import axis_row, block_rows, density_rows, picture_lines, span_row
 
 BLANK = " "

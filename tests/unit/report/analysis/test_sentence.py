@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import analysis_samples as s
 import pytest
 
+from support import analysis_samples as s
 from tdelta.messages import Reason
 from tdelta.records import Decision
 from tdelta.report.analysis.sentence import answer, design_lines, headline, prior_lines

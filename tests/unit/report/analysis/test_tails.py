@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import analysis_samples as s
-from tdelta_reading import outline
-
+from support import analysis_samples as s
+from support.reading import outline
 from tdelta.records import AnalysisResult, ObservedTail
 from tdelta.report.analysis import analysis_text, compose_analysis
 from tdelta.report.analysis.tails import reason_lines, tail_groups, tail_lines, tail_notes, tail_section

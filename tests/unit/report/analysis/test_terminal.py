@@ -3,9 +3,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-import analysis_samples as s
 import pytest
 
+from support import analysis_samples as s
 from tdelta.report.analysis import analysis_text
 from tdelta.report.analysis.words import label
 from tdelta.report.quantities import percent

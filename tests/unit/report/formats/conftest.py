@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "golden"))
-
-import tdelta_samples as s
-
+from support import samples as s
 from tdelta.messages import Caution, Reason
 from tdelta.records import Condition, RunResult
 from tdelta.report.formats.answered import Answered

@@ -6,8 +6,8 @@ from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.records import Decision, RunResult
 from tdelta.report.formats.answered import Answered
 from tdelta.report.formats.junit import junit

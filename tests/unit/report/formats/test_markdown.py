@@ -6,9 +6,9 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-import tdelta_samples as s
 from markdown_it import MarkdownIt
 
+from support import samples as s
 from tdelta.report.formats.answered import Answered
 from tdelta.report.formats.markdown import escaped, markdown
 from tdelta.report.labels import decision_word

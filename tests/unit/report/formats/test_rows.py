@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pyarrow.parquet
 import pytest
-import tdelta_samples as s
 
+from support import samples as s
 from tdelta.cli.formats import FORMATS
 from tdelta.errors import EnvironmentFault
 from tdelta.report.formats import parquet

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import tdelta_stored as t
 
+from support import stored as t
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData, gather
 from tdelta.report.page.render import render

@@ -3,16 +3,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-import tdelta_samples as s
-import tdelta_stored as t
-from tdelta_reading import read
 
+from support import samples as s
+from support import stored as t
+from support.reading import read
+from support.refused import refused
 from tdelta.errors import UsageError
 from tdelta.records import Metric, RunResult
 from tdelta.report.page.compare import UNPAIRED, compare
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.render import render
-from tdelta_refused import refused
 
 
 def data_of(result: RunResult, run_id: str, **options: object) -> RunData:

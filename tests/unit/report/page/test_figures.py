@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import tdelta_samples as s
-import tdelta_stored as t
 
+from support import samples as s
+from support import stored as t
 from tdelta.inference import PairedRatios
 from tdelta.records import EvidenceState, FileEvidence
 from tdelta.report.page.blocks import Cell, Figure, Table

@@ -4,16 +4,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tdelta_stored as t
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support import stored as t
+from support.refused import refused
 from tdelta._native import histogram_merge, histogram_summary
 from tdelta.errors import StoreError, UnknownName
 from tdelta.records import Event, Phase
 from tdelta.report.page.gather import FEWEST_BEYOND, MARKS, RunData, gather, latency
 from tdelta.store import Store
-from tdelta_refused import refused
 
 from .conftest import data_of
 

@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 
 import pytest
-import tdelta_samples as s
-import tdelta_stored as t
-from tdelta_reading import read
 
+from support import samples as s
+from support import stored as t
+from support.reading import read
 from tdelta.inference import densities, paired_ratios
 from tdelta.messages import Detail, Reason
 from tdelta.records import CheckState, Condition, Decision, Metric, Role, RunResult, SpanTotals, Validity

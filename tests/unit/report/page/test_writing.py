@@ -3,15 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import tdelta_samples as s
-import tdelta_stored as t
 
+from support import samples as s
+from support import stored as t
+from support.refused import refused
 from tdelta.errors import StorageFault, UsageError
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.render import render
 from tdelta.report.page.writing import write_page
-from tdelta_refused import refused
 
 PAGE = render(compose(RunData(s.costly(), t.CREATED)))
 

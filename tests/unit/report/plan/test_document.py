@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from prospect_samples import PROSPECTS, hopeless, whole
 
+from support.prospect_samples import PROSPECTS, hopeless, whole
 from tdelta.report.document import to_json
 from tdelta.report.plan import plan_document
 

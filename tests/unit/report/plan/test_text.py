@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from prospect_samples import PROSPECTS, hopeless, one_round, stored, whole
 
+from support.prospect_samples import PROSPECTS, hopeless, one_round, stored, whole
 from tdelta.report.plan import plan_text
 from tdelta.report.plan.curves import curves
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from support.refused import Coded, Part, check_messages, coded, refused
 from tdelta.errors import StorageFault
 from tdelta.messages import Refusal
 from tdelta.records import Event
@@ -18,7 +19,6 @@ from tdelta.session.contracts.conducting import conduct_contract, tried
 from tdelta.session.contracts.redacting import redacted
 from tdelta.session.contracts.steps import STEPS, AbilityCheck
 from tdelta.session.request import RunRequest
-from tdelta_refused import Coded, Part, check_messages, coded, refused
 
 from .fakes import BASELINE, ENCRYPTED, FakeBench
 

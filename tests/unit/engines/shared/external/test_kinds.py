@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from support.refused import has
 from tdelta.driver.database_answers import Refused
 from tdelta.engines.mariadb.external import MariaDbServers
 from tdelta.engines.mysql.external import MySqlServers
 from tdelta.engines.postgres.external import PostgresServers
 from tdelta.engines.shared.external.kind import SCHEMA_NAME, Identity, LeftoverSchema, NewSchema, SchemaSessions
 from tdelta.engines.shared.sessions import Ask, Row, literal
-from tdelta_refused import has
 
 MARIADB = MariaDbServers(Identity("mariadb", "MariaDB", "10.11.19", "app@%"))
 MYSQL = MySqlServers(Identity("mysql", "MySQL", "9.7.4", "app@%"))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import refused
 from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
 from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.errors import DsnFault
-from tdelta_refused import refused
 
 
 def dsn(query: str = "", host: str = "db1") -> Dsn:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from support.refused import Coded, Part, coded, has, refused
 from tdelta.driver.database_answers import Refused
 from tdelta.engines.mariadb.external import MariaDbServers
 from tdelta.engines.shared.external.dsn import parse_dsn
@@ -16,7 +17,6 @@ from tdelta.engines.shared.external.servers import FoundServer, examine
 from tdelta.engines.shared.sessions import LastingSession, asking, one
 from tdelta.errors import ExternalServerFault, ServerLost, StatementFault, TdeltaError, WorkerFault
 from tdelta.messages import Refusal
-from tdelta_refused import Coded, Part, coded, has, refused
 
 LOCK = "SELECT GET_LOCK('x', 0)"
 MARKED = "SELECT TABLE_SCHEMA"

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.driver import TrialJob, workers
 from tdelta.driver.agents.asked import HostsRequest
 from tdelta.driver.agents.nodes import Nodes, packed, unpacked
@@ -20,7 +21,6 @@ from tdelta.engines.shared.hosted.twins import HostedTwin, HostedTwins, OnHosts
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, ServerLost, TdeltaError, UnknownName
 from tdelta.messages import Refusal
 from tdelta.records import Measurement, SpanTotals
-from tdelta_refused import Part, refused
 
 VERSIONS = {"Product": "1.0"}
 SUMS = {"t": (1, "digest")}

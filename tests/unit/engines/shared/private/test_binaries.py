@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.engines.shared.private import binaries
 from tdelta.engines.shared.private.binaries import (
     find_servers,
@@ -14,7 +15,6 @@ from tdelta.engines.shared.private.binaries import (
     parse_version,
 )
 from tdelta.errors import EngineUnavailable
-from tdelta_refused import Part, refused
 
 MARIADB = "mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
 MYSQL = "/usr/sbin/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))"

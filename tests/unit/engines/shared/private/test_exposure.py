@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import refused
 from tdelta.driver.servers.recipes import ServerPaths
 from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
@@ -19,7 +20,6 @@ from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.engines.shared.settling import Settling
 from tdelta.errors import StatementFault, WorkerFault
 from tdelta.evidence import FileClass
-from tdelta_refused import refused
 
 NEEDLE = bytes(range(200, 216))
 PLAN = ExposurePlan(

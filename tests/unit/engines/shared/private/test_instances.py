@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from driver.servers.faking import recipe, state, until
 
+from support.refused import refused
 from tdelta.driver.servers import Server
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.servers import ServerBinary, ServerSettings
 from tdelta.engines.shared.private.instances import Instance
 from tdelta.errors import ServerFault, ServerLost
-from tdelta_refused import refused
 
 ENGINE = MariadbEngine(ServerBinary("mariadb", "MariaDB", Path("/usr/sbin/mariadbd"), "10.11.19", "a fake"))
 

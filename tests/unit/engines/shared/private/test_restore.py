@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from support.refused import Part, refused
 from tdelta.engines.shared.private.restore import RestoreTarget, restore
 from tdelta.errors import RestoreFault
-from tdelta_refused import Part, refused
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import pytest
-from sqlite.running import require
+
+from support.running import require
 
 PATIENCE_SECONDS = 60.0
 PASSWORD = "sécret ' \" % \\ #1"  # noqa: S105 - a test server's

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from own_engines import PASSWORD
-from sqlite.running import Place
-from tdelta_external_runs import RunsOnTwoServers
-
+from support.external_runs import RunsOnTwoServers
+from support.own_engines import PASSWORD
+from support.running import Place
 from tdelta.records.contracts import Outcome
 
 ABSENT = {"caches emptied", "encryption changed"}

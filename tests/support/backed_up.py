@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tdelta_file_actions import Acted
-
+from support.file_actions import Acted
 from tdelta.driver.acting import COUNTED
 from tdelta.records.actions import BACKUP, SEARCHED
 

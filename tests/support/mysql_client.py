@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from ports import free_port
-from tdelta_serving import ENGINES, until
-from temporaries import temporary_files_in
 
+from support.ports import free_port
+from support.serving import ENGINES, until
+from support.temporaries import temporary_files_in
 from tdelta import _native
 from tdelta.engines.servers import ServerBinary
 from tdelta.engines.shared.private.binaries import find_servers

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from tdelta_mutations import mutated
-
+from support.mutations import mutated
 from tdelta.errors import ImportFault
 from tdelta.importers.protocol import Importer, Naming
 from tdelta.importers.reading import FileSource

@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from sqlite.running import PROGRAM, Place, read_until, waited_for, workers_left
-from tdelta_external_runs import RunsOnTwoServers
-
+from support.codes import cautions, check_refused
+from support.external_runs import RunsOnTwoServers
+from support.running import PROGRAM, Place, read_until, waited_for, workers_left
 from tdelta.driver.database_answers import Refused
-from tdelta_codes import cautions, check_refused
 
 PATIENCE_SECONDS = 180.0
 IMPATIENT = f"""

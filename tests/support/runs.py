@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from sqlite.running import Place, Ran, require, waited_for
 
+from support.codes import cautions, details
+from support.running import Place, Ran, require, waited_for
 from tdelta.driver.mounts import mounts_below
 from tdelta.driver.tree import parse_stat
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable
 from tdelta.messages.checks import AA_CHECK, NO_MARKER
-from tdelta_codes import cautions, details
 
 BRIEF = ("--workload", "point-select", "--trial-seconds", "0.05", "--blocks", "2", "--rounds", "1..1")
 ALONE = ("--no-aa-twin", "--no-bb-twin")

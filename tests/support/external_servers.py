@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
-from own_engines import OPTIONS, PASSWORD, ClientSession, OnTwoServers
-from ports import free_port
 
+from support.own_engines import OPTIONS, PASSWORD, ClientSession, OnTwoServers
+from support.ports import free_port
+from support.refused import refused
 from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
 from tdelta.engines.shared.external.pairs import Pair, own_schemas, pair
@@ -21,7 +22,6 @@ from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.engines.shared.external.servers import FoundServer, examine
 from tdelta.engines.shared.sessions import Connection, WorkerSession
 from tdelta.errors import ExternalServerFault
-from tdelta_refused import refused
 
 LookedAt = tuple[FoundServer, FoundServer]
 

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from tdelta_acting import check_backups, check_restarts
 
+from support.acting import check_backups, check_restarts
+from support.refused import Part, refused
+from support.thorough import draws
 from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server, copy_data, greets, place_for
 from tdelta.driver.servers.recipes import Recipe
@@ -30,8 +32,6 @@ from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable, ServerFault, StorageFault
 from tdelta.evidence import FileClass, TwinFile, search
 from tdelta.measure.space import allocated
-from tdelta_refused import Part, refused
-from tdelta_thorough import draws
 
 Engine = MariadbEngine | MysqlEngine
 
@@ -139,8 +139,8 @@ import sys
 from pathlib import Path
 from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server
-sys.path[:0] = [sys.argv[3], str(Path(sys.argv[3]).parent)]
-from tdelta_serving import found, recipe, settings
+sys.path.insert(0, sys.argv[3])
+from support.serving import found, recipe, settings
 
 engine = found(sys.argv[1])
 folder = TwinFolder(Path(sys.argv[2]), "r1")
@@ -336,7 +336,7 @@ class PrivateServers:
     def test_whenever_tdelta_is_killed_neither_a_process_nor_a_folder_stays(
         self, engine: Engine, seed: int, tmp_path: Path
     ) -> None:
-        arguments = [sys.executable, "-c", OWNER, self.kind, str(tmp_path), str(Path(__file__).parent)]
+        arguments = [sys.executable, "-c", OWNER, self.kind, str(tmp_path), str(Path(__file__).parents[1])]
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as owner:
             assert owner.stdout is not None
             assert owner.stdout.readline() == "begun\n"

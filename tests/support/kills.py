@@ -6,8 +6,8 @@ import random
 import signal
 import time
 
-from sqlite.running import read_until
-from tdelta_runs import ALONE, PATIENCE_SECONDS, ServerPlace
+from support.running import read_until
+from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace
 
 STAGES = (
     "run ",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from support.flat import changed, measurement_of
 from tdelta.design import stream
 from tdelta.driver.evp_calls import COUNTS_VARIABLE
 from tdelta.driver.files import TwinFolder
@@ -23,7 +24,6 @@ from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.evidence import FileClass, MarkerHit
 from tdelta.measure.aes import PreloadMode
 from tdelta.records import Measurement, SpanTotals
-from tdelta_flat import changed, measurement_of
 
 _ROWS = 1000
 _DIGEST = "5eed" * 8

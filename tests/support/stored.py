@@ -2,7 +2,7 @@
 
 Times come from a seeded generator and histograms from an encoder of this file's own, so the same bytes come out every
 time; verdicts are what inference says of these trials. Contrasts, page costs and evidence are made up, as in
-`tdelta_samples`.
+`support.samples`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from tdelta_samples import SOUND, changed
 
+from support.flat import measurement_of
+from support.samples import SOUND, changed
 from tdelta.inference import analyze_run
 from tdelta.messages import Caution, Detail
 from tdelta.messages.checks import NO_MARKER
@@ -40,7 +41,6 @@ from tdelta.records import (
     Validity,
 )
 from tdelta.store import Store
-from tdelta_flat import measurement_of
 
 RUN_ID = "20261121-fctr"
 CREATED = 1_795_302_720.0

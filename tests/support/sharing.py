@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 
 BY_ENGINE = ("live/test_warehouse.py", "live/test_direct_load.py", "live/test_dml_trace.py")
 """Files whose only parameter is the engine of the run that their tests read."""

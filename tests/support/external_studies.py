@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import pytest
-from sqlite.running import Place
-from tdelta_external_runs import RunsOnTwoServers
-from tdelta_runs import failed_checks
 
+from support.external_runs import RunsOnTwoServers
+from support.running import Place
+from support.runs import failed_checks
 from tdelta.messages.checks import AA_CHECK, SPILLED
 
 SMALL = ("--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1", "--no-aa-twin")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
+from support.refused import Coded, Expected, check_messages
 from tdelta.messages import Message
-from tdelta_refused import Coded, Expected, check_messages
 
 
 class Ended(Protocol):

@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from support.flat import measurement_of
 from tdelta.design import lay_out
 from tdelta.messages import Caution, Detail, Reason
 from tdelta.records import (
@@ -21,7 +22,6 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
-from tdelta_flat import measurement_of
 
 CONDITIONS = lay_out({"cipher": ("aes-256",)})
 MACHINE = {"cpu_model": "Example CPU", "cpu_flags": {"aes": True}, "governor": None, "load_average": [0.5, 0.25, 0.0]}

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
-from tdelta_runs import ALONE, ServerPlace, failed_checks, occupied, states
 
+from support.codes import details
+from support.refused import check_messages
+from support.runs import ALONE, ServerPlace, failed_checks, occupied, states
 from tdelta.design.factors import REPLICATIONS
 from tdelta.messages.checks import REPLICAS
-from tdelta_codes import details
-from tdelta_refused import check_messages
 
 SMALL = ("--workload", "insert", "--size", "2MB", "--trial-seconds", "0.2", "--blocks", "2", "--rounds", "1..1", *ALONE)
 

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from ports import free_port
-
+from support.ports import free_port
 from tdelta.driver.tree import living
 
 PATIENCE_SECONDS = 180.0

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from own_engines import PASSWORD, OnTwoServers
-from ports import free_port
-from sqlite.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
-from tdelta_serving import until
 
+from support.codes import cautions, check_refused, details, messages
+from support.own_engines import PASSWORD, OnTwoServers
+from support.ports import free_port
+from support.refused import Part, check_messages, has
+from support.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
+from support.serving import until
 from tdelta.engines.registry import external
 from tdelta.engines.shared.external.kind import NewSchema
 from tdelta.engines.shared.sessions import asking
@@ -27,8 +29,6 @@ from tdelta.messages.checks import FILES, IN_FORCE, NO_MARKER, ROWS_AFTER
 from tdelta.records import Event, Role, RoundStarted
 from tdelta.session import conduct
 from tdelta.session.request import RunRequest
-from tdelta_codes import cautions, check_refused, details, messages
-from tdelta_refused import Part, check_messages, has
 
 VARIABLE = "OWN_SERVERS_PASSWORD"
 SHORT = (

@@ -34,7 +34,7 @@ PATIENCE_SECONDS = 60.0
 SELDOM = ("--rate", "100", "--arrivals", "constant")
 """Trials that are there to be interrupted: seconds long, as they must be, and nearly idle."""
 
-BRIEFLY = Path(__file__).parents[1] / "briefly"
+BRIEFLY = Path(__file__).parents[1] / "live" / "briefly"
 """What is here replaces what takes long in tdelta and in its workers; its ``sitecustomize.py`` says what."""
 
 PROGRAM = "from tdelta.cli.main import main\nmain()\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-CI = Path(__file__).parents[1] / "ci"
+CI = Path(__file__).parents[2] / "ci"
 
 
 @dataclass(frozen=True)

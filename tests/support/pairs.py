@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 import pytest
-from tdelta_runs import place_of, processes_at
 
+from support.runs import place_of, processes_at
 from tdelta.design.factors import REPLICATIONS
 from tdelta.driver import TrialJob, TwinFolder
 from tdelta.engines.servers import DATABASE

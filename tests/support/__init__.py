@@ -1,0 +1,1 @@
+"""What tests of several folders share: samples, fake twins, private servers, and plug-ins of pytest."""
