@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from tdelta.driver.database_answers import Refused
 from tdelta.engines.shared.driven.recording import VARIABLE
 from tdelta.engines.shared.external.reached import external_dsns
 from tdelta.errors import StorageFault, TdeltaError, UsageError
+from tdelta.measure.private import FILE_MODE, private
 from tdelta.messages import Refusal
 from tdelta.records import Event, Phase
 from tdelta.records.contracts import Contract, ContractStep, Outcome
@@ -68,10 +70,12 @@ def _recorded(record: Path | None) -> Iterator[None]:
         yield
         return
     try:
-        record.write_text("", encoding="utf-8")
+        with private(record) as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                os.fchmod(file.fileno(), FILE_MODE)  # one that was there may be open to others
     except OSError as error:
         raise StorageFault(Refusal.of("record-not-writable", path=record, fault=error.strerror)) from error
-    os.environ[VARIABLE] = str(record.resolve())
+    os.environ[VARIABLE] = str(record.absolute())
     try:
         yield
     finally:

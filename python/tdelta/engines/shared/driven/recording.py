@@ -14,12 +14,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tdelta.engines.shared.external.redacting import without
+from tdelta.engines.shared.external.redacting import rows_without, without
 
 VARIABLE = "TDELTA_CONVERSATION"
 """The variable with the file that workers of this process's append to; none is recorded without."""
 
-_HIDDEN = {"user": "USER", "password": "PASSWORD", "host": "HOST", "socket": "SOCKET", "tls_ca": "FILE"}
+_HIDDEN = {
+    "user": "USER",
+    "password": "PASSWORD",
+    "host": "HOST",
+    "port": "PORT",
+    "socket": "SOCKET",
+    "tls_ca": "FILE",
+}
 
 _MACHINE = "machine"
 """The column of an answer in which a server names its host (`tdelta.engines.shared.external.kind.Identity`)."""
@@ -43,8 +50,8 @@ class Recorder:
         for name, *cells in zip(columns, *rows, strict=True):
             if name.lower() == _MACHINE:
                 self._secrets |= {cell: "HOST" for cell in cells if cell}
-        redacted = [[None if cell is None else without(cell, self._secrets) for cell in row] for row in rows]
-        self._write(sql, {"columns": list(columns), "rows": redacted})
+        titles, redacted = rows_without(columns, rows, self._secrets)
+        self._write(sql, {"columns": titles, "rows": redacted})
 
     def worked(self, sql: str, parameters: Mapping[str, object] | Sequence[object]) -> None:
         """What was done with tables: the kinds of its values, and nothing of them."""
