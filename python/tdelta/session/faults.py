@@ -9,6 +9,7 @@ from pathlib import Path
 from tdelta.design import parse_level
 from tdelta.design.layout import PLAIN
 from tdelta.driver.jobs import REBUILD
+from tdelta.driver.load_command.passwords import passwords_in
 from tdelta.driver.storage.available import require_storage
 from tdelta.engines.capabilities import Acting, ChecksCiphers, ChecksOptions, RunEngine
 from tdelta.engines.takes import Takes
@@ -185,6 +186,7 @@ def _check_restore(request: RunRequest) -> None:
     if request.tested.restore is None:
         return
     wrong = [] if request.tested.restore.strip() else [Refusal.of("no-restore-command")]
+    wrong += [Refusal.of("restore-password", option=option) for option in passwords_in(request.tested.restore)]
     wrong += _against_own_rows(request, "--restore", "the dump")
     if wrong:
         raise UsageError(*wrong)

@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from tdelta.driver.load_command.passwords import passwords_in
 from tdelta.engines.registry import profiles
 from tdelta.errors import EngineUnavailable, ProjectError, TdeltaError, UsageError
 from tdelta.messages import Refusal
@@ -41,7 +42,6 @@ KEYS: Mapping[str, Option] = {
 """Every option by its key in the file."""
 
 _TABLES = ("study", "engine")
-_SECRET = re.compile(r"(?i)(?:password|passwd|pwd)(?:\s*=\s*|\s+)['\"]?(?![\s'\"${]|$)\S")
 _CREDENTIALS = re.compile(r"(:)[^\s:@'\"]+@")
 """Where a DSN has its password, wherever in the file a DSN stands by mistake."""
 
@@ -122,7 +122,7 @@ def runs_of(project: Project, typed: Mapping[str, Any]) -> tuple[ProjectRun, ...
         except EngineUnavailable:
             pass  # said when its turn comes: the others are run all the same
         except UsageError as error:
-            faults += [Fault(place, 0, refusal).placed() for refusal in error.refusals]
+            faults += [Fault(place, 0, _quoting_none(refusal)).placed() for refusal in error.refusals]
             continue
         except OSError as error:  # a path that is too long, or leads through what is not a folder
             said = Refusal.of("path-unusable", path=str(error.filename), fault=error.strerror or error)
@@ -214,8 +214,7 @@ class ProjectReader(FolderFiles):
 
     def fault(self, said: Refusal, *path: str) -> None:
         """A fault that repeats no password, whatever it quotes."""
-        quoted = {name: _masked(value) for name, value in said.parameters.items()}
-        super().fault(Refusal(said.code, quoted), *path)
+        super().fault(_quoting_none(said), *path)
 
     def read(self) -> Project | None:
         """What the file says; None where it is invalid TOML."""
@@ -330,7 +329,7 @@ class ProjectReader(FolderFiles):
         parsed = read_value(option.value, value)
         if parsed is None:
             return {}
-        if key in _COMMANDS and _SECRET.search(str(parsed)):
+        if key in _COMMANDS and passwords_in(str(parsed)):
             remedy = _BY_VARIABLE.format(way="a shell's $NAME, or what the tool reads by itself")
             self.fault(Refusal.of("project-password", key=key, remedy=remedy), *at)
             return {}
@@ -338,6 +337,11 @@ class ProjectReader(FolderFiles):
             name: one if name == option.also else option.value.within(self.folder, one)
             for name, one in spread(option, parsed).items()
         }
+
+
+def _quoting_none(said: Refusal) -> Refusal:
+    """A refusal that repeats no password of an address."""
+    return Refusal(said.code, {name: _masked(value) for name, value in said.parameters.items()})
 
 
 def _masked(value: Any) -> Any:

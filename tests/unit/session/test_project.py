@@ -202,6 +202,8 @@ def test_a_missing_file_is_a_fault(tmp_path: Path) -> None:
         'load = "sysbench --mysql-password=geheim oltp_read_only run"',
         'restore = "PGPASSWORD=geheim psql -f app.sql"',
         "engines = ['mariadb']\n[engine.mariadb]\nload = \"work --password 'geheim'\"",
+        'restore = "mariadb -pgeheim {database} < x.sql"',
+        'restore = "psql postgresql://u:geheim@h/db -f x"',
         'baseline = ["mysql://me:geheim@db1/"]',
     ],
 )
@@ -218,6 +220,12 @@ def test_a_password_is_refused_and_not_repeated(tmp_path: Path, text: str) -> No
 def test_a_dsn_in_the_wrong_place_is_not_repeated_with_its_password(tmp_path: Path, key: str) -> None:
     with pytest.raises(ProjectError) as raised:
         project(tmp_path, f'{key} = "ql://me:geheim@db2/"')
+    assert "geheim" not in str(raised.value)
+
+
+def test_an_address_in_a_fault_of_a_run_is_not_repeated_with_its_password(tmp_path: Path) -> None:
+    with pytest.raises(ProjectError) as raised:
+        runs_of(project(tmp_path, 'ray = "u:geheim@h:1"'), {})
     assert "geheim" not in str(raised.value)
 
 

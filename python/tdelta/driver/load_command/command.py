@@ -18,6 +18,7 @@ from pathlib import Path, PurePath
 from tdelta.driver.load_command.anycommand import TOOLS, AnyCommand
 from tdelta.driver.load_command.client_home import from_users_home
 from tdelta.driver.load_command.connections import MYSQL, Connection
+from tdelta.driver.load_command.passwords import passwords_in
 from tdelta.driver.load_command.tools import Amount, Filled, KnownTool, Tool, ToolRequest
 from tdelta.errors import LoadCommandError
 from tdelta.messages import Caution, Refusal
@@ -47,8 +48,6 @@ _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}|(?<!\$)\{([a-z_]+)\}")
 _WRAPPERS = frozenset(["chrt", "env", "ionice", "nice", "numactl", "setarch", "stdbuf", "taskset", "time", "timeout"])
 _SHELLS = frozenset(["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"])
 _SHELL_SIGNS = frozenset(["|", "||", "&&", ";", "&", ">", ">>", "<", "<<", "2>", "2>&1", "&>", ">&2"])
-_PASSWORD = re.compile(r"(?:\b(MYSQL_PWD|PGPASSWORD)|(?<!\S)(--[a-z_-]*password))=(?=\S)")
-_MYSQL_CLIENTS = ("mysql", "mariadb")
 _SEED_SPAN = (1 << 31) - 2
 """sysbench reads its seed as an int and takes 0 for the clock."""
 
@@ -151,7 +150,8 @@ def parse_load(
     tool: Tool = next((tool for tool in TOOLS if tool.name == PurePath(words[at]).name), any_command)
     reader = tool if pattern is None else any_command
     filled = tool.fill(words[at + 1 :], ToolRequest(protocol, threads_levels))
-    faults = [*_program_faults(words, at, tool), *_word_faults(words), *filled.faults, *pattern_faults]
+    secrets = [Refusal.of("load-password", option=option) for option in passwords_in(text)]
+    faults = [*secrets, *_program_faults(words, at, tool), *_word_faults(words), *filled.faults, *pattern_faults]
     if faults:
         raise LoadCommandError(PurePath(words[at]).name, faults)
     return LoadCommand(text, tuple(words[: at + 1]), tool, reader, filled)
@@ -197,10 +197,6 @@ def _word_faults(words: Sequence[str]) -> Iterator[Refusal]:
         if name not in PLACEHOLDERS:
             listed = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
             yield Refusal.of("load-unknown-placeholder", name=name, known=listed)
-    if PurePath(words[0]).name.startswith(_MYSQL_CLIENTS) and any(re.match(r"-p[^{]", word) for word in words):
-        yield Refusal.of("load-password-letter")
-    for option in sorted({a or b for word in words for a, b in _PASSWORD.findall(word)}):
-        yield Refusal.of("load-password", option=option)
     for sign in sorted(_SHELL_SIGNS.intersection(words)):
         yield Refusal.of("load-shell-sign", sign=sign)
 

@@ -50,11 +50,8 @@ LOADS: dict[str, str] = {
     "load-unknown-placeholder": (
         "unknown placeholder {{{name}}}: expected one of {known}; {{{{{name}}}}} stands for itself"
     ),
-    "load-password-letter": (
-        "-p…: every user of this machine can read a password there; leave it out, and tdelta passes it on unseen"
-    ),
     "load-password": (
-        "{option}=…: every user of this machine can read it there; leave it out, and tdelta passes it on unseen"
+        "{option}…: every user of this machine can read a password there; leave it out, and tdelta passes it on unseen"
     ),
     "load-shell-sign": "`{sign}` is for a shell, and no shell reads this: write sh -c '…'",
     "load-socket-over-tcp": "{{socket}}: {host} is reached over TCP; expected {{host}} and {{port}}",

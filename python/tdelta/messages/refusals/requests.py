@@ -136,6 +136,10 @@ REQUESTS = {
         "--discard {discard:g}s: expected less than a trial, which takes {trial:g} s (--trial-seconds)"
     ),
     "path-not-text": "--database: expected a path in UTF-8; rename the file, or name a link to it",
+    "restore-password": (
+        "--restore: {option}…: expected no password in a command that is stored with the run and seen by every user of "
+        "this machine (so change this one): the server has none, and any other belongs in an environment variable"
+    ),
     "no-restore-command": "--restore: expected a command, found none",
     "no-workload-folder": "--workload {workload}: expected a folder of transactions, found none of that name",
     "key-without-cipher": "--key {key}: {library} is plain {engine}, which takes no key; leave --key out",
