@@ -15,7 +15,6 @@ from support import stored as t
 from support.reading import outline
 from tdelta import __version__
 from tdelta.report.page.blocks import Page
-from tdelta.report.page.compare import compare
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData, gather
 from tdelta.report.page.render import render
@@ -35,8 +34,6 @@ def page(name: str, folder: Path) -> Page:
             return compose(factorial(folder, has_leak=False))
         case "leaking":
             return compose(factorial(folder, has_leak=True))
-        case "compared":
-            return compare([factorial(folder, has_leak=False), RunData(s.undecided(), t.CREATED)])
         case _:
             return compose(RunData(s.SAMPLES[name](), t.CREATED))
 
@@ -44,7 +41,6 @@ def page(name: str, folder: Path) -> Page:
 NAMES = (
     "sound",
     "leaking",
-    "compared",
     "costly",
     "over_budget",
     "planted",

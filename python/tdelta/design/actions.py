@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from tdelta.design.topics import Topic
-
 NOTHING = "nothing"
 """The level of ``during`` of every baseline."""
 
@@ -27,23 +25,23 @@ class Action:
 
     ``words`` is what it is, for people; ``is_work`` whether it can be a trial by itself, ``is_during`` whether it can
     go on beside a load; ``needs_plain`` whether beside a load it is done to plain twins only, ``needs_encrypted``
-    whether to encrypted ones only; ``connects`` whether opening connections is what is measured. ``topic`` is what it
-    is asked about; None: a planted harm, which says nothing about encryption.
+    whether to encrypted ones only; ``connects`` whether opening connections is what is measured. ``is_planted``
+    whether it is a planted harm, which says nothing about encryption.
     """
 
     name: str
     words: str
-    topic: Topic | None
     is_work: bool = False
     is_during: bool = False
     needs_plain: bool = False
     needs_encrypted: bool = False
     connects: bool = False
+    is_planted: bool = False
 
     @property
     def needs_keys(self) -> bool:
         """Whether plain twins that it goes on beside must have keys."""
-        return self.needs_plain and self.topic is Topic.CHANGE
+        return self.needs_plain and not self.is_planted
 
 
 ACTIONS: Mapping[str, Action] = MappingProxyType(
@@ -53,26 +51,25 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             Action(
                 "restart",
                 "a clean stop and a start, until the first answer",
-                Topic.RECOVERY,
                 is_work=True,
                 connects=True,
             ),
-            Action("recovery", "a start after a crash, until the first answer", Topic.RECOVERY, is_work=True),
-            Action("storm", "all connections opened at once", Topic.RECOVERY, is_work=True, connects=True),
+            Action("recovery", "a start after a crash, until the first answer", is_work=True),
+            Action("storm", "all connections opened at once", is_work=True, connects=True),
+            Action("encrypt", "the database is encrypted", is_work=True, is_during=True, needs_plain=True),
+            Action("rekey", "the database gets another key", is_work=True, is_during=True, needs_plain=True),
+            Action("decrypt", "the database is decrypted", is_work=True, is_during=True, needs_plain=True),
+            Action("alter", "its tables are encrypted by statements", is_during=True, needs_plain=True),
+            Action("backup", "a backup is made", is_work=True, is_during=True),
+            Action("restore", "a backup is restored, until the first answer", is_work=True),
+            Action("rotate", "the master key is changed", is_during=True, needs_encrypted=True),
             Action(
-                "encrypt", "the database is encrypted", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True
+                "throttle",
+                "the server is stopped at times, as planted",
+                is_during=True,
+                needs_plain=True,
+                is_planted=True,
             ),
-            Action(
-                "rekey", "the database gets another key", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True
-            ),
-            Action(
-                "decrypt", "the database is decrypted", Topic.CHANGE, is_work=True, is_during=True, needs_plain=True
-            ),
-            Action("alter", "its tables are encrypted by statements", Topic.CHANGE, is_during=True, needs_plain=True),
-            Action("backup", "a backup is made", Topic.BACKUP, is_work=True, is_during=True),
-            Action("restore", "a backup is restored, until the first answer", Topic.BACKUP, is_work=True),
-            Action("rotate", "the master key is changed", Topic.CHANGE, is_during=True, needs_encrypted=True),
-            Action("throttle", "the server is stopped at times, as planted", None, is_during=True, needs_plain=True),
         )
     }
 )

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tdelta.design.topics import Topic
 from tdelta.engines.registry import ENGINES, profile, study_settings
 from tdelta.engines.shared.study_settings import BACKUPS, WAREHOUSE_WORK
 from tdelta.errors import UnknownName, UsageError
@@ -24,8 +23,7 @@ class Study:
 
     ``settings`` are the options in which it differs from a run without a study (those in which it differs once more on
     an engine stand in the engine's folder), ``at_published_scale`` those with ``--scale published``. ``tables`` are the
-    published ones that ``tdelta analyze published:NAME`` takes. ``topic`` is what its verdicts are about, where a
-    condition's action does not say (`tdelta.design.actions`).
+    published ones that ``tdelta analyze published:NAME`` takes.
     """
 
     name: str
@@ -36,7 +34,6 @@ class Study:
     settings: Mapping[str, Any] = field(default_factory=dict)
     at_published_scale: Mapping[str, Any] = field(default_factory=dict)
     tables: tuple[str, ...] = ()
-    topic: Topic = Topic.DAILY
 
     def settings_for(self, engine: str | None, scale: str) -> dict[str, Any]:
         """The options of a request on that engine (None: the study's own) at that scale.
@@ -226,7 +223,6 @@ _STUDIES = (
             "max_rounds": 4,
             "max_seconds": 840.0,
         },
-        topic=Topic.TEMPORARY,
     ),
     Study(
         "capacity",
@@ -244,7 +240,6 @@ _STUDIES = (
             "step_blocks": 2,
             "max_seconds": 840.0,
         },
-        topic=Topic.CAPACITY,
     ),
     Study(
         "soak",
@@ -263,7 +258,6 @@ _STUDIES = (
             "bb_twin": False,
             "max_seconds": 870.0,
         },
-        topic=Topic.AGE,
     ),
     Study(
         "replicate",
@@ -286,7 +280,6 @@ _STUDIES = (
             "max_seconds": 840.0,
         },
         tables=("scaleway", "scaleway-load"),
-        topic=Topic.REPLICATION,
     ),
     Study(
         "restart",
@@ -304,7 +297,6 @@ _STUDIES = (
             "max_rounds": 4,
             "max_seconds": 840.0,
         },
-        topic=Topic.RECOVERY,
     ),
     Study(
         "convert",
@@ -326,7 +318,6 @@ _STUDIES = (
             "max_rounds": 4,
             "max_seconds": 870.0,
         },
-        topic=Topic.CHANGE,
     ),
     Study(
         "backup",
@@ -344,7 +335,6 @@ _STUDIES = (
             "max_rounds": 3,
             "max_seconds": 840.0,
         },
-        topic=Topic.BACKUP,
     ),
     Study(
         "response-times",

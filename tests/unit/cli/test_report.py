@@ -49,21 +49,9 @@ def test_progress_goes_to_standard_error_alone(store: Path) -> None:
     ]
 
 
-def test_runs_side_by_side_are_one_page(store: Path) -> None:
-    done = report(store, "--compare", "fctr", s.RUN_ID)
-    assert (done.code, done.out) == (0, "tdelta-compare.html\n")
-    page = Path("tdelta-compare.html").read_text(encoding="utf-8")
-    assert t.RUN_ID in page
-    assert s.RUN_ID in page
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("fctr", "last"), coded("one-run-expected", found="fctr, last")),
-        (("--compare",), coded("two-runs-expected", found="none")),
-        (("--compare", "fctr"), coded("two-runs-expected", found="fctr")),
-        (("--compare", "fctr", t.RUN_ID), coded("run-twice", runs=t.RUN_ID)),
         (("1999",), coded("unknown-name", kind="run", found="1999")),
     ],
 )
@@ -102,28 +90,3 @@ def test_with_a_display_the_browser_gets_the_file(
     done = report(store, "--open", "--output", "page.html")
     assert opened == [(store.parent / "page.html").as_uri()]
     assert ("open page.html yourself" in done.err) is not can_start
-
-
-def test_a_decision_is_one_page_of_the_newest_runs_of_an_engine(store: Path) -> None:
-    done = report(store, "--decision")
-    assert (done.code, done.out) == (0, "tdelta-decision.html\n")
-    page = Path("tdelta-decision.html").read_text(encoding="utf-8")
-    assert s.RUN_ID in page
-    document = report(store, "--decision", s.RUN_ID, "--json").out
-    assert document.startswith('{\n  "schema": "tdelta.decision/1"')
-    pack = store.parent / "run.tdelta"
-    call("pack", s.RUN_ID, "-o", str(pack), "--store", str(store))
-    assert call("report", str(pack), "--decision", "--json").out == document
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--decision", "--compare", "fctr", s.RUN_ID), coded("compare-or-decision")),
-        (("--json",), coded("json-without-decision")),
-    ],
-)
-def test_a_decision_goes_with_some_options_only(store: Path, words: tuple[str, ...], message: Coded) -> None:
-    done = report(store, *words)
-    assert done.code == 2
-    assert has(done.refusals, message), done.refusals

@@ -13,8 +13,7 @@ import pytest
 from support import json_fields as tdelta_json_fields
 from support import samples as s
 from tdelta.messages import Reason, Refusal
-from tdelta.records import DataSize, EvidenceState, Percentile99, TailMeasure
-from tdelta.report.decision import StoredRun, decide, decision_document
+from tdelta.records import Percentile99, TailMeasure
 from tdelta.report.document import document, dry_run_document, error_document, to_json
 from tdelta.report.listings import engines_document, studies_document
 from tdelta.session.outlook import DryRun
@@ -97,12 +96,6 @@ def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -
     assert produced(studies_document(STUDIES)) == documented("tdelta.studies/2")
     asked = Refusal.of("none-given", kind="mode").at("--modes")
     assert produced(error_document([asked], asked.text, 2)) == documented("tdelta.error/1")
-
-
-def test_the_documentation_of_a_decision_names_exactly_its_fields() -> None:
-    found = {"data_sizes": s.profiled().of(DataSize), "evidence": s.evidence(EvidenceState.ENCRYPTED, 0)}
-    runs = [s.changed(s.costly(), **found), s.changed(s.backed_up(), **found)]
-    assert produced(decision_document(decide([StoredRun(run, 0.0) for run in runs]))) == documented("tdelta.decision/1")
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)

@@ -212,8 +212,6 @@ REQUESTS = {
     "no-store": "store {store}: not found, so there is no run to read; `tdelta run` makes one",
     "store-without-run": "store {store}: it holds no run yet; make one with: tdelta run",
     "ambiguous-run": "run {run!r} is ambiguous: it fits {fitting}; write more of the id",
-    "fewer-than-two-runs": "--compare: expected at least two runs, found {found}; name another RUN",
-    "run-twice": "--compare: expected each run once, found {runs} more than once",
     "runs-unlike": (
         "run {run}: expected {other_engine} with {other_workload}, as run {other} has, found {engine} with {workload};"
         " plan them one at a time"
@@ -241,8 +239,6 @@ REQUESTS = {
     "manner-with-format": "--format cannot be combined with --details or --quiet",
     "one-manner": "--quiet prints the sentence alone: expected without --details and --json, found {found}",
     "force-without-output": "--force: expected with --output, found without",
-    "one-run-expected": "expected one RUN, found {found}; --compare sets runs side by side",
-    "against-with-several": "--against: expected one RUN's page, found --compare or --decision",
     "run-against-itself": "--against: expected another run than {run}, found the same",
     "nothing-in-common": (
         "--against {earlier}: expected a condition that both runs judged in the same metric, found {conditions} in"
@@ -259,11 +255,6 @@ REQUESTS = {
         "--step-summary: expected the name of a file in GITHUB_STEP_SUMMARY, which a job of GitHub's sets, found none"
     ),
     "step-summary-not-writable": "--step-summary: {path}: {fault}",
-    "compare-or-decision": "expected --compare or --decision, found both",
-    "json-without-decision": "--json: expected with --decision, found without; tdelta show --json prints one run's",
-    "one-engine-expected": "--decision: expected finished runs of one engine, found {found}",
-    "nothing-to-decide": "--decision: expected a run with an encrypted twin, found none among {runs}",
-    "two-runs-expected": "--compare: expected at least two RUNs, found {found}",
     "rope-not-above-zero": "expected more than 0 %, found {found:.0%}",
     "pilot-options-with-run": (
         "stored runs are not measured again, so pilot options do not apply: {found}; leave them out, or leave RUN out"

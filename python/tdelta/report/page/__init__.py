@@ -1,4 +1,4 @@
-"""One self-contained HTML page of a stored run, or of several side by side.
+"""One self-contained HTML page of a stored run.
 
 ``gather`` reads the store, ``compose`` and ``compare`` turn records into blocks, ``render`` draws the blocks with the
 templates, ``writing`` puts the file in its place. Figures are inline SVG by `tdelta.report.page.plot`. The page
