@@ -341,11 +341,25 @@ def _without_unit(header: Sequence[str], columns: Sequence[Column]) -> Iterator[
     yield Refusal.of("columns-without-unit", column=found, listed=listed)
 
 
-def first_throughput(columns: Sequence[Column]) -> Column | None:
-    """Of several throughputs in one row, the one that is of the whole: transactions before queries."""
+def throughput_of_whole(columns: Sequence[Column]) -> Column | None:
+    """Of the throughputs in one row, the one that is of the whole: transactions before queries.
+
+    None where each is of an operation of its own (``insert_ops_per_sec``): then none speaks for the others.
+    """
     found = [column for column in columns if column.part is Part.METRIC and column.metric == THROUGHPUT]
     for name in known_names.OF_THE_WHOLE:
         for column in found:
             if one_spelling(column.name) == name:
                 return column
-    return found[0] if found else None
+    is_lone = len(found) == 1 and (found[0].condition is not None or _is_of_anything(one_spelling(found[0].name)))
+    return found[0] if is_lone else None
+
+
+def _is_of_anything(name: str) -> bool:
+    """Whether a name of throughput says of no operation: ``ops``, ``requests_per_s``."""
+    rate = _RATE.fullmatch(name)
+    return (
+        name in known_names.PER_SECOND
+        or _is_rate_twice(name)
+        or (rate is not None and name[: rate.start(1)].removesuffix("_per_") in known_names.OF_ANYTHING)
+    )

@@ -47,6 +47,9 @@ PER_SECOND = {
 OF_THE_WHOLE = ("tps", "throughput", "transactions_per_second", "nopm", "tpm", "tpmc")
 """Of several throughputs in one row, the first of these is that of the whole."""
 
+OF_ANYTHING = _names("transactions txns operations ops requests queries events iterations jobs")
+"""What a throughput counts where it is of no operation in particular."""
+
 TIMES_MS = {
     **dict.fromkeys(_names("ns nanoseconds nanos"), 1e-6),
     **dict.fromkeys(_names("us µs μs usec usecs microseconds micros"), 1e-3),

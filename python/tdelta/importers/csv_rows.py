@@ -29,10 +29,10 @@ from tdelta.importers.csv_columns import (
     Column,
     Part,
     columns_of,
-    first_throughput,
     is_jmeter,
     one_spelling,
     says_conditions,
+    throughput_of_whole,
 )
 from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, is_over_time, number_of, sniffed
 from tdelta.importers.csv_names import FACTOR
@@ -292,7 +292,7 @@ class _Reader:
             if value is None:
                 continue
             group = self._group(keys, metric)
-            whole = first_throughput([it for it in self.columns if it.condition == metric.condition])
+            whole = throughput_of_whole([it for it in self.columns if it.condition == metric.condition])
             if metric.metric == THROUGHPUT and metric is not whole:
                 name = metric.name if group.transaction == ALL else f"{group.transaction} ({metric.name})"
                 group = Group(group.condition, name, THROUGHPUT, group.unit, group.run, group.levels)

@@ -98,6 +98,7 @@ IMPORTED_AGAINST_TRUST = {
     "name-contradicted": "a file's name says {factor} {named}, the file itself {said}",
     "intervals-uneven": "{uneven} of {of} intervals are of another length, or lines between them are missing",
     "failed-transactions": "{transactions:.0f} failed transactions",
+    "failed-included": "{failed} failed requests are in the figures",
     "rows-failed": "{rows} rows that say they failed",
     "sysbench-reported": "sysbench reported {said}",
     "ramp-up-included": "the ramp-up is in the figures",

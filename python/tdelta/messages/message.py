@@ -30,8 +30,10 @@ class _Templates(string.Formatter):
             one, _, many = format_spec.partition("|")
             return one if value == 1 else many
         if format_spec.endswith(("f%", "g%")) and isinstance(value, int | float):
-            return f"{100 * value:{format_spec[:-1]}} %"
+            return f"{self.format_field(100 * value, format_spec[:-1])} %"
         text = str(super().format_field(value, format_spec))
+        if "e+0" in text and text[-1] in "2345":  # 1.5e+02 per cent
+            text = f"{float(text):{'+' if text.startswith('+') else ''},.0f}"
         is_negative = isinstance(value, int | float) and text.startswith("-")
         return f"\N{MINUS SIGN}{text[1:]}" if is_negative else text
 

@@ -128,7 +128,7 @@ def _sentences(result: RunResult) -> Iterator[str]:
         yield _summary(encrypted, result)
     else:
         load = f"this {load_words(result.settings)}"
-        for at, verdict in enumerate(encrypted):
+        for at, verdict in enumerate(sorted(encrypted, key=lambda one: one.decision is not Decision.UNDECIDED)):
             yield _encrypted(verdict, result, load if at == 0 else "it")
     other = [v for v in result.primary if not is_encryption(v.condition)]
     beside = groupby(sorted((v for v in other if _action(v.condition)), key=_action_name), key=_action_name)
@@ -174,7 +174,8 @@ def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
     no = _no(settings)
     match verdict.decision:
         case Decision.COSTLY:
-            text = f"Yes: {who} makes {load} {makes(verdict.metric, effect)}"
+            yes = "Decided" if result.decision is Decision.UNDECIDED else "Yes"
+            text = f"{yes}: {who} makes {load} {makes(verdict.metric, effect)}"
         case Decision.NEGLIGIBLE:
             limit = f"within the limit of ±{share(settings.rope)}"
             text = f"{no}: {who} makes no difference that matters to {load}: {what} {effect.signed()}, {limit}"
@@ -282,13 +283,17 @@ def _no(settings: RunSettings) -> str:
     return no(is_time=settings.metric in _TIMES, what=metric_name(settings.metric, settings))
 
 
-def lead(counts: Counter[Decision], no: str) -> str:
-    """The answer over many decisions: ``Yes, in 3 of 4 conditions``, ``Over budget in 3 of 4 conditions``."""
+def lead(counts: Counter[Decision], no: str, noun: str = "condition") -> str:
+    """The answer over many: ``Yes, in 3 of 4 conditions``; no yes where any is undecided, as the exit code is then."""
     total = counts.total()
+    every = f"of {counted(total, noun)}"
+    yes, undecided = counts[Decision.COSTLY], counts[Decision.UNDECIDED]
     if over := counts[Decision.OVER]:
-        return "Over budget" if over == total else f"Over budget in {over} of {total} conditions"
-    if yes := counts[Decision.COSTLY]:
-        return "Yes" if yes == total else f"Yes, in {yes} of {total} conditions"
+        return "Over budget" if over == total else f"Over budget in {over} {every}"
+    if undecided and undecided < total:
+        return f"Undecided in {undecided} {every}" + (f", over the limit in {yes}" if yes else "")
+    if yes:
+        return "Yes" if yes == total else f"Yes, in {yes} {every}"
     decided = {{Decision.NEGLIGIBLE: no, Decision.WITHIN: "Within budget"}.get(decision) for decision in counts}
     return (decided.pop() if len(decided) == 1 else None) or "Undecided"
 

@@ -47,7 +47,7 @@ def test_what_a_study_asks_for_stands_in_its_answer() -> None:
         ("unsound", "No answer: "),
         ("other_cipher", "No answer: "),
         ("factorial", "Yes: "),
-        ("sweep", "Yes, in 2 of 4 conditions: "),
+        ("sweep", "Undecided in 1 of 4 conditions, over the limit in 2: "),
         ("interrupted", "Interrupted before the end. Undecided: "),
     ],
 )
@@ -136,7 +136,18 @@ def test_the_answer_to_a_budget_is_no_yes_or_no_which_could_be_of_another_questi
         lead(Counter(decisions), "No, not slower")
         for decisions in ([OVER, OVER], [OVER, WITHIN], [WITHIN], [WITHIN, UNDECIDED])
     }
-    assert leads == {"Over budget", "Over budget in 1 of 2 conditions", "Within budget", "Undecided"}
+    assert leads == {
+        "Over budget",
+        "Over budget in 1 of 2 conditions",
+        "Within budget",
+        "Undecided in 1 of 2 conditions",
+    }
+
+
+def test_no_yes_where_the_exit_code_says_undecided() -> None:
+    for name, sample in s.SAMPLES.items():
+        result = sample()
+        assert result.decision is not Decision.UNDECIDED or "Yes" not in sentence(result), name
 
 
 def test_a_run_without_a_verdict_has_no_answer() -> None:

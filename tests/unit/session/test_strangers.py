@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +12,13 @@ import pytest
 
 from support.refused import Part, has
 from tdelta.errors import ImportFault
+from tdelta.messages import Caution, Reason
 from tdelta.records import AnalysisResult, Comparison, Decision
+from tdelta.report.analysis import compose_analysis
 from tdelta.report.analysis.brief import against_trust, sentence
+from tdelta.report.analysis.words import subject
+from tdelta.report.page.render import render
+from tdelta.report.quantities import small_share
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
 
 Write = Callable[[Iterable[float]], str]
@@ -132,8 +139,8 @@ def test_runs_whose_times_are_all_0_are_not_dropped_from_their_condition(tmp_pat
 
 def test_times_that_all_are_one_step_of_their_clock_decide_nothing(tmp_path: Path) -> None:
     for run in range(1, 5):
-        for condition in ("plain", "tde"):
-            write(tmp_path, f"{condition}/run{run}.csv", "response_ms\n" + "1\n" * 100 * run)
+        for condition, count in (("plain", 100), ("tde", 110)):
+            write(tmp_path, f"{condition}/run{run}.csv", "response_ms\n" + "1\n" * count * run)
     result = analyzed(tmp_path)
     assert result.decision is Decision.UNDECIDED
     assert sentence(result).startswith("Undecided")
@@ -328,3 +335,119 @@ def test_a_file_that_does_not_say_it_may_be_of_the_same_test(tmp_path: Path) -> 
         write(tmp_path, f"plain/run{run}.log", report(1000.0 + run))
         write(tmp_path, f"tde/run{run}.log", report(500.0 + run).replace("query mode: simple\n", ""))
     assert the(analyzed(tmp_path)).decision is Decision.COSTLY
+
+
+# several measures in a row, and what is said of many
+
+
+def rates(names: tuple[str, str]) -> str:
+    """Inserts at a third of the plain rate, selects within noise that reaches over the limit."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for _ in range(6):
+        for condition, insert in (("none", 30000.0), ("chacha20", 9600.0)):
+            wobble = np.exp(rng.normal(0.0, 0.015, 2))
+            of = {"insert_ops_per_sec": insert * wobble[0], "select_ops_per_sec": 35000.0 * wobble[1]}
+            rows.append(",".join((condition, *(f"{of[name]:.0f}" for name in names))))
+    return "\n".join((",".join(("condition", *names)), *rows)) + "\n"
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_of_several_rates_in_a_row_none_is_the_mix_and_all_decide(is_json: bool, tmp_path: Path) -> None:
+    """The first one alone did: the verdict was that of the order of columns."""
+    names = ("insert_ops_per_sec", "select_ops_per_sec")
+    answers = []
+    for at, order in enumerate((names, names[::-1])):
+        header, *rows = rates(order).split()
+        objects = (dict(zip(header.split(","), row.split(","), strict=True)) for row in rows)
+        lines = [
+            str({key: it if key == "condition" else int(it) for key, it in row.items()}).replace("'", '"')
+            for row in objects
+        ]
+        text = "\n".join(lines if is_json else [header, *rows]) + "\n"
+        write(tmp_path, f"{at}.{'jsonl' if is_json else 'csv'}", text)
+        result = analyze_files(AnalysisRequest((str(tmp_path / f"{at}.{'jsonl' if is_json else 'csv'}"),))).result
+        assert {c.transaction for c in result.primary} == set(names)
+        assert all(name in sentence(result) for name in names)
+        answers.append({c.transaction: c.decision for c in result.primary})
+    assert answers[0] == answers[1]
+    assert answers[0]["insert_ops_per_sec"] is Decision.COSTLY
+
+
+@pytest.mark.parametrize(
+    ("columns", "deciding"),
+    [
+        ("tps,qps", {"all"}),
+        ("insert_ops_per_sec,tps", {"all"}),
+        ("ops_per_sec", {"all"}),
+        ("insert_ops_per_sec", {"insert_ops_per_sec"}),
+        ("insert_ops_per_sec,select_ms", {"insert_ops_per_sec", "all"}),
+    ],
+)
+def test_a_rate_of_the_whole_decides_where_there_is_one(columns: str, deciding: set[str], tmp_path: Path) -> None:
+    names = columns.split(",")
+    rows = "".join(
+        f"{condition},{run},{','.join(['100'] * len(names))}\n" for run in (1, 2) for condition in ("none", "tde")
+    )
+    write(tmp_path, "table.csv", f"condition,run,{columns}\n{rows}")
+    assert {c.transaction for c in analyzed(tmp_path).primary} == deciding
+
+
+def of_many(deltas: Iterable[float], noise: float = 0.004) -> str:
+    rng = np.random.default_rng(5)
+    rows = (
+        f"{condition},{run},q{at},{100.0 * (1.0 + delta * (condition == 'tde')) * np.exp(rng.normal(0.0, noise)):.5f}\n"
+        for at, delta in enumerate(deltas)
+        for run in range(1, 7)
+        for condition in ("plain", "tde")
+    )
+    return "condition,run,query,elapsed_s\n" + "".join(rows)
+
+
+@pytest.mark.parametrize("deltas", [(0.3, 0.02), (0.3, 0.3, 0.02, 0.3, 0.3)])
+def test_no_yes_where_one_of_many_is_undecided_and_queries_are_no_conditions(
+    deltas: tuple[float, ...], tmp_path: Path
+) -> None:
+    write(tmp_path, "table.csv", of_many(deltas))
+    result = analyzed(tmp_path)
+    assert result.decision is Decision.UNDECIDED
+    assert sentence(result).startswith("Undecided")
+    assert "Yes" not in sentence(result)
+    assert "condition" not in sentence(result)
+
+
+def test_a_page_about_versions_does_not_speak_of_encryption(tmp_path: Path) -> None:
+    for run in range(1, 4):
+        for condition, tps in (("mysql", 1000.0), ("percona", 900.0)):
+            write(tmp_path, f"{condition}/run{run}.log", report(tps + run))
+    found = analyze_files(AnalysisRequest((str(tmp_path / "mysql"), str(tmp_path / "percona")), baseline="mysql"))
+    page = render(compose_analysis(found.result, found.pictures, "tdelta analyze"))
+    shown = re.sub(r"<style.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)
+    assert "ncrypt" not in shown
+
+
+def test_a_third_condition_is_not_called_encryption_because_another_one_is(tmp_path: Path) -> None:
+    for run in range(1, 4):
+        for condition, tps in (("plain", 1000.0), ("tde", 900.0), ("pgo", 1100.0)):
+            write(tmp_path, f"{condition}-{run}.csv", f"condition,run,tps\n{condition},{run},{tps + run}\n")
+    result = analyzed(tmp_path)
+    said = {c.condition.condition: subject(c, result) for c in result.comparisons}
+    assert said == {"tde": "encryption (tde over plain)", "pgo": "pgo over plain"}
+
+
+def test_cautions_are_ordered_by_weight_and_the_like_of_many_is_said_once() -> None:
+    found = replace(
+        analyze_files(AnalysisRequest(("published:response-times",))).result,
+        cautions=(Caution.of("rows-failed", rows=3), Caution.of("copy-suspected", file="a", other="b")),
+    )
+    drifting = [Reason.of("confounded", first="plain", then="tde", drift=drift) for drift in (0.04, 1.2, 0.2)]
+    said = against_trust(replace(found, comparisons=(replace(found.comparisons[0], reasons=tuple(drifting)),)))
+    assert said[0] == "a may be a copy of b"
+    assert "+1.2 %" in said[1]
+    assert said[1].endswith("(and 2 more like it)")
+
+
+@pytest.mark.parametrize("drift", [-109.7, 150.0, 12345.0])
+def test_per_cents_have_no_exponent(drift: float) -> None:
+    assert "e+" not in str(Reason.of("confounded", first="plain", then="tde", drift=drift))
+    assert "e+" not in small_share(drift / 100.0)

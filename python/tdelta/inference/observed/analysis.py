@@ -84,8 +84,10 @@ def chosen(comparisons: Sequence[Comparison], settings: AnalysisSettings) -> tup
     In a closed loop response time and throughput are one number twice, so only one of them decides, the better one at
     that level; in a table of several other metrics (CPU, elapsed) each is a finding of its own.
     """
+    timed = {c.transaction for c in comparisons if c.metric in (RESPONSE_TIME, THROUGHPUT)}
     transactions = {c.transaction for c in comparisons}
-    wanted = {settings.transaction} if settings.transaction is not None else {ALL} & transactions or transactions
+    whole = {ALL} & timed or transactions
+    wanted = whole if settings.transaction is None else {settings.transaction}
     places: dict[object, list[Comparison]] = {}
     for one in comparisons:
         places.setdefault(_place(one), []).append(one)

@@ -19,6 +19,7 @@ from tdelta.report.analysis.words import (
     bounds_of,
     decided_word,
     deciding,
+    is_of_encryption,
     label,
     metric_words,
     overhead_text,
@@ -30,7 +31,7 @@ from tdelta.report.analysis.words import (
 from tdelta.report.brief import Line, budget_lead, caution_lines, lead
 from tdelta.report.drawing import measured, paragraph, plain_table
 from tdelta.report.effect import Effect, effect_of, no
-from tdelta.report.quantities import MISSING, counted, decimals, interval, percent, printable, share
+from tdelta.report.quantities import MISSING, counted, decimals, interval, percent, printable, share, small_share
 from tdelta.report.table import decision_style
 
 _SPELLED_OUT = 3
@@ -42,6 +43,37 @@ _DRAWN = 0.05
 
 _TIMES = frozenset({"response time", "time per operation", "time"})
 """Metrics of which more is slower."""
+
+_WORST_FIRST = {
+    code: at
+    for at, code in enumerate(
+        (
+            # the figures are not of what is compared
+            "tests-differ",
+            "copy-suspected",
+            "run-aborted",
+            "report-missing",
+            "pgbench-report-missing",
+            "file-cut-off",
+            "clock-coarser-than-means",
+            "confounded",
+            "repetitions-in-process",
+            "runs-of-one-file",
+            "two-clusters",
+            # the interval may be wrong
+            "clock-too-coarse",
+            "unequal-lengths",
+            "heavy-tailed",
+            "failed-included",
+            "rows-failed",
+            "failed-transactions",
+            "mean-with-failed",
+            "few-runs",
+            "order-unknown",
+        )
+    )
+}
+"""Reasons and cautions by their weight; all others come after them."""
 
 _NOTES = {
     NoteCode.UNSTEADY: "throughput is not steady within {runs}",
@@ -63,7 +95,8 @@ def sentence(result: AnalysisResult) -> str:
         return f"Undecided: {text[0].lower()}{text[1:]}" if len(judged) > _SPELLED_OUT else text
     if len(judged) > _SPELLED_OUT:
         return _summary(judged, result)
-    return " ".join(dict.fromkeys(_sentence(comparison, result) for comparison in judged))
+    worst_first = sorted(judged, key=lambda one: one.decision is not result.decision)
+    return " ".join(dict.fromkeys(_sentence(comparison, result) for comparison in worst_first))
 
 
 def lines(result: AnalysisResult, command: str) -> list[Line]:
@@ -92,7 +125,7 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
     what = metric_words(comparison.metric)
     match comparison.decision:
         case Decision.COSTLY:
-            text = f"Yes: {where}{is_apart}{rate}"
+            text = f"{_decided('Yes', result)}: {where}{is_apart}{rate}"
         case Decision.OVER:
             text = f"{budget_lead(comparison.decision, result.budget)}: {where}{is_apart}{rate}"
         case Decision.WITHIN:
@@ -101,10 +134,11 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
         case Decision.NEGLIGIBLE:
             limit = f"within the limit of ±{share(result.rope)}"
             same = f"{names[0]} makes no difference that matters over {names[1]}"
-            text = f"{_no(what)}: {where}{same}: {what} {effect.signed()}, {limit}"
+            text = f"{_decided(_no(what), result)}: {where}{same}: {what} {effect.signed()}, {limit}"
         case Decision.FASTER:
             odd = ", though encryption adds work, so look for another difference between the runs"
-            text = f"{_no(what)}: {where}{is_apart}{rate}{odd if result.is_encryption else ''}"
+            shown = odd if is_of_encryption(comparison, result) else ""
+            text = f"{_decided(_no(what), result)}: {where}{is_apart}{rate}{shown}"
         case Decision.UNDECIDED:
             other_test = next((r for r in comparison.undecided_because if r.code == "tests-differ"), None)
             text = f"Undecided: {where}{other_test.against_trust if other_test else _between(effect, names, what)}"
@@ -112,6 +146,11 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
             first = f" ({comparison.reasons[0]})" if comparison.reasons else ""
             text = f"No answer: {where}what {names[0]} costs is not to be relied on{first}"
     return f"{text}."
+
+
+def _decided(word: str, result: AnalysisResult) -> str:
+    """Yes or no; neither where another comparison leaves the whole undecided, as the exit code says."""
+    return "Decided" if result.decision is Decision.UNDECIDED else word
 
 
 def _no(what: str) -> str:
@@ -140,10 +179,11 @@ def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
     least, most = (pick(judged, key=lambda c: _effect(c, result).median) for pick in (min, max))
     what = " and ".join(dict.fromkeys(metric_words(c.metric) for c in judged))
     ends = " to ".join(f"{overhead_text(c, bounds_of(result))} ({label(c, result)})" for c in (least, most))
-    who = "encryption" if result.is_encryption else f"another condition than {printable(result.baseline)}"
+    is_encryption = all(is_of_encryption(c, result) for c in judged)
+    who = "encryption" if is_encryption else f"another condition than {printable(result.baseline)}"
     words = ", ".join(f"{number} {word}" for word, number in said.most_common())
     is_time = all(metric_words(c.metric) in _TIMES for c in judged)
-    start = lead(counts, no(is_time=is_time, what=what))
+    start = lead(counts, no(is_time=is_time, what=what), "comparison")
     return f"{start}: {who} changes {what} by {ends}. Of {len(judged)} comparisons: {words}."
 
 
@@ -155,15 +195,23 @@ def _effect(comparison: Comparison, result: AnalysisResult) -> Effect:
 
 
 def against_trust(result: AnalysisResult) -> list[str]:
-    """What speaks against trusting the answer, worst first."""
-    reasons = sorted((r for c in result.primary for r in c.reasons), key=lambda reason: reason.severity)
-    cautions = sorted(result.cautions, key=lambda caution: caution.severity)
+    """What speaks against trusting the answer, worst first; of the like of many comparisons the worst one."""
+    messages = (*(r for c in result.primary for r in c.reasons), *result.cautions)
+    of_code: dict[str, dict[str, float]] = {}
+    for message in messages:
+        if text := message.against_trust:
+            drift = message.parameters.get("drift", 0.0)
+            of_code.setdefault(message.code, {})[text] = abs(drift) if isinstance(drift, float) else 0.0
+    said = []
+    for code in sorted(of_code, key=lambda code: _WORST_FIRST.get(code, len(_WORST_FIRST))):
+        texts = sorted(of_code[code], key=lambda text: -of_code[code][text])
+        more = f" (and {len(texts) - 1} more like it)" if len(texts) > 1 else ""
+        said.append(f"{texts[0]}{more}")
     notes = [note for comparison in result.primary for note in comparison.notes]
-    said = [message.against_trust for message in (*reasons, *cautions)]
-    for code, words in _NOTES.items():
-        if runs := {(note.condition, note.run) for note in notes if note.code is code}:
+    for note_code, words in _NOTES.items():
+        if runs := {(note.condition, note.run) for note in notes if note.code is note_code}:
             said.append(words.format(runs=counted(len(runs), "run")))
-    return [printable(text) for text in dict.fromkeys(said) if text]
+    return [printable(text) for text in said]
 
 
 def _measured(result: AnalysisResult) -> str:
@@ -205,7 +253,7 @@ def _limit(result: AnalysisResult) -> str:
 def _scatter(result: AnalysisResult) -> Iterator[Line]:
     found = [c.scatter.run_sd for c in result.primary if c.scatter.run_sd is not None]
     if found:
-        low, high = (f"{100 * value:.2g} %" for value in (min(found), max(found)))
+        low, high = map(small_share, (min(found), max(found)))
         sd = low if low == high else f"{low} to {high}"
         stated = "as you state, " if result.stated_run_sd is not None else ""
         yield Line("Noise floor", f"{stated}runs of one condition differ by about {sd} (standard deviation)")

@@ -339,11 +339,13 @@ def _repeat(result: AnalysisResult, command: str) -> Section:
         blocks.append(Table("The files", [Column("file"), Column("format")], unique, folded=len(unique) > 12))
     if result.source:
         blocks.append(Paragraph(f"Published figures: {printable(result.source)}."))
-    blocks += [Heading("What this cannot show"), Listing([("", words) for words in _cannot_show()])]
+    blocks += [Heading("What this cannot show"), Listing([("", words) for words in _cannot_show(result)])]
     return Section("repeat", "How to repeat it", blocks)
 
 
-def _cannot_show() -> Iterator[str]:
-    yield "Whether anything but encryption differed between the runs: order, time of day, caches, layout of the data."
-    yield "Whether the data were encrypted at all: tdelta saw results, not files. `tdelta verify` searches them."
+def _cannot_show(result: AnalysisResult) -> Iterator[str]:
+    what = "encryption" if result.is_encryption else "what their conditions are named for"
+    yield f"Whether anything but {what} differed between the runs: order, time of day, caches, layout of the data."
+    if result.is_encryption:
+        yield "Whether the data were encrypted at all: tdelta saw results, not files. `tdelta verify` searches them."
     yield "What `tdelta run` shows: twins in a drawn, interleaved order, with an A/A twin as the noise floor."

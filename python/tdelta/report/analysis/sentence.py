@@ -16,6 +16,7 @@ from tdelta.report.analysis.words import (
     decided_word,
     deciding,
     hdi_of,
+    is_of_encryption,
     judgement,
     label,
     limit_words,
@@ -30,7 +31,7 @@ from tdelta.report.analysis.words import (
 )
 from tdelta.report.labels import capitalized
 from tdelta.report.page.wording import listed
-from tdelta.report.quantities import estimate_text, hdi_text, printable, share
+from tdelta.report.quantities import estimate_text, hdi_text, printable, share, small_share
 
 _SPELLED_OUT = 3
 _MOST_REASONS = 12
@@ -91,7 +92,7 @@ def _scatter_lines(result: AnalysisResult) -> list[str]:
     ]
     if not found:
         return []
-    low, high = (f"{100 * value:.2g} %" for value in (min(found), max(found)))
+    low, high = map(small_share, (min(found), max(found)))
     return [f"runs of one condition differ by about {low if low == high else f'{low} to {high}'} (standard deviation)"]
 
 
@@ -161,7 +162,7 @@ def _estimated(comparison: Comparison, result: AnalysisResult) -> str:
             first = f" ({comparison.reasons[0]})" if comparison.reasons else ""
             return f"unsound, so no answer: {clause}, not to be relied on{first}."
         case _:
-            return f"{clause}: {judgement(comparison.decision, result)}."
+            return f"{clause}: {judgement(comparison, result)}."
 
 
 def _costs(comparison: Comparison, result: AnalysisResult, verb: str) -> str:
@@ -171,7 +172,7 @@ def _costs(comparison: Comparison, result: AnalysisResult, verb: str) -> str:
     hdi = f"{f'{many}; ' if many else ''}{hdi_words(comparison, result)}"
     amount = overhead_text(comparison, bounds_of(result))
     also = _as_throughput(comparison, result)
-    if verb == "costs" and (ratio.median < 1 or not result.is_encryption):
+    if verb == "costs" and (ratio.median < 1 or not is_of_encryption(comparison, result)):
         return f"changes {what} by {amount} ({hdi}){also}"
     return f"{verb} {amount} {what} ({hdi}){also}"
 
@@ -222,7 +223,8 @@ def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
     named = listed(metrics)
     what = f"reads {ends} {named}" if alone + lone == len(judged) else f"changes {named} by {ends}"
     others = list(dict.fromkeys(printable(c.condition.condition) for c in judged))
-    who = "Encryption" if result.is_encryption else f"{listed(others)} over {printable(result.baseline)}"
+    is_encryption = all(is_of_encryption(c, result) for c in judged)
+    who = "Encryption" if is_encryption else f"{listed(others)} over {printable(result.baseline)}"
     return f"{who} {what}. Of {len(judged)} comparisons: {words}.{bare}{single}"
 
 

@@ -27,7 +27,7 @@ from tdelta.report.analysis.words import (
     single_run_estimate,
 )
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
-from tdelta.report.quantities import MISSING, counted, hdi_text, printable
+from tdelta.report.quantities import MISSING, counted, hdi_text, printable, small_share
 from tdelta.report.table import decision_style
 from tdelta.report.terminal import DEFAULT_WIDTH, brief_lines
 
@@ -174,7 +174,7 @@ def _shows_bearable(result: AnalysisResult) -> bool:
 
 def _bearable(comparison: Comparison) -> str:
     bearable = comparison.scatter.run_sd_bearable
-    return MISSING if bearable is None else f"{100 * bearable:.2g} %" if bearable else "never"
+    return MISSING if bearable is None else small_share(bearable) if bearable else "never"
 
 
 def _decision(comparison: Comparison) -> Text:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tdelta.importers.words import says_encryption
 from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Decision, Estimate, Level
 from tdelta.report.labels import decision_word, level_text
-from tdelta.report.quantities import decimals, multiple, percent, printable, share
+from tdelta.report.quantities import decimals, multiple, percent, printable, share, small_share
 
 _METRICS = {RESPONSE_TIME: "response time", THROUGHPUT: "time per operation", "cpu": "CPU"}
 _UNITS_OF_TIME = frozenset({"ns", "us", "µs", "ms", "s", "sec", "seconds", "milliseconds", "microseconds"})
@@ -120,22 +121,23 @@ def decided_word(comparison: Comparison) -> str:
     return decision_word(comparison.decision, metric_words(comparison.metric))
 
 
-def judgement(decision: Decision, result: AnalysisResult) -> str:
+def judgement(comparison: Comparison, result: AnalysisResult) -> str:
     """What a decision says, after the figures."""
-    match decision:
+    match comparison.decision:
         case Decision.COSTLY:
             return f"more than {limit_words(result)}"
         case Decision.NEGLIGIBLE:
             return f"within {limit_words(result, both_ways=True)}"
         case Decision.FASTER:
             odd = "though encryption adds work: look for another difference between the runs"
-            return f"faster by more than {limit_words(result)}" + (f", {odd}" if result.is_encryption else "")
+            is_odd = is_of_encryption(comparison, result)
+            return f"faster by more than {limit_words(result)}" + (f", {odd}" if is_odd else "")
         case Decision.OVER:
             return f"over the budget of {share(result.budget or 0.0)}"
         case Decision.WITHIN:
             return f"within the budget of {share(result.budget or 0.0)}"
         case _:
-            return decision.value
+            return comparison.decision.value
 
 
 def limit_words(result: AnalysisResult, *, both_ways: bool = False) -> str:
@@ -164,7 +166,17 @@ def throughput_change(comparison: Comparison, bounds: Sequence[float] = ()) -> s
 def subject(comparison: Comparison, result: AnalysisResult) -> str:
     """What has the overhead: ``encryption (tde over plain)``; of anything else just ``mysql57 over mysql56``."""
     pair = f"{printable(comparison.condition.condition)} over {printable(comparison.baseline.condition)}"
-    return f"encryption ({pair})" if result.is_encryption else pair
+    return f"encryption ({pair})" if is_of_encryption(comparison, result) else pair
+
+
+def is_of_encryption(comparison: Comparison, result: AnalysisResult) -> bool:
+    """Whether encryption is what these two conditions differ in: by a column's name, or by the names of the two.
+
+    Where names of some conditions speak of it, those of the others are of something else.
+    """
+    pair = {comparison.baseline.condition, comparison.condition.condition}
+    named = {c.condition.condition for c in result.comparisons} | {result.baseline}
+    return result.is_encryption and (any(map(says_encryption, pair)) or not any(map(says_encryption, named)))
 
 
 def bearable_words(comparison: Comparison) -> str:
@@ -173,7 +185,7 @@ def bearable_words(comparison: Comparison) -> str:
     if not bearable:
         return "they would decide nothing even if runs of one system never differed"
     return (
-        f"they mean something only where runs of one system differ by less than {100 * bearable:.2g} % (standard"
+        f"they mean something only where runs of one system differ by less than {small_share(bearable)} (standard"
         " deviation)"
     )
 
