@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tdelta.importers.words import says_encryption
+from tdelta.importers.words import is_about_encryption
 from tdelta.records import ALL, RESPONSE_TIME, THROUGHPUT, AnalysisResult, Comparison, Decision, Estimate, Level
 from tdelta.report.labels import decision_word, level_text
 from tdelta.report.quantities import decimals, multiple, percent, printable, share, small_share
@@ -176,7 +176,7 @@ def is_of_encryption(comparison: Comparison, result: AnalysisResult) -> bool:
     """
     pair = {comparison.baseline.condition, comparison.condition.condition}
     named = {c.condition.condition for c in result.comparisons} | {result.baseline}
-    return result.is_encryption and (any(map(says_encryption, pair)) or not any(map(says_encryption, named)))
+    return result.is_encryption and (is_about_encryption(pair) or not is_about_encryption(named))
 
 
 def bearable_words(comparison: Comparison) -> str:
