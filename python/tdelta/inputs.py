@@ -69,6 +69,18 @@ def require_regular(path: Path) -> None:
     _require_regular(path.stat(), path)
 
 
+def real_path(path: Path) -> Path:
+    """Where a path leads, links followed, be there something or not.
+
+    Raises:
+        OSError: its links lead in a circle.
+    """
+    found = Path(os.path.realpath(path))
+    if found.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return found
+
+
 def written_to(path: Path) -> TextIO:
     """A terminal, a pipe or the like that is there, opened for writing as UTF-8.
 

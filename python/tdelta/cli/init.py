@@ -12,6 +12,7 @@ from tdelta.cli.help import Command
 from tdelta.cli.output import write
 from tdelta.cli.units import click_options, study_names
 from tdelta.errors import StorageFault, UsageError
+from tdelta.inputs import real_path
 from tdelta.messages import Refusal
 from tdelta.session.options import Option
 from tdelta.session.request import OPTIONS
@@ -54,7 +55,7 @@ def init(
     from tdelta.store.export import replacing
 
     try:
-        with replacing(path.resolve()) as out:
+        with replacing(real_path(path)) as out:
             out.write(text)
     except OSError as error:
         raise StorageFault(Refusal.of("init-not-writable", path=FILE, fault=error.strerror or error)) from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 
 NOTHING = "nothing"
@@ -91,6 +92,7 @@ class AskedAction:
     choices: Mapping[str, str] = field(default_factory=dict)
 
 
+@cache
 def parse_action(level: str) -> AskedAction:
     """An action out of a level of ``work`` or ``during``. A knob is above 0: nothing would ever come of 0 threads.
 

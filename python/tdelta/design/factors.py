@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -53,6 +53,9 @@ SHARE_FACTORS = frozenset({"cache", "at"})
 
 VERSIONS = ("server", "library")
 """Factors whose levels are programs or libraries, each under test: versions of the same product."""
+
+MOST_LEVELS, MOST_CONDITIONS = 100, 1000
+"""Of one factor, and of a run."""
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _SIZE = re.compile(rf"{_NUMBER}\s*([A-Za-z]*)")
@@ -112,6 +115,20 @@ def parse_level(factor: str, text: str) -> Level:
         ) from error
 
 
+def require_few(vary: Mapping[str, Sequence[object]]) -> None:
+    """See that there are not too many levels of a factor, nor conditions: each condition is compared with others.
+
+    Raises:
+        UsageError: there are.
+    """
+    for factor, levels in vary.items():
+        if len(levels) > MOST_LEVELS:
+            raise UsageError(Refusal.of("levels-too-many", factor=factor, most=MOST_LEVELS, found=len(levels)))
+    conditions = math.prod(max(1, len(levels)) for levels in vary.values())
+    if conditions > MOST_CONDITIONS:
+        raise UsageError(Refusal.of("conditions-too-many", most=MOST_CONDITIONS, found=conditions))
+
+
 def parse_vary(items: Iterable[str]) -> dict[str, tuple[Level, ...]]:
     """Parse the values of ``--vary``, e.g. ``["cipher=none,aes-256", "threads=1,4"]``.
 
@@ -131,8 +148,10 @@ def parse_vary(items: Iterable[str]) -> dict[str, tuple[Level, ...]]:
         elif name in varied:
             faults.append(UsageError(Refusal.of("factor-twice", factor=name)))
         else:
+            require_few({name: text.split(",")})
             varied[name] = _parse_levels(name, text, faults)
     raise_together(faults, "--vary: ")
+    require_few(varied)
     return varied
 
 

@@ -151,7 +151,7 @@ def launch(
     argv: tuple[str, ...],
     environment: Mapping[str, str],
     out: IO[bytes] | int,
-    err: IO[bytes],
+    err: IO[bytes] | int,
     *,
     source: IO[bytes] | None = None,
     folder: Path | None = None,
@@ -164,7 +164,7 @@ def launch(
         argv: what to run.
         environment: all its variables.
         out: where its standard output goes; ``subprocess.PIPE``: to whoever reads it.
-        err: where its standard error goes.
+        err: where its standard error goes; as ``out``.
         source: what its standard input is; None: nothing, or ``secret``.
         folder: where it runs; None: where the supervisor does.
         secret: what its standard input holds; None for nothing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tdelta.design.actions import ACTIONS, connects, parse_action
@@ -14,7 +15,7 @@ from tdelta.records import Condition
 from tdelta.workloads import Workload
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunLayout:
     """What decides how twins are made, and what a run takes of the machine.
 
@@ -28,7 +29,7 @@ class RunLayout:
     scale: float
     copy: StagedCopy | None = None
 
-    @property
+    @cached_property
     def size_bytes(self) -> int:
         """About how many bytes a plain twin's file takes."""
         return self.workload.size_at(self.scale) if self.copy is None else self.copy.size_bytes
@@ -38,12 +39,12 @@ class RunLayout:
         """How many rows are generated."""
         return sum(self.workload.rows(self.scale).values())
 
-    @property
+    @cached_property
     def writes(self) -> bool:
         """Whether transactions change rows."""
         return any(transaction.writes for transaction in self.workload.transactions)
 
-    @property
+    @cached_property
     def ciphers(self) -> tuple[str, ...]:
         """The ciphers of the run."""
         return tuple(dict.fromkeys(str(c.level("cipher")) for c in self.conditions))
@@ -79,18 +80,18 @@ class RunLayout:
         """What the replica of a condition's server does beside its load; empty where it has none."""
         return str(dict(condition.levels).get("replication", ""))
 
-    @property
+    @cached_property
     def storages(self) -> tuple[str, ...]:
         """What twins lie on: every level of the factor ``storage``; none where it is not varied."""
         levels = (dict(condition.levels).get("storage") for condition in self.conditions)
         return tuple(dict.fromkeys(str(level) for level in levels if level is not None))
 
-    @property
+    @cached_property
     def has_replicas(self) -> bool:
         """Whether every server of the run has a replica."""
         return any(self.replication(condition) for condition in self.conditions)
 
-    @property
+    @cached_property
     def acts(self) -> frozenset[str]:
         """The actions of the run, as trials and beside them."""
         levels = {self.step(c) for c in self.conditions} | {self.during(c) for c in self.conditions}
@@ -101,7 +102,7 @@ class RunLayout:
         """Whether plain twins of the run are encrypted, or have been."""
         return any(ACTIONS[name].needs_keys for name in self.acts)
 
-    @property
+    @cached_property
     def connects(self) -> bool:
         """Whether opening connections is part of what is measured."""
         return self.workload.connects or connects(self.work(condition) for condition in self.conditions)

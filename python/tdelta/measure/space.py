@@ -180,9 +180,18 @@ def require_writable(directory: Path) -> None:
 
 
 def _nearest(directory: Path) -> Path:
-    """The directory, or its nearest ancestor that exists."""
+    """The directory, or its nearest ancestor that exists.
+
+    Raises:
+        OSError: it is a link that leads nowhere.
+    """
     path = directory.absolute()
-    return next((candidate for candidate in (path, *path.parents) if candidate.exists()), Path("/"))
+    for candidate in (path, *path.parents):
+        if candidate.exists():
+            return candidate
+        if candidate.is_symlink():
+            candidate.stat()
+    return Path("/")
 
 
 def _fault(directory: Path, error: OSError) -> StorageFault:

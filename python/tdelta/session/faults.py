@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from tdelta.design import parse_level
+from tdelta.design.factors import require_few
 from tdelta.design.layout import PLAIN
 from tdelta.driver.jobs import REBUILD
 from tdelta.driver.load_command.passwords import passwords_in
@@ -67,6 +68,7 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         "journal_mode": (request.twins.journal_mode,),
         **({} if request.work.at is None else {"at": (float(request.work.at),)}),
     }
+    require_few(vary)  # before anything is done for each of them
     levels = {**unvaried, **vary}
     checks: list[Callable[[], object]] = [
         *(partial(_check_level, factor, level) for factor in levels for level in levels[factor]),

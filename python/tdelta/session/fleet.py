@@ -25,6 +25,7 @@ from typing import IO, Protocol
 from tdelta.driver.agents.asked import require_ray
 from tdelta.driver.agents.sites import Ended, Sites
 from tdelta.errors import UsageError
+from tdelta.inputs import real_path
 from tdelta.messages import Refusal
 from tdelta.records import Decision, RunResult
 from tdelta.session.inventory import Inventory, Target
@@ -242,7 +243,7 @@ def _error_of(said: str) -> str:
 @contextmanager
 def _journal(inventory: Inventory, store: Store) -> Iterator[IO[str]]:
     """The journal of this inventory beside the store, for this process alone."""
-    digest = hashlib.sha256(os.fsencode(inventory.path.resolve())).hexdigest()[:16]
+    digest = hashlib.sha256(os.fsencode(real_path(inventory.path))).hexdigest()[:16]
     path = store.path.with_name(f"fleet-{digest}.jsonl")
     path.touch(0o600)
     with path.open("r+", encoding="utf-8") as file:

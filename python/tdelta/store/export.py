@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, TypeAlias
 
 from tdelta.errors import StorageFault, UnknownName
-from tdelta.inputs import written_to
+from tdelta.inputs import real_path, written_to
 from tdelta.messages import Refusal
 from tdelta.records import FINDINGS, CarryOver, CostBreakdown, Measurement, RunResult, SpanTotals, TailMeasure, Trial
 from tdelta.records.parts import flat, flat_hints
@@ -222,7 +222,7 @@ def opened_bytes(path: Path) -> Iterator[BinaryIO]:
             with written_to(path) as out:
                 yield out.buffer
         else:
-            with replacing_bytes(path.resolve()) as raw:
+            with replacing_bytes(real_path(path)) as raw:
                 yield raw
     except OSError as error:
         raise StorageFault(

@@ -24,7 +24,7 @@ from typing import IO, Any, NoReturn, TypeVar
 from tdelta import __version__
 from tdelta.errors import StorageFault, StoreError, UsageError
 from tdelta.inputs import opened as opened_file
-from tdelta.inputs import size_words
+from tdelta.inputs import real_path, size_words
 from tdelta.messages import Refusal
 from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.records.kept import RunKind
@@ -118,7 +118,7 @@ def write_pack(store: Store, run_id: str, path: Path, *, force: bool = False) ->
         if path.exists() and not force and not is_pack(path):
             raise UsageError(Refusal.of("not-over-this", path=str(path)))
         with (
-            replacing_bytes(path.resolve(), _PRIVATE) as out,
+            replacing_bytes(real_path(path), _PRIVATE) as out,
             gzip.GzipFile(filename="", fileobj=out, mode="wb", mtime=0) as packed,
         ):
             for line in _lines_of(run, store):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tdelta import own_folders
 from tdelta.errors import StorageFault, UsageError
+from tdelta.inputs import real_path
 from tdelta.messages import Refusal
 from tdelta.workloads.database import Database
 from tdelta.workloads.dialect import GENERIC, Dialect
@@ -114,15 +115,17 @@ def write_user_workload(workload: Workload, folder: Path, notes: Sequence[str]) 
     """
     texts = {TOML: _toml(workload, notes)} | {f"{t.name}.sql": t.text for t in workload.transactions}
     require_free_folder(folder)
-    target = folder.resolve()
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    unfinished = None
     try:
+        target = real_path(folder)
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
         unfinished.mkdir(parents=True)
         for name, text in texts.items():
             (unfinished / name).write_text(text, encoding="utf-8", newline="\n")
         unfinished.rename(target)  # in one step, also over an empty folder: never half of a workload
     except OSError as error:
-        own_folders.remove(unfinished)
+        if unfinished is not None:
+            own_folders.remove(unfinished)
         raise StorageFault(Refusal.of("workload-folder-not-writable", folder=folder, fault=error.strerror)) from error
     return tuple(folder / name for name in texts)
 

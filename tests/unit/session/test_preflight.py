@@ -11,11 +11,12 @@ import pytest
 
 from support.refused import Part, refused
 from tdelta import _native
+from tdelta.design import parse_vary
 from tdelta.engines.duckdb.engine import DuckdbEngine
-from tdelta.errors import EnvironmentFault, StorageFault
+from tdelta.errors import EnvironmentFault, StorageFault, UsageError
 from tdelta.session import RunRequest, conduct, dry_run
 from tdelta.session.housing import resource_estimate
-from tdelta.session.planning import Plan, plan
+from tdelta.session.planning import Plan, check, plan
 
 from .served import engine, installed
 
@@ -135,3 +136,24 @@ def test_a_study_at_its_published_scale_is_refused_where_the_disk_is_small(
     given = {"study": "read-only-sweep", "scale": "published", "directory": tmp_path, "store": tmp_path / "s"}
     with refused(StorageFault, "disk-too-small", folder=tmp_path, found=Part("100")):
         conduct(RunRequest(**given), lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("vary", "code"),
+    [
+        (["threads=" + ",".join(map(str, range(1, 102)))], "levels-too-many"),
+        (["threads=" + ",".join(map(str, range(1, 100_000)))], "levels-too-many"),
+        (
+            [f"threads={','.join(map(str, range(1, 101)))}", f"cache={','.join(f'{n}%' for n in range(1, 12))}"],
+            "conditions-too-many",
+        ),
+    ],
+)
+def test_too_many_levels_are_refused_before_anything_is_done_for_each(vary: list[str], code: str) -> None:
+    with refused(UsageError, code, most=100 if code == "levels-too-many" else 1000):
+        parse_vary(vary)
+
+
+def test_too_many_levels_of_a_request_made_in_python_are_refused_too() -> None:
+    with refused(UsageError, "levels-too-many", factor="threads", found=101):
+        check(RunRequest(vary={"threads": tuple(range(1, 102))}))

@@ -1,7 +1,7 @@
 """The process between tdelta and a load command: runs it, accounts for all of its processes, leaves none of them.
 
 See `tdelta.driver.supervising`. The end of the input, however tdelta came to its end, kills what runs and removes the
-private folder. Started as ``python -m tdelta.driver.load_command.supervisor``.
+private folder. Threads read what a command prints. Started as ``python -m tdelta.driver.load_command.supervisor``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ import os
 import resource
 import select
 import signal
+import subprocess
+import threading
 import time
 from pathlib import Path
+from typing import IO
 
 from tdelta import own_folders
 from tdelta.driver import tree
@@ -22,6 +25,8 @@ _POLITE_SECONDS = 2.0
 _LINGER_SECONDS = 1.0
 _POLL_SECONDS = 0.01
 _KILL_SECONDS = 30.0
+_CHUNK_BYTES = 1 << 16
+_MOST_OUTPUT_BYTES = 8 << 20
 
 
 class CommandHost(Host):
@@ -41,17 +46,19 @@ class CommandHost(Host):
     def do_run(self, request: Request) -> Reply:
         """Run one command until it ends, or is asked to, or its time is over; nothing of it runs afterwards."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with Path(request["out"]).open("wb") as out, Path(request["err"]).open("wb") as err:
-            began_ns = time.monotonic_ns()
-            try:
-                process = launch(tuple(request["argv"]), request["environment"], out, err)
-            except OSError as error:
-                raise Failed("cannot be started", f"{error.strerror or error}") from error
+        began_ns = time.monotonic_ns()
+        try:
+            process = launch(tuple(request["argv"]), request["environment"], subprocess.PIPE, subprocess.PIPE)
+        except OSError as error:
+            raise Failed("cannot be started", f"{error.strerror or error}") from error
+        said = [(_Tail(stream), request[name]) for stream, name in ((process.stdout, "out"), (process.stderr, "err"))]
         ended_by = self._wait(process.pid, request["deadline_seconds"])
         elapsed_ns = time.monotonic_ns() - began_ns
         status = process.wait()
         left = _linger() if ended_by == "itself" else []
         _kill_all()
+        for tail, path in said:
+            tail.write(Path(path))
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return {
             "status": status,
@@ -93,6 +100,30 @@ class CommandHost(Host):
         _kill_all()
         if self._folder is not None:
             own_folders.remove(self._folder)
+
+
+class _Tail:
+    """Reads all that a command prints and keeps its end, in memory: what prints without end fills no disk."""
+
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        assert stream is not None  # noqa: S101 - it was asked for
+        self._stream = stream
+        self._kept = bytearray()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while chunk := os.read(self._stream.fileno(), _CHUNK_BYTES):
+            self._kept += chunk
+            if len(self._kept) > 2 * _MOST_OUTPUT_BYTES:
+                del self._kept[:-_MOST_OUTPUT_BYTES]
+
+    def write(self, path: Path) -> None:
+        """Wait for its end, which all that could write have come to, and write what was kept."""
+        self._reader.join(_KILL_SECONDS)
+        path.write_bytes(self._kept[-_MOST_OUTPUT_BYTES:])
+        if not self._reader.is_alive():
+            self._stream.close()
 
 
 def _linger() -> list[str]:

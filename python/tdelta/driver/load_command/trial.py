@@ -30,7 +30,6 @@ from tdelta.records.trials import Circumstances
 
 _GRACE_SECONDS = 60.0
 _END_SECONDS = 20.0
-_MOST_OUTPUT_BYTES = 8 << 20
 
 
 class _Supervisor(Child):
@@ -162,7 +161,7 @@ class CommandLoad:
         )
 
     def _finished(self, answer: Mapping[str, Any]) -> Finished:
-        out, err = (self._without_password(_tail(self._folder / name)) for name in ("out", "err"))
+        out, err = (self._without_password(_printed(self._folder / name)) for name in ("out", "err"))
         return Finished(answer["status"], answer["elapsed_ns"], out, err, self._folder, LOG_NAME)
 
     def _without_password(self, text: str) -> str:
@@ -218,11 +217,9 @@ def _fault(answer: Mapping[str, Any], name: str) -> Refusal | None:
     return None
 
 
-def _tail(path: Path) -> str:
+def _printed(path: Path) -> str:
     """The end of what was printed; a report is the last thing that a tool prints."""
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST_OUTPUT_BYTES))
-            return file.read().decode(errors="replace")
+        return path.read_text(errors="replace")
     except OSError:
         return ""

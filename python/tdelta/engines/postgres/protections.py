@@ -13,6 +13,7 @@ from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import EXTENSION, FORK, PgTde
 from tdelta.engines.servers import ServerBinary
 from tdelta.errors import EngineUnavailable, EnvironmentFault
+from tdelta.inputs import real_path
 from tdelta.measure.encrypted_folders import require_encrypted
 
 _FUSE_DEVICE = Path("/dev/fuse")
@@ -32,7 +33,7 @@ def protection_for(binary: ServerBinary, encrypted_folder: Path | None = None) -
         EnvironmentFault: this machine cannot mount it.
     """
     if encrypted_folder is not None:
-        folder = encrypted_folder.resolve()
+        folder = real_path(encrypted_folder)
         return EncryptedFolder(folder, require_encrypted(folder))
     for name in (EXTENSION, FORK):
         if has_extension(binary, name):

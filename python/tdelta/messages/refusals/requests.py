@@ -168,6 +168,8 @@ REQUESTS = {
     "not-a-level": "{factor}={found}: expected {expected}",
     "not-a-factor": "--vary {found}: expected FACTOR=LEVEL,LEVEL such as threads=1,4",
     "factor-twice": "{factor}: given twice; write all its levels in one --vary {factor}=…",
+    "levels-too-many": "{factor}: expected at most {most} levels, found {found}",
+    "conditions-too-many": "expected at most {most} combinations of levels, found {found}",
     "level-twice": "{factor}={level}: this level is already in the list; give each level once",
     "planted-out-of-range": (
         "planted cost {share:g}: expected a share above 0 and at most {most:g} (0.05, or 5%, for 5 %)"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tdelta.errors import StorageFault, UsageError
-from tdelta.inputs import written_to
+from tdelta.inputs import real_path, written_to
 from tdelta.messages import Refusal
 from tdelta.report.page.compose import MARKER
 from tdelta.store.export import replacing
@@ -37,7 +37,7 @@ def write_page(text: str, path: Path, *, force: bool = False) -> None:
                 out.write(text)
             return
         _require_ours(path, force=force)
-        with replacing(path.resolve(), _PRIVATE) as out:
+        with replacing(real_path(path), _PRIVATE) as out:
             out.write(text)
 
 
@@ -47,7 +47,7 @@ def require_place(path: Path, *, force: bool = False) -> None:
         if path.exists():
             _require_ours(path, force=force)
             return
-        folder = path.resolve().parent
+        folder = real_path(path).parent
         folder.stat()
         if not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))

@@ -225,3 +225,22 @@ def test_a_trial_can_be_stopped_from_a_signals_handler(tmp_path: Path) -> None:
         finally:
             sender.join()
             signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_command_that_prints_without_end_takes_no_disk_and_its_last_words_are_kept(tmp_path: Path) -> None:
+    script = tmp_path / "chatty.sh"
+    script.write_text("head -c 40000000 /dev/zero | tr '\\0' 'x'; echo; echo the end >&2; exit 3\n")
+    most = [0]
+
+    def watch() -> None:
+        while not done.wait(0.005):
+            most[0] = max(most[0], *(p.stat().st_size for p in tmp_path.glob("load-*/*") if p.is_file()), 0)
+
+    done = threading.Event()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    with refused(LoadFault, "load-failed", status=3, shows="the end"):
+        tried(f"sh {script}", tmp_path)
+    done.set()
+    watcher.join()
+    assert most[0] <= 8 << 20
