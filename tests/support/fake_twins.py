@@ -19,7 +19,7 @@ from tdelta.design import stream
 from tdelta.driver.evp_calls import COUNTS_VARIABLE
 from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import AnyJob, TrialJob, WorkloadSpec
-from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, PagePrice, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, Tables
 from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
 from tdelta.evidence import FileClass, MarkerHit
 from tdelta.measure.aes import PreloadMode
@@ -310,12 +310,6 @@ class FakeTwins:
         """Pretend to run one trial on each, whole, in the order of their first slots."""
         measured = {index: entries[index][0].trial(entries[index][1]) for index in dict.fromkeys(slots)}
         return tuple(measured[index] for index in range(len(entries)))
-
-    def page_floor(self, page_bytes: int, _ciphers: Sequence[str], _levels: Sequence[str]) -> PagePrice:
-        """A page that is encrypted takes twice as long as one that is decrypted, and six times so by software."""
-        words = f"a fake cipher, {page_bytes} bytes"
-        cost = {"decrypt": 1.0, "encrypt": 2.0}
-        return lambda _cipher, direction, level: (cost[direction] * (1.0 if level == "on" else 6.0), words)
 
     def loop_cost(self, _job: TrialJob) -> LoopCost:
         """A loop that costs little."""

@@ -56,7 +56,6 @@ from tdelta.records import (
     Metric,
     Moved,
     NoiseFloor,
-    PageCost,
     Percentile,
     Percentile99,
     PublishedCell,
@@ -690,7 +689,7 @@ def scopes() -> RunResult:
 
 
 def factorial() -> RunResult:
-    """A cipher with and without the CPU's AES instructions: contrasts, page costs, and a changed setting."""
+    """A cipher with and without the CPU's AES instructions: contrasts, and a changed setting."""
 
     def of(cipher: str, level: str, role: Role = Role.TREATMENT) -> Condition:
         return Condition((("cipher", cipher), ("aes_instructions", level)), role)
@@ -699,18 +698,11 @@ def factorial() -> RunResult:
     on, off = of("aes-256", "on"), of("aes-256", "off")
     cases = ((on, estimate(1.213, 0.031)), (off, estimate(3.172, 0.083)))
     heads = tuple(verdict(ratio, Decision.COSTLY, primary=True, of=c, baseline=plain) for c, ratio in cases)
-    words = "aes-256-cbc, 4096 bytes, {} AES instructions"
-    costs = (
-        PageCost(on, 7.52, 2.41, (2.20, 2.63), 0.842, words.format("with")),
-        PageCost(off, 7.52, 28.4, (26.9, 29.8), 23.93, words.format("without")),
-        PageCost(off, 0.001, None, None, None, words.format("without")),
-    )
     return result(
         Decision.COSTLY,
         heads,
         settings(plain, twin, on, off, study="order-entry", options={"study": "order-entry"}),
         contrasts=(Contrast("aes_instructions", off, on, Metric.RESPONSE_TIME, estimate(2.615, 0.071)),),
-        page_costs=costs,
         overridden=("threads 1 instead of 4", "cache 20 % instead of 10 %"),
     )
 

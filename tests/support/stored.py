@@ -32,7 +32,6 @@ from tdelta.records import (
     LoopFacts,
     Measurement,
     Metric,
-    PageCost,
     Role,
     RunResult,
     RunSettings,
@@ -190,19 +189,6 @@ def _contrasts(conditions: Sequence[Condition]) -> tuple[Contrast, ...]:
     return of("none", 1.001, 0.013), of("aes-128", 2.054, 0.041), of("aes-256", 2.535, 0.052)
 
 
-def _page_costs(conditions: Sequence[Condition]) -> tuple[PageCost, ...]:
-    known = {"aes-128": (1.9, 0.62, 21.0, 17.1), "aes-256": (2.4, 0.84, 28.4, 23.9)}
-    costs = []
-    for condition in conditions:
-        cipher, level = str(condition.level("cipher")), str(condition.level("aes_instructions"))
-        if condition.role is Role.TREATMENT and cipher in known:
-            on, floor_on, off, floor_off = known[cipher]
-            cost, floor = (on, floor_on) if level == "on" else (off, floor_off)
-            words = f"{cipher}-cbc, 4096 bytes, {'with' if level == 'on' else 'without'} AES instructions"
-            costs.append(PageCost(condition, 7.5, cost, (0.93 * cost, 1.07 * cost), floor, words))
-    return (*costs, PageCost(conditions[2], 0.01, None, None, None, "no cipher"))
-
-
 def _evidence(conditions: Sequence[Condition]) -> tuple[FileEvidence, ...]:
     found = []
     for condition in conditions:
@@ -267,7 +253,6 @@ def sound_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
             *judgement.stalls,
             *(() if order is None else (order,)),
             *(_contrasts(given.conditions) if is_factorial else ()),
-            *(_page_costs(given.conditions) if is_factorial else ()),
         ),
     )
 

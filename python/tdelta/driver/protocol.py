@@ -51,10 +51,6 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 """No variables."""
 
 
-PagePrice: TypeAlias = Callable[[str, str, str], tuple[float, str] | None]
-"""By cipher, direction and level: µs per page and what they are of, or None where it is not known."""
-
-
 class Twin(Protocol):
     """One instance: a copy of a loaded file, open."""
 
@@ -210,18 +206,6 @@ class CallsTimed(Protocol):
 
     def start(self, settings: Settings, name: str, environment: Mapping[str, str] = NOTHING) -> Any:
         """As `Twins.start`, with variables added to the environment of the process that encrypts."""
-
-
-@runtime_checkable
-class FloorMeasured(Protocol):
-    """Twins beside whose pages stands what their ciphers take at the least."""
-
-    def page_floor(self, page_bytes: int, ciphers: Sequence[str], levels: Sequence[str]) -> PagePrice:
-        """Time what these ciphers take for a page here, at these levels of the AES instructions.
-
-        Raises:
-            EnvironmentFault: this machine cannot.
-        """
 
 
 @runtime_checkable

@@ -157,13 +157,10 @@ class Keyed(Protocol):
 
 @runtime_checkable
 class Paged(Protocol):
-    """Pages are encrypted one by one, so that their cost can be set beside what the cipher takes at the least."""
+    """Pages are encrypted one by one."""
 
     def page_size(self, settings: Any) -> int | None:
         """The bytes of a page of an encrypted twin; None of a plain one."""
-
-    def floor_cipher(self, cipher: str) -> str:
-        """What `tdelta.measure.cipher_us_per_page` calls a cipher."""
 
 
 @runtime_checkable

@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tdelta.inference.page_counts import counted_names
-from tdelta.inference.pages import FEWEST_PAGES
 from tdelta.inference.temporary import TEMPORARY
 from tdelta.messages import Caution
 from tdelta.records import Condition, Measurement, RunSettings, Trial
 from tdelta.records.trials import by_condition
+
+FEWEST_PAGES = 0.05
+"""Pages per operation below which a cost per page would be all noise."""
 
 A_PAGE_AT_MOST_US = 100.0
 """More than any engine was seen to take for a page with the CPU's AES instructions (docs/cost-breakdown.md)."""

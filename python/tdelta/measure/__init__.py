@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tdelta.measure.aes import CryptoKind, cannot_hide, cpu_has_aes, hidden_environment
-    from tdelta.measure.floor import Floor, FloorCell, cipher_us_per_page, measure_floor, page_floor
+    from tdelta.measure.floor import Floor, FloorCell, measure_floor
     from tdelta.measure.machine import machine_facts
     from tdelta.measure.pressure import PressureMeter
     from tdelta.measure.space import (
@@ -28,7 +28,7 @@ else:
     __getattr__ = lazy_getattr(
         __name__,
         aes=("CryptoKind", "cannot_hide", "cpu_has_aes", "hidden_environment"),
-        floor=("Floor", "FloorCell", "cipher_us_per_page", "measure_floor", "page_floor"),
+        floor=("Floor", "FloorCell", "measure_floor"),
         machine=("machine_facts",),
         pressure=("PressureMeter",),
         space=(
@@ -49,7 +49,6 @@ __all__ = [
     "FloorCell",
     "PressureMeter",
     "cannot_hide",
-    "cipher_us_per_page",
     "cpu_has_aes",
     "free_disk_bytes",
     "free_memory_bytes",
@@ -57,7 +56,6 @@ __all__ = [
     "library_versions",
     "machine_facts",
     "measure_floor",
-    "page_floor",
     "require_memory",
     "require_open_files",
     "require_space",

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, TdeltaError
 from tdelta.measure.children import Declined
@@ -33,16 +32,11 @@ DEFAULT_SECONDS = 20.0
 RING_BYTES = 1 << 20
 """What a cell walks through, half of it read and half written: beyond a first-level cache, about a second-level one."""
 
-_QUICK_SECONDS = 0.8
-
 _PROOF_BYTES = 4096  # in much shorter pages calls and IVs outweigh AES
 _LEAST_SLOWDOWN = 1.5
 # Without its instructions AES-256-CBC decryption takes several times as long on every x86 that has them; noise of this
 # size does not survive a median.
 _BUSY_SHARE = 0.1
-
-Parts: TypeAlias = tuple[tuple[str, str | None], ...]
-"""What a cipher does to a page, as algorithms and modes of OpenSSL's; nothing where it is not OpenSSL's."""
 
 _MACHINE_FACTS = (
     *("cpu_model", "cpu_architecture", "cpu_flags", "cores", "logical_cpus", "usable_cpus"),
@@ -143,61 +137,8 @@ def measure_floor(
     return _floor(tasks, check_levels(levels), seconds, observe, _settings(library, ring_bytes, seed))
 
 
-def page_floor(
-    page_bytes: int, ciphers: Iterable[Parts], levels: Iterable[str] = LEVELS, seconds: float = _QUICK_SECONDS
-) -> Floor:
-    """The cells that `cipher_us_per_page` needs for these ciphers, in under about a second.
-
-    Ciphers without parts are passed over; if none is left, nothing is started and the floor is empty.
-
-    Raises:
-        TdeltaError: as `measure_floor`.
-    """
-    tasks = dict.fromkeys(
-        task
-        for cipher in ciphers
-        for direction in ("decrypt", "encrypt")
-        for task in _tasks_of(cipher, page_bytes, direction)
-    )
-    if not tasks:
-        return Floor(())
-    return _floor(tuple(tasks), check_levels(levels), seconds, _unwatched, _settings(None, RING_BYTES, None))
-
-
-def cipher_us_per_page(
-    floor: Floor, cipher: Parts, page_bytes: int, direction: str, level: str
-) -> tuple[float, str] | None:
-    """What a cipher takes for a page, at the least: the medians of its parts, added.
-
-    Args:
-        floor: what was measured.
-        cipher: its parts.
-        page_bytes: the page's size.
-        direction: ``decrypt`` (a page read) or ``encrypt`` (a page written).
-        level: of the CPU's AES instructions, ``on`` or ``off``.
-
-    Returns:
-        µs of CPU time, and what they are of: ``aes-256-cbc + hmac-sha512, 4096 bytes, with AES instructions``. None for
-        a cipher that is not OpenSSL's, and for one that was not measured.
-    """
-    tasks = _tasks_of(cipher, page_bytes, direction)
-    cells = [floor.cell(task, level) for task in tasks]
-    found = [cell for cell in cells if cell is not None]
-    if not tasks or len(found) < len(tasks):
-        return None
-    words = " + ".join(task.name for task in tasks)
-    how = "with" if level == "on" else "without"
-    return math.fsum(cell.us_per_page for cell in found), f"{words}, {page_bytes} bytes, {how} AES instructions"
-
-
 def _settings(library: str | None, ring_bytes: int, seed: int | None) -> FloorSettings:
     return FloorSettings(library, ring_bytes, random.SystemRandom().getrandbits(63) if seed is None else seed)
-
-
-def _tasks_of(cipher: Parts, page_bytes: int, direction: str) -> tuple[PageTask, ...]:
-    return tuple(
-        PageTask(algorithm, mode, page_bytes, direction if mode else "authenticate") for algorithm, mode in cipher
-    )
 
 
 @dataclass(frozen=True, slots=True)

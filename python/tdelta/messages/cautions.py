@@ -258,7 +258,6 @@ CAUTIONS = {
         "{folder}, where all of it lies, is on {found} itself: that is in every figure, the baseline's included"
     ),
     # costs and profiles
-    "no-floor": "no floor beside the cost of a page: {fault}",
     "prices-unknown": "cost breakdown: unit costs could not be measured at one or more moments: {fault}",
     "no-profile": "no CPU profile: {why}",
     "profile-cut-short": "the CPU profile was cut short: {fault}",

@@ -133,26 +133,6 @@ class Contrast(Finding):
 
 
 @dataclass(frozen=True, slots=True)
-class PageCost(Finding):
-    """What a page of encrypted data cost beyond plain, beside what its cipher alone costs on this CPU.
-
-    ``pages_per_operation`` counts pages read and written; ``cpu_us_per_page`` is the extra CPU time of an operation
-    over the baseline's, for each of them (posterior median; ``hdi95`` its interval), None where hardly a page moved.
-    ``cipher_us_per_page`` is what ``cipher_measured`` (``aes-256-cbc, 4096 bytes, with AES instructions``) takes for
-    that mix of reads and writes, measured on this machine by `tdelta floor`'s own loop; None where it is not known.
-    """
-
-    FINDING = "page_costs"
-
-    condition: Condition
-    pages_per_operation: float
-    cpu_us_per_page: float | None
-    hdi95: tuple[float, float] | None
-    cipher_us_per_page: float | None
-    cipher_measured: str
-
-
-@dataclass(frozen=True, slots=True)
 class PublishedCell(Finding):
     """What was published for one condition of a study: ``ratio`` is a cost over the same without encryption."""
 

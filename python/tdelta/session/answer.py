@@ -17,7 +17,6 @@ from tdelta.inference.checkpoints import checkpoint_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
 from tdelta.inference.client_memory import client_memory
 from tdelta.inference.cost_breakdown import cost_breakdowns
-from tdelta.inference.pages import page_costs
 from tdelta.inference.replication import replication_measures
 from tdelta.inference.steps import step_measures
 from tdelta.inference.tails import percentiles, tail_cautions, tail_measures
@@ -49,7 +48,7 @@ from tdelta.session.planning import Plan
 from tdelta.session.pressed import pressure_cautions
 from tdelta.session.published import published_cells
 from tdelta.session.request import RunRequest
-from tdelta.session.state import Floors, TrialSize
+from tdelta.session.state import TrialSize
 from tdelta.workloads.scan import cut
 
 _DILUTED = 0.05
@@ -83,7 +82,6 @@ def assemble(
         verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
     agents = load_agents(trials, plan.settings)
     dilution = _dilution(trials, size)
-    floors = state.floors or Floors()
     idle = barely_encrypted(trials, plan.settings)
     servers = server_measures(trials, plan.settings, _cpus(machine))
     return RunResult(
@@ -102,7 +100,6 @@ def assemble(
             *_cautions(plan, ending),
             *pressure_cautions(plan, trials, verdicts, judgement.by_cpu),
             *_loop_cautions(trials, dilution),
-            *floors.cautions,
             *profiles.cautions(),
             *collectors.unit_costs.cautions(),
         ),
@@ -140,7 +137,6 @@ def assemble(
             *storage_layers(state.storages, plan.conditions),
             *checkpoint_measures(trials, plan.settings),
             *(DataSize(c, state.data_bytes[c.key]) for c in plan.conditions if c.key in state.data_bytes),
-            *page_costs(trials, verdicts, floors.floors),
             *search.records(),
             *servers,
             *_known(agents),

@@ -13,7 +13,6 @@ from tdelta.measure.aes import CryptoKind
 from tdelta.messages import RunPart
 from tdelta.records import Level, Phase
 from tdelta.session.collectors.checks import Checks
-from tdelta.session.collectors.floors import measure_floors
 from tdelta.session.context import Ready, RunContext
 from tdelta.session.housing import Housing
 from tdelta.session.pace import Stage
@@ -22,7 +21,7 @@ from tdelta.session.trial_size import calibrate
 
 
 def prepare(context: RunContext, twins: Twins[Any], folder: Path, checks: Checks, housing: Housing) -> Ready:
-    """Load and compare the rows, see which ciphers are at work, size the trials, and time the ciphers alone.
+    """Load and compare the rows, see which ciphers are at work, and size the trials.
 
     Raises:
         UnsoundTwins: the twins would not hold the same rows.
@@ -33,10 +32,6 @@ def prepare(context: RunContext, twins: Twins[Any], folder: Path, checks: Checks
         _observe_ciphers(context, twins)
     context.require_time()
     size = _size(context, twins, data_bytes, checks, housing)
-    if context.state.floors is None:
-        context.observe(Phase("floor", "what the cipher alone takes for a page"))
-        context.state.floors = measure_floors(context.plan, twins)
-        context.keep_state()
     context.require_time()
     return Ready(twins, data_bytes, size, folder, housing)
 

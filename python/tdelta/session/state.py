@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tdelta.evidence import MarkerHit
-from tdelta.inference.pages import PageFloor
 from tdelta.inference.timed import Timed
 from tdelta.messages import Caution, Detail
 from tdelta.records import CalibrationKey, Sampled, StorageFound
@@ -65,14 +64,6 @@ class TwinNotes:
 
 
 @dataclass(frozen=True, slots=True)
-class Floors:
-    """What the cipher alone takes for a page, by the condition's key, and why where that is not known."""
-
-    floors: Mapping[str, PageFloor] = field(default_factory=dict)
-    cautions: tuple[Caution, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class SampledTwins:
     """What was sampled on the twins of one condition."""
 
@@ -113,7 +104,6 @@ class RunState:
     key: CalibrationKey | None = None
     trial_size: TrialSize | None = None
     ciphers: dict[str, str] | None = None
-    floors: Floors | None = None
     twins: TwinNotes = field(default_factory=TwinNotes)
     evidence: dict[str, tuple[MarkerHit, ...]] = field(default_factory=dict)
     unit_costs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)

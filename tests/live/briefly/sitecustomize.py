@@ -14,7 +14,6 @@ As soon as a module below is imported, by tdelta, by its workers or by what a be
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
@@ -28,10 +27,6 @@ def _set(module: ModuleType, **values: float) -> None:
     for name, value in values.items():
         assert hasattr(module, name), f"{module.__name__} has no {name} any more"
         setattr(module, name, value)
-
-
-def _floor(module: ModuleType) -> None:
-    module.page_floor = functools.partial(module.page_floor, seconds=FLOOR_SECONDS)
 
 
 def _price_effort(module: ModuleType) -> None:
@@ -75,7 +70,6 @@ def _redo_log(module: ModuleType) -> None:
 REPLACED: dict[str, Callable[[ModuleType], None]] = {
     "tdelta.engines.shared.mysql_family": _redo_log,
     "tdelta.measure.caches": _caches,
-    "tdelta.measure.floor": _floor,
     "tdelta.measure.price_effort": _price_effort,
     "tdelta.session.collectors.profile": _profile,
 }

@@ -18,17 +18,10 @@ from typing import Any
 import pytest
 
 from support.texts import has_no_answer
-from tdelta.engines.sqlite.libraries import PAGE_PARTS
-from tdelta.measure import cipher_us_per_page, measure_floor, page_floor
-from tdelta.measure.floor import Parts
+from tdelta.measure import measure_floor
 from tdelta.measure.machine import parse_cpuinfo
 
 pytestmark = pytest.mark.alone
-
-
-def parts(*names: str) -> list[Parts]:
-    """What these ciphers do to a page."""
-    return [PAGE_PARTS.get(name, ()) for name in names]
 
 
 HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
@@ -178,29 +171,9 @@ def test_whatever_ends_the_command_leaves_no_process(number: signal.Signals) -> 
 @needs_aes
 def test_an_environment_that_hides_everything_does_not_reach_the_level_with(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENSSL_ia32cap", "")
-    found = page_floor(4096, parts("aes-256"))
+    found = measure_floor([4096], ["aes-256"], ["cbc"], seconds=0.8)
     assert found.slowdown_without_instructions is not None
     assert found.slowdown_without_instructions > 2
-
-
-@needs_aes
-def test_a_quick_floor_has_a_figure_for_each_cipher_that_is_openssls() -> None:
-    found = page_floor(8192, parts("none", "aes-128", "aes-256", "sqlcipher", "chacha20"))
-    assert found.passes >= 3
-    assert found.slowdown_without_instructions is not None
-    for cipher in ("aes-128", "aes-256", "sqlcipher"):
-        for direction in ("decrypt", "encrypt"):
-            on, off = (cipher_us_per_page(found, *parts(cipher), 8192, direction, level) for level in ("on", "off"))
-            assert on is not None
-            assert off is not None
-            assert 0 < on[0] < off[0]
-    plain, with_hmac = (
-        cipher_us_per_page(found, *parts(cipher), 8192, "decrypt", "on") for cipher in ("aes-256", "sqlcipher")
-    )
-    assert plain is not None
-    assert with_hmac is not None
-    assert plain[0] < with_hmac[0]
-    assert cipher_us_per_page(found, *parts("chacha20"), 8192, "decrypt", "on") is None
 
 
 def test_a_larger_ring_and_one_level_are_measured_as_asked() -> None:

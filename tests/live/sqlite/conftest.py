@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 
 import pytest
-from briefly.sitecustomize import FLOOR_SECONDS
 
 from support.running import ONCE, Answered, Place, recorded, require
-from tdelta.engines.sqlite import twins
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.engines.sqlite.libraries import SQLITE3MC
-from tdelta.measure import page_floor, price_effort
+from tdelta.measure import price_effort
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -24,7 +21,6 @@ def library() -> None:
 def brief_floor(monkeypatch: pytest.MonkeyPatch) -> None:
     """For runs within this process, as for those in another."""
     monkeypatch.setattr(price_effort, "PASSES", 3)
-    monkeypatch.setattr(twins, "page_floor", functools.partial(page_floor, seconds=FLOOR_SECONDS))
 
 
 @pytest.fixture

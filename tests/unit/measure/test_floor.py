@@ -7,22 +7,14 @@ import os
 import pytest
 
 from support.refused import Part, check_messages, coded, refused
-from tdelta.engines.sqlite.libraries import PAGE_PARTS
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, UnknownName
-from tdelta.measure import cipher_us_per_page, floor_levels, measure_floor, page_floor
+from tdelta.measure import floor_levels, measure_floor
 from tdelta.measure.aes import OPENSSL_WORD
 from tdelta.measure.children import Declined
-from tdelta.measure.floor import Parts
 from tdelta.measure.page_tasks import PageTask
 from tdelta.records import Phase
 
 from .fakes import FakeChild, usual
-
-
-def parts(*names: str) -> list[Parts]:
-    """What these ciphers do to a page."""
-    return [PAGE_PARTS.get(name, ()) for name in names]
-
 
 CBC = PageTask("aes-256", "cbc", 4096, "decrypt")
 
@@ -122,7 +114,6 @@ def test_a_switch_that_does_not_work_leaves_the_level_out_with_a_caution(levels,
     assert found.slowdown_without_instructions == pytest.approx(1.0)
     assert {cell.aes_instructions for cell in found.cells} == {"on"}
     check_messages(found.cautions, "instructions-not-hidden", times=pytest.approx(1.0), least=1.5, why=Part(reason))
-    assert cipher_us_per_page(found, *parts("aes-256"), 4096, "decrypt", "off") is None
 
 
 def test_the_proof_is_measured_and_not_shown_where_nobody_asked_for_it(levels):
@@ -214,53 +205,3 @@ def test_the_word_clears_four_bits_and_leaves_the_others_as_they_are():
     vaes, vpclmulqdq = 32 + 9, 32 + 10  # CPUID leaf 7, ECX; word 1 is EBX with ECX above it
     assert words == [1 << aesni | 1 << pclmulqdq, 1 << vaes | 1 << vpclmulqdq]
     assert OPENSSL_WORD.count("~") == 2  # a word without it would be set, not cleared
-
-
-ALL = parts("aes-128", "aes-256", "sqlcipher", "aes-256-hmac-sha1", "aes-256-no-hmac", "chacha20", "aegis", "ascon128")
-
-
-@pytest.mark.parametrize(
-    ("cipher", "microseconds", "words"),
-    [
-        ("aes-128", 0.512, "aes-128-cbc"),
-        ("aes-256", 0.512, "aes-256-cbc"),
-        ("aes-256-no-hmac", 0.512, "aes-256-cbc"),
-        ("aes-256-hmac-sha1", 1.024, "aes-256-cbc + hmac-sha1"),
-        ("sqlcipher", 1.024, "aes-256-cbc + hmac-sha512"),
-    ],
-)
-def test_a_cipher_of_the_sqlite_family_is_the_sum_of_its_parts(levels, cipher, microseconds, words):
-    found = page_floor(4096, ALL, seconds=0.0)
-    for direction in ("decrypt", "encrypt"):
-        on = cipher_us_per_page(found, *parts(cipher), 4096, direction, "on")
-        assert on == (pytest.approx(microseconds), f"{words}, 4096 bytes, with AES instructions")
-    hashing = microseconds - 0.512
-    off = cipher_us_per_page(found, *parts(cipher), 4096, "decrypt", "off")
-    assert off == (pytest.approx(5.12 + hashing), f"{words}, 4096 bytes, without AES instructions")
-
-
-@pytest.mark.parametrize("cipher", ["none", "chacha20", "aegis", "ascon128", "what?"])
-def test_a_cipher_that_is_not_openssls_has_no_floor(levels, cipher):
-    assert cipher_us_per_page(page_floor(4096, ALL, seconds=0.0), *parts(cipher), 4096, "decrypt", "on") is None
-
-
-def test_a_cipher_of_which_a_part_was_not_measured_has_no_floor(levels):
-    found = page_floor(4096, parts("aes-256"), levels=["on"], seconds=0.0)
-    assert cipher_us_per_page(found, *parts("aes-256"), 4096, "decrypt", "on") is not None
-    assert cipher_us_per_page(found, *parts("aes-256"), 8192, "decrypt", "on") is None
-    assert cipher_us_per_page(found, *parts("aes-256"), 4096, "decrypt", "off") is None
-    assert cipher_us_per_page(found, *parts("sqlcipher"), 4096, "decrypt", "on") is None
-
-
-def test_a_quick_floor_measures_what_its_ciphers_need_and_no_more(levels):
-    page_floor(8192, parts("sqlcipher", "aes-256"), seconds=0.0)
-    assert levels.children["off"].plan["tasks"] == [
-        {"algorithm": "aes-256", "mode": "cbc", "page_bytes": 8192, "direction": "decrypt"},
-        {"algorithm": "hmac-sha512", "mode": None, "page_bytes": 8192, "direction": "authenticate"},
-        {"algorithm": "aes-256", "mode": "cbc", "page_bytes": 8192, "direction": "encrypt"},
-    ]
-
-
-def test_a_quick_floor_of_other_ciphers_starts_nothing(levels):
-    assert page_floor(4096, parts("none", "chacha20")).cells == ()
-    assert levels.log == []

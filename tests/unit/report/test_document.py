@@ -23,7 +23,7 @@ from .listed import ENGINES, OWN_PLAN, PLAN, STUDIES
 DOCS = Path(__file__).parents[3] / "docs" / "json.md"
 _FREE_FORM = {"verdicts[].condition", "verdicts[].baseline", "noise_floor[].baseline", "settings.conditions[].levels"}
 _FREE_FORM |= {"version_differences[].condition", "version_differences[].versus"}
-_FREE_FORM |= {"contrasts[].condition", "contrasts[].versus", "page_costs[].condition", "evidence[].condition"}
+_FREE_FORM |= {"contrasts[].condition", "contrasts[].versus", "evidence[].condition"}
 _FREE_FORM |= {"tails[].condition", "tails[].baseline", "steps[].condition", "actions[].condition", "actions[].counted"}
 _FREE_FORM |= {"backups[].condition", "backups[].markers"}
 _FREE_FORM |= {"replication[].condition", "storage[].condition"}

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 import tdelta.workloads
-from support.fake_twins import FakeTwin, FakeTwins, cost_by_cipher, equal_rows, plain_facts
+from support.fake_twins import FakeTwin, cost_by_cipher, equal_rows, plain_facts
 from support.refused import Part, check_messages, coded, has, refused
 from tdelta.driver import TwinFolder
 from tdelta.engines.sqlite.libraries import Library
-from tdelta.errors import Defect, EngineUnavailable, StorageFault, TdeltaError, TimeFault, UsageError
+from tdelta.errors import Defect, StorageFault, TdeltaError, TimeFault, UsageError
 from tdelta.inference import analyze_run
 from tdelta.messages import Refusal
-from tdelta.records import CheckState, Decision, InterimAnalysis, PageCost, Phase, Role, RunPlanned, TrialDone
+from tdelta.records import CheckState, Decision, InterimAnalysis, Phase, Role, RunPlanned, TrialDone
 from tdelta.store import RunStatus, Store
 
 from . import served
@@ -538,26 +538,6 @@ def counting(misses: int):
 
     trial = FakeTwin.trial
     return counted
-
-
-def test_the_cost_of_a_page_stands_beside_the_ciphers_own(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FakeTwin, "trial", counting(misses=50_000))
-    costs = {cost.condition.level("aes_instructions"): cost for cost in sitting.conduct(**FACTORIAL).of(PageCost)}
-    assert {level: cost.cipher_us_per_page for level, cost in costs.items()} == {"on": 1.0, "off": 6.0}
-    assert all(cost.cpu_us_per_page is not None and cost.cpu_us_per_page > 0 for cost in costs.values())
-
-
-def test_without_openssl_the_run_goes_on_and_says_that_there_is_no_floor(
-    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_given):
-        raise EngineUnavailable(Refusal.of("library-fails", said="no-libcrypto"))
-
-    monkeypatch.setattr(FakeTwins, "page_floor", refuse)
-    monkeypatch.setattr(FakeTwin, "trial", counting(misses=50_000))
-    result = sitting.conduct()
-    assert has(result.cautions, "no-floor", fault="no-libcrypto")
-    assert [cost.cipher_us_per_page for cost in result.of(PageCost)] == [None]
 
 
 def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_unsound_and_no_defect(

@@ -27,7 +27,7 @@ _MAKE = f"CREATE TABLE page AS SELECT hash(i) AS body FROM range({ROWS}) AS numb
 _SCAN = "SELECT bit_xor(body) FROM page"
 
 
-def page_costs(plain: Mapping[str, Any], encrypted: Mapping[str, Any]) -> dict[str, object]:
+def page_times(plain: Mapping[str, Any], encrypted: Mapping[str, Any]) -> dict[str, object]:
     """Make both files, and time what a page of each costs to read.
 
     Args:

@@ -15,7 +15,7 @@ from tdelta.driver.hosting import NoTwin, TwinHost
 from tdelta.driver.worker_protocol import Reply, Request, serve
 from tdelta.engines.duckdb.client import STYLE, load_twin
 from tdelta.engines.duckdb.database import Connection, Database, reading_sql, taken
-from tdelta.engines.duckdb.proof import page_costs
+from tdelta.engines.duckdb.proof import page_times
 from tdelta.engines.duckdb.statements import quoted
 from tdelta.engines.shared.generated_rows import write_files
 from tdelta.measure.usage import spent
@@ -208,7 +208,7 @@ class Host(TwinHost):
 
     def do_prove(self, request: Request) -> Reply:
         """Time a page cipher on two files of its own."""
-        return page_costs(request["files"]["plain"], request["files"]["encrypted"])
+        return page_times(request["files"]["plain"], request["files"]["encrypted"])
 
     def do_price(self, request: Request) -> Reply:
         """Time blocks of files of its own."""

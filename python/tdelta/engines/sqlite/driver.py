@@ -205,10 +205,6 @@ class SqliteDriver:
         """The bytes of a page of an encrypted twin."""
         return settings.page_size if self.engine.needs_key(settings.cipher) else None
 
-    def floor_cipher(self, cipher: str) -> str:
-        """What the floor calls a cipher."""
-        return self.engine.floor_cipher(cipher)
-
     def described(self, settings: TwinSettings, facts: Mapping[str, str]) -> str:
         """What the library says of the cipher in force."""
         if settings.cipher == "none":

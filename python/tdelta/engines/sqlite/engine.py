@@ -97,10 +97,6 @@ class SqliteEngine:
         pragmas = self.ciphers[settings.cipher].without_mac or ()
         return [text.format(page_size=settings.page_size) for text in pragmas]
 
-    def floor_cipher(self, cipher: str) -> str:
-        """What `tdelta.measure.cipher_us_per_page` calls this library's cipher; SQLCipher's own has an HMAC."""
-        return "sqlcipher" if self.library.kind == "sqlcipher" and cipher == "aes-256" else cipher
-
     def version(self) -> str | None:
         """The library's version, or None if it is not installed."""
         return self.library.installed_version()

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdelta.measure.floor import Parts
+    pass
 
 PASSPHRASE = "passphrase"  # noqa: S105 - the name of a way, and no key
 """A key that the library derives its own from: what applications do, once for each connection."""
@@ -111,18 +111,6 @@ class Library:
         where = self.distribution or self.name
         digest = f", sha256 {self.sha256}" if self.sha256 else ""
         return f"{where} {self.installed_version()}{digest}"
-
-
-PAGE_PARTS: Mapping[str, Parts] = MappingProxyType(
-    {
-        "aes-128": (("aes-128", "cbc"),),
-        "aes-256": (("aes-256", "cbc"),),
-        "aes-256-no-hmac": (("aes-256", "cbc"),),
-        "aes-256-hmac-sha1": (("aes-256", "cbc"), ("hmac-sha1", None)),
-        "sqlcipher": (("aes-256", "cbc"), ("hmac-sha512", None)),
-    }
-)
-"""What each cipher does to a page, where it does what OpenSSL does, too."""
 
 
 def _multiple_ciphers(library_name: str, reserved_bytes: int, mac: str = "") -> Cipher:

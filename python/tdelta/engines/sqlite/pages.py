@@ -41,7 +41,7 @@ class Files(NamedTuple):
         return "Files()"
 
 
-def page_costs(plain: Files, encrypted: Files) -> dict[str, object]:
+def page_times(plain: Files, encrypted: Files) -> dict[str, object]:
     """Make both files, and time what a page of each costs to read.
 
     Returns:

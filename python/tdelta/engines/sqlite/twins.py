@@ -27,7 +27,7 @@ from tdelta.driver.jobs import (
     TrialJob,
     WorkloadSpec,
 )
-from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, PagePrice, Tables
+from tdelta.driver.protocol import NOTHING, Checksums, CipherProof, LoopCost, Tables
 from tdelta.driver.rows import generated_checksums, populate
 from tdelta.driver.steps import STEP_SECONDS, embedded_step
 from tdelta.driver.tree_usage import usage
@@ -36,13 +36,11 @@ from tdelta.engines.sqlite.actions import actions_of
 from tdelta.engines.sqlite.convert import convert
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.exposure import Exposure
-from tdelta.engines.sqlite.libraries import PAGE_PARTS
 from tdelta.engines.sqlite.pricing import ask_prices
 from tdelta.engines.sqlite.proof import ask_proof
 from tdelta.engines.sqlite.site import FileSite
 from tdelta.errors import Defect
 from tdelta.evidence import MarkerHit
-from tdelta.measure import cipher_us_per_page, page_floor
 from tdelta.measure.aes import CryptoKind, hidden_environment
 from tdelta.records import Measurement
 
@@ -377,12 +375,6 @@ class SqliteTwins:
         for answer in answers:
             raise_failed(answer)
         return tuple(twin.measurement(answer, job) for (twin, job), answer in zip(entries, answers, strict=True))
-
-    def page_floor(self, page_bytes: int, ciphers: Sequence[str], levels: Sequence[str]) -> PagePrice:
-        """Time the machine's own OpenSSL, in processes that end with this; see `tdelta.measure.page_floor`."""
-        parts = {cipher: PAGE_PARTS.get(cipher, ()) for cipher in ciphers}
-        floor = page_floor(page_bytes, parts.values(), levels)
-        return lambda cipher, direction, level: cipher_us_per_page(floor, parts[cipher], page_bytes, direction, level)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""

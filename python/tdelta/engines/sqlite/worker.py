@@ -14,7 +14,7 @@ from tdelta.engines.sqlite.change_requests import ChangeRequests
 from tdelta.engines.sqlite.database_requests import DatabaseRequests
 from tdelta.engines.sqlite.loading import Loaded, library_digest, library_facts, load_library
 from tdelta.engines.sqlite.page_prices import page_prices
-from tdelta.engines.sqlite.pages import Files, page_costs
+from tdelta.engines.sqlite.pages import Files, page_times
 from tdelta.measure.caches import forget
 
 
@@ -76,7 +76,7 @@ class SqliteHost(BackupRequests, ChangeRequests, DatabaseRequests, Host):
         """Time a page cipher of the library under test, on two files of its own."""
         self._load(request["library"])
         files = {name: Files(**options) for name, options in request["files"].items()}
-        return {"library": library_facts()["text"], **page_costs(files["plain"], files["encrypted"])}
+        return {"library": library_facts()["text"], **page_times(files["plain"], files["encrypted"])}
 
     def do_price(self, request: Request) -> Reply:
         """Time pages that the library under test reads and writes, on files of its own."""

@@ -193,13 +193,10 @@ def test_where_cpu_was_published_this_runs_stands_beside_it(sound: RunData) -> N
     assert "206,093 ms encrypted, 43,694 ms plain" in with_cpu
 
 
-def test_each_factor_has_its_contrasts_and_each_page_its_floor(sound_page: str) -> None:
+def test_each_factor_has_its_contrasts(sound_page: str) -> None:
     reading = read(sound_page)
     (contrasts,) = (e.words for e in reading.all("desc", id="drawing-contrasts-desc"))
     assert "aes-256: off over on, response time: +154 %" in contrasts
-    (pages,) = (e.words for e in reading.all("desc", id="drawing-page-costs-desc"))
-    assert "aes-128 without AES instructions: 21.0 µs per page, the cipher alone 17.1 µs" in pages
-    assert "hardly a page moved" in reading.text("td")
 
 
 def test_the_answer_draws_every_condition_and_the_noise_floor_beside_them(sound_page: str) -> None:
