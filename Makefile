@@ -9,7 +9,7 @@ STAMP := $(VENV)/.set-up
 RUNS := $(VENV)/.runs
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help setup demo test servers lint lint-python lint-rust test-rust test-python site wheel clean
+.PHONY: help setup demo test test-all campaign servers lint lint-python lint-rust test-rust test-python site wheel clean
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,12 +28,17 @@ $(RUNS): requirements.lock pyproject.toml $(RUST_SOURCES)
 demo: $(RUNS) ## Set up and answer: what does AES-256 cost SQLite under an order-entry load?
 	@$(BIN)/tdelta run || { code=$$?; [ $$code -eq 3 ] || exit $$code; }
 
-test: setup servers lint test-rust test-python ## Set up and pass the whole suite
+test: setup servers lint test-rust test-python ## Set up and pass the tests that CI runs at a push
 
-# Installs the servers that live tests drive where it may (root, or sudo without a password); elsewhere those tests skip.
+test-all: setup servers lint test-rust ## Pass every test: all engines and faults, Ray, the calibration grid, the benches
+	@scripts/test-all "$(VENV)"
+
+campaign: setup servers ## Hours: the grid at 1,000 experiments, 100 kills, thousands of mutations
+	@scripts/campaign "$(VENV)"
+
+# Installs the servers that live tests drive if it may (root, or sudo without a password); elsewhere those tests skip.
 servers:
 	@scripts/need-servers --optional
-	@scripts/need-jags --optional
 
 lint: lint-python lint-rust
 

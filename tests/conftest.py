@@ -15,7 +15,7 @@ pytest.register_assert_rewrite("support")
 
 from support.thorough import draws  # noqa: E402
 
-pytest_plugins = ["support.cpu_costs", "support.sharing"]
+pytest_plugins = ["support.cpu_costs", "support.sharing", "support.tiers"]
 
 # A push tries the same examples again; new ones are drawn where there is time for what they find.
 settings.register_profile(

@@ -63,8 +63,15 @@ def fuzz(importer: str, mutations: int, seed: int, saved: Path) -> Outcome:
         seed: of all drawing.
         saved: the folder where files that fail are left.
     """
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
-    words = [sys.executable, str(Path(__file__)), importer, str(mutations), str(seed), str(saved)]
+    paths = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))
+    environment = {
+        **os.environ,
+        "PYTHONPATH": paths,
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONHASHSEED": "0",
+    }
+    words = [sys.executable, "-m", "support.fuzzing", importer, str(mutations), str(seed), str(saved)]
     limit = 120 + mutations * 0.5
     try:
         ended = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=limit, check=False)

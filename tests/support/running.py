@@ -34,15 +34,10 @@ PATIENCE_SECONDS = 60.0
 SELDOM = ("--rate", "100", "--arrivals", "constant")
 """Trials that are there to be interrupted: seconds long, as they must be, and nearly idle."""
 
-BRIEFLY = Path(__file__).parents[1] / "live" / "briefly"
-"""What is here replaces what takes long in tdelta and in its workers; its ``sitecustomize.py`` says what."""
+BRIEF = {"TDELTA_EFFORT": "brief"}
+"""Shortens what a run measures beside its trials (`tdelta.measure.effort`)."""
 
 PROGRAM = "from tdelta.cli.main import main\nmain()\n"
-
-
-def briefly() -> dict[str, str]:
-    """The variable by which a process and its children run so."""
-    return {"PYTHONPATH": os.pathsep.join([str(BRIEFLY), *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
 def require(there: object, remedy: str) -> None:
@@ -140,7 +135,7 @@ class Place:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TDELTA_")}
         return (
             kept
-            | briefly()
+            | BRIEF
             | {
                 "XDG_DATA_HOME": str(self.base / "data"),
                 "XDG_CACHE_HOME": str(self.base / "cache"),

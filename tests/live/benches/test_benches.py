@@ -1,4 +1,4 @@
-"""Every bench that the docs quote runs: seconds each, far too short for a figure."""
+"""Every bench and every campaign runs: seconds each, far too short for a figure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from support.namespaces import cannot
-from support.running import briefly, require
+from support.running import BRIEF, require
 
-BENCHES = Path(__file__).parents[3] / "benches"
+TESTS = Path(__file__).parents[2]
+BENCHES = TESTS.parent / "benches"
 TARGET = os.environ.get("CARGO_TARGET_DIR", str(BENCHES.parent / "target"))
 """Where the Rust tests were built: what the bench of crates has in common with them is not compiled again."""
 
@@ -35,22 +36,22 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         ("--experiments", "2", "--rows", "^gate"),
         ("--grid", "--processes", "1", "--experiments", "2", "--rows", "^normal, log ratio 1.5"),
     ],
-    "campaigns/conversions": [("--kind", "mariadb alter", "--tries", "1", "--seed", "1")],
-    "campaigns/disk_faults": [("--tries", "40", "--seed", "2")],
-    "campaigns/frozen": [("--from", "5", "--count", "1", "--seed", "0")],
-    "campaigns/hostile": [("--areas", "streams", "--count", "2"), ("--areas", "dsns", "--count", "2")],
-    "campaigns/kills": [("--tries", "3", "--seed", "7")],
-    "campaigns/packs": [("--tries", "150", "--seed", "5")],
-    "campaigns/power_loss": [("--tries", "150", "--seed", "4")],
-    "campaigns/projects": [("--tries", "300", "--seed", "5")],
-    "campaigns/rekey": [
+    "chaos/conversions": [("--kind", "mariadb alter", "--tries", "1", "--seed", "1")],
+    "chaos/disk_faults": [("--tries", "40", "--seed", "2")],
+    "chaos/frozen": [("--from", "5", "--count", "1", "--seed", "0")],
+    "chaos/hostile": [("--areas", "streams", "--count", "2"), ("--areas", "dsns", "--count", "2")],
+    "chaos/kills": [("--tries", "3", "--seed", "7")],
+    "chaos/packs": [("--tries", "150", "--seed", "5")],
+    "chaos/power_loss": [("--tries", "150", "--seed", "4")],
+    "chaos/projects": [("--tries", "300", "--seed", "5")],
+    "chaos/rekey": [
         ("--library", "sqlcipher", "--kind", "rekey", "--count", "3", "--seed", "5"),
         ("--library", "sqlite3mc", "--journal", "wal", "--count", "3", "--seed", "5"),
     ],
-    "campaigns/servers": [("--tries", "60", "--seed", "7")],
-    "campaigns/sqlite_files": [("--tries", "30", "--seed", "3")],
-    "campaigns/store": [("--tries", "30", "--seed", "2")],
-    "campaigns/workloads": [("--tries", "200", "--seed", "5")],
+    "chaos/servers": [("--tries", "60", "--seed", "7")],
+    "chaos/sqlite_files": [("--tries", "30", "--seed", "3")],
+    "chaos/store": [("--tries", "30", "--seed", "2")],
+    "chaos/workloads": [("--tries", "200", "--seed", "5")],
     "clients": [
         ("--engine", engine, "--seconds", "0.5", "--pairs", "2", "--threads", "1", "--workloads", "oltp_point_select")
         for engine in ("mariadb", "mysql")
@@ -97,8 +98,8 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
 Clients do so much that their CPU time stands out from what it varies by where they start, which is taken off it.
 """
 
-IMPORTED = {"grid_tables", "campaigns/counting", "campaigns/hostile_peers"} | {
-    f"campaigns/hostile_{part}" for part in ("cases", "kit", "private", "servers")
+IMPORTED = {"grid_tables", "chaos/counting", "chaos/hostile_peers"} | {
+    f"chaos/hostile_{part}" for part in ("cases", "kit", "private", "servers")
 }
 """No bench: a part of one."""
 
@@ -114,7 +115,7 @@ PROGRAMS = {
 
 
 def test_every_bench_is_here() -> None:
-    found = (*BENCHES.glob("*.py"), *BENCHES.glob("campaigns/*.py"), *BENCHES.glob("paper/*.py"))
+    found = (*BENCHES.glob("*.py"), *BENCHES.glob("chaos/*.py"), *BENCHES.glob("paper/*.py"))
     assert {path.relative_to(BENCHES).with_suffix("").as_posix() for path in found} == set(SMOKE) | IMPORTED
 
 
@@ -131,7 +132,7 @@ def test_a_bench_runs(name: str, tmp_path: Path) -> None:
         require(find_spec("numpyro"), "pip install numpyro")
     environment = (
         os.environ
-        | briefly()
+        | BRIEF
         | {
             "XDG_DATA_HOME": str(tmp_path / "data"),
             "OMP_NUM_THREADS": "1",
@@ -139,7 +140,7 @@ def test_a_bench_runs(name: str, tmp_path: Path) -> None:
     )
     for options in SMOKE[name]:
         ran = subprocess.run(
-            [sys.executable, str(BENCHES / f"{name}.py"), *options],
+            [sys.executable, str((TESTS if name.startswith("chaos/") else BENCHES) / f"{name}.py"), *options],
             cwd=tmp_path,
             env=environment,
             capture_output=True,

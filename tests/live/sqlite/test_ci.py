@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from support import ci_shells as ci
-from support.running import ANSWERED, PROGRAM, SMALL, briefly
+from support.running import ANSWERED, BRIEF, PROGRAM, SMALL
 
 
 @pytest.mark.parametrize("name", ci.SHELLS)
@@ -19,7 +19,7 @@ def test_a_job_measures_and_shows_its_answer(tmp_path: Path, name: str) -> None:
     program = tmp_path / "bin" / "tdelta"
     program.write_text(f"#!{sys.executable}\n{PROGRAM}", encoding="utf-8")
     program.chmod(0o755)
-    given = {"TDELTA_BUDGET": "5000%", "TDELTA_ARGUMENTS": "\n".join(SMALL), **briefly()}
+    given = {"TDELTA_BUDGET": "5000%", "TDELTA_ARGUMENTS": "\n".join(SMALL), **BRIEF}
     done = ci.SHELLS[name]().run(tmp_path, f"{program.parent}:/usr/bin:/bin", **given)
     assert done.returncode in (*ANSWERED, 4), done.stderr  # identical twins may be apart in so small a run
     folder = tmp_path / "tdelta-answer"

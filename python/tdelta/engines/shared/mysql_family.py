@@ -18,6 +18,7 @@ from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings
 from tdelta.engines.shared.in_force import settings_fault
 from tdelta.engines.shared.mysql_catalog import MySqlCatalog
 from tdelta.engines.shared.private.restore import DumpEncryption, RestoreTarget
+from tdelta.measure.effort import IS_BRIEF
 from tdelta.messages import Detail
 
 Options: TypeAlias = Mapping[str, str | int | Path | None]
@@ -29,7 +30,7 @@ Switches: TypeAlias = Mapping[str, Options]
 _WORDS = {"ON": "1", "OFF": "0"}
 
 MIB = 1 << 20
-LOG_BYTES = 128 * MIB
+LOG_BYTES = (32 if IS_BRIEF else 128) * MIB
 """The redo log: several trials of the quickest writers fit, so that no trial waits for a checkpoint that the size of
 the log forces. It counts once for each twin's disk."""
 

@@ -22,6 +22,7 @@ from tdelta.errors import EnvironmentFault
 from tdelta.inference.cost_breakdown import Explained, cost_breakdowns, may_have_large_residual
 from tdelta.inference.prices import prices_from_json
 from tdelta.inference.profiles import Profiled, cpu_profiles
+from tdelta.measure.effort import IS_BRIEF
 from tdelta.messages import Caution, Refusal, RunPart
 from tdelta.profiling.functions import Functions
 from tdelta.profiling.perf import Perf, find_perf
@@ -124,6 +125,9 @@ class CpuProfiles:
         if seconds_left() < self.first_seconds():
             return
         if not (is_first or self._affordable(seconds_left(), 0.0)):
+            return
+        if self._is_explaining and IS_BRIEF:
+            self._give_up(EnvironmentFault(Refusal.of("no-perf")))
             return
         try:
             perf = find_perf()

@@ -2,7 +2,7 @@
 
 From the root of the repository::
 
-    python benches/campaigns/rekey.py --count 1000
+    python tests/chaos/rekey.py --count 1000
 
 Each try copies a database, has a child encrypt it, change its key or decrypt it, and kills that child at a moment drawn
 from the whole course. Then the planted marker is searched for in every file that is left, and two copies of what is

@@ -2,7 +2,7 @@
 
 From the root of the repository::
 
-    python benches/campaigns/workloads.py --tries 100000
+    python tests/chaos/workloads.py --tries 100000
 
 What is read must also be accepted by the native module: its rows are generated at a small scale, and its scripts run on
 a client that does nothing.
@@ -23,7 +23,7 @@ from functools import cache
 from pathlib import Path
 from types import FrameType
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "fuzz"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from counting import Tally, asked, count_in_children
 

@@ -2,7 +2,7 @@
 
 From the root of the repository::
 
-    python benches/campaigns/power_loss.py --tries 5000
+    python tests/chaos/power_loss.py --tries 5000
 
 A child makes runs and adds trials, and notes how many are promised after each `Store.add_trial`. A library that it
 preloads copies the store's files ahead of every ``fsync`` and ``fdatasync``. A disk without power then holds what was

@@ -2,7 +2,7 @@
 
 From the root of the repository::
 
-    python benches/campaigns/frozen.py --count 100
+    python tests/chaos/frozen.py --count 100
 
 Each try begins a run as `kills` does (not on servers of the user's), stops tdelta, its workers, its servers or all of
 them at a drawn moment (or as soon as they are there), for a drawn time of half a second to 30 s, and lets them go on.

@@ -2,7 +2,7 @@
 
 From the root of the repository::
 
-    python benches/campaigns/disk_faults.py --tries 2000
+    python tests/chaos/disk_faults.py --tries 2000
 
 A preloaded library counts writes, syncs and renames below the campaign's folder, and from the n-th on answers ENOSPC or
 EIO, for good or once. Trials are added to a store, a page and exports are written over older ones, and whole runs are

@@ -2,7 +2,7 @@
 
 From the root of the repository::
 
-    python benches/campaigns/servers.py --tries 10000
+    python tests/chaos/servers.py --tries 10000
 
 Peers that speak MySQL's and PostgreSQL's protocol (`peers`) send, at drawn moments, garbage, mutated messages, lengths
 of up to 4 GB, the same without end or a byte now and then, or nothing any more; on a Unix socket and on 127.0.0.1.

@@ -2,7 +2,7 @@
 
 From the root of the repository::
 
-    python benches/campaigns/packs.py --tries 100000
+    python tests/chaos/packs.py --tries 100000
 
 A small run is made, stored and packed. In a third of the tries the file itself is changed, as by accident; its digest
 or gzip's own must show that. In the others its text is, and the digest is made anew, as a stranger would: then the
@@ -29,7 +29,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "fuzz"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from counting import Tally, asked, count_in_children
 

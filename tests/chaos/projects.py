@@ -2,7 +2,7 @@
 
 From the root of the repository::
 
-    python benches/campaigns/projects.py --tries 100000
+    python tests/chaos/projects.py --tries 100000
 
 What is read must also be a request that a run can be made of, or be refused for what does not go together; nothing is
 run. No message may repeat the password that one of the files has.
@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from types import FrameType
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "fuzz"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from counting import Tally, asked, count_in_children
 

@@ -2,8 +2,8 @@
 
 From the root of the repository::
 
-    python benches/campaigns/hostile.py
-    python benches/campaigns/hostile.py --areas streams,limits
+    python tests/chaos/hostile.py
+    python tests/chaos/hostile.py --areas streams,limits
 
 The cases stand in `hostile_cases`, by areas; they are the same each time, and the seed is not used. After each the
 folder of twins and the folder of temporary files must be empty, and no process and no mount may be left.

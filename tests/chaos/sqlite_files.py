@@ -2,7 +2,7 @@
 
 From the root of the repository::
 
-    python benches/campaigns/sqlite_files.py --tries 20000
+    python tests/chaos/sqlite_files.py --tries 20000
 
 Each try goes through all that a run does with ``--database`` before its first trial: the copy, its recovery, the check,
 the proposal of transactions and their trial. In all but one of 200 tries the workers' part runs in this process, with a

@@ -2,7 +2,7 @@
 
 From the root of the repository::
 
-    python benches/campaigns/store.py --tries 10000
+    python tests/chaos/store.py --tries 10000
 
 A small run is made and stored. In each try one to three bits of a copy are flipped, and one of the commands that read
 a store is called on it.

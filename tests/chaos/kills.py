@@ -2,7 +2,7 @@
 
 From the root of the repository::
 
-    python benches/campaigns/kills.py --count 300
+    python tests/chaos/kills.py --count 300
 
 Each try takes a shape of run (generated rows, a database of the user's, a private server of each engine that is here,
 two servers of the user's of each; ``--shapes mysql,dsn-mysql`` takes only those), begins it, kills it with SIGKILL, and

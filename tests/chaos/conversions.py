@@ -2,7 +2,7 @@
 
 From the root of the repository::
 
-    python benches/campaigns/conversions.py --tries 40
+    python tests/chaos/conversions.py --tries 40
 
 Each try copies a loaded plain server, begins to encrypt it as ``during=encrypt`` does (on MariaDB ``during=alter`` as
 well) while a client inserts rows, and kills it at a moment drawn from the whole course; of a base backup either the
