@@ -3,7 +3,6 @@
 from collections import Counter
 from itertools import groupby, pairwise
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +11,6 @@ from tdelta.design import (
     drawn_twin,
     instances,
     lay_out,
-    slice_order,
     stratified_order,
     stream,
     williams_design,
@@ -108,24 +106,6 @@ def test_a_stream_can_be_drawn_again_from_its_seed_name_and_index(seed, name, in
     assert stream(seed, name, index + 1).integers(2**62, size=4).tolist() != again
     assert stream(seed, name + "x", index).integers(2**62, size=4).tolist() != again
     assert stream(seed, name, index, 0).integers(2**62, size=4).tolist() != again
-
-
-@settings(deadline=None)
-@given(seed=seeds, block=st.integers(0, 500), count=st.integers(1, 7), slices=st.integers(1, 60))
-def test_each_row_of_slots_has_every_condition_once(seed, block, count, slices):
-    slots = slice_order(seed, block, count, slices)
-    assert len(slots) == count * slices
-    assert all(sorted(slots[at : at + count]) == list(range(count)) for at in range(0, len(slots), count))
-    assert slots[:count] == block_order(seed, block, count)
-
-
-@settings(deadline=None)
-@given(seed=seeds, block=st.integers(0, 500), count=st.integers(2, 6))
-def test_slots_after_the_first_row_balance_positions(seed, block, count):
-    rows = len(williams_design(count))
-    slots = np.array(slice_order(seed, block, count, 1 + rows)).reshape(-1, count)[1:]
-    for position in range(count):
-        assert np.bincount(slots[:, position], minlength=count).tolist() == [rows // count] * count
 
 
 @given(seeds, st.integers(0, 10_000), st.lists(st.integers(0, 4), min_size=1, max_size=12))

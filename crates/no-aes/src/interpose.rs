@@ -3,7 +3,7 @@
 use crate::actions::{bit, Action};
 use crate::patching;
 use crate::real::{self, Next};
-use crate::trap::{self, Mode};
+use crate::trap;
 use std::ffi::{c_char, c_int, c_void};
 
 type Signal = unsafe extern "C" fn(c_int, libc::sighandler_t) -> libc::sighandler_t;
@@ -11,10 +11,10 @@ type Signal = unsafe extern "C" fn(c_int, libc::sighandler_t) -> libc::sighandle
 static SIGNAL: Next = Next::new(c"signal");
 static SYSV_SIGNAL: Next = Next::new(c"__sysv_signal");
 
-/// 0: CPUID is answered truthfully; 1: it faults; 2: it is replaced.
+/// 0: CPUID is answered truthfully; 1: it is replaced.
 #[no_mangle]
 pub extern "C" fn no_aes_mode() -> c_int {
-    trap::mode() as c_int
+    c_int::from(trap::is_installed())
 }
 
 /// How many instructions were replaced so far.
@@ -42,7 +42,7 @@ pub extern "C" fn no_aes_answered() -> u64 {
 #[no_mangle]
 pub unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
     let handle = real::dlopen(name, flags);
-    if !handle.is_null() && trap::mode() == Mode::Patching {
+    if !handle.is_null() && trap::is_installed() {
         patching::patch_new_objects();
     }
     handle

@@ -3,22 +3,17 @@
 //! its own for that (`OPENSSL_ia32cap`). What is hidden is what that variable hides: AES-NI and PCLMULQDQ, and
 //! their wide forms VAES and VPCLMULQDQ. Nothing else of the answer changes.
 //!
-//! How it gets at the instruction depends on the machine:
-//!
-//! - *faulting*: where CPU and kernel can make CPUID fault (`arch_prctl(ARCH_SET_CPUID)`, flag `cpuid_fault`), every
-//!   CPUID of every thread raises SIGSEGV, and a handler answers. The setting belongs to a task; threads and forked
-//!   children inherit it, a new program image starts without (arch_prctl(2)) and gets it from its own preload.
-//! - *patching*: elsewhere the instruction is replaced by one of the same length that is invalid (UD2), in every library
-//!   that is loaded now or by a later `dlopen`, and a handler of SIGILL answers at exactly these places. The two bytes
-//!   also occur inside other instructions, so they are replaced only where decoding a function from its start (as the
-//!   unwind table has it) arrives at them.
+//! The instruction is replaced by one of the same length that is invalid (UD2), in every library that is loaded now or by a
+//! later `dlopen`, and a handler of SIGILL answers at exactly these places. The two bytes also occur inside other
+//! instructions, so they are replaced only where decoding a function from its start (as the unwind table has it) arrives
+//! at them.
 //!
 //! A program's own handler of that signal is remembered, shown when it is asked for, and called for what is not ours.
 //!
 //! # Limits
 //!
 //! - Constructors of libraries that are there at start may run before this one does, and those of a library that is
-//!   opened run before `dlopen` returns: when patching, what they ask is answered truthfully. SQLite3 Multiple Ciphers
+//!   opened run before `dlopen` returns: what they ask is answered truthfully. SQLite3 Multiple Ciphers
 //!   asks when it first needs to know. The C library, its loader and the vDSO are not patched.
 //! - Only what comes through the C library is seen: `dlmopen` makes a namespace without this library, and a raw
 //!   `rt_sigaction` (or `sigset`, `sigignore`) takes the handler away.
@@ -34,7 +29,6 @@
 mod actions;
 mod code;
 mod cpuid;
-mod faulting;
 mod frames;
 #[cfg(not(test))]
 mod interpose;
@@ -45,15 +39,9 @@ mod real;
 mod sites;
 mod trap;
 
-use trap::Mode;
-
 /// Takes hold of the process, before its `main`.
 extern "C" fn start() {
-    if faulting::is_supported() {
-        if trap::install(Mode::Faulting) {
-            faulting::forbid();
-        }
-    } else if memory::is_writable() && trap::install(Mode::Patching) {
+    if memory::is_writable() && trap::install() {
         patching::patch_new_objects();
     }
 }

@@ -3,48 +3,24 @@
 
 use crate::actions::{mask_from_c, Action, Onward, Remembered};
 use crate::cpuid::answer;
-use crate::faulting;
 use crate::real;
 use crate::sites::SITES;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How CPUID is caught.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Not at all.
-    None = 0,
-    /// It faults.
-    Faulting = 1,
-    /// It was replaced.
-    Patching = 2,
-}
+/// The signal by which a replaced CPUID is caught.
+const SIGNAL: c_int = libc::SIGILL;
 
-impl Mode {
-    /// The signal by which it is caught.
-    fn signal(self) -> Option<c_int> {
-        match self {
-            Self::None => None,
-            Self::Faulting => Some(libc::SIGSEGV),
-            Self::Patching => Some(libc::SIGILL),
-        }
-    }
-}
-
-static MODE: AtomicI32 = AtomicI32::new(Mode::None as i32);
+static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
 
 /// What the program wants done with our signal.
 static PROGRAM: Remembered = Remembered::new();
 
 static ANSWERED: AtomicU64 = AtomicU64::new(0);
 
-/// How CPUID is caught in this process.
-pub fn mode() -> Mode {
-    match MODE.load(Ordering::Acquire) {
-        1 => Mode::Faulting,
-        2 => Mode::Patching,
-        _ => Mode::None,
-    }
+/// Whether the handler is in place in this process.
+pub fn is_installed() -> bool {
+    IS_INSTALLED.load(Ordering::Acquire)
 }
 
 /// How often CPUID was answered.
@@ -54,24 +30,24 @@ pub fn answered() -> u64 {
 
 /// Whether this is the signal that we stand before.
 pub fn is_ours(signal: c_int) -> bool {
-    mode().signal() == Some(signal)
+    is_installed() && signal == SIGNAL
 }
 
-/// Puts the handler of a mode in place and remembers the one that was there. False if it cannot be.
-pub fn install(mode: Mode) -> bool {
-    let (Some(signal), Some(sigaction)) = (mode.signal(), real::sigaction()) else { return false };
+/// Puts the handler in place and remembers the one that was there. False if it cannot be.
+pub fn install() -> bool {
+    let Some(sigaction) = real::sigaction() else { return false };
     let mut before = Action::DEFAULT.to_c();
     // SAFETY: both structures are valid.
-    if unsafe { sigaction(signal, std::ptr::null(), &mut before) } != 0 {
+    if unsafe { sigaction(SIGNAL, std::ptr::null(), &mut before) } != 0 {
         return false;
     }
     let program = Action::from_c(&before);
     PROGRAM.replace(program);
     // SAFETY: a valid structure.
-    if unsafe { sigaction(signal, &ours_for(&program), std::ptr::null_mut()) } != 0 {
+    if unsafe { sigaction(SIGNAL, &ours_for(&program), std::ptr::null_mut()) } != 0 {
         return false;
     }
-    MODE.store(mode as i32, Ordering::Release);
+    IS_INSTALLED.store(true, Ordering::Release);
     true
 }
 
@@ -87,9 +63,9 @@ pub fn exchange(new: Option<Action>) -> Action {
     let Some(new) = new else { return PROGRAM.get() };
     let blocked = set_mask(libc::SIG_BLOCK, u64::MAX);
     let before = PROGRAM.replace(new);
-    if let (Some(signal), Some(sigaction)) = (mode().signal(), real::sigaction()) {
+    if let Some(sigaction) = real::sigaction().filter(|_| is_installed()) {
         // SAFETY: a valid structure.
-        unsafe { sigaction(signal, &ours_for(&new), std::ptr::null_mut()) };
+        unsafe { sigaction(SIGNAL, &ours_for(&new), std::ptr::null_mut()) };
     }
     set_mask(libc::SIG_SETMASK, blocked);
     before
@@ -111,18 +87,13 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
     // saved, so only its parts are looked at.
     let (registers, code) = unsafe { (&mut (*context).uc_mcontext.gregs, (*info).si_code) };
     let instruction = registers[libc::REG_RIP as usize] as usize;
-    match mode() {
-        Mode::Patching if SITES.contains(instruction) => go_on_behind(registers, answer),
-        // SAFETY: in a handler, and with the code that the kernel gave.
-        Mode::Faulting if unsafe { faulting::is_cpuid(code, instruction) } => {
-            go_on_behind(registers, faulting::answer_fault);
-        }
-        _ => {
-            // SAFETY: as above.
-            let interrupted = mask_from_c(unsafe { &raw const (*context).uc_sigmask });
-            // SAFETY: the arguments of this very signal.
-            unsafe { hand_on(signal, info, context.cast(), code <= 0, interrupted) };
-        }
+    if SITES.contains(instruction) {
+        go_on_behind(registers, answer);
+    } else {
+        // SAFETY: as above.
+        let interrupted = mask_from_c(unsafe { &raw const (*context).uc_sigmask });
+        // SAFETY: the arguments of this very signal.
+        unsafe { hand_on(signal, info, context.cast(), code <= 0, interrupted) };
     }
 }
 
@@ -188,6 +159,7 @@ fn die(signal: c_int, is_sent: bool) {
 mod tests {
     use super::*;
     use crate::memory::OwnMemory;
+    use std::sync::atomic::{AtomicI32, AtomicUsize};
 
     fn registers(rax: i64, rcx: i64) -> Registers {
         let mut registers = [-1; 23];
@@ -219,7 +191,7 @@ mod tests {
         extern "C" fn received(signal: c_int) {
             RECEIVED.store(signal, Ordering::Relaxed);
         }
-        assert!(install(Mode::Patching));
+        assert!(install());
         let page = ask_page();
         // SAFETY: code that `ask_page` made, of this type.
         let ask: extern "C" fn(u32) -> u32 = unsafe { std::mem::transmute(page) };
@@ -242,70 +214,40 @@ mod tests {
         assert_eq!(exchange(Some(Action::DEFAULT)), given);
     }
 
-    /// A machine that can fault is not at hand everywhere, so the kernel is asked for the signal that it would send, at
-    /// the moment at which it would: on its way back to a CPUID. In a child, since a process has one mode.
-    #[test]
-    fn a_cpuid_at_which_the_kernel_reports_a_protection_fault_is_answered() {
-        let code = [
-            0x53, // push rbx
-            0xb8, 0x29, 0x01, 0x00, 0x00, // mov eax, SYS_rt_tgsigqueueinfo
-            0x49, 0x89, 0xca, // mov r10, rcx
-            0x0f, 0x05, // syscall
-            0x0f, 0xa2, // cpuid (leaf 0: what the call returned)
-            0x89, 0xd8, // mov eax, ebx
-            0x5b, // pop rbx
-            0xc3, // ret
-        ];
-        type SendAndAsk = extern "C" fn(libc::pid_t, c_int, c_int, *const libc::siginfo_t) -> u32;
-        // SAFETY: code of this type.
-        let send_and_ask: SendAndAsk = unsafe { std::mem::transmute(page_of(&code)) };
-        // SAFETY: an all-zero siginfo is a valid one.
-        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        (info.si_signo, info.si_code) = (libc::SIGSEGV, libc::SI_KERNEL);
-        let status = in_child(Mode::Faulting, || {
-            let before = answered();
-            let own = std::process::id() as libc::pid_t;
-            let told = send_and_ask(own, own, libc::SIGSEGV, &info);
-            answered() == before + 1 && told == answer(0, 0).ebx
-        });
-        assert_eq!(status, 0, "an exit code times 256, or the signal that ended it");
-    }
-
     #[test]
     fn a_fault_that_is_no_cpuid_ends_the_process_by_its_own_signal() {
-        let halt = page_of(&[0xf4]); // reported like a CPUID that faults
+        let halt = page_of(&[0xf4]); // a general protection fault
         let read_nothing = page_of(&[0x31, 0xc0, 0x8b, 0x00]); // xor eax, eax; mov eax, [rax]
         let invalid = page_of(&[0x0f, 0x0b]);
-        let nowhere = 8;
-        for (mode, code, signal) in [
-            (Mode::Faulting, halt, libc::SIGSEGV),
-            (Mode::Faulting, read_nothing, libc::SIGSEGV),
-            (Mode::Faulting, nowhere, libc::SIGSEGV),
-            (Mode::Faulting, invalid, libc::SIGILL),
-            (Mode::Patching, invalid, libc::SIGILL),
-            (Mode::Patching, halt, libc::SIGSEGV),
+        for (code, signal) in [
+            (invalid, libc::SIGILL),
+            (halt, libc::SIGSEGV),
+            (read_nothing, libc::SIGSEGV),
         ] {
             // SAFETY: code that does not return.
             let crash: extern "C" fn() = unsafe { std::mem::transmute(code) };
-            let status = in_child(mode, || {
+            let status = in_child(|| {
                 exchange(Some(Action::DEFAULT));
                 crash();
                 false
             });
-            assert_eq!(libc::WTERMSIG(status), signal, "{mode:?}, code at {code:x}: status {status:x}");
+            assert_eq!(libc::WTERMSIG(status), signal, "code at {code:x}: status {status:x}");
         }
     }
 
     #[test]
-    fn a_fault_that_is_no_cpuid_reaches_the_programs_handler_as_it_is() {
+    fn an_invalid_instruction_that_is_no_cpuid_reaches_the_programs_handler_as_it_is() {
+        static INVALID: AtomicUsize = AtomicUsize::new(0);
         extern "C" fn leave(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+            let invalid = INVALID.load(Ordering::Relaxed);
             // SAFETY: the kernel's own structure; leaves without a destructor.
-            unsafe { libc::_exit(if signal == libc::SIGSEGV && (*info).si_addr() as usize == 64 { 7 } else { 1 }) }
+            unsafe { libc::_exit(if signal == libc::SIGILL && (*info).si_addr() as usize == invalid { 7 } else { 1 }) }
         }
         let handler = leave as extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) as usize;
-        // SAFETY: `mov eax, [64]`, which does not return.
-        let crash: extern "C" fn() = unsafe { std::mem::transmute(page_of(&[0x8b, 0x04, 0x25, 64, 0, 0, 0])) };
-        let status = in_child(Mode::Faulting, || {
+        INVALID.store(page_of(&[0x0f, 0x0b]), Ordering::Relaxed);
+        // SAFETY: code that does not return.
+        let crash: extern "C" fn() = unsafe { std::mem::transmute(INVALID.load(Ordering::Relaxed)) };
+        let status = in_child(|| {
             exchange(Some(Action { handler, flags: libc::SA_SIGINFO, mask: 0 }));
             crash();
             false
@@ -313,9 +255,8 @@ mod tests {
         assert_eq!(status, 7 * 256);
     }
 
-    /// How a child ends that has the handler of a mode: with 0 if `work` returns true. A process has one mode, and this
-    /// one keeps what it has. `work` may call what a signal handler may call: other threads' locks stay taken for ever.
-    fn in_child(mode: Mode, work: impl FnOnce() -> bool) -> c_int {
+    /// How a child ends that has the handler: with 0 if `work` returns true. This process keeps what it has. `work` may call what a signal handler may call: other threads' locks stay taken for ever.
+    fn in_child(work: impl FnOnce() -> bool) -> c_int {
         // Looked up here, as the loader has a lock.
         assert!(real::sigaction().is_some());
         // SAFETY: the child does what is said above, and leaves.
@@ -324,7 +265,7 @@ mod tests {
             let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
             // SAFETY: no core is to be left by a crash.
             unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
-            let is_right = install(mode) && work();
+            let is_right = install() && work();
             // SAFETY: leaves without a destructor.
             unsafe { libc::_exit(c_int::from(!is_right)) };
         }

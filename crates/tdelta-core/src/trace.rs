@@ -171,7 +171,7 @@ mod tests {
         one.keep(mix);
         let (outcome, costs) = one.trace(Steps(0), &trial, &AtomicBool::new(false)).unwrap();
         assert_eq!(outcome.operations, 10);
-        assert!(one.run(&trial, None, &AtomicBool::new(false)).is_ok(), "it is as ready as before");
+        assert!(one.run(&trial, &AtomicBool::new(false)).is_ok(), "it is as ready as before");
         let of = |name: &str| (costs[name].calls, costs[name].cpu_ns, costs[name].counters.clone());
         assert_eq!(of("work/1"), (10, 10_000, [("pages".to_owned(), 30)].into()));
         assert_eq!(of("work/2"), (5, 5_000, [("pages".to_owned(), 15)].into()));

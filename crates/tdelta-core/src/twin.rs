@@ -2,7 +2,7 @@
 
 use crate::client::{Client, ClientError};
 use crate::data::{Plan, TableChecksum};
-use crate::load::{Interleaving, Loop, Mix, Outcome, Prepared, Trial};
+use crate::load::{Loop, Mix, Outcome, Prepared, Trial};
 use crate::process::{cpu_seconds, Usage};
 use crate::trace::Cost;
 use serde::Serialize;
@@ -55,13 +55,7 @@ pub trait Twin: Send {
     ///
     /// # Errors
     /// If nothing is prepared, or what the engine says beside a trial that went well.
-    fn trial(
-        &mut self,
-        trial: &Trial,
-        interleaving: Option<&Interleaving>,
-        settle: bool,
-        stop: &AtomicBool,
-    ) -> Result<Measured, ClientError>;
+    fn trial(&mut self, trial: &Trial, settle: bool, stop: &AtomicBool) -> Result<Measured, ClientError>;
 
     /// Runs one trial on the first connection, with the meters read around every statement; what each cost, by name.
     ///
@@ -111,13 +105,13 @@ impl Checkpoint {
 /// Those of [`Loop::run`], of `files` (sizes by name, before anything is settled) and of `settle` (returns ns).
 pub fn trial_within<C: Client>(
     connections: &mut Loop<C>,
-    (trial, interleaving, stop): (&Trial, Option<&Interleaving>, &AtomicBool),
+    (trial, stop): (&Trial, &AtomicBool),
     files: impl FnOnce() -> Result<BTreeMap<String, u64>, ClientError>,
     settle: impl FnOnce(&mut Loop<C>) -> Result<u64, ClientError>,
 ) -> Result<Measured, ClientError> {
     connections.clients().for_each(|client| drop(client.take_counters()));
     let before = Usage::now();
-    let mut outcome = connections.run(trial, interleaving, stop)?;
+    let mut outcome = connections.run(trial, stop)?;
     let mut counters = BTreeMap::new();
     for (name, count) in connections.clients().flat_map(Client::take_counters) {
         *counters.entry(name).or_insert(0) += count;

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use tdelta_core::client::{Client, ClientError};
 use tdelta_core::data::{Chunk, Plan, Table, TableChecksum};
-use tdelta_core::load::{Interleaving, Loop, Mix, Prepared, Trial};
+use tdelta_core::load::{Loop, Mix, Prepared, Trial};
 use tdelta_core::process::{monotonic_ns, process_cpu_ns, Usage};
 use tdelta_core::script::{with_marks, Kind, Program, Statement};
 use tdelta_core::trace::{Meter, Reading};
@@ -534,17 +534,11 @@ impl tdelta_core::twin::Twin for Twin {
         Ok(())
     }
 
-    fn trial(
-        &mut self,
-        trial: &Trial,
-        interleaving: Option<&Interleaving>,
-        settle: bool,
-        stop: &AtomicBool,
-    ) -> Result<Measured, ClientError> {
+    fn trial(&mut self, trial: &Trial, settle: bool, stop: &AtomicBool) -> Result<Measured, ClientError> {
         let given = &self.given;
         let files = || Ok(given.called(given.files.as_ref(), |sizes| sizes.extract())?.unwrap_or_default());
         let settled = |_: &mut Loop<Session>| if settle { Self::settle(given) } else { Ok(0) };
-        trial_within(&mut self.connections, (trial, interleaving, stop), files, settled)
+        trial_within(&mut self.connections, (trial, stop), files, settled)
     }
 
     fn trace(&mut self, trial: &Trial, stop: &AtomicBool) -> Result<Metered, ClientError> {

@@ -99,7 +99,7 @@ fn loop_cost<'py>(py: Python<'py>, transactions: &str, constants: &str, trial: &
     let trial: Trial = parse("trial", trial)?;
     let mut noop = Loop::new([Noop::default()]);
     noop.keep(mix_of(transactions, constants)?);
-    let outcome = py.detach(|| noop.run(&trial, None, &STOP)).map_err(native)?;
+    let outcome = py.detach(|| noop.run(&trial, &STOP)).map_err(native)?;
     let recorded = noop.recorded().ok_or_else(|| NativeError::new_err(("order", "a trial of nothing")))?;
     values::report(py, &outcome, &serde_json::Value::Null, recorded)
 }

@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use std::sync::Arc;
 use tdelta_core::client::ClientError;
 use tdelta_core::data::Plan;
-use tdelta_core::load::{Feed, Interleaving, Trial};
+use tdelta_core::load::{Feed, Trial};
 use tdelta_core::twin::Twin;
 use tdelta_servers::{Rows, Served};
 use tdelta_sqlite::is_initialised;
@@ -97,19 +97,17 @@ impl PyTwin {
 
     /// Runs one trial, and brings what it left behind to rest if `settle`; see `values::report`. With a feed, the
     /// operations that it records are those that the feed is given.
-    #[pyo3(signature = (trial, interleaving=None, settle=true, feed=None))]
+    #[pyo3(signature = (trial, settle=true, feed=None))]
     fn trial<'py>(
         &mut self,
         py: Python<'py>,
         trial: &str,
-        interleaving: Option<&str>,
         settle: bool,
         feed: Option<PyRef<'py, PyFeed>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let mut trial: Trial = parse("trial", trial)?;
         trial.feed = feed.map(|feed| Arc::clone(&feed.0));
-        let interleaving: Option<Interleaving> = interleaving.map(|json| parse("interleaving", json)).transpose()?;
-        let measured = self.does(py, |twin| twin.trial(&trial, interleaving.as_ref(), settle, &STOP))?;
+        let measured = self.does(py, |twin| twin.trial(&trial, settle, &STOP))?;
         self.report(py, measured)
     }
 

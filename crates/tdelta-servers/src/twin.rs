@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tdelta_core::client::ClientError;
 use tdelta_core::data::{Plan, Table, TableChecksum};
-use tdelta_core::load::{Interleaving, Loop, Mix, Prepared, Trial};
+use tdelta_core::load::{Loop, Mix, Prepared, Trial};
 use tdelta_core::process::{monotonic_ns, Delays, Stalls, Standstill, Tree, Usage, Watch};
 use tdelta_core::trace::{Meter, Reading};
 use tdelta_core::twin::{as_json, Checkpoint, Measured, Metered, Tables, Twin};
@@ -328,15 +328,9 @@ impl<S: Session> Twin for ServerTwin<S> {
         Ok(())
     }
 
-    fn trial(
-        &mut self,
-        trial: &Trial,
-        interleaving: Option<&Interleaving>,
-        settle: bool,
-        stop: &AtomicBool,
-    ) -> Result<Measured, ClientError> {
+    fn trial(&mut self, trial: &Trial, settle: bool, stop: &AtomicBool) -> Result<Measured, ClientError> {
         let (counters, usage) = (self.counters()?, self.server.usage());
-        let mut outcome = self.connections.run(trial, interleaving, stop)?;
+        let mut outcome = self.connections.run(trial, stop)?;
         let client = (outcome.cpu_user_seconds, outcome.cpu_system_seconds);
         // A server that died under the trial, or does not answer, cannot be asked: the trial's own end tells.
         let after = match (!outcome.is_broken).then(|| self.afterwards(&counters, settle, stop)) {

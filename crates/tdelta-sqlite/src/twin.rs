@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use tdelta_core::client::{Client, ClientError};
 use tdelta_core::data::{Chunk, Plan, Table, TableChecksum};
-use tdelta_core::load::{Interleaving, Loop, Mix, Prepared, Trial};
+use tdelta_core::load::{Loop, Mix, Prepared, Trial};
 use tdelta_core::process::monotonic_ns;
 use tdelta_core::twin::{trial_within, Measured, Metered, Tables};
 
@@ -120,16 +120,10 @@ impl tdelta_core::twin::Twin for Twin {
         Ok(())
     }
 
-    fn trial(
-        &mut self,
-        trial: &Trial,
-        interleaving: Option<&Interleaving>,
-        settle: bool,
-        stop: &AtomicBool,
-    ) -> Result<Measured, ClientError> {
+    fn trial(&mut self, trial: &Trial, settle: bool, stop: &AtomicBool) -> Result<Measured, ClientError> {
         let files = || Ok(file_sizes(&self.path));
         let settled = |connections: &mut Loop<_>| if settle { Self::checkpoint(connections.first()) } else { Ok(0) };
-        trial_within(&mut self.connections, (trial, interleaving, stop), files, settled)
+        trial_within(&mut self.connections, (trial, stop), files, settled)
     }
 
     fn trace(&mut self, trial: &Trial, stop: &AtomicBool) -> Result<Metered, ClientError> {

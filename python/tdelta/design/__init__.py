@@ -5,7 +5,7 @@ before anything is made (``--dry-run``) and again when it is resumed. The only e
 :func:`fresh_seed`.
 """
 
-from tdelta.design.blocks import block_order, slice_order, stratified_order, williams_design
+from tdelta.design.blocks import block_order, stratified_order, williams_design
 from tdelta.design.factors import FACTORS, Factor, parse_level, parse_vary
 from tdelta.design.layout import PLANTED_SHARE_MAX, lay_out, with_bb_twins
 from tdelta.design.randomness import drawn_twin, fresh_seed, instances, stream
@@ -21,7 +21,6 @@ __all__ = [
     "lay_out",
     "parse_level",
     "parse_vary",
-    "slice_order",
     "stratified_order",
     "stream",
     "williams_design",

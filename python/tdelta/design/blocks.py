@@ -88,28 +88,3 @@ def stratified_order(seed: int, block: int, strata: Sequence[int], nth: Mapping[
         stratum, indices = groups[place]
         order += (indices[i] for i in block_order(seed, nth.get(stratum, block), len(indices), "stratum", stratum))
     return tuple(order)
-
-
-def slice_order(seed: int, block: int, count: int, slices: int) -> tuple[int, ...]:
-    """Draw who runs in each slot of a block whose trials are cut into slices.
-
-    The first slots are :func:`block_order`; the others go on in rows of Williams designs, permuted afresh for each
-    pass, so that positions balance within the block, and neighbours but for the seams between rows.
-
-    Returns:
-        ``count * slices`` indices; each ``count`` in a row are a permutation of ``0 … count-1``.
-    """
-    rng = stream(seed, "slices", block)
-    design = williams_design(count)
-    slots = list(block_order(seed, block, count))
-    while len(slots) < count * slices:
-        labels = rng.permutation(count)
-        rows = [tuple(int(label) for label in labels[design[row]]) for row in rng.permutation(len(design))]
-        while rows:
-            slots += rows.pop(_next_row(rows, slots[-1]))
-    return tuple(slots[: count * slices])
-
-
-def _next_row(rows: list[tuple[int, ...]], last: int) -> int:
-    """The first row that does not begin with who ran last, since a second turn in a row would find its caches warm."""
-    return next((index for index, row in enumerate(rows) if row[0] != last), 0)

@@ -101,13 +101,12 @@ class TwinHost:
 
         With ``fed``, which has its number and its first chunks, it is given its operations while it runs.
         """
-        interleaving = request.get("interleaving")
         trial = json.dumps(request["trial"])
         if "begin_ns" in request:
             _wait_until(request["begin_ns"])
         with self._feeding(request.get("fed")) as fed:
             settle = request.get("checkpoint", True)
-            answer: Reply = self.open_twin().trial(trial, interleaving and json.dumps(interleaving), settle, **fed)
+            answer: Reply = self.open_twin().trial(trial, settle=settle, **fed)
         if "begin_ns" in request:
             answer.update({name: answer["outcome"][name] for name in ("began_ns", "ended_ns")})
         return answer

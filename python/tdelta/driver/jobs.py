@@ -124,7 +124,7 @@ class TrialJob:
     """The parameters of one trial.
 
     ``stream`` names the set of operations, the same for every twin in a block. ``first_op`` is ``:op`` of the first.
-    ``slices`` is into how many turns the operations are cut, ``discard`` how many at the head of each are not recorded.
+    ``discard`` is how many operations at the head are not recorded.
     ``rate`` is operations per second over all threads, None for a closed loop. ``planted`` is a share (0.05).
     ``patience_seconds`` is how long after its deadline an operation is broken off that is still under way.
     ``trial_seconds`` is how long it is to take about, for commands that are told a time. ``step`` names what is done in
@@ -138,7 +138,6 @@ class TrialJob:
     operations: int
     first_op: int
     deadline_seconds: float
-    slices: int = 1
     discard: int = 0
     rate: float | None = None
     arrivals: str = "poisson"
@@ -150,7 +149,7 @@ class TrialJob:
 
     @property
     def head_seconds(self) -> float:
-        """About how long the operations at the head of each turn take that are not recorded."""
+        """About how long the operations at the head take that are not recorded."""
         return self.trial_seconds * self.discard / max(1, self.operations)
 
     def as_json(self) -> dict[str, object]:
@@ -160,7 +159,6 @@ class TrialJob:
             "seed": self.seed,
             "stream": self.stream,
             "operations": self.operations,
-            "slices": self.slices,
             "discard": self.discard,
             "first_op": self.first_op,
             "deadline_ns": round(self.deadline_seconds * _SECOND_NS),

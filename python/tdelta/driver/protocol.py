@@ -169,11 +169,11 @@ class Twins(Protocol[TwinT]):
         """Copy the loaded file under an instance's name and open it, ready for trials."""
 
     def block(self, entries: Sequence[tuple[TwinT, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
-        """Run one trial on each twin, slice by slice.
+        """Run one trial on each twin, one after another.
 
         Args:
             entries: each twin with its trial.
-            slots: the index in ``entries`` of who runs in each slot; each has as many slots as its trial has slices.
+            slots: the index in ``entries`` of who runs in each slot; each has one.
 
         Returns:
             What each measured, in the order of ``entries``.

@@ -13,7 +13,6 @@ class Takes(Enum):
 
     INSTANCES = "for databases that tdelta makes"
     LIBRARY = "for SQLite"
-    SLICES = "for twins within the worker's own process"
     SERVER = "for servers that tdelta starts"
     PAGE_COMPRESSION = "for MariaDB and MySQL, whose servers compress pages"
     CACHE = "for engines whose cache can be limited"

@@ -5,8 +5,8 @@ process that runs the engine, before it starts. How depends on whom the engine a
 
 - OpenSSL reads a variable of its own (`OPENSSL_WORD`).
 - A Go program (gocryptfs) reads a variable of Go's runtime (`GO_SETTING`). Go then hashes its maps without AES, too.
-- A library that executes CPUID itself is given another answer by a preload (``crates/no-aes``), which either has the
-  kernel make CPUID fault or replaces the instruction in the code of the loaded libraries.
+- A library that executes CPUID itself is given another answer by a preload (``crates/no-aes``), which replaces the
+  instruction in the code of the loaded libraries.
 
 Setting a variable proves nothing: `tdelta.engines.sqlite.proof` times a page cipher of the library under test.
 """
@@ -55,7 +55,6 @@ class PreloadMode(StrEnum):
     """How the preload of this process catches CPUID; ``none`` also where there is no preload."""
 
     NONE = "none"
-    FAULTING = "faulting"
     PATCHING = "patching"
 
 
@@ -126,7 +125,7 @@ def preload() -> Preload:
         return Preload(PreloadMode.NONE)
     library.no_aes_answered.restype = ctypes.c_uint64
     return Preload(
-        mode=list(PreloadMode)[library.no_aes_mode()],
+        mode=PreloadMode.PATCHING if library.no_aes_mode() else PreloadMode.NONE,
         patched=library.no_aes_patched(),
         unpatched=library.no_aes_unpatched(),
         answered=library.no_aes_answered(),

@@ -36,7 +36,7 @@ def delay_is_others(
     Limits: threads of the kernel count as other programs, those that write the database's own pages back among them.
     Where twins differ in what they write, part of that delay is the database's doing. The delay is of the recorded
     stretches as a whole, the loop's own time between operations included: what lies within the response times is less,
-    by about the share that ``client_overhead_share`` in the result says. Heads of slices are not in it. Time that the
+    by about the share that ``client_overhead_share`` in the result says. Heads of trials are not in it. Time that the
     host steals from a virtual machine is no run-queue delay.
 
     Args:

@@ -22,7 +22,6 @@ RELEVANT_FLAGS = (
     "avx2",
     "avx512f",
     "sha_ni",
-    "cpuid_fault",
 )
 """The x86 flags of ``/proc/cpuinfo`` that decide what encryption costs, and whether AES can be switched off."""
 

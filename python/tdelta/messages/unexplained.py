@@ -26,7 +26,6 @@ UNEXPLAINED_REASONS = {
     ),
     # what a trial leaves to the next one
     "carry-over-few-trials": "anything: too few trials, or places that cannot be distinguished",
-    "carry-over-slices": "anything: trials were cut into slices, which follow each other many times",
     "carry-over-only-plain": "what an encrypted trial leaves to the next one: only plain twins ran",
     "carry-over-to-itself": "what a twin leaves to its own next trial: in a block none follows itself",
     "carry-over-course": "how fast it fades within a trial: a trial is one figure",

@@ -335,7 +335,7 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much a run measured, and how long it took. ``slices`` is into how many slices a trial is cut."""
+    """How much a run measured, and how long it took."""
 
     rounds: int
     blocks: int
@@ -343,7 +343,6 @@ class Counts:
     operations_per_trial: int
     trial_seconds: float
     elapsed_seconds: float
-    slices: int = field(default=1, metadata={"json": "slices_per_trial"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,10 +170,10 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Everything one trial measured. Its operations run in slices that alternate with those of the block's other twins.
+    """Everything one trial measured.
 
     ``operations`` are those recorded: times and totals are theirs. ``total_operations`` also counts the
-    ones at the heads of slices, which are run and not recorded; counters are of all of them.
+    ones at its head, which are run and not recorded; counters are of all of them.
 
     ``transactions`` and ``statements`` are keyed by name (``browse_products``; ``browse_products/1``, counted from 1);
     ``histograms`` by ``tx:NAME`` and ``stmt:NAME/N``, each an HdrHistogram V2 compressed payload in nanoseconds.

@@ -184,8 +184,7 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
             else (f"{database_text(settings.database)}; {origin_text(settings.database)}",)
         ),
         *(() if settings.external_servers is None else (external_servers_text(settings.external_servers),)),
-        f"{counts} of {trial_words(result)}, {_operations(result)}"
-        f" and {counted(result.counts.slices, 'slice')} each;"
+        f"{counts} of {trial_words(result)}, {_operations(result)} each;"
         f" {duration(result.counts.elapsed_seconds)} in all; {ended(result)}",
         f"tdelta's own loop: {_loop_cost(result.loop.loop_cost_ns)} per statement,"
         f" {small_share(result.loop.client_overhead_share)} of the measured time",

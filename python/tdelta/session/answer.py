@@ -110,7 +110,6 @@ def assemble(
             operations_per_trial=min(size.operations.values()),
             trial_seconds=_trial_seconds(trials),
             elapsed_seconds=ending.elapsed_seconds,
-            slices=size.slices,
         ),
         loop=LoopFacts(
             loop_cost_ns=size.loop_cost_ns,

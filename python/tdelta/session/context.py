@@ -136,7 +136,7 @@ class Jobs:
 
     def next(self, condition: Condition, stream: int) -> TrialJob:
         """A condition's next trial; conditions that share an instance count apart."""
-        operations, slices = self.size.operations[condition.stratum], self.size.slices
+        operations = self.size.operations[condition.stratum]
         first_op = self._first_op[condition] + operations * self._given[condition]
         self._given[condition] += 1
         rate = self.size.rates.get(condition.stratum)
@@ -146,8 +146,7 @@ class Jobs:
             operations=operations,
             first_op=first_op,
             deadline_seconds=trial_deadline_seconds(self.size.trial_seconds),
-            slices=slices,
-            discard=self._discarded(condition, operations, slices) if rate is None else 0,
+            discard=self._discarded(condition, operations) if rate is None else 0,
             rate=rate,
             arrivals=self._plan.request.work.arrivals,
             planted=condition.planted or 0.0,
@@ -165,8 +164,8 @@ class Jobs:
         return dataclasses.replace(job, discard=0) if layout.replication(condition) else job
 
     def in_one_piece(self, condition: Condition, stream: int, times: int = 1) -> TrialJob:
-        """The next, not cut, with nothing left out; where transactions are its work as long as so many trials."""
-        job = dataclasses.replace(self.next(condition, stream), slices=1, discard=0, step=self._plan.step(condition))
+        """The next, with nothing left out; where transactions are its work as long as so many trials."""
+        job = dataclasses.replace(self.next(condition, stream), discard=0, step=self._plan.step(condition))
         if times == 1 or self._plan.work(condition) != "warm" or self._plan.command is not None:
             return job
         self._given[condition] += times - 1
@@ -177,12 +176,12 @@ class Jobs:
         )
 
     def of_fresh_instance(self, condition: Condition, nth: int) -> TrialJob:
-        """The ``nth`` trial of an instance beside the round's, in one piece; the round's own are not counted on."""
+        """The ``nth`` trial of an instance beside the round's, with its head; the round's own are not counted on."""
         job = self.next(condition, TIMED + nth)
         self._given[condition] -= 1
         first_op = self._first_op[condition] + job.operations * nth
-        return dataclasses.replace(job, first_op=first_op, slices=1, discard=0)
+        return dataclasses.replace(job, first_op=first_op, discard=0)
 
-    def _discarded(self, condition: Condition, operations: int, slices: int) -> int:
+    def _discarded(self, condition: Condition, operations: int) -> int:
         """None of a cold trial, which is about its head, nor of one that has one operation."""
-        return 0 if self._plan.work(condition) != "warm" else discarded(self._plan.request, operations, slices)
+        return 0 if self._plan.work(condition) != "warm" else discarded(self._plan.request, operations)

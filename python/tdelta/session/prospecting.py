@@ -33,8 +33,8 @@ SERVER_PILOT_SECONDS = 900.0
 
 _MULTIPLES = (1, 2, 4)
 _SERVER_MULTIPLES = (1, 3)
-"""Lengths of the pilot's trials, in lengths of the run's. None is shorter: slices so short that caches stay cold change
-the overhead itself (docs/measurements.md, "How long a turn should be")."""
+"""Lengths of the pilot's trials, in lengths of the run's. None is shorter: trials so short that caches stay cold change
+the overhead itself."""
 
 _MANY_ROUNDS = 1000
 _FEWEST_LEFT_SECONDS = 5.0

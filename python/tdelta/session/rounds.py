@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from tdelta.design import instances, slice_order, stratified_order
+from tdelta.design import instances, stratified_order
 from tdelta.driver import Checksums, TrialJob, Twin
 from tdelta.driver.jobs import TRACE
 from tdelta.driver.protocol import Provable, Replicating, joined_to
@@ -244,19 +244,15 @@ class RoundRunner:
     def _block(self, number: int, place: int, twins: Mapping[Condition, tuple[str, Twin]]) -> None:
         """Run and store the block that is the ``place``-th of its round, of these twins."""
         block, conditions = self._next_block, tuple(twins)
-        seed, slices = self._plan.settings.seed, self._ready.size.slices
-        if slices == 1:
-            before = {c.stratum: self._plan.blocks_before(c.stratum, number) for c in conditions}
-            nth = {stratum: blocks + place for stratum, blocks in before.items() if blocks is not None}
-            order = stratified_order(seed, block, [c.stratum for c in conditions], nth)
-        else:
-            order = slice_order(seed, block, len(conditions), slices)
+        before = {c.stratum: self._plan.blocks_before(c.stratum, number) for c in conditions}
+        nth = {stratum: blocks + place for stratum, blocks in before.items() if blocks is not None}
+        order = stratified_order(self._plan.settings.seed, block, [c.stratum for c in conditions], nth)
         started, measured = self._unbroken(number, twins, order)
         if self._interruption.requested and any(m.stopped_by != "count" for m in measured):
             return
         if self._plan.request.design.trace and not self._interruption.requested:
-            measured = self._traced(block, twins, measured, order[: len(conditions)])
-        for position, index in enumerate(order[: len(conditions)]):
+            measured = self._traced(block, twins, measured, order)
+        for position, index in enumerate(order):
             condition = conditions[index]
             trial = Trial(number, block, position, condition, twins[condition][0], started, measured[index])
             self._context.observe(TrialDone(trial, self._context.keep_trial(trial)))

@@ -32,7 +32,6 @@ class TrialSize:
     """
 
     operations: Mapping[int, int]
-    slices: int
     trial_seconds: float
     loop_cost_ns: float
     loop_response_ns: float

@@ -47,9 +47,6 @@ _MOST_DISCARDED = 0.9
 OPERATIONS_APART = 1 << 40
 """How far the numbers of operations lie apart for conditions that share an instance."""
 
-_LEAST_OF_SLICE = 20
-"""The fewest operations of a slice on each thread; under that, heads and switches would be most of it."""
-
 _LOOP_OPERATIONS = 50_000
 _CAPACITY_SECONDS = 1.0
 """How long a closed-loop trial is that finds what the baseline can do: long enough to meet checkpoints."""
@@ -89,7 +86,6 @@ def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, housing: Housing |
     operations |= {stratum: filled.operations for stratum, filled in found.items()}
     return TrialSize(
         operations=operations,
-        slices=_slices(plan, min(filled.operations for filled in found.values())),
         trial_seconds=max(filled.seconds for filled in found.values()),
         loop_cost_ns=cost.statement_ns,
         loop_response_ns=paced.transaction_ns,
@@ -169,27 +165,17 @@ def _paced(plan: Plan, loop: TrialJob, rate: float) -> TrialJob:
     return dataclasses.replace(loop, operations=operations, rate=rate, arrivals=plan.request.work.arrivals)
 
 
-def discarded(request: RunRequest, operations: int, slices: int) -> int:
-    """Operations at the head of each slice that are not recorded: a tenth, or as long as was asked for.
+def discarded(request: RunRequest, operations: int) -> int:
+    """Operations at the head of a trial that are not recorded: a tenth, or as long as was asked for.
 
-    Caches are cold after another's turn. None of a cold trial, which is about its head.
+    Caches are cold after another twin's trial. None of a cold trial, which is about its head.
     """
     if request.work.cold:
         return 0
     if request.design.discard_seconds is None:
-        return -(-operations // (slices * _HEAD))
+        return -(-operations // _HEAD)
     share = min(_MOST_DISCARDED, request.design.discard_seconds / request.design.trial_seconds)
-    return round(operations * share / slices)
-
-
-def _slices(plan: Plan, operations: int) -> int:
-    """Into how many slices a trial is cut. An open loop is not: its queue would be cut, too."""
-    request = plan.request
-    if plan.is_open or request.design.slice_seconds == 0:
-        return 1
-    threads = max(int(condition.level("threads")) for condition in plan.conditions)
-    by_time = round(request.design.trial_seconds / (request.design.slice_seconds * threads))
-    return max(1, min(by_time, operations // (_LEAST_OF_SLICE * threads)))
+    return round(operations * share)
 
 
 def trial_deadline_seconds(trial_seconds: float) -> float:

@@ -81,7 +81,7 @@ def check_actions(
             faults += _knob_faults(asked, known[asked.name])
     if "during" in levels:
         given = {"--load": request.work.load, "--trace": request.design.trace, "--cold": request.work.cold}
-        wrong = [*(["--slice"] if request.design.slice_seconds else []), *(f for f, value in given.items() if value)]
+        wrong = [f for f, value in given.items() if value]
         wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
         if wrong:
             faults.append(Refusal.of("not-beside", options=", ".join(wrong)))
@@ -111,7 +111,7 @@ def check_replication(request: RunRequest, levels: Mapping[str, Sequence[Level]]
     if "replication" not in levels:
         return
     given = {"--load": request.work.load, "--trace": request.design.trace, "--cold": request.work.cold}
-    wrong = [*(["--slice"] if request.design.slice_seconds else []), *(f for f, value in given.items() if value)]
+    wrong = [f for f, value in given.items() if value]
     wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
     wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
     if wrong:
@@ -217,12 +217,10 @@ def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
 
 
 def _paced(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[str]:
-    """What cuts trials, or has operations fall due while there is something else to do."""
+    """What has operations fall due while there is something else to do."""
     yield from (flag for flag, value in (("--rate", request.work.rate), ("--at", request.work.at)) if value is not None)
     if "at" in levels:
         yield "--vary at"
-    if request.design.slice_seconds:
-        yield "--slice"
 
 
 def check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], protocol: str) -> None:

@@ -80,7 +80,6 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "perf_modes": [("--scans", "6", "--rows", "2000")],
     "scan": [("--megabytes", "2", "--rounds", "2")],
     "paper/scaling": [("--experiments", "1", "--family", "constant")],
-    "slices": [("--slice", "20ms", "--repeats", "1", *SMALL)],
     "truth": [
         ("--aa", "1", "--plant", "10%", "--runs", "1", "--max-time", "60s", *SMALL),
         ("--summarize", "truth.jsonl"),

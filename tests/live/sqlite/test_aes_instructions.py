@@ -100,8 +100,8 @@ def test_aes_costs_several_times_as_much_without_the_instructions(folder: TwinFo
     with_instructions = cheapest(folder, {}, cipher)
     without = cheapest(folder, HIDDEN, cipher)
     assert with_instructions.mode is PreloadMode.NONE
-    assert without.mode in (PreloadMode.FAULTING, PreloadMode.PATCHING)
-    assert (without.patched > 0) is (without.mode is PreloadMode.PATCHING)
+    assert without.mode is PreloadMode.PATCHING
+    assert without.patched > 0
     assert without.answered > 0
     assert without.library == with_instructions.library
     assert without.cipher_us_per_page >= WITHOUT_COSTS_AT_LEAST * with_instructions.cipher_us_per_page > 0
@@ -300,8 +300,7 @@ def test_what_was_replaced_is_an_instruction_to_another_disassembler_too(place: 
     ran = run(PATCHED, place, HIDDEN)
     patched, found = json.loads(ran.stdout or pytest.fail(ran.stderr))
     assert sum(map(len, found.values())) == patched
-    if patched == 0:
-        return  # this machine's CPUID faults
+    assert patched > 0
     for path, offsets in found.items():
         if offsets:
             assert set(offsets) <= instructions_by_objdump(path), path

@@ -139,7 +139,7 @@ TYPED: tuple[dict[str, object], ...] = (
     {"rate": 100.0, "arrivals": "constant", "trial_seconds": 2.0},
     {"at": 0.6, "trial_seconds": 0.25},
     {"profile": True},
-    {"trial_seconds": 0.5, "slice_seconds": 0.05, "discard_seconds": 0.1},
+    {"trial_seconds": 0.5, "discard_seconds": 0.1},
     {"study": "warehouse", "engine": "sqlite", "step_blocks": 3},
     {"blocks_per_round": 12, "min_rounds": 14, "max_rounds": 14, "max_seconds": 120.0},
     {"rope": 0.01, "metric": Metric.CPU_PER_OPERATION, "slo_seconds": 0.02},

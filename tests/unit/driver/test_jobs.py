@@ -17,7 +17,6 @@ def test_a_trial_is_told_to_the_loop_in_its_own_words() -> None:
         "patience_ns": 30_000_000_000,
         "pace": {"kind": "closed"},
         "planted": 0.0,
-        "slices": 1,
         "discard": 0,
     }
 

@@ -112,10 +112,6 @@ def test_a_process_without_the_preload_has_none() -> None:
     assert preload() == Preload(PreloadMode.NONE, patched=0, unpatched=0, answered=0)
 
 
-def test_the_modes_are_in_the_order_in_which_the_preload_numbers_them() -> None:
-    assert list(PreloadMode) == ["none", "faulting", "patching"]
-
-
 def test_the_preload_runs_wherever_the_extension_module_does() -> None:
     """The wheel's tag says which glibc the module needs; nothing else looks at the preload."""
 

@@ -98,7 +98,7 @@ def test_a_loop_that_takes_a_twentieth_of_the_time_is_a_caution(
 
 
 def test_the_size_of_a_trial_comes_back_from_json_as_it_was() -> None:
-    found = TrialSize({0: 2500, 1: 40}, slices=4, trial_seconds=0.25, loop_cost_ns=150.5, loop_response_ns=90.25)
+    found = TrialSize({0: 2500, 1: 40}, trial_seconds=0.25, loop_cost_ns=150.5, loop_response_ns=90.25)
     assert decode(TrialSize, json.loads(json.dumps(encode(found)))) == found
 
 
@@ -175,4 +175,4 @@ def test_a_cold_trial_is_one_operation_a_thread_since_the_second_would_be_warm(
 def test_of_a_cold_trial_nothing_is_discarded_and_of_others_the_head(
     options: dict[str, Any], operations: int, heads: int
 ) -> None:
-    assert discarded(RunRequest(**options), operations, 1) == heads
+    assert discarded(RunRequest(**options), operations) == heads

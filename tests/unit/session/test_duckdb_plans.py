@@ -63,7 +63,6 @@ def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> Non
         ({"vary": {"scope": ("+log",)}}, coded("unknown-scope", scope="+log", product="DuckDB", known="data, +temp")),
         ({"restore": "cat"}, coded("not-supported", options="--restore")),
         ({"load": "true"}, coded("not-supported", options="--load")),
-        ({"slice_seconds": 0.05}, coded("not-supported", options="--slice")),
         (
             {"vary": {"cipher": ("aes-256-gcm",), "page_size": (4096,)}},
             coded("not-supported", options="--vary page_size"),

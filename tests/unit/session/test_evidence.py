@@ -139,7 +139,7 @@ def test_the_trials_meanwhile_are_short_alike_on_all_twins_and_not_stored(sittin
     jobs = [job for twin in sitting.twins.started for job in twin.searched]
     (job,) = set(jobs)
     assert job.operations == round(operations * 0.1 / 0.25)
-    assert (job.stream, job.first_op, job.slices, job.discard, job.planted) == (SEARCHES, 1 + 3 * operations, 1, 0, 0.0)
+    assert (job.stream, job.first_op, job.discard, job.planted) == (SEARCHES, 1 + 3 * operations, 0, 0.0)
     assert len(sitting.trials()) == result.counts.trials == 12
 
 

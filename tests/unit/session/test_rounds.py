@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-import pytest
-
 from support.fake_twins import FakeTwin, cost_by_cipher
 from tdelta.design import block_order
-from tdelta.design.blocks import slice_order
 from tdelta.records import BlockDone, Role, RoundStarted, TrialDone
 
 from .conducting import Sitting
@@ -49,23 +46,6 @@ def test_what_is_compared_runs_together_stratum_by_stratum(sitting: Sitting) -> 
         for found, order in zip(blocks.values(), orders, strict=True)
     )
     assert len(set(orders)) > 1
-
-
-def test_turns_within_a_block_are_those_that_the_design_draws(
-    sitting: Sitting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    orders = []
-    run_block = sitting.twins.block
-
-    def block(entries, order):
-        orders.append((entries[0][1].stream, tuple(order), {job.slices for _, job in entries}))
-        return run_block(entries, order)
-
-    monkeypatch.setattr(sitting.twins, "block", block)
-    sitting.conduct(slice_seconds=0.005)
-    slices = sitting.size().slices
-    assert slices > 1
-    assert orders == [(number, slice_order(7, number, 3, slices), {slices}) for number in range(4)]
 
 
 def test_every_twin_of_a_block_gets_the_same_operations_and_the_next_block_gets_others(sitting: Sitting) -> None:

@@ -85,13 +85,6 @@ def test_a_round_of_loads_alone_ends_with_their_last_block(tmp_path: Path) -> No
                 coded("not-in-steps", options="--rate"),
             ),
         ),
-        (
-            {"slice_seconds": 0.01},
-            (
-                coded("not-cold", options="--slice"),
-                coded("not-in-steps", options="--slice"),
-            ),
-        ),
         ({"cold": True}, (coded("cold-and-work"),)),
         ({"workload": "order-entry"}, (coded("no-rebuild", workload="order-entry", known="none", dialect="sqlite"),)),
     ],
@@ -114,7 +107,7 @@ def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_p
     measured = [[job for job in twin.jobs if is_block(job) and not job.step] for twin in of_rounds]
     assert [len(jobs) for jobs in traces] == [len(jobs) for jobs in measured]
     for one, other in zip(traces, measured, strict=True):
-        assert {(job.slices, job.discard, job.planted) for job in one} == {(1, 0, 0.0)}
+        assert {(job.discard, job.planted) for job in one} == {(0, 0.0)}
         assert max(job.operations for job in one) <= 60
         assert not {job.first_op for job in one} & {job.first_op for job in other}
     by_stream: dict[int, set[tuple[int, int]]] = {}
@@ -129,7 +122,6 @@ def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_p
         ({"cold": True}, "--cold"),
         ({"plant": (0.05,)}, "--plant"),
         ({"rate": 100.0}, "--rate"),
-        ({"slice_seconds": 0.01}, "--slice"),
         ({"vary": {"work": ("warm", "load")}, "workload": "warehouse"}, "work=load"),
     ],
 )

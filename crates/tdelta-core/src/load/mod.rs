@@ -16,10 +16,9 @@ mod worker;
 pub use feed::Feed;
 pub use mix::{Constant, Mix, Transaction};
 pub use outcome::{digest, Apart, Outcome};
-pub use trial::{Interleaving, Segment, Stop, Trial};
+pub use trial::{Segment, Stop, Trial};
 
 use crate::client::{Client, ClientError};
-use crate::interleave::Token;
 use crate::latency::Histograms;
 use crate::pace::Pace;
 use crate::process::{cpu_seconds, monotonic_ns, Stalls, Tree, Waits, Watch};
@@ -44,7 +43,7 @@ pub struct Loop<C> {
     device: Option<PathBuf>,
     /// Stack of each connection's thread; none: as the system has it.
     stack_bytes: Option<usize>,
-    /// How long this trial has run, other twins' slices not counted.
+    /// How long this trial has run.
     used_ns: u64,
 }
 
@@ -109,16 +108,11 @@ impl<C: Client> Loop<C> {
         self.prepared.as_ref()
     }
 
-    /// Runs one trial; in slices, each in its slot if they alternate with those of others.
+    /// Runs one trial.
     ///
     /// # Errors
-    /// Nothing is prepared, the token file cannot be used, or several connections were to be cold.
-    pub fn run(
-        &mut self,
-        trial: &Trial,
-        interleaving: Option<&Interleaving>,
-        stop: &AtomicBool,
-    ) -> Result<Outcome, ClientError> {
+    /// Nothing is prepared, or several connections were to be cold.
+    pub fn run(&mut self, trial: &Trial, stop: &AtomicBool) -> Result<Outcome, ClientError> {
         if trial.cold && self.connections.len() > 1 {
             let found = self.connections.len();
             return Err(refused("value", format!("one operation at a time can be cold; found {found} connections")));
@@ -126,8 +120,8 @@ impl<C: Client> Loop<C> {
         if !trial.segment.is_valid() {
             return Err(refused("value", format!("a segment with no connection: {:?}", trial.segment)));
         }
-        if trial.feed.is_some() && (trial.slices > 1 || trial.pace != Pace::Closed) {
-            return Err(refused("value", "operations in chunks are for a closed loop in one slice".into()));
+        if trial.feed.is_some() && trial.pace != Pace::Closed {
+            return Err(refused("value", "operations in chunks are for a closed loop".into()));
         }
         let prepared = self.take()?;
         prepared.histograms.reset();
@@ -137,7 +131,7 @@ impl<C: Client> Loop<C> {
         let breakers: Vec<_> = self.connections.iter().filter_map(|(client, _)| client.breaker()).collect();
         let ran = guarded(&breakers, &limit, stop, || {
             let began_ns = monotonic_ns();
-            let outcome = self.slices(run, interleaving)?;
+            let outcome = self.operations(run);
             Ok(Outcome { began_ns, ended_ns: monotonic_ns(), ..outcome })
         });
         self.prepared = Some(prepared);
@@ -161,7 +155,7 @@ impl<C: Client> Loop<C> {
         let prepared = self.take()?;
         let mut traced = Loop::new([Traced::new(self.first(), meter)]);
         traced.prepared = Some(prepared);
-        let ran = traced.run(trial, None, stop);
+        let ran = traced.run(trial, stop);
         let prepared = traced.take()?;
         let costs = traced.first().costs(&prepared.mix.programs);
         self.prepared = Some(prepared);
@@ -172,7 +166,7 @@ impl<C: Client> Loop<C> {
         self.prepared.take().ok_or_else(|| refused("order", "a trial before its transactions are prepared".into()))
     }
 
-    fn slices(&mut self, run: Run<'_>, interleaving: Option<&Interleaving>) -> Result<Outcome, ClientError> {
+    fn operations(&mut self, run: Run<'_>) -> Outcome {
         let (trial, spans) = (run.trial, run.mix.span_count());
         let clock = match self.connections.as_slice() {
             [(client, _)] if client.is_spread() => Clock::Process,
@@ -182,51 +176,17 @@ impl<C: Client> Loop<C> {
         self.connections.iter_mut().for_each(|(_, plant)| plant.begin(trial.planted, spans, clock));
         let mut sum = Outcome::none(spans);
         self.used_ns = 0;
-        let Some(interleaving) = interleaving else {
-            for slice in 0..trial.slices.max(1) {
-                self.slice(run, slice, &mut sum);
-            }
-            return Ok(sum);
-        };
-        let Interleaving { path, participant, slots } = interleaving;
-        let token = Token::open(path).map_err(|error| refused("token", format!("token {path}: {error}")))?;
-        let mine = slots.iter().enumerate().filter(|(_, who)| *who == participant);
-        for (slice, (slot, _)) in mine.enumerate() {
-            if !token.wait_for(*participant, slot, run.stop) {
-                // Whoever leaves takes everyone along: a token passed to one who has gone would never come back.
-                token.abort();
-                sum.stopped_by = Stop::Signal;
-                return Ok(sum);
-            }
-            self.slice(run, slice as u64, &mut sum);
-            if sum.stopped_by != Stop::Count {
-                token.abort();
-                return Ok(sum);
-            }
-            match slots.get(slot + 1) {
-                Some(next) => token.pass(*next, slot + 1),
-                None => token.finish(),
-            }
-        }
-        token.wait_for_end(run.stop);
-        Ok(sum)
-    }
-
-    fn slice(&mut self, run: Run<'_>, slice: u64, sum: &mut Outcome) {
-        let (trial, slices) = (run.trial, run.trial.slices.max(1));
-        let from = trial.operations * slice / slices;
-        let to = trial.operations * (slice + 1) / slices;
-        let recorded_from = (from + trial.discard).min(to);
-        if recorded_from > from {
-            let head = self.range(run, from..recorded_from, false);
+        let recorded_from = trial.discard.min(trial.operations);
+        if recorded_from > 0 {
+            let head = self.range(run, 0..recorded_from, false);
             sum.add_unrecorded(&head);
         }
-        if sum.stopped_by == Stop::Count && to > recorded_from {
+        if sum.stopped_by == Stop::Count && trial.operations > recorded_from {
             let stalls = Stalls::now(self.device.as_deref());
             let watched = self.watched.as_ref().map(|tree| (tree.delays(), tree.cpu()));
             let waits = self.first().is_spread().then(|| Waits::now(true));
             let before = cpu_seconds();
-            let mut part = self.range(run, recorded_from..to, true);
+            let mut part = self.range(run, recorded_from..trial.operations, true);
             let after = cpu_seconds();
             if let (Some(tree), Some((delays, cpu))) = (&self.watched, watched) {
                 part.watched_cpu_seconds = tree.cpu().since(&cpu);
@@ -243,6 +203,7 @@ impl<C: Client> Loop<C> {
             part.cpu_system_seconds = after.1 - before.1 - part.apart.usage.cpu_system_seconds;
             sum.add(&part);
         }
+        sum
     }
 
     fn range(&mut self, run: Run<'_>, range: Range<u64>, recording: bool) -> Outcome {
@@ -392,7 +353,7 @@ mod tests {
     fn go<C: Client>(clients: impl IntoIterator<Item = C>, mix: &Mix, trial: &Trial) -> (Outcome, Vec<C>) {
         let mut all = Loop::new(clients);
         all.keep(mix.clone());
-        let outcome = all.run(trial, None, &AtomicBool::new(false)).unwrap();
+        let outcome = all.run(trial, &AtomicBool::new(false)).unwrap();
         (outcome, all.connections.into_iter().map(|(client, _)| client).collect())
     }
 
@@ -520,7 +481,7 @@ mod tests {
         assert_eq!(go([Noop::default()], &mix, &orders).0.stopped_by, Stop::Deadline);
         let mut all = Loop::new([Noop::default()]);
         all.keep(mix);
-        let stopped = all.run(&orders, None, &AtomicBool::new(true)).unwrap();
+        let stopped = all.run(&orders, &AtomicBool::new(true)).unwrap();
         assert_eq!((stopped.stopped_by, stopped.operations), (Stop::Signal, 0));
     }
 
@@ -564,7 +525,7 @@ mod tests {
         let mix = mix(&[("a", 1.0, "SELECT 1;")]);
         let mut all = Loop::new([Probe { burn_ns: 1_000_000, ..Probe::default() }]);
         all.keep(mix);
-        let run = |all: &mut Loop<Probe>| all.run(&trial(50), None, &AtomicBool::new(false)).unwrap();
+        let run = |all: &mut Loop<Probe>| all.run(&trial(50), &AtomicBool::new(false)).unwrap();
         assert_eq!(run(&mut all).watched_cpu_seconds, (0.0, 0.0));
         all.watch(Some(Tree::new(&[std::process::id()])), None);
         let (user, system) = run(&mut all).watched_cpu_seconds;
@@ -592,7 +553,7 @@ mod tests {
         let mix = mix(&[("a", 1.0, "SELECT :op;")]);
         let mut all = Loop::new((0..50).map(|_| Probe::default())).with_stacks(256 << 10);
         all.keep(mix);
-        assert_eq!(all.run(&trial(500), None, &AtomicBool::new(false)).unwrap().operations, 500);
+        assert_eq!(all.run(&trial(500), &AtomicBool::new(false)).unwrap().operations, 500);
     }
 
     #[test]
@@ -623,7 +584,7 @@ mod tests {
         let run = |clients: Vec<Noop>| {
             let mut all = Loop::new(clients);
             all.keep(mix.clone());
-            all.run(&orders, None, &AtomicBool::new(false))
+            all.run(&orders, &AtomicBool::new(false))
         };
         assert_eq!(run(vec![Noop::default(), Noop::default()]).unwrap_err().kind, "value");
         assert!(run(vec![Noop::default()]).unwrap().first_error.unwrap().contains("cannot make caches cold"));
@@ -691,7 +652,7 @@ mod tests {
         (orders.deadline_ns, orders.patience_ns) = (1_000_000_000, 1_000_000);
         let mut all = Loop::new([0, 1].map(|_| Endless::default()));
         all.keep(mix(&[("a", 1.0, "\\set n 1\nSELECT :n;")]));
-        let outcome = all.run(&orders, None, &AtomicBool::new(false)).unwrap();
+        let outcome = all.run(&orders, &AtomicBool::new(false)).unwrap();
         assert_eq!((outcome.stopped_by, outcome.operations, outcome.is_broken), (Stop::Error, 0, true));
         assert_eq!(outcome.errors, BTreeMap::from([("endless".to_owned(), 2)]));
         assert_eq!(outcome.first_error.unwrap(), "a, line 2: expected it to end within 1 s, and broke it off");
@@ -708,7 +669,7 @@ mod tests {
             });
             let mut all = Loop::new([Endless { began: Some(began), ..Endless::default() }]);
             all.keep(mix(&[("a", 1.0, "SELECT 1;")]));
-            all.run(&trial(9), None, stop).unwrap()
+            all.run(&trial(9), stop).unwrap()
         });
         assert_eq!((outcome.stopped_by, outcome.operations, outcome.is_broken), (Stop::Signal, 0, true));
         assert_eq!((outcome.errors, outcome.first_error), (BTreeMap::new(), None));
@@ -721,7 +682,7 @@ mod tests {
         let text = "\\repeat 9223372036854775807\n\\set n 1\n\\endrepeat\nSELECT 1;";
         let mut all = Loop::new([Endless::default()]);
         all.keep(mix(&[("a", 1.0, text)]));
-        let outcome = all.run(&orders, None, &AtomicBool::new(false)).unwrap();
+        let outcome = all.run(&orders, &AtomicBool::new(false)).unwrap();
         assert_eq!(outcome.first_error.unwrap(), "a: expected it to end within 0 s, and broke it off");
     }
 
@@ -729,14 +690,14 @@ mod tests {
     fn what_is_done_in_time_is_not_broken_off() {
         let mut all = Loop::new([Endless::default()]);
         all.keep(mix(&[("a", 1.0, "\\if 1 = 2\nSELECT 1;\n\\endif")]));
-        let outcome = all.run(&trial(1000), None, &AtomicBool::new(false)).unwrap();
+        let outcome = all.run(&trial(1000), &AtomicBool::new(false)).unwrap();
         assert_eq!((outcome.stopped_by, outcome.operations, outcome.is_broken), (Stop::Count, 1000, false));
     }
 
     #[test]
     fn nothing_runs_before_it_is_prepared() {
         let mut all = Loop::new([Noop::default()]);
-        assert_eq!(all.run(&trial(1), None, &AtomicBool::new(false)).unwrap_err().kind, "order");
+        assert_eq!(all.run(&trial(1), &AtomicBool::new(false)).unwrap_err().kind, "order");
     }
 
     #[test]
@@ -745,22 +706,9 @@ mod tests {
         let mut all = Loop::new((0..3).map(|_| Probe::default()));
         all.stack_bytes = Some(1 << 60);
         all.keep(mix);
-        let outcome = all.run(&trial(100), None, &AtomicBool::new(false)).unwrap();
+        let outcome = all.run(&trial(100), &AtomicBool::new(false)).unwrap();
         assert_eq!((outcome.stopped_by, outcome.operations), (Stop::Error, 0));
         assert_eq!(outcome.errors, BTreeMap::from([("threads".to_owned(), 1)]));
         assert!(outcome.first_error.unwrap().starts_with("the system does not give 3 connections a thread each"));
-    }
-
-    #[test]
-    fn slices_do_the_same_work_and_leave_their_heads_unrecorded() {
-        let mix = mix(&[("a", 1.0, "\\set x random(1, :rows_t)\nSELECT :x;")]);
-        let (whole, clients) = go([Probe::default()], &mix, &trial(1000));
-        let mut orders = trial(1000);
-        (orders.slices, orders.discard) = (7, 10);
-        let (sliced, sliced_clients) = go([Probe::default()], &mix, &orders);
-        assert_eq!(clients[0].sum, sliced_clients[0].sum);
-        assert_eq!((whole.operations, whole.total_operations), (1000, 1000));
-        assert_eq!((sliced.operations, sliced.total_operations), (930, 1000));
-        assert_eq!(sliced.totals[0].count, 930);
     }
 }

@@ -13,13 +13,13 @@ use std::ops::Range;
 pub struct Outcome {
     /// Transactions finished and recorded.
     pub operations: u64,
-    /// Transactions finished, those at the heads of slices included.
+    /// Transactions finished, those at the head included.
     pub total_operations: u64,
     /// Which operations were finished, see [`digest`].
     pub operations_digest: u64,
     /// Wall time of the loop.
     pub elapsed_ns: u64,
-    /// When the loop began and ended by the monotonic clock, what it did not record and other twins' slices included.
+    /// When the loop began and ended by the monotonic clock, what it did not record included.
     pub began_ns: u64,
     /// See `began_ns`.
     pub ended_ns: u64,
@@ -40,7 +40,7 @@ pub struct Outcome {
     pub pressure: BTreeMap<String, f64>,
     #[serde(skip)]
     pub(super) stalls: Stalls,
-    /// Whether this process or a watched one stood still, other twins' slices included.
+    /// Whether this process or a watched one stood still, the unrecorded head included.
     pub standstill: Standstill,
     /// Exact totals by span, in the order of [`Mix::span_names`].
     #[serde(skip)]

@@ -15,10 +15,7 @@ pub struct Trial {
     pub stream: u64,
     /// The number of operations.
     pub operations: u64,
-    /// Into how many slices the operations are cut, which alternate with those of the other twins of the block.
-    #[serde(default = "one")]
-    pub slices: u64,
-    /// Operations at the head of each slice that are run and not recorded: after another twin's slice, caches are cold.
+    /// Operations at the head that are run and not recorded: after another twin's trial, caches are cold.
     #[serde(default)]
     pub discard: u64,
     /// `:op` of the first operation, unique in the run.
@@ -98,10 +95,6 @@ impl Segment {
     }
 }
 
-fn one() -> u64 {
-    1
-}
-
 fn half_a_minute() -> u64 {
     30_000_000_000
 }
@@ -127,18 +120,6 @@ pub enum Stop {
     Signal = 2,
     /// A statement failed.
     Error = 3,
-}
-
-/// How the slices of a block alternate: which participant runs in each slot, and which of them this process is.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Interleaving {
-    /// The file of the token.
-    pub path: String,
-    /// This process's number.
-    pub participant: usize,
-    /// The participant of each slot; each has as many slots as its trial has slices.
-    pub slots: Vec<usize>,
 }
 
 #[cfg(test)]

@@ -241,7 +241,7 @@ class Coordinator:
 
     def _chunks(self, trial: Request, segments: Sequence[Request]) -> HandOut | None:
         """The operations of a trial that are handed out: those that are recorded of a closed loop."""
-        if trial["pace"]["kind"] != "closed" or trial["slices"] > 1:
+        if trial["pace"]["kind"] != "closed":
             return None
         connections = {number: one["to"] - one["from"] for number, one in enumerate(segments, 1)}
         known, least = self._per_second, self._chunk_seconds

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from tdelta import _native
@@ -126,9 +125,7 @@ def fault(agents: Mapping[str, AgentPart]) -> str:
 
 def _recorded(trial: Mapping[str, Any]) -> int:
     """How many of its operations are recorded."""
-    operations, slices, discard = trial["operations"], max(1, trial["slices"]), trial["discard"]
-    edges = [operations * slice_ // slices for slice_ in range(slices + 1)]
-    return sum(max(0, last - first - discard) for first, last in pairwise(edges))
+    return max(0, int(trial["operations"]) - int(trial["discard"]))
 
 
 def _part(answer: Answer, node: str) -> AgentPart:

@@ -35,7 +35,7 @@ PROFILE = Profile(
     name="sqlite",
     product="SQLite",
     dialect=DIALECT,
-    takes=frozenset({Takes.INSTANCES, Takes.CACHE, Takes.LIBRARY, Takes.SLICES, Takes.TRACES}),
+    takes=frozenset({Takes.INSTANCES, Takes.CACHE, Takes.LIBRARY, Takes.TRACES}),
     headings={  # requests to change a page are not counted
         "physical": (("cache_misses",), "pages read from the file (SQLITE_DBSTATUS_CACHE_MISS)"),
         "logical": (("cache_hits", "cache_misses"), "requests for a page (CACHE_HIT and CACHE_MISS)"),

@@ -15,7 +15,6 @@ from tdelta.driver import acting
 from tdelta.driver.answers import checksums, measurement, of_embedded, raise_failed, traced
 from tdelta.driver.evp_calls import together
 from tdelta.driver.files import TwinFolder
-from tdelta.driver.interleave import interleave
 from tdelta.driver.jobs import (
     STEPS,
     TRACE,
@@ -361,20 +360,9 @@ class SqliteTwins:
         return worker.ask("open", seconds=seconds, library=library, options=options, connections=connections)
 
     def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
-        """Run one trial on each twin, slice by slice in the given order; see `interleave`.
-
-        Cold twins are made so first: a file's pages come back by no other twin's trial.
-        """
-        if any(job.step or job.during for _, job in entries):
-            measured = {index: entries[index][0].trial(entries[index][1]) for index in slots}
-            return tuple(measured[index] for index in range(len(entries)))
-        for twin, _ in entries:
-            twin.cool()
-        seconds = sum(job.deadline_seconds for _, job in entries) + _GRACE_SECONDS
-        answers = interleave([(twin.worker, job) for twin, job in entries], slots, seconds)
-        for answer in answers:
-            raise_failed(answer)
-        return tuple(twin.measurement(answer, job) for (twin, job), answer in zip(entries, answers, strict=True))
+        """Run one trial on each twin, in the given order."""
+        measured = {index: entries[index][0].trial(entries[index][1]) for index in slots}
+        return tuple(measured[index] for index in range(len(entries)))
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
         """Run the transactions on a client that does nothing, in a worker like any other."""

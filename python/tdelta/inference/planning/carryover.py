@@ -37,8 +37,6 @@ def carry_over(strata: Sequence[StratumNoise]) -> CarryOver:
     panel = one.fitted.panel
     most = len(panel.conditions) + max((sum(t is not None for t in row) for row in panel.twin_trials), default=0)
     places = most if positions is not None else one.run.trials_of_block
-    if float(str(one.run.settings.options.get("slice_seconds") or 0)) > 0:
-        return CarryOver((), None, None, (Reason.of("carry-over-slices"),))
     unknown = [Reason.of("carry-over-to-itself"), Reason.of("carry-over-course")]
     columns = list(_positions(one, positions, places)) if places <= _MOST_POSITIONS else []
     if not columns:

@@ -66,7 +66,6 @@ MACHINE = {
     "folder-in-use": "{folder} is in use by another tdelta: wait for it to end, or use --dir",
     "cannot-copy-twin": "cannot copy a twin to {target}: {fault}; free some space, or use --dir or a smaller --size",
     "cannot-copy-data": "cannot copy {source} to {target}: {fault}; free some space, or use --dir or a smaller --size",
-    "block-silent": "the twins of a block did not answer within {seconds:.0f} s",
     "still-at-work": "{process} was still at work {seconds:.0f} s after it was to stop",
     "stopped-by-signal": "{process} was stopped by a signal and had not gone on {seconds:.0f} s later",
     "cannot-make-run-folder": "cannot make {folder}: {fault}; choose another folder with --dir",

@@ -60,7 +60,7 @@ def citation(data: RunData) -> str:
 def _run_table(data: RunData) -> Table:
     result = data.result
     settings = result.settings
-    each = f"{counted(result.counts.operations_per_trial, 'operation')}, {counted(result.counts.slices, 'slice')}"
+    each = f"{counted(result.counts.operations_per_trial, 'operation')}"
     rows = [
         ("run", run_words(result)),
         ("planned at", date_text(data.created_unix_seconds)),

@@ -31,8 +31,7 @@ class Design:
     """What is compared, and how trials are laid out. Times are seconds.
 
     ``vary`` maps a factor to its levels in the user's order; ``cipher`` always gains the level ``none``.
-    ``slice_seconds`` is how long a twin runs before another of its block does (for each thread; 0: a whole
-    trial). ``discard_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
+    ``discard_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
     ``step_blocks`` is how many of a round's blocks, its first ones, have loads and rebuilds (None: all). ``bb_twin``:
     whether a second instance of an encrypted condition runs beside it; None where there is room for one. ``trace``:
     after each measured trial its twin runs some transactions with every statement metered by itself. ``profile``: after
@@ -54,14 +53,6 @@ class Design:
         "Length of a trial of the baseline.",
         0.25,
         open_loop=2.0,
-        decides_trial=True,
-    )
-    slice_seconds: float = option(
-        "--slice",
-        Duration(zero=True),
-        "How long a twin runs before the next one does; 0s: a whole trial.",
-        0.0,
-        takes=Takes.SLICES,
         decides_trial=True,
     )
     discard_seconds: float | None = option(

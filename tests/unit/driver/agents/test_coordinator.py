@@ -155,7 +155,7 @@ def opened(made: Coordinator, agents: int) -> dict[str, Any]:
     return found
 
 
-OPEN: dict[str, Any] = {"seed": 1, "slices": 1, "discard": 0, "operations": 1000, "pace": {"kind": "poisson"}}
+OPEN: dict[str, Any] = {"seed": 1, "discard": 0, "operations": 1000, "pace": {"kind": "poisson"}}
 CLOSED: dict[str, Any] = {**OPEN, "discard": 100, "pace": {"kind": "closed"}}
 
 

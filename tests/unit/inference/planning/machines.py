@@ -80,7 +80,7 @@ def run(
                 trials.append(_trial(conditions[index], round_, block, position, float(log_cost), trial_seconds, now))
             now += len(conditions) * (trial_seconds + SWITCH_SECONDS)
         now += SEARCH_SECONDS if round_ == 0 else 0.0
-    options = {"trial_seconds": trial_seconds, "blocks_per_round": blocks, "slice_seconds": 0.0}
+    options = {"trial_seconds": trial_seconds, "blocks_per_round": blocks}
     settings = RunSettings(
         run_id, seed, "", "sqlite", workload, tuple(conditions), 0.02, None, Metric.RESPONSE_TIME, options
     )
