@@ -93,7 +93,7 @@ class FakeTwin:
         page_us = self._twins.script.page_us(self.settings)
         return CipherProof("aes-256", self._twins.library, 0.5, page_us, PreloadMode.NONE, 0, 0, 0)
 
-    def prices(self, _observed: str) -> dict[str, object] | None:
+    def prices(self) -> dict[str, object] | None:
         """As the script tells them."""
         return self._twins.script.prices
 

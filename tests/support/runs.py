@@ -282,19 +282,23 @@ def check_instructions(document: Any) -> None:
 
 
 def check_cipher_lines(document: Any) -> list[float]:
-    """Every cost breakdown has its pages' cipher, timed or (brief runs may have no time for it) out of pages that were
-    counted.
+    """Every cost breakdown whose calls were timed has its cipher; brief runs may have no time for it, and say so.
 
     Returns what decrypting one takes, µs.
     """
     lines = [
         line for breakdown in document["cost_breakdown"] for line in breakdown["components"] if line["kind"] == "cipher"
     ]
-    assert len(lines) == len(document["cost_breakdown"])
+    untimed = [
+        breakdown
+        for breakdown in document["cost_breakdown"]
+        if "calls-not-timed" in {reason["code"] for reason in breakdown["unattributed_codes"]}
+    ]
+    assert len(lines) + len(untimed) == len(document["cost_breakdown"])
     decrypted = []
     for line in lines:
-        assert ("OpenSSL" in line["source"]) != line["is_timed"], line["source"]
-        names = ("AES-128-CBC decryptions", "AES-256-CBC decryptions", "pages decrypted", "pages read")
+        assert line["is_timed"], line["source"]
+        names = ("AES-128-CBC decryptions", "AES-256-CBC decryptions")
         decrypted.append(next(item for item in line["items"] if item["what"] in names))
     assert all(item["count"] > 0 for item in decrypted)
     return [item["unit_cost_us"] for item in decrypted]

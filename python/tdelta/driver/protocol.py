@@ -106,13 +106,10 @@ class Provable(Protocol):
 class Priced(Protocol):
     """A twin whose code under test can be timed, page by page."""
 
-    def prices(self, observed: str) -> dict[str, object] | None:
-        """What pages, and a server's log, cost the code under test; None where that is not known.
+    def prices(self) -> dict[str, object] | None:
+        """What pages cost the code under test; None where that is not known.
 
         JSON values, for `tdelta.inference.prices`; every figure is of one pass.
-
-        Args:
-            observed: which ciphers `Observable` saw; empty where it was not asked.
 
         Raises:
             EnvironmentFault: this machine cannot.

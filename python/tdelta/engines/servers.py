@@ -162,29 +162,6 @@ class Tracing:
     statements: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PriceSql:
-    """Statements by which a server's own code is timed.
-
-    ``call`` has it encrypt a block ``calls`` times, ``no_call`` all but that. ``make`` and ``remove`` a table of its
-    own, ``change`` writes to its log, ``undo`` makes room for the next time. ``is_copied`` says whether a page that is
-    decrypted is copied once on its way, from a buffer or into one. ``counted`` is what counts pages, a name of
-    `tdelta.inference.prices.PagePrices`. ``starts`` are those of its cipher that a page takes; None where ciphers that
-    were observed tell.
-    """
-
-    calls: int
-    call: str
-    no_call: str
-    make: tuple[str, ...]
-    change: tuple[str, ...]
-    undo: tuple[str, ...]
-    remove: tuple[str, ...]
-    is_copied: bool = False
-    counted: str = "engine"
-    starts: int | None = None
-
-
 class PrivateServer(Protocol):
     """How a server is made."""
 
@@ -345,15 +322,6 @@ class Proven(Protocol):
 
         None for a twin without any process that could show it.
         """
-
-
-@runtime_checkable
-class CallsPriced(Protocol):
-    """A server whose own calls of its cipher, and whose log, can be timed."""
-
-    @property
-    def price_sql(self) -> PriceSql:
-        """By which statements."""
 
 
 @runtime_checkable

@@ -15,9 +15,7 @@ from tdelta.inference.costs import Panel
 from tdelta.inference.draws import DRAWS, Draws
 from tdelta.inference.page_counts import (
     BLOCKS,
-    SERVED,
     Counter,
-    counter_of,
     counts_of,
     crossed,
     crossed_pages,
@@ -31,13 +29,7 @@ from tdelta.messages import Reason
 from tdelta.records import ComponentKind, Condition, CostItem, Measurement, TimedCalls
 
 _CROSSED, _CHECKED = ("decrypted", "encrypted"), ("checked", "authenticated")
-_ALL_PAGES = ("read", "written")
-"""For a server that does not count encrypted pages separately."""
-
-_LOGGED = {"log_writes": "writes to the log", "log_bytes": "bytes of log"}
 _TIMED = "timed in the server's own calls"
-_BESIDE_CALLS = frozenset({"extra-io-without-unit-cost", "pages-left-plain"})
-"""What has no component where calls were timed, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +58,18 @@ def explaining_components(
     """All components but the residual, and which costs have none, and why."""
     parts, absent = _counted_components(cpu, prices, draws)
     if timed is not None and timed.trials:
-        return _timed_components(parts, absent, timed, cpu, prices, draws)
+        return _timed_components(parts, timed, cpu, prices, draws)
     if timed is not None and timed.fault:
         absent.append(Reason.of("calls-not-timed", fault=timed.fault))
     return parts, absent
 
 
 def _timed_components(
-    parts: list[Part], absent: list[Reason], timed: Timed, cpu: Difference, prices: PagePrices | None, draws: Draws
+    parts: list[Part], timed: Timed, cpu: Difference, prices: PagePrices | None, draws: Draws
 ) -> tuple[list[Part], list[Reason]]:
     """Components of the cipher and its MAC from the engine's own calls; of the others, extra I/O stays."""
     own = trials_of(cpu.panel, cpu.condition)
-    pages = None if prices is None else crossed_pages(cpu.panel, cpu.condition, prices)
+    pages = crossed_pages(cpu.panel, cpu.condition, prices)
     logs = np.log([m.cpu_seconds / m.counted_operations for m in own if m.counted_operations and m.cpu_seconds])
     scatter = float(logs.std(ddof=1)) if len(logs) > 1 else 0.0
     found = []
@@ -86,9 +78,8 @@ def _timed_components(
             us = draws.timed(timed.us(kind, pages), scatter)
             found.append(Part(kind, us, tuple(map(_item, calls)), _TIMED, is_timed=True))
     kept = [part for part in parts if part.kind is ComponentKind.IO]
-    left = [reason for reason in absent if reason.code in _BESIDE_CALLS]
-    left.append(Reason.of("log-calls-in-cipher"))
-    return [*found, *kept], left
+    without_io = [] if kept else [Reason.of("extra-io-without-unit-cost")]
+    return [*found, *kept], [*without_io, Reason.of("log-calls-in-cipher")]
 
 
 def _item(calls: TimedCalls) -> CostItem:
@@ -105,8 +96,6 @@ def _counted_components(cpu: Difference, prices: PagePrices | None, draws: Draws
     if prices is None:
         return [], [Reason.of("pages-without-unit-cost")]
     work = dict(cpu.condition.levels).get("work")
-    if prices.counted in SERVED and work == "rebuild":
-        return [], [Reason.of("pages-of-rebuild")]
     own, plain = trials_of(cpu.panel, cpu.condition), trials_of(cpu.panel, cpu.panel.baseline)
     read, written = (counts_of(own, counter) for counter in crossed(prices))
     if read is None or written is None:
@@ -114,9 +103,6 @@ def _counted_components(cpu: Difference, prices: PagePrices | None, draws: Draws
     if prices.counted == BLOCKS and work == "load":
         read = np.zeros_like(read)  # what such a load reads are the rows, out of files of their own
     parts = list(_page_parts(prices, (draws.count(read), draws.count(written)), draws))
-    logged = counts_of(own, counter_of(prices.log_counted))
-    if prices.log is not None and logged is not None:
-        parts.append(_log(prices.log, draws.count(logged), prices.log_counted, draws))
     if prices.plain_read is not None and prices.plain_write is not None:
         extra = [_extra(own, plain, counter, draws) for counter in moved(prices.page_bytes)]
         parts.append(_io((prices.plain_read, prices.plain_write), extra, _what(prices), draws))
@@ -131,22 +117,17 @@ def _what(prices: PagePrices) -> str:
 def _absent(prices: PagePrices) -> Iterator[Reason]:
     if prices.mac and prices.bare_read is None:
         yield Reason.of("integrity-in-cipher", mac=prices.mac)
-    if prices.counted == "pages":
-        yield Reason.of("pages-left-plain")
     if prices.counted == BLOCKS:
         yield Reason.of("log-as-blocks")
-    elif prices.counted not in SERVED:
+    else:
         yield Reason.of("log-pages-in-cipher")
-    elif prices.log is None:
-        yield Reason.of("log-not-measured")
     if prices.plain_read is None:
         yield Reason.of("extra-io-without-unit-cost")
 
 
 def _page_parts(prices: PagePrices, counts: tuple[FloatArray, FloatArray], draws: Draws) -> Iterator[Part]:
     read, write, bare_read, bare_write = prices.read, prices.write, prices.bare_read, prices.bare_write
-    done = _ALL_PAGES if prices.counted == "pages" else _CROSSED
-    names, checked = (tuple(f"{_what(prices)} {d}" for d in each) for each in (done, _CHECKED))
+    names, checked = (tuple(f"{_what(prices)} {d}" for d in each) for each in (_CROSSED, _CHECKED))
     if bare_read is None or bare_write is None:
         yield _priced(ComponentKind.CIPHER, counts, (read, write), names, prices.cipher, draws)
         return
@@ -170,11 +151,6 @@ def _priced(
         for what, count, price in zip(done, counts, prices, strict=True)
     )
     return Part(kind, sum(products, np.zeros(DRAWS)), items, source)
-
-
-def _log(price: Price, logged: FloatArray, counted: str, draws: Draws) -> Part:
-    item = CostItem(_LOGGED[counted], float(logged.mean()), price.us, price.quartiles)
-    return Part(ComponentKind.LOG, logged * price.draws(draws.normal()), (item,), "rows logged on the twins' servers")
 
 
 def _io(plain: Sequence[Price], extra: Sequence[FloatArray], what: str, draws: Draws) -> Part:

@@ -19,18 +19,13 @@ if TYPE_CHECKING:
 _MOVED = (("cache_misses", "cache_writes"), ("pages_read", "pages_written"))
 """What counts pages read and written: SQLite's caches, servers' buffer pools."""
 
-_COUNTED = {
-    "cache": ("cache_misses", "cache_writes"),
-    "engine": ("pages_decrypted", "pages_encrypted"),
-    "pages": ("pages_read", "pages_written"),
-}
-"""What counts pages decrypted and encrypted, by what prices are of."""
+_CACHE = ("cache_misses", "cache_writes")
 
-SERVED = ("engine", "pages")
-"""Which of these are a server's."""
+_SERVED = (("pages_decrypted", "pages_read"), ("pages_encrypted", "pages_written"))
+"""What counts a server's pages: those that passed the cipher, else all that were read and written."""
 
 BLOCKS = "blocks"
-"""What else counts, beside `_COUNTED` and all ``bytes`` that are moved: these, but for rows that a load reads."""
+"""What else counts, beside the ``cache`` and all ``bytes`` that are moved: these, but for rows that a load reads."""
 
 Counter = Callable[[Measurement], float | None]
 """A count of one operation of a trial; None where it is not known."""
@@ -41,24 +36,26 @@ def counted_names(counters: Mapping[str, int]) -> tuple[str, ...]:
     return next((names for names in _MOVED if names[0] in counters), ())
 
 
-def crossed_pages(panel: Panel, condition: Condition, prices: PagePrices) -> tuple[float, float] | None:
+def crossed_pages(panel: Panel, condition: Condition, prices: PagePrices | None) -> tuple[float, float] | None:
     """Pages that an operation decrypts and encrypts under one condition, means over trials; None where not counted."""
     read, written = (counts_of(trials_of(panel, condition), counter) for counter in crossed(prices))
     return None if read is None or written is None else (float(read.mean()), float(written.mean()))
 
 
-def crossed_of(measured: Measurement, prices: PagePrices) -> tuple[float, float] | None:
+def crossed_of(measured: Measurement, prices: PagePrices | None) -> tuple[float, float] | None:
     """Pages that one trial decrypted and encrypted, in all; None where they are not counted."""
     read, written = (counter(measured) for counter in crossed(prices))
     return None if read is None or written is None else (float(read), float(written))
 
 
-def crossed(prices: PagePrices) -> tuple[Counter, Counter]:
-    """What counts pages decrypted and encrypted."""
+def crossed(prices: PagePrices | None) -> tuple[Counter, Counter]:
+    """What counts pages decrypted and encrypted; those of a server, whose pages have no price, by its own counters."""
+    if prices is None:
+        read, written = map(_first_of, _SERVED)
+        return read, written
     if prices.counted in ("bytes", BLOCKS):
         return moved(prices.page_bytes)
-    read, written = _COUNTED[prices.counted]
-    return counter_of(read), counter_of(written)
+    return counter_of(_CACHE[0]), counter_of(_CACHE[1])
 
 
 def moved(page_bytes: int) -> tuple[Counter, Counter]:
@@ -70,6 +67,15 @@ def trials_of(panel: Panel, condition: Condition) -> list[Measurement]:
     """What was measured of one condition of a panel, block by block."""
     at = panel.conditions.index(condition)
     return [row[at].measurement for row in panel.trials]
+
+
+def _first_of(names: Sequence[str]) -> Counter:
+    """The first of these counts that an engine has."""
+
+    def count(measured: Measurement) -> float | None:
+        return next((measured.engine_counters[name] for name in names if name in measured.engine_counters), None)
+
+    return count
 
 
 def counter_of(name: str) -> Counter:

@@ -13,12 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from tdelta.inference.posterior import FloatArray
-from tdelta.records import Condition, Role
 
 _QUARTILES_OF_NORMAL = 1.349
 
@@ -59,10 +58,9 @@ class PagePrices:
     """What a page costs the code under test, beyond a plain one where nothing else is said.
 
     ``counted`` says what is encrypted: all ``bytes`` that are moved, ``blocks`` by the same bytes (less the rows
-    that a load reads), pages that the ``cache`` reads and writes, or those that the ``engine`` counts as encrypted,
-    or all ``pages`` of a server. ``read`` and ``write`` are with the MAC; ``bare_read`` and ``bare_write`` without
-    it, None where it cannot be left out. ``plain_read`` and ``plain_write`` are of a plain page, None where that is
-    not known. ``log`` is what log costs more than on a plain twin, for each of what ``log_counted`` counts.
+    that a load reads), or pages that the ``cache`` reads and writes. ``read`` and ``write`` are with the MAC;
+    ``bare_read`` and ``bare_write`` without it, None where it cannot be left out. ``plain_read`` and ``plain_write``
+    are of a plain page, None where that is not known.
     ``cipher`` and ``mac`` are words.
     """
 
@@ -76,56 +74,25 @@ class PagePrices:
     plain_write: Price | None = None
     bare_read: Price | None = None
     bare_write: Price | None = None
-    log: Price | None = None
-    log_counted: str = ""
 
 
-def prices_from_json(values: Mapping[str, Any] | None, conditions: Iterable[Condition]) -> dict[str, PagePrices]:
+def prices_from_json(values: Mapping[str, Any] | None) -> dict[str, PagePrices]:
     """Prices by the encrypted condition's key.
 
     Args:
         values: as a session stores them: ``{"KEY": [measurement, …]}``; None for none.
-        conditions: the run's.
     """
     found = values or {}
-    plain = {c.stratum: c.key for c in conditions if c.role is Role.BASELINE}
-    stratum = {c.key: c.stratum for c in conditions}
     paged = {key: [one for one in measured if "passes" in one] for key, measured in found.items()}
-    return {
-        key: _page_prices(measured, found.get(plain.get(stratum.get(key, -1), ""), []))
-        for key, measured in paged.items()
-        if measured
-    }
+    return {key: _page_prices(measured) for key, measured in paged.items() if measured}
 
 
-def _page_prices(measured: Sequence[Mapping[str, Any]], plain: Sequence[Mapping[str, Any]]) -> PagePrices:
+def _page_prices(measured: Sequence[Mapping[str, Any]]) -> PagePrices:
     first = measured[0]
     names = first["passes"]
     prices: dict[str, Any] = {name: price_of(one["passes"][name] for one in measured) for name in names}
     fixed: dict[str, Any] = {name: first[name] for name in ("page_bytes", "counted", "cipher", "mac")}
-    log, counted = _log(_logged(measured), _logged(plain))
-    return PagePrices(**fixed, **prices, log=log, log_counted=counted)
-
-
-_Passes: TypeAlias = Sequence[Mapping[str, float]]
-
-
-def _logged(measured: Iterable[Mapping[str, Any]]) -> list[_Passes]:
-    return [measurement["log"] for measurement in measured if measurement.get("log")]
-
-
-def _log(own: Sequence[_Passes], plain: Sequence[_Passes]) -> tuple[Price | None, str]:
-    """The extra CPU of logging the same rows, over the writes to the log buffer, or if need be the bytes.
-
-    A server that encrypts record by record pays for starts and hardly for bytes, so writes are the better measure.
-    """
-    for name in ("log_writes", "log_bytes"):
-        counts = [one.get(name, 0) for passes in own for one in passes]
-        if counts and plain and min(counts) > 0:
-            count = float(np.median(counts))
-            prices = [price_of([one["cpu_us"] / count for one in passes] for passes in of) for of in (own, plain)]
-            return less(*prices), name
-    return None, ""
+    return PagePrices(**fixed, **prices)
 
 
 def less(price: Price, other: Price) -> Price:

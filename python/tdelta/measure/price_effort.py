@@ -10,14 +10,8 @@ from tdelta.measure.effort import IS_BRIEF
 PASSES = 3 if IS_BRIEF else 9
 """Over small files, whose pages take microseconds."""
 
-LOG_PASSES = 3 if IS_BRIEF else 5
-"""Over rows that a server logs."""
-
 BLOCK_SECONDS = 0.0 if IS_BRIEF else 1.2
 """From here on no further pass over large blocks is begun, once there are the fewest that tell quartiles."""
 
 BLOCK_REPEATS = 1 if IS_BRIEF else 4
 """In a pass over blocks that the CPU's instructions encrypt: a scan is hardly longer for it."""
-
-FLOOR_SECONDS = 0.05 if IS_BRIEF else 0.8
-"""For the floor of a server's cipher."""

@@ -7,15 +7,10 @@ UNEXPLAINED_REASONS = {
     # costs without a component
     "pages-without-unit-cost": "pages: the unit cost in this engine's code is unknown",
     "pages-not-counted": "pages: not counted in these trials",
-    "pages-of-rebuild": "pages: those of a rebuild are compressed, and smaller than the pages of the unit costs",
-    "pages-left-plain": (
-        "pages that the scope leaves plain: this server does not count them separately; the cipher's include them"
-    ),
     "integrity-in-cipher": "integrity: {mac} is one with its cipher, and in that component",
     "log-as-blocks": "log: its bytes are costed as blocks; what a short record takes beyond that is in the residual",
     "log-pages-in-cipher": "log: its pages are among the cipher's, since it holds whole pages",
     "log-calls-in-cipher": "log: calls for it are timed with those for pages, and in the cipher's component",
-    "log-not-measured": "log: its cost was not measured, or it is not encrypted",
     "extra-io-without-unit-cost": "extra I/O: the unit cost of a plain page is unknown for this server",
     "calls-not-timed": "timed calls: {fault}",
     # a large residual without functions

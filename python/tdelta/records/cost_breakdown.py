@@ -21,7 +21,6 @@ class ComponentKind(StrEnum):
 
     CIPHER = "cipher"
     INTEGRITY = "integrity"
-    LOG = "log"
     IO = "io"
     RESIDUAL = "residual"
 

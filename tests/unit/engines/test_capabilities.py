@@ -17,7 +17,6 @@ from tdelta.engines.postgres.protection import Configures, Lodges, Mounts, Prove
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import (
-    CallsPriced,
     Flushed,
     FolderEncrypted,
     Keyed,
@@ -30,7 +29,7 @@ from tdelta.engines.servers import (
 from tdelta.engines.shared.external.kind import GrantsBySchema, Identity
 from tdelta.engines.shared.private.driver import PrivateDriver
 
-OF_SERVERS = {CallsPriced, Cautioned, Flushed, FolderEncrypted, Keyed, Prepared, Proven, Restorable}
+OF_SERVERS = {Cautioned, Flushed, FolderEncrypted, Keyed, Prepared, Proven, Restorable}
 OF_PROTECTIONS = {Configures, Lodges, Mounts, Proves}
 BINARY = ServerBinary("any", "Any", Path("/usr/sbin/any"), "15.1", "any 15.1")
 GOCRYPTFS = Gocryptfs(Path("/usr/bin/gocryptfs"))
@@ -39,8 +38,8 @@ GOCRYPTFS = Gocryptfs(Path("/usr/bin/gocryptfs"))
 @pytest.mark.parametrize(
     ("engine", "expected"),
     [
-        (MariadbEngine(BINARY), {CallsPriced, Keyed, Proven, Restorable}),
-        (MysqlEngine(BINARY), {CallsPriced, Cautioned, Proven, Restorable}),
+        (MariadbEngine(BINARY), {Keyed, Proven, Restorable}),
+        (MysqlEngine(BINARY), {Cautioned, Proven, Restorable}),
         (
             PostgresEngine(BINARY, GOCRYPTFS),
             {Cautioned, Flushed, FolderEncrypted, Keyed, Prepared, Proven, Restorable},

@@ -131,24 +131,6 @@ def test_without_prices_all_is_rest_and_that_is_said() -> None:
     check_messages(found.unattributed_codes, "pages-without-unit-cost")
 
 
-def test_pages_that_an_engine_counts_are_believed_and_missing_ones_are_not_guessed() -> None:
-    random = np.random.default_rng(1)
-    served = prices(
-        random, counted="engine", bare_read=None, bare_write=None, plain_read=None, plain_write=None, mac=""
-    )
-    served = replace(served, log=Price(2.0, (1.9, 2.1)), log_counted="log_writes")
-    plain = trials(random)
-    (found,) = cost_breakdowns(plain, settings(), knowing({AES.key: served}))
-    check_messages(found.unattributed_codes, "pages-not-counted")
-    counters = {"pages_decrypted": 5000, "pages_encrypted": 2000, "log_writes": 3000}
-    counted = [replace(t, measurement=replace(t.measurement, engine_counters=counters)) for t in plain]
-    (found,) = cost_breakdowns(counted, settings(), knowing({AES.key: served}))
-    log = found.component(ComponentKind.LOG)
-    assert log is not None
-    assert log.amount.us == pytest.approx(6.0, rel=0.02)
-    check_messages(found.unattributed_codes, "extra-io-without-unit-cost")
-
-
 def items(found: CostBreakdown, kind: ComponentKind) -> dict[str, float]:
     line = found.component(kind)
     assert line is not None
@@ -168,15 +150,23 @@ def test_blocks_are_counted_by_bytes_but_for_the_rows_that_a_load_reads() -> Non
     assert items(found, ComponentKind.CIPHER) == {"blocks decrypted": 0.0, "blocks encrypted": WRITTEN}
 
 
-def test_a_servers_pages_are_all_that_it_reads_and_writes_where_encrypted_ones_are_not_counted() -> None:
+@pytest.mark.parametrize("names", [("pages_decrypted", "pages_encrypted"), ("pages_read", "pages_written")])
+def test_timed_calls_of_a_server_are_brought_to_the_pages_that_it_counted(names: tuple[str, str]) -> None:
     random = np.random.default_rng(1)
-    served = prices(random, counted="pages", bare_read=None, bare_write=None, plain_read=None, plain_write=None, mac="")
-    counters = {"pages_read": 5000, "pages_written": 2000}
+    counters = dict(zip(names, (5000, 2000), strict=True))
     counted = [replace(t, measurement=replace(t.measurement, engine_counters=counters)) for t in trials(random)]
-    (found,) = cost_breakdowns(counted, settings(), knowing({AES.key: served}))
-    assert list(items(found, ComponentKind.CIPHER).values()) == [5.0, 2.0]
-    codes = "pages-left-plain", "log-not-measured", "extra-io-without-unit-cost"
-    check_messages(found.unattributed_codes, *codes)
+    (found,) = cost_breakdowns(counted, settings(), knowing({}, timed={AES.key: timed(random)}))
+    line = found.component(ComponentKind.CIPHER)
+    assert line is not None
+    assert line.amount.us == pytest.approx(CALLS_US, rel=0.03)
+    check_messages(found.unattributed_codes, "extra-io-without-unit-cost", "log-calls-in-cipher")
+
+
+def test_a_server_whose_calls_were_not_timed_has_a_residual_alone() -> None:
+    known = knowing({}, timed={AES.key: Timed(fault="no time")})
+    (found,) = cost_breakdowns(trials(np.random.default_rng(1)), settings(), known)
+    assert [line.kind for line in found.components] == [ComponentKind.RESIDUAL]
+    check_messages(found.unattributed_codes, "pages-without-unit-cost", "calls-not-timed")
 
 
 CALLS_US = 9.5

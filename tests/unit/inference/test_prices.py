@@ -8,7 +8,7 @@ import pytest
 
 from tdelta.inference.prices import TRANSFER, less, price_of, prices_from_json
 
-from .builders import AES, BASELINE, TWINS
+from .builders import AES
 
 PAGE = {"page_bytes": 4096, "counted": "bytes", "cipher": "a cipher", "mac": ""}
 
@@ -32,21 +32,10 @@ def test_a_difference_of_prices_is_as_unsure_as_both() -> None:
 
 def test_passes_of_several_measurements_are_one_price() -> None:
     measured = [{**PAGE, "passes": {"read": [one], "write": [2.0]}} for one in (1.0, 1.2, 1.4)]
-    prices = prices_from_json({AES.key: measured}, TWINS)[AES.key]
-    assert (prices.read.us, prices.write.us, prices.bare_read, prices.log) == (1.2, 2.0, None, None)
-
-
-@pytest.mark.parametrize(("name", "us"), [("log_writes", 3.0), ("log_bytes", 0.03)])
-def test_log_costs_what_the_same_rows_take_beyond_a_plain_twin(name: str, us: float) -> None:
-    counts = {"log_bytes": 10_000, "log_writes": 100 if name == "log_writes" else 0}
-    own = {**PAGE, "passes": {"read": [1.0], "write": [2.0]}, "log": [{"cpu_us": 500.0, **counts}]}
-    plain = {"log": [{"cpu_us": 200.0, **counts}]}
-    prices = prices_from_json({AES.key: [own], BASELINE.key: [plain]}, TWINS)[AES.key]
-    assert prices.log_counted == name
-    assert prices.log is not None
-    assert prices.log.us == pytest.approx(us)
+    prices = prices_from_json({AES.key: measured})[AES.key]
+    assert (prices.read.us, prices.write.us, prices.bare_read) == (1.2, 2.0, None)
 
 
 def test_a_run_without_prices_has_none() -> None:
-    assert prices_from_json(None, TWINS) == {}
-    assert prices_from_json({BASELINE.key: [{"log": []}]}, TWINS) == {}
+    assert prices_from_json(None) == {}
+    assert prices_from_json({AES.key: [{"fault": "no"}]}) == {}

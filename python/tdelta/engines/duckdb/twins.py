@@ -116,7 +116,7 @@ class DuckdbTwin:
             own_folders.remove(home)
         return CipherProof(cipher=self._engine.proof_cipher, **answer | {"mode": PreloadMode(answer["mode"])})
 
-    def prices(self, _observed: str) -> dict[str, object] | None:
+    def prices(self) -> dict[str, object] | None:
         """What blocks cost, in a worker like this twin's; see `ask_block_prices`.
 
         None of a plain twin, and where the bytes that are counted may be those of temporary files in the clear.

@@ -20,9 +20,7 @@ from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.mariadb.replication import REPLICATION
 from tdelta.engines.servers import (
-    DATABASE,
     PLAIN_SCOPE,
-    PriceSql,
     ServerCipher,
     ServerResources,
     ServerSettings,
@@ -77,7 +75,6 @@ STATUS = {
     "innodb_buffer_pool_reads": "buffer_reads",
     "innodb_buffer_pool_read_requests": "buffer_requests",
     "innodb_lsn_current": "log_bytes",
-    "innodb_log_write_requests": "log_writes",
     "created_tmp_disk_tables": "temporary_tables",
     "created_tmp_files": "temporary_files",
     "sort_merge_passes": "sort_merge_passes",
@@ -247,31 +244,6 @@ class MariadbEngine(MysqlFamily):
     def tracing(self) -> Tracing:
         """A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
         return TRACING
-
-    @property
-    def price_sql(self) -> PriceSql:
-        """AES_ENCRYPT of a block, and rows out of the engine that makes sequences.
-
-        Between two calls as many bytes are written as a page takes that is decrypted into a buffer, so that a call does
-        not find its own code's data in the first-level cache: it would take a tenth of a microsecond less.
-
-        InnoDB copies a decrypted page back to its frame (storage/innobase/fil/fil0crypt.cc, ``fil_space_decrypt``).
-        """
-        calls, rows, table = 50_000, 20_000, f"{DATABASE}.price_log"
-        between = "LENGTH(SPACE(32768))"
-        return PriceSql(
-            calls=calls,
-            call=f"SELECT BENCHMARK({calls}, LENGTH(AES_ENCRYPT('x', 'no secret')) + {between})",
-            no_call=f"SELECT BENCHMARK({calls}, LENGTH(CONCAT('x', 'no secret')) + {between})",
-            make=(f"CREATE TABLE {table} (id INT PRIMARY KEY, a INT NOT NULL, b VARCHAR(60) NOT NULL)",),
-            change=(
-                f"INSERT INTO {table} SELECT seq, seq, REPEAT('x', 60) FROM seq_1_to_{rows}",
-                f"UPDATE {table} SET a = a + 1",
-            ),
-            undo=(f"TRUNCATE TABLE {table}",),
-            remove=(f"DROP TABLE IF EXISTS {table}",),
-            is_copied=True,
-        )
 
     @property
     def resources(self) -> ServerResources:

@@ -25,7 +25,6 @@ from tdelta.engines.mysql.replication import replication
 from tdelta.engines.servers import (
     DATABASE,
     PLAIN_SCOPE,
-    PriceSql,
     ServerBinary,
     ServerCipher,
     ServerResources,
@@ -242,37 +241,6 @@ class MysqlEngine(MysqlFamily):
     def counters(self) -> tuple[str, ...]:
         """Status counters by the reports' names, and what statements took; encrypted pages are not counted."""
         return (counters_sql(STATUS_TABLE, STATUS), _STATEMENTS)
-
-    @property
-    def price_sql(self) -> PriceSql:
-        """AES_ENCRYPT of a block, as of MariaDB, and rows out of a recursive query.
-
-        A page is encrypted in two starts, its last blocks apart since it is no whole number of them, and copied into a
-        buffer to be decrypted from there (storage/innobase/os/os0enc.cc, ``Encryption::encrypt`` and ``decrypt``).
-        Which pages that are read and written are encrypted is not counted: all are taken to be, the server's own (undo,
-        dictionary) as well.
-        """
-        calls, rows, table = 50_000, 8_000, f"{DATABASE}.price_log"
-        between = "LENGTH(SPACE(32768))"
-        numbers = f"WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < {rows})"
-        return PriceSql(
-            calls=calls,
-            call=f"SELECT BENCHMARK({calls}, LENGTH(AES_ENCRYPT('x', 'no secret')) + {between})",
-            no_call=f"SELECT BENCHMARK({calls}, LENGTH(CONCAT('x', 'no secret')) + {between})",
-            make=(
-                f"SET SESSION cte_max_recursion_depth = {rows}",
-                f"CREATE TABLE {table} (id INT PRIMARY KEY, a INT NOT NULL, b VARCHAR(60) NOT NULL)",
-            ),
-            change=(
-                f"INSERT INTO {table} {numbers} SELECT n, n, REPEAT('x', 60) FROM s",
-                f"UPDATE {table} SET a = a + 1",
-            ),
-            undo=(f"TRUNCATE TABLE {table}",),
-            remove=("SET SESSION cte_max_recursion_depth = DEFAULT", f"DROP TABLE IF EXISTS {table}"),
-            is_copied=True,
-            counted="pages",
-            starts=2,
-        )
 
     @property
     def tracing(self) -> Tracing:

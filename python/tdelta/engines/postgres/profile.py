@@ -28,6 +28,7 @@ PROFILE = Profile(
     is_server=True,
     client_factors=CLIENT_FACTORS,
     warms_until_settled=True,
+    not_timed="this server's own processes encrypt nothing",
     unsearched="the kernel shows their files as it decrypts them",
     functions=Names(
         {

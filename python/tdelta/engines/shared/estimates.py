@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from tdelta.engines.capabilities import Engine
 from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key, instances_of
@@ -122,7 +121,7 @@ def _backups(layout: RunLayout) -> float:
     return _BACKUPS if layout.acts & {"backup", "restore"} else 0.0
 
 
-def of_servers(engine: Engine, layout: RunLayout, resources: ServerResources, *, prices: bool) -> ResourceEstimate:
+def of_servers(engine: Engine, layout: RunLayout, resources: ServerResources) -> ResourceEstimate:
     """A loaded server for each kind, and one for all conditions that share it, with a worker for each condition."""
     kinds, instances, conditions = len(templates(engine, layout)), _instances(engine, layout), len(layout.conditions)
     data = layout.size_bytes + _ROW_BYTES * layout.rows
@@ -147,14 +146,13 @@ def of_servers(engine: Engine, layout: RunLayout, resources: ServerResources, *,
         observe_seconds=(_OBSERVATION_SECONDS + started) * (len(layout.ciphers) - 1),
         calibrate_seconds=copies * servers * started + strata * (_CONNECT_SECONDS + _CALIBRATION_TRIALS * trial),
         start_seconds=copies * len(instances) * started + conditions * _CONNECT_SECONDS,
-        price_seconds=_price_seconds(layout, list(instances)) if prices else 0.0,
         rows_seconds=copies * len(instances) * data / _ROWS_BYTES_PER_SECOND / _at_once(),
         laps=_LAPS,
         search_seconds=copies * len(instances) * (_SEARCH_SECONDS + data / _ROWS_BYTES_PER_SECOND),
         step_seconds=data / _SERVER_STEP_BYTES_PER_SECOND,
         cold_seconds=resources.start_seconds,
         applied_trials=_APPLIED_TRIALS if layout.has_replicas else 0.0,
-        times_calls=prices,
+        times_calls=not engine.profile.not_timed,
     )
 
 
@@ -167,13 +165,6 @@ def _load_seconds(layout: RunLayout, data_bytes: int) -> float:
 def _at_once() -> int:
     """Twins whose rows are read at the same time."""
     return os.cpu_count() or 1
-
-
-def _price_seconds(layout: RunLayout, instances: Sequence[Condition]) -> float:
-    """The time to measure unit costs before a round: pages on encrypted servers, the log where rows are written."""
-    pages = sum(first.level("cipher") != "none" for first in instances)
-    logs = sum(layout.writes or bool(layout.step(first)) for first in instances)
-    return pages * _PAGE_PRICE_SECONDS + logs * _LOG_PRICE_SECONDS
 
 
 def of_analytic_files(engine: Engine, layout: RunLayout) -> ResourceEstimate:

@@ -115,7 +115,7 @@ class SqliteTwin:
         """What a page cipher of the library costs in this twin's own process."""
         return ask_proof(self.worker, self._engine, self._folder)
 
-    def prices(self, _observed: str) -> dict[str, object] | None:
+    def prices(self) -> dict[str, object] | None:
         """Time the library's own pages, in a worker like this twin's; see `ask_prices`."""
         if not self._engine.needs_key(self._settings.cipher):
             return None

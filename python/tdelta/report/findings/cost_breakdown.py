@@ -30,7 +30,6 @@ from tdelta.report.quantities import MISSING, microseconds, printable, signed_am
 NAMES = {
     ComponentKind.CIPHER: "cipher",
     ComponentKind.INTEGRITY: "integrity",
-    ComponentKind.LOG: "log",
     ComponentKind.IO: "extra I/O",
     ComponentKind.RESIDUAL: "residual",
 }

@@ -92,13 +92,13 @@ class CpuProfiles:
     def _has_much_rest(self) -> bool:
         """Whether lines leave much of some condition's extra CPU unexplained, as far as is known."""
         state = self._context.state
-        known = Explained(prices_from_json(state.unit_costs, self._plan.conditions), state.timed_calls, {})
+        known = Explained(prices_from_json(state.unit_costs), state.timed_calls, {})
         return any(map(may_have_large_residual, cost_breakdowns(self._context.trials, self._plan.settings, known)))
 
     def explained(self) -> Explained:
         """What the components are computed from."""
         state = self._context.state
-        prices = prices_from_json(state.unit_costs, self._plan.conditions)
+        prices = prices_from_json(state.unit_costs)
         functions = {profile.condition.condition.key: profile for profile in self.records()}
         return Explained(prices, state.timed_calls, functions, self._why_none())
 

@@ -103,6 +103,6 @@ class TimedCalls:
         return Timed(tuple(trials))
 
     def _trial(self, condition: Condition, measured: Measurement, after: Counts, before: Counts) -> TimedTrial:
-        prices = prices_from_json(self._context.state.unit_costs, self._plan.conditions).get(condition.key)
-        pages = None if prices is None else crossed_of(measured, prices)
+        prices = prices_from_json(self._context.state.unit_costs).get(condition.key)
+        pages = crossed_of(measured, prices)
         return TimedTrial(measured.counted_operations, pages, tuple(after.since(before)))

@@ -1,4 +1,4 @@
-"""What pages, and a server's log, cost the code under test itself: the unit costs of a run's cost breakdown.
+"""What pages cost the code under test itself: the unit costs of a run's cost breakdown.
 
 Measured on fresh twins ahead of the first rounds, so that how far prices differ from moment to moment is in them.
 """
@@ -27,8 +27,7 @@ MOST_ROUNDS = 5
 class UnitCosts:
     """Prices by the condition's key, JSON values; each condition has one measurement for each of the first rounds.
 
-    Twins alike in all that a price of files depends on share a measurement; every server is measured itself, plain ones
-    and A/A twins, too: what the server's log takes is a difference, and twins must have done the same.
+    Twins alike in all that a price depends on share a measurement.
     """
 
     def __init__(self, context: RunContext) -> None:
@@ -65,21 +64,19 @@ class UnitCosts:
 
     def _measured(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
         engine = self._plan.engine
-        if engine.profile.is_server:
-            return self._asked(condition, twin)
         settings = self._plan.twin_settings(condition, 0)
         page_size = engine.page_size(settings) if isinstance(engine, Paged) else None
         scope = dict(condition.levels).get("scope")
         alike = (settings.cipher, page_size, settings.aes_instructions, scope)
         if alike not in self._shared:
-            self._shared[alike] = self._asked(condition, twin)
+            self._shared[alike] = self._asked(twin)
         return self._shared[alike]
 
-    def _asked(self, condition: Condition, twin: Twin) -> dict[str, object] | None:
+    def _asked(self, twin: Twin) -> dict[str, object] | None:
         if not isinstance(twin, Priced):
             return None
         try:
-            return twin.prices((self._state.ciphers or {}).get(str(condition.level("cipher")), ""))
+            return twin.prices()
         except (StorageFault, ServerFault, ServerLost):
             raise
         except TdeltaError as error:  # a library by path may lack what the wheels have; the run is sound without

@@ -18,7 +18,6 @@ from tdelta.engines.layout import ResourceEstimate, RunLayout, instance_key
 from tdelta.engines.profile import EngineInfo, Profile
 from tdelta.engines.servers import (
     PLAIN_SCOPE,
-    CallsPriced,
     Compresses,
     FolderEncrypted,
     RestorableEngine,
@@ -199,7 +198,7 @@ class PrivateDriver:
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
         """Servers, whose instances are shared, and workers."""
-        return of_servers(self, layout, self.engine.resources, prices=isinstance(self.engine, CallsPriced))
+        return of_servers(self, layout, self.engine.resources)
 
     def user_dump(self, command: str) -> UserDump:
         """A user's dump; twins restore it themselves."""

@@ -29,18 +29,16 @@ from tdelta.driver.servers.sequential import by_agents, work_of
 from tdelta.driver.servers.server import Server
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import LOOK_SECONDS, Worker
-from tdelta.engines.servers import DATABASE, CallsPriced, Flushed, PriceSql, Proven, ServerEngine, ServerSettings
+from tdelta.engines.servers import DATABASE, Flushed, Proven, ServerEngine, ServerSettings
 from tdelta.engines.shared.private.actions import Acts, CountsWork, MakeRecipe, Site, TwinRows
 from tdelta.engines.shared.private.disk import allocated_bytes, kept
 from tdelta.engines.shared.private.exposure import Files, ServerExposure
-from tdelta.engines.shared.private.pricing import page_prices_of
 from tdelta.engines.shared.private.replicas import Replica
 from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.errors import Defect
 from tdelta.evidence import MarkerHit
 from tdelta.evidence.plans import plans_of, sampled
-from tdelta.measure import price_effort
 from tdelta.measure.aes import PreloadMode
 from tdelta.measure.caches import empty_page_cache
 from tdelta.measure.children import ready
@@ -216,50 +214,6 @@ class ServerTwin:
             unpatched=0,
             answered=0,
         )
-
-    def prices(self, observed: str) -> dict[str, object] | None:
-        """What a page's cipher costs by OpenSSL's floor and the server's own calls, and what it takes to log rows.
-
-        The latter where the workload changes rows, or trials are loads or rebuilds: it takes seconds.
-        """
-        engine, settings = self.instance.engine, self.instance.settings
-        if not isinstance(engine, CallsPriced) or settings.is_compressed:  # such pages are shorter than those priced
-            return None
-        probe = engine.price_sql
-        with self._connected():
-            found: dict[str, object] = {}
-            if settings.is_encrypted:  # ahead of rows, which leave work for the background
-                calls_us = [self._call_us(probe, is_first=turn % 2 == 0) for turn in range(_PROOF_RUNS)]
-                found |= page_prices_of(observed, calls_us, settings.aes_instructions, probe)
-            if self._mix.writes or settings.has_steps:
-                logged = self._logged(probe)  # also where the log is not encrypted: twins do the same
-                found |= {"log": logged} if not settings.is_encrypted or settings.covers("log") else {}
-        return found
-
-    def _logged(self, probe: PriceSql) -> list[dict[str, float]]:
-        """The CPU time of the server for rows that are inserted and changed, and what of log that made."""
-        passes = []
-        try:
-            self._worker.ask("run", statements=list(probe.make))
-            for _ in range(price_effort.LOG_PASSES + 1):
-                self._worker.ask("begin_external_load")
-                self._worker.ask("run", statements=list(probe.change))
-                used = self._worker.ask("end_external_load", settle=False)
-                counted = {name: used["counters"].get(name, 0) for name in ("log_bytes", "log_writes")}
-                passes.append({"cpu_us": _cpu_seconds(used) * 1e6, **counted})
-                self._worker.ask("run", statements=list(probe.undo))
-        finally:
-            self._worker.ask("run", statements=list(probe.remove))
-        return passes[1:]
-
-    def _call_us(self, probe: PriceSql, *, is_first: bool) -> float:
-        """What a call of the server's own cipher takes beyond its bytes, µs; the call comes first, or last."""
-        took = {}
-        for sql in (probe.call, probe.no_call) if is_first else (probe.no_call, probe.call):
-            self._worker.ask("begin_external_load")
-            self._worker.ask("rows", sql=sql)
-            took[sql] = _cpu_seconds(self._worker.ask("end_external_load", settle=False))
-        return (took[probe.call] - took[probe.no_call]) * 1e6 / probe.calls
 
     def _microseconds_a_page(self, sql: str) -> float:
         """CPU time of the server's processes."""

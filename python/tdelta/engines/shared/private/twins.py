@@ -23,7 +23,7 @@ from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.driver.servers.sequential import SequentialBlocks
 from tdelta.driver.servers.server import Server
 from tdelta.driver.workers import Worker
-from tdelta.engines.servers import DATABASE, CallsPriced, FolderEncrypted, ServerEngine, ServerSettings, recipe_of
+from tdelta.engines.servers import DATABASE, FolderEncrypted, ServerEngine, ServerSettings, recipe_of
 from tdelta.engines.shared.private.actions import TwinRows
 from tdelta.engines.shared.private.filling import loading, make_database, make_rows, settle_rows
 from tdelta.engines.shared.private.instances import Instance, ServerTwin
@@ -121,8 +121,8 @@ class ServerTwins(SequentialBlocks):
 
     @property
     def why_not_timed(self) -> str:
-        """Of MariaDB and MySQL, whose own processes encrypt by OpenSSL's shared library."""
-        return "" if isinstance(self._engine, CallsPriced) else "this server's own processes encrypt nothing"
+        """As the engine's profile says."""
+        return self._engine.profile.not_timed
 
     def start(self, settings: ServerSettings, name: str, environment: Mapping[str, str] = NOTHING) -> ServerTwin:
         """Copy the loaded data under an instance's name, start a server on it, connect."""
