@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write.  [./tdelta-RUN.html]",
+    help="File to write; - for standard output.  [./tdelta-RUN.html]",
 )
 @click.option("--open", "is_opened", is_flag=True, help="Open it in the browser, where there is a display.")
 @click.option("--force", is_flag=True, help="Overwrite a file that tdelta did not write.")
@@ -49,10 +49,16 @@ def report(
 
     Example: tdelta report kqmt --against v3.1
     """
-    page, name = _page(run, store, earlier)
-    path = Path(f"tdelta-{name}.html") if output is None else output
-    from tdelta.report.page.writing import write_page
+    from tdelta.report.page.writing import require_place, write_page
 
+    is_streamed = str(output) == "-"
+    if output is not None and not is_streamed:
+        require_place(output, force=force)
+    page, name = _page(run, store, earlier)
+    if is_streamed:
+        write(page)
+        return
+    path = Path(f"tdelta-{name}.html") if output is None else output
     write_page(page, path, force=force)
     if output is None or output.is_file():
         write(f"{path}\n")

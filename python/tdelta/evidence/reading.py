@@ -296,7 +296,14 @@ def _reader(path: Path) -> Iterator[Read]:
     except FileNotFoundError:  # gone since its bytes were counted
         yield lambda _offset, _count: b""
         return
+
+    def read(offset: int, count: int) -> bytes:
+        try:
+            return os.pread(descriptor, count, offset)
+        except OSError:  # a file of the kernel's that has nothing there, as /proc/self/mem; all else was read before
+            return b""
+
     try:
-        yield lambda offset, count: os.pread(descriptor, count, offset)
+        yield read
     finally:
         os.close(descriptor)

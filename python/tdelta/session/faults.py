@@ -78,6 +78,7 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         partial(_check_given_once, request, vary),
         partial(_check_taken, request, vary, chosen),
         partial(_check_pace, request, vary),
+        partial(_check_place, request),
         partial(_check_database, request),
         partial(_check_restore, request),
         partial(_check_numbers, request),
@@ -171,13 +172,19 @@ def _check_pace(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> N
         raise UsageError(Refusal.of("rate-and-at"))
 
 
+def _check_place(request: RunRequest) -> None:
+    """Refuse a folder whose name cannot be stored with the run."""
+    if request.where.directory is not None and not _is_text(request.where.directory):
+        raise UsageError(Refusal.of("path-not-text", option="--dir"))
+
+
 def _check_database(request: RunRequest) -> None:
     """What does not go with a file of the user's."""
     if request.tested.database is None:
         return
     wrong = []
     if not _is_text(request.tested.database):
-        wrong.append(Refusal.of("path-not-text"))
+        wrong.append(Refusal.of("path-not-text", option="--database"))
     wrong += _against_own_rows(request, "--database", "the database")
     if wrong:
         raise UsageError(*wrong)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import csv
 import os
+import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from typing import BinaryIO, TextIO, TypeAlias
@@ -32,6 +33,8 @@ FORMATS = ("csv", "json")
 
 Destination: TypeAlias = Path | TextIO
 Cell: TypeAlias = str | int | float | None
+_FORMULA = re.compile(r"[=@\t\r]|[+-].*[(|!=]", re.DOTALL)
+"""What a spreadsheet takes for a formula; ``+log`` is a scope."""
 
 PLACE_COLUMNS = (
     "round",
@@ -71,9 +74,21 @@ def write_csv(store: Store, run_id: str, destination: Destination) -> None:
     """
     columns = _csv_columns(store, run_id)
     with _opened(destination) as out:
-        writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(_rows(store, run_id))
+        write_rows(out, columns, _rows(store, run_id))
+
+
+def write_rows(out: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str, Cell]]) -> None:
+    """Rows as CSV (RFC 4180, but for line feeds alone), with a header.
+
+    A text that a spreadsheet would take for a formula has an apostrophe before it: labels and names are anybody's.
+    """
+    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+    writer.writerow({column: _unevaluated(column) for column in columns})
+    writer.writerows({name: _unevaluated(cell) for name, cell in row.items()} for row in rows)
+
+
+def _unevaluated(cell: Cell) -> Cell:
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
 def columns(store: Store, run_id: str) -> dict[str, list[Cell]]:

@@ -27,6 +27,9 @@ def store_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _from_sqlite(path, error) from error
+    except UnicodeEncodeError as error:
+        fault = "its name, or that of another file of the run, is no text"
+        raise StorageFault(Refusal.of("store-out-of-reach", path=path, fault=fault)) from error
     except (UnicodeError, OverflowError) as error:  # a table's own name, or a number, that a flipped bit made
         raise StoreError(Refusal.of("store-damaged", path=path, fault=error)) from error
     except OSError as error:

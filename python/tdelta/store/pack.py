@@ -40,11 +40,18 @@ FORMAT = "tdelta.pack"
 VERSION = 1
 SUFFIX = ".tdelta"
 _BEGINNING = f'{{"schema":"{FORMAT}/'.encode()
-_RUN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
+_RUN_ID = re.compile(r"20\d{6}-[0-9a-z][0-9a-z-]{0,23}")
+"""As stores draw them: a word such as ``last`` or ``all`` would stand for other runs in commands."""
+
+_OF_HEADER = ("schema", "tdelta", "run_id", "created_unix_seconds", "labels", "note", "machine", "versions", "settings")
 _MOVING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """What would move a terminal's cursor, turn a line around, or be no text at all."""
 
 _PRIVATE = 0o600
+_SEPARATORS = (b",", b"[", b"{")
+_LONGEST_NS = 10**16
+_MOST = 1 << 62
+_LARGEST = 1 << 64
 _LATEST = 1e11  # no date that Python cannot write
 _DEEPEST = 60
 _LONGEST_SAID = 300
@@ -53,11 +60,12 @@ _FAULTS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a pack may be: the file, its text, one line of it, and how many trials."""
+    """How large a pack may be: the file, its text, one line of it and the values in that, and how many trials."""
 
     file_bytes: int = 1 << 29
     text_bytes: int = 1 << 31
     line_bytes: int = 1 << 26
+    line_values: int = 1_000_000
     trials: int = 1_000_000
 
 
@@ -171,7 +179,7 @@ def unpacked(path: Path, limits: Limits = LIMITS) -> Iterator[tuple[Store, str]]
             _require_digest(file, limits)
             lines = _lines(file, limits)
             run = _headed(next(lines))
-            take_in(store, run, _trials(lines, limits))
+            take_in(store, run, _trials(lines, run, limits))
         with saying(f"pack {path}"):
             yield store, run.settings.run_id
 
@@ -195,7 +203,8 @@ def saying(what: str) -> Iterator[None]:
 
 
 def _shown(refusal: Refusal, what: str) -> Refusal:
-    return Refusal.of("pack-damaged", fault=_plain_text(refusal.text)[:_LONGEST_SAID]).at(what)
+    said = refusal.parameters.get("fault") if refusal.code.startswith("store-") else None  # no store's remedy helps
+    return Refusal.of("pack-damaged", fault=_plain_text(str(said or refusal.text))[:_LONGEST_SAID]).at(what)
 
 
 @contextlib.contextmanager
@@ -226,6 +235,9 @@ def _raw_lines(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
             if len(line) > limits.line_bytes or left < 0:
                 most = limits.text_bytes if left < 0 else limits.line_bytes
                 raise _Damaged(Refusal.of("pack-too-large", most=size_words(most)))
+            # Each becomes an object of Python's; commas of texts are counted with them.
+            if sum(map(line.count, _SEPARATORS)) > limits.line_values:
+                raise _Damaged(Refusal.of("pack-too-large", most=f"{limits.line_values} values a line"))
             if not line.endswith(b"\n"):
                 raise _Damaged(Refusal.of("pack-cut-off"))
             yield line
@@ -275,6 +287,8 @@ def _plain(value: Any, depth: int) -> Any:
             return [_plain(one, depth + 1) for one in value]
         case dict():
             return {_plain_text(key): _plain(one, depth + 1) for key, one in value.items()}
+        case int() | float() if not -_LARGEST <= value <= _LARGEST:
+            raise _Damaged(Refusal.of("pack-line", expected="numbers that can be", found="one that is too large"))
     return value
 
 
@@ -284,6 +298,9 @@ def _plain_text(text: str) -> str:
 
 def _headed(header: dict[str, Any]) -> Whole:
     """What the first line says of the run."""
+    if unknown := header.keys() - {*_OF_HEADER, "result"}:
+        found = ", ".join(sorted(unknown))[:_LONGEST_SAID]
+        raise _Damaged(Refusal.of("pack-line", expected="the fields of a run", found=found))
     schema = _of(header, "schema", str)
     if schema != f"{FORMAT}/{VERSION}":
         raise _Damaged(Refusal.of("pack-too-new", known=f"{FORMAT}/{VERSION}", found=schema[:_LONGEST_SAID]))
@@ -309,13 +326,32 @@ def _headed(header: dict[str, Any]) -> Whole:
     )
 
 
-def _trials(lines: Iterator[dict[str, Any]], limits: Limits) -> Iterator[Trial]:
+def _trials(lines: Iterator[dict[str, Any]], run: Whole, limits: Limits) -> Iterator[Trial]:
+    """The trials, as many as the answer is of, each such as can be measured."""
+    known, number = {condition.key for condition in run.settings.conditions}, -1
     for number, line in enumerate(lines):
         if line.keys() != {"trial"}:
             raise _Damaged(Refusal.of("pack-line", expected="a trial", found=", ".join(line)[:_LONGEST_SAID]))
         if number >= limits.trials:
             raise _Damaged(Refusal.of("pack-too-large", most=f"{limits.trials} trials"))
-        yield decode(Trial, line["trial"])
+        trial = decode(Trial, line["trial"])
+        if trial.condition.key not in known or not _is_possible(trial):
+            said = f"trial {number + 1} of {trial.condition.key}"
+            raise _Damaged(Refusal.of("pack-line", expected="what can be measured", found=said[:_LONGEST_SAID]))
+        yield trial
+    least = run.result.counts.trials or len(run.result.verdicts[:1])
+    if number + 1 < least:
+        raise _Damaged(Refusal.of("pack-line", expected=f"{least} trials", found=str(number + 1)))
+
+
+def _is_possible(trial: Trial) -> bool:
+    """Whether a clock and counters can give what a trial has; NaN and what is infinite they cannot."""
+    measured = trial.measurement
+    spans = [*measured.transactions.values(), *measured.statements.values()]
+    counted: list[float] = [measured.operations, measured.total_operations]
+    counted += [number for one in spans for number in (one.count, one.total_ns)]
+    counted += [measured.usage.cpu_user_seconds, measured.usage.cpu_system_seconds, trial.started_unix_seconds]
+    return 0 < measured.elapsed_ns < _LONGEST_NS and all(0 <= number < _MOST for number in counted)
 
 
 def _date(header: dict[str, Any]) -> float:

@@ -198,3 +198,8 @@ def test_whoever_watches_is_told_both_stages_and_an_exception_ends_the_reading(t
     with pytest.raises(KeyboardInterrupt):
         read_files([path], parse_markers(["Jane Q. Example"]), tick)
     assert [stage for stage, _ in stages] == ["bytes"]
+
+
+def test_a_file_of_the_kernels_whose_head_cannot_be_read_is_no_internal_error() -> None:
+    (found,) = read_files([Path("/proc/self/mem")], ())
+    assert (found.size_bytes, found.header) == (0, None)

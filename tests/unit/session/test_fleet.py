@@ -17,7 +17,7 @@ from tdelta.cli.main import cli
 from tdelta.driver.agents.sites import Ended
 from tdelta.errors import EnvironmentFault, InventoryError, StorageFault, UsageError
 from tdelta.messages import Refusal
-from tdelta.records import RunResult
+from tdelta.records import Measurement, RunResult, Trial
 from tdelta.report.fleet import fleet_headline, fleet_text, on_one_line
 from tdelta.report.page.fleet import compose_fleet
 from tdelta.session.fleet import TargetRun, conduct_fleet
@@ -34,9 +34,12 @@ def pack_of(folder: Path, name: str, result: Callable[[], RunResult] = s.costly)
     run, run_id = result(), f"20261125-{name}"
     if (folder / f"{name}.tdelta").exists():
         return run_id, (folder / f"{name}.tdelta").read_bytes()
-    named = s.changed(run, settings=replace(run.settings, run_id=run_id))
+    settings, counts = replace(run.settings, run_id=run_id), replace(run.counts, trials=1)
+    named = replace(run, settings=settings, counts=counts)
+    measured = Measurement(operations=10, elapsed_ns=10**6, transactions={}, statements={})
     with Store.open(folder / f"{name}.sqlite") as store:
         store.create_run(named.settings, named.machine, named.versions)
+        store.add_trial(run_id, Trial(0, 0, 0, settings.conditions[0], "t0", 1e9, measured))
         store.finish(run_id, named)
         write_pack(store, run_id, folder / f"{name}.tdelta", force=True)
     return run_id, (folder / f"{name}.tdelta").read_bytes()

@@ -175,3 +175,25 @@ def test_requests_in_flight_are_not_called_a_share(store):
     store.add_trial(RUN, replace(trial, measurement=measured))
     (row,) = rows_of(store)
     assert (row["pressure_io_some_share"], row["pressure_io_in_flight"]) == ("0.5", "12.5")
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ('=HYPERLINK("http://evil")', "'=HYPERLINK"),
+        ("@SUM(A1)", "'@SUM"),
+        ("\t=1", "'\t=1"),
+        ("+cmd|' /C calc'!A0", "'+cmd"),
+        ("-2+3+cmd|x", "'-2"),
+        ("+log", "+log"),
+        ("-", "-"),
+        (-5.5, "-5.5"),
+        ("a=b", "a=b"),
+    ],
+)
+def test_a_text_is_no_formula_to_a_spreadsheet(cell: str | float, written: str) -> None:
+    out = io.StringIO()
+    export.write_rows(out, ["a", str(cell)], [{"a": cell}])
+    header, row = list(csv.reader(io.StringIO(out.getvalue())))
+    assert row[0].startswith(written)
+    assert header[1].startswith(written)

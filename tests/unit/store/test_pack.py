@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,14 +15,17 @@ import pytest
 
 from support.examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
 from tdelta.errors import StoreError, UsageError
+from tdelta.records import Counts
 from tdelta.records.kept import RunKind
 from tdelta.store import Store
 from tdelta.store.kinds import LABELS, NOTE, PROCESS
 from tdelta.store.pack import Limits, is_pack, is_pack_name, saying, unpacked, write_pack
 from tdelta.store.reading import found
+from tdelta.store.removing import remove_runs
 from tdelta.store.whole import adopt
 
 RUN = "20260802-kqmt"
+COUNTS = Counts(1, 1, 2, operations_per_trial=500, trial_seconds=0.25, elapsed_seconds=61.5)
 
 
 @pytest.fixture
@@ -32,7 +36,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         opened.create_run(settings, MACHINE, VERSIONS, {LABELS: ["v1"], NOTE: "new disks", PROCESS: {"pid": 1}})
         for position in range(2):
             opened.add_trial(RUN, trial_of(position=position))
-        opened.finish(RUN, result_of(settings))
+        opened.finish(RUN, result_of(settings, counts=COUNTS))
         yield opened
 
 
@@ -240,3 +244,72 @@ def test_a_file_of_a_pack_is_a_run_like_any_other(store: Store, pack: Path, monk
         False,
         False,
     ]
+
+
+@pytest.mark.parametrize("run_id", ["last", "all", "2", "a" * 64, "20260802", "20260802-", "20260802-KQMT"])
+def test_a_run_that_is_called_as_no_store_calls_one_is_refused(pack: Path, run_id: str) -> None:
+    def renamed(values: dict[str, Any]) -> None:
+        values["run_id"] = values["settings"]["run_id"] = values["result"]["settings"]["run_id"] = run_id
+
+    changed(pack, renamed)
+    assert refusal(pack) == "pack-line"
+
+
+@pytest.mark.parametrize("inner", ["[]", "{}", '"\\u0001"', "1"])
+def test_more_values_than_a_run_has_are_refused_before_they_are_made(pack: Path, inner: str) -> None:
+    lines = gzip.decompress(pack.read_bytes()).splitlines(keepends=True)[:-1]
+    many = ",".join([inner] * 2_000_000)
+    lines[0] = lines[0].replace(b'"machine":{', f'"machine":{{"x":[{many}],'.encode(), 1)
+    sealed(pack, lines)
+    began = time.process_time()
+    assert refusal(pack) == "pack-too-large"
+    assert time.process_time() - began < 5.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("elapsed_ns", -5),
+        ("elapsed_ns", 0),
+        ("elapsed_ns", 10**18),
+        ("operations", -1),
+        ("cpu_user_seconds", 1e300),
+        ("cpu_user_seconds", -1.0),
+    ],
+)
+def test_a_trial_that_nothing_can_measure_is_refused(pack: Path, name: str, value: object) -> None:
+    def made(values: dict[str, Any]) -> None:
+        assert name in values["trial"]["measurement"]
+        values["trial"]["measurement"][name] = value
+
+    changed(pack, made, line=1)
+    assert refusal(pack) == "pack-line"
+
+
+def test_an_answer_without_its_trials_is_refused(pack: Path) -> None:
+    lines = gzip.decompress(pack.read_bytes()).splitlines(keepends=True)[:-1]
+    for left in (1, 2):
+        sealed(pack, lines[:left])
+        assert refusal(pack) == "pack-line"
+
+
+def test_a_field_that_no_run_has_is_refused(pack: Path) -> None:
+    changed(pack, lambda values: values.update(extra=1))
+    assert refusal(pack) == "pack-line"
+
+
+def test_a_number_beyond_all_numbers_is_refused(pack: Path) -> None:
+    lines = gzip.decompress(pack.read_bytes()).splitlines(keepends=True)[:-1]
+    lines[0] = lines[0].replace(b'"machine":{', b'"machine":{"x":1e999,', 1)
+    sealed(pack, lines)
+    assert refusal(pack) == "pack-line"
+
+
+def test_the_label_of_a_strangers_run_gives_way_to_ones_own(store: Store, pack: Path, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "own.sqlite") as own, unpacked(pack) as (opened, run_id):
+        settings = settings_of("20260101-aaaa")
+        own.create_run(settings, MACHINE, VERSIONS, {LABELS: ["v1"]})
+        adopt(own, opened, run_id)
+        assert own.resolve("v1") == "20260101-aaaa"
+        remove_runs(own, ["20260101-aaaa"])
+        assert own.resolve("v1") == RUN

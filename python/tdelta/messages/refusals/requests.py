@@ -135,7 +135,7 @@ REQUESTS = {
     "discard-too-long": (
         "--discard {discard:g}s: expected less than a trial, which takes {trial:g} s (--trial-seconds)"
     ),
-    "path-not-text": "--database: expected a path in UTF-8; rename the file, or name a link to it",
+    "path-not-text": "{option}: expected a path in UTF-8; rename the file or folder, or name a link to it",
     "restore-password": (
         "--restore: {option}…: expected no password in a command that is stored with the run and seen by every user of "
         "this machine (so change this one): the server has none, and any other belongs in an environment variable"

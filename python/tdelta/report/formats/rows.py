@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from tdelta.records import Verdict
 from tdelta.report.formats.answered import Answered
+from tdelta.store.export import write_rows
 
 Cell = str | int | float | bool | None
 
@@ -31,9 +31,7 @@ def as_csv(answered: Answered) -> str:
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Cell]]) -> str:
     """Rows as CSV (RFC 4180, but for line feeds alone), with a header."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    write_rows(out, columns, rows)
     return out.getvalue()
 
 
