@@ -201,7 +201,7 @@ class Session:
         tau: what runs differ by.
         drift: from one run to the next; ``walk``: the sd of a random walk from one run to the next.
         in_turn: conditions took turns; else all runs of the baseline came first.
-        has_times: whether the files say when runs began.
+        has_times: whether the files say when runs began; else runs are numbered within their conditions.
         digit: the last printed digit, a share of the baseline's mean.
     """
 
@@ -224,7 +224,7 @@ class Session:
             values = np.round(values / (10.0 * self.digit)) * 10.0 * self.digit
         return [
             Figure(
-                Group(("none", "tde")[side], run=str(place)),
+                Group(("none", "tde")[side], run=str(place if self.has_times else np.sum(sides[:place] == side) + 1)),
                 ORIGIN,
                 value,
                 rounding=5.0 * self.digit,

@@ -176,14 +176,24 @@ class _Reader:
 
     @property
     def has_single_figures(self) -> bool:
-        """Whether no combination of all that tells groups apart comes twice, in a file that is seen whole."""
-        if not self.table.is_whole:
-            return False
+        """Whether no combination of all that tells groups apart comes twice.
+
+        More transactions and levels than `MOST_GROUPS` are ids of single rows, not what figures are of.
+        """
         keys = [column.index for column in self.of(*_KEYS)]
-        found = [
-            tuple(row[index].strip() for index in keys) for row in self.table.rows if len(row) > max(keys, default=0)
-        ]
-        return len(set(found)) == len(found)
+        if not keys:
+            return self.table.is_whole and len(self.table.rows) <= 1
+        telling = [column.index for column in self.of(Part.TRANSACTION, Part.FACTOR)]
+        seen: set[tuple[str, ...]] = set()
+        places: set[tuple[str, ...]] = set()
+        for _, rows in chunks_of(self.source, self.table):
+            before = len(seen)
+            seen.update(tuple(row[index].strip() for index in keys) for row in rows)
+            places.update(tuple(row[index].strip() for index in telling) for row in rows)
+            is_again = len(seen) - before < len(rows)
+            if is_again or len(places) > MOST_GROUPS or len(seen) > MOST_FIGURES:
+                return False
+        return True
 
     def samples(self, value: Column) -> Iterator[Observation]:
         """Single response times of a column, reduced as they pass."""

@@ -1,16 +1,17 @@
 """Go benchmarks: the lines of ``go test -bench``, a line a repetition (``-count``).
 
 The format is Go's own (golang.org/design/14313-benchmark-format): a name, the number of iterations, pairs of a value
-and its unit. A line is a mean over its iterations, without a deviation. Repetitions are runs one after the other in one
-process, which is told. ``/key=value`` in a name is a level, or the condition (``/cipher=none``).
+and its unit. A line is a mean over its iterations, without a deviation. Repetitions within a file are no runs: the file
+is one, and they are its values, which is told. ``/key=value`` in a name is a level, or the condition
+(``/cipher=none``).
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean, stdev
 
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS
@@ -22,7 +23,7 @@ from tdelta.importers.reading import head_lines
 from tdelta.importers.rounding import half_unit
 from tdelta.messages import Caution, Refusal
 from tdelta.records.conditions import Level
-from tdelta.records.observed import Figure, Group, Observation, Summary
+from tdelta.records.observed import Figure, Observation, Summary
 
 MOST_LINES = 100_000
 _LINE = re.compile(r"Benchmark(?P<name>[^\sa-z]\S{0,500}|)\s+(?P<count>\d{1,15})\s+(?P<rest>\S.*)$")
@@ -60,11 +61,10 @@ class GoBenchmarks:
         return bool(lines) and all(_Name.of(match["name"]).condition for match in lines)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """A summary, or a figure, a line."""
+        """A summary, or a figure, of each benchmark and unit."""
         problems = problems_of(source, self.name)
-        seen: Counter[Group] = Counter()
         lines = 0
-        found: list[tuple[Belonging, str, int, int, Mapping[str, str]]] = []
+        found: dict[tuple[Belonging, str], list[_Repetition]] = {}
         settings: dict[str, Level | None] = {}
         for number_of_line, text in source.text_lines():
             if setting := _SETTING.match(text):
@@ -87,22 +87,19 @@ class GoBenchmarks:
                 belonging = belonging.with_level(name.key, name.condition)
             for key, level in name.levels:
                 belonging = belonging.with_level(key, level)
-            seen[belonging.response_times(name.text)] += 1
-            position = seen[belonging.response_times(name.text)]
-            own = belonging.of_run(position, position).with_settings(settings)
-            found.append((own, name.text, number_of_line, whole(match["count"]) or 0, figures))
-        noted = (
-            (Caution.of("repetitions-in-process", most=max(seen.values())),) if seen and max(seen.values()) > 1 else ()
-        )
-        units: dict[str, None] = {}
-        used = 0
-        for belonging, name_text, line, count, printed in found:
-            units |= dict.fromkeys(printed)
-            for one in _observations(belonging.noting(*noted), name_text, line, count, printed, naming.column):
-                used += 1
-                yield one
+            repetition = _Repetition(number_of_line, whole(match["count"]) or 0, figures)
+            found.setdefault((belonging.with_settings(settings), name.text), []).append(repetition)
+        most = max(map(len, found.values()), default=0)
+        noted = (Caution.of("repetitions-in-process", most=most),) if most > 1 else ()
+        used = [
+            one
+            for (belonging, name_text), repetitions in found.items()
+            for one in _observations(belonging.noting(*noted), name_text, repetitions, naming.column)
+        ]
+        yield from used
         if not used and not problems:
             asked = naming.column or "ns/op"
+            units = dict.fromkeys(unit for of in found.values() for one in of for unit in one.figures)
             problems.add(Refusal.of("no-such-column", column=asked, columns=shown(", ".join(units) or "none")))
         problems.raise_if_any()
 
@@ -156,26 +153,41 @@ def _is_figure(value: str) -> bool:
     return found is not None and 0 <= found <= LARGEST
 
 
+@dataclass(frozen=True, slots=True)
+class _Repetition:
+    """One line of a benchmark: a mean over its iterations of each figure, as printed by its unit."""
+
+    line: int
+    count: int
+    figures: Mapping[str, str]
+
+
 def _observations(
-    belonging: Belonging, name: str, line: int, count: int, figures: Mapping[str, str], column: str | None
+    belonging: Belonging, name: str, repetitions: Sequence[_Repetition], column: str | None
 ) -> Iterator[Observation]:
-    """The figures of one line that are wanted: those of the unit that the user says, else the time and its costs."""
-    for unit, printed in figures.items():
-        value = float(printed)
-        if not value:
-            continue
+    """The figures of a benchmark that are wanted: those of the unit that the user says, else the time and its costs.
+
+    Its repetitions are one run: their mean, and how far they scatter.
+    """
+    line = repetitions[0].line
+    for unit in dict.fromkeys(unit for one in repetitions for unit in one.figures):
         time = _TIME.fullmatch(unit)
         wanted = unit == column if column is not None else time is not None or unit in _COSTS
-        if not wanted:
+        printed = [one.figures[unit] for one in repetitions if unit in one.figures]
+        values = [float(text) for text in printed]
+        if not wanted or not all(values):
             continue
+        mean, rounding = fmean(values), max(map(half_unit, printed))
         if time is not None:
             scale = TIMES_MS[time[1]]
-            if value * scale <= LONGEST_MS and count:
+            if max(values) * scale <= LONGEST_MS and all(one.count for one in repetitions):
                 group = belonging.response_times(name)
-                rounding = scale * half_unit(printed)
-                yield Summary(group, belonging.origin(line), count, value * scale, None, rounding=rounding)
+                several = len(values) > 1
+                count = len(values) if several else repetitions[0].count
+                sd = scale * stdev(values) if several and max(values) > min(values) else None
+                yield Summary(group, belonging.origin(line), count, scale * mean, sd, rounding=scale * rounding)
         elif unit.endswith(("/s", "/sec")):
-            yield Figure(belonging.throughput(name), belonging.origin(line), value, rounding=half_unit(printed))
+            yield Figure(belonging.throughput(name), belonging.origin(line), mean, rounding=rounding)
         elif plain_name(unit) is not None:
             group = replace(belonging.response_times(name), metric=unit, unit="")
-            yield Figure(group, belonging.origin(line), value, rounding=half_unit(printed))
+            yield Figure(group, belonging.origin(line), mean, rounding=rounding)

@@ -34,18 +34,25 @@ ANALYSIS_REASONS = {
     "run-is-unit": "{runs} and {other} runs: the run is the unit",
     "order-known": "the order of the runs is known: a drift from run to run is part of the model",
     "order-unknown": (
-        "the order of the runs is not known: they are taken to have alternated. Where all runs of one condition came"
-        " first, a machine that walks by 5 % over the session gives {false_alarms} false alarms in 100"
+        "the order of the runs is not known: the interval allows for all runs of one condition to have come first, and"
+        " for a drift over the session. It is narrower where conditions take turns and the files say so: by when runs"
+        " began, or by one count through both conditions (run1 plain, run2 tde, run3 plain, …)"
+    ),
+    "runs-of-one-file": (
+        "up to {runs} runs in one file are taken as runs: what differs from one session to the next is not in them"
+    ),
+    "two-clusters": (
+        "runs form two clusters, {apart:.2g%} apart, and the conditions are not what tells them apart: something else"
+        " changed between runs"
+    ),
+    "two-clusters-of-condition": (
+        "runs of {condition} form two clusters, {apart:.2g%} apart: something changed between runs of one condition"
     ),
     "single-run-on-one-side": "one side has a single run: it is taken to scatter as the other side's do",
     "few-runs": "{runs} runs in all: more runs narrow this interval, longer ones hardly do",
     "confounded": (
         "all runs of {first} came before those of {then}, and the figures drift by {drift:+.2g} % from one run to the"
         " next: drift and condition cannot be separated; alternate the conditions from run to run"
-    ),
-    "hidden-drift": (
-        "in the order of their numbers the figures drift by {drift:+.2g} % from one run to the next, and whether"
-        " conditions took turns is not known: if all runs of one came first, this drift is in the overhead"
     ),
     # lengths
     "unequal-lengths": (
@@ -94,10 +101,11 @@ ANALYSIS_AGAINST_TRUST = {
     "confounded": (
         "all runs of {first} came before those of {then}, and figures drift by {drift:+.2g} % from run to run"
     ),
-    "hidden-drift": "figures drift by {drift:+.2g} % from run to run, and whether conditions took turns is not known",
+    "two-clusters": "runs form two clusters, {apart:.2g%} apart, which the conditions do not explain",
+    "two-clusters-of-condition": "runs of {condition} form two clusters, {apart:.2g%} apart",
+    "runs-of-one-file": "all runs of a condition are of one file, and so of one session",
     "unequal-lengths": "runs of unequal length ({lengths})",
     "heavy-tailed": "heavy-tailed values whose order is not known: the interval may be far too narrow",
     "few-runs": "{runs} runs in all",
-    "order-unknown": "the order of the runs is not known: they are taken to have alternated",
 }
 """Of reasons that speak against trusting an answer, in so few words that they can stand beside it; worst first."""

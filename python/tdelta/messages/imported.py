@@ -45,8 +45,8 @@ IMPORTED_CAUTIONS = {
     ),
     "times-corrected": "wrk adds response times for requests that a stall kept from being sent: they are in its mean",
     "repetitions-in-process": (
-        "up to {most} repetitions in one process are taken as runs: what differs from one start to the next is not in"
-        " them"
+        "up to {most} repetitions in one file are one run, not as many: what differs from one start to the next is not"
+        " in them"
     ),
     "left-out-of-report": "{count:.0f} {what}",
     "checkpoint-reports": "checkpoint reports reset the counts: only the intervals are used",
@@ -98,6 +98,7 @@ IMPORTED_AGAINST_TRUST = {
     "name-contradicted": "a file's name says {factor} {named}, the file itself {said}",
     "intervals-uneven": "{uneven} of {of} intervals are of another length, or lines between them are missing",
     "failed-transactions": "{transactions:.0f} failed transactions",
+    "repetitions-in-process": "repetitions in one file are one run",
     "failed-included": "{failed} failed requests are in the figures",
     "rows-failed": "{rows} rows that say they failed",
     "sysbench-reported": "sysbench reported {said}",

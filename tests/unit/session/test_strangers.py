@@ -12,6 +12,7 @@ import pytest
 
 from support.refused import Part, has
 from tdelta.errors import ImportFault
+from tdelta.inference.observed import ComparisonPicture
 from tdelta.messages import Caution, Reason
 from tdelta.records import AnalysisResult, Comparison, Decision
 from tdelta.report.analysis import compose_analysis
@@ -451,3 +452,60 @@ def test_cautions_are_ordered_by_weight_and_the_like_of_many_is_said_once() -> N
 def test_per_cents_have_no_exponent(drift: float) -> None:
     assert "e+" not in str(Reason.of("confounded", first="plain", then="tde", drift=drift))
     assert "e+" not in small_share(drift / 100.0)
+
+
+# what is a run, and what a limit
+
+
+def go_bench(mean: float, seed: int, repetitions: int = 20) -> str:
+    rng = np.random.default_rng(seed)
+    lines = (f"BenchmarkInsert-8  1000  {mean * np.exp(rng.normal(0.0, 0.002)):.1f} ns/op" for _ in range(repetitions))
+    return "goos: linux\npkg: example.org/db\n" + "\n".join(lines) + "\nPASS\n"
+
+
+def test_repetitions_in_one_file_of_go_decide_nothing(tmp_path: Path) -> None:
+    for at, (condition, mean) in enumerate((("plain", 1000.0), ("tde", 1100.0))):
+        write(tmp_path, f"{condition}.txt", go_bench(mean, at))
+    result = analyzed(tmp_path)
+    assert has(result.primary[0].undecided_because, "one-run-only")
+    assert "repetitions" in against_trust(result)[0]
+
+
+def test_days_that_differ_are_what_files_of_go_are_judged_by(tmp_path: Path) -> None:
+    """As 75 runs a side, days of one binary that differ by 3 % were called different."""
+    for condition, days in (("plain", (1000.0, 1003.0, 1001.0)), ("tde", (1040.0, 1005.0, 1036.0))):
+        for day, mean in enumerate(days, 1):
+            write(tmp_path, f"{condition}/{day}.txt", go_bench(mean, day))
+    (found,) = analyzed(tmp_path).primary
+    assert (found.baseline.runs, found.condition.runs, found.decision) == (3, 3, Decision.UNDECIDED)
+
+
+@pytest.mark.parametrize("column", ["response_ms", "elapsed_ms"])
+def test_a_table_of_a_row_a_figure_is_read_by_whatever_name(column: str, tmp_path: Path) -> None:
+    """99 queries of two conditions in 6 runs are more than 1000 combinations, and no ids."""
+    write(tmp_path, "tpcds.csv", of_many([0.3] * 99).replace("elapsed_s", column))
+    result = analyzed(tmp_path)
+    assert len(result.comparisons) == 99
+    assert {c.decision for c in result.comparisons} == {Decision.COSTLY}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("mean", [1e3, 1e9, 1e12])
+def test_summaries_that_hardly_scatter_are_judged_without_a_warning(mean: float, tmp_path: Path) -> None:
+    rows = "".join(f"{name},201,{mean + off:.4f},0.1\n" for name, off in (("plain", 0.3), ("tde", 0.4)))
+    write(tmp_path, "table.csv", f"condition,n,mean,sd\n{rows}")
+    result = analyzed(tmp_path)
+    assert result.decision is Decision.UNDECIDED
+    compose_analysis(*_pictured(tmp_path), "tdelta analyze")
+
+
+def _pictured(folder: Path) -> tuple[AnalysisResult, tuple[ComparisonPicture, ...]]:
+    found = analyze_files(AnalysisRequest(tuple(map(str, folder.iterdir()))))
+    return found.result, found.pictures
+
+
+def test_a_header_alone_is_no_table(tmp_path: Path) -> None:
+    for condition, mean in (("plain", 10.0), ("tde", 12.0)):
+        write(tmp_path, f"{condition}/run.csv", f"response_ms\n{mean}\n{mean + 1}\n")
+        write(tmp_path, f"{condition}/README", "how we ran it, response must be 0.5 ms, no warm-up\n")
+    assert the(analyzed(tmp_path)).quotient == pytest.approx(12.5 / 10.5)

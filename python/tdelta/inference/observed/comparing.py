@@ -12,9 +12,16 @@ from tdelta.inference.observed.curves import Linear, LogCurve, Plane, log_ratio,
 from tdelta.inference.observed.fitting import RunFit, fit_run
 from tdelta.inference.observed.gamma import PublishedMeans
 from tdelta.inference.observed.lengths import Lengths, lengths_of, same_part
-from tdelta.inference.observed.order import Order, numbered, order_of
+from tdelta.inference.observed.order import Order, order_of, worst_orders
 from tdelta.inference.observed.pairing import Pair, reduced, rounding_of
-from tdelta.inference.observed.runs import Drift, RunsFit, difference_of_single_runs, fit_runs
+from tdelta.inference.observed.runs import (
+    Drift,
+    RunsFit,
+    difference_of_single_runs,
+    fit_either_first,
+    fit_runs,
+    two_clusters,
+)
 from tdelta.inference.observed.settings import DEFAULT, NO_SPEEDUP, AnalysisSettings, PublishedPrior
 from tdelta.inference.observed.tailing import tail_of
 from tdelta.inference.observed.words import (
@@ -24,7 +31,6 @@ from tdelta.inference.observed.words import (
     ONE_RUN_ONLY,
     confounded,
     cut,
-    hidden_drift,
     judged,
     moved,
     run_sd_name,
@@ -94,7 +100,6 @@ class Fits:
         posteriors: what follows from both; None without replication.
         runs: the runs' model, where there are several runs.
         order: of the runs, where it is known.
-        hidden_drift: where it is not, the drift that the runs of each side show in the order of their numbers.
         lengths: of the runs, as they were before unequal ones were cut; None where they are not known.
         is_cut: whether they were cut to the length of the shortest.
     """
@@ -107,7 +112,6 @@ class Fits:
     posteriors: Posteriors | None
     runs: RunsFit | None = None
     order: Order | None = None
-    hidden_drift: Drift | None = None
     lengths: Lengths | None = None
     is_cut: bool = False
 
@@ -137,14 +141,14 @@ def _of_runs(pair: Pair) -> Fits:
     is_inverse, order = pair.runs[0].group.is_throughput, order_of(pair)
     log_means = [run.log_mean for run in baseline], [run.log_mean for run in condition]
     rounding = _coarsest(pair.baseline_runs), _coarsest(pair.condition_runs)
-    found = fit_runs(*log_means, None if order is None else (order.baseline, order.condition), rounding)
-    by_number = numbered(pair) if order is None else None
-    hidden = (
-        None if by_number is None else fit_runs(*log_means, (by_number.baseline, by_number.condition), rounding).drift
-    )
+    if order is not None:
+        found = fit_runs(*log_means, (order.baseline, order.condition), rounding)
+    else:
+        orders = [(it.baseline, it.condition) for it in worst_orders(pair)]
+        found = fit_either_first(*log_means, orders, rounding)
     ratio = found.log_ratio(is_inverse=is_inverse)
     posteriors = _posteriors(ratio, found.plane(DEFAULT, is_inverse=is_inverse))
-    return Fits(pair, baseline, condition, Model.RUNS, ratio, posteriors, found, order, hidden)
+    return Fits(pair, baseline, condition, Model.RUNS, ratio, posteriors, found, order)
 
 
 def _of_single_runs(pair: Pair) -> Fits:
@@ -246,8 +250,7 @@ def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
         estimate = fits.posteriors.ratio.estimate(settings.rope)
         scatter = RunScatter(None if fits.runs is None else fits.runs.tau_median)
         decision, why = judged(estimate, settings)
-        runs = len(fits.baseline), len(fits.condition)
-        notable = (*notable, *several_runs_reasons(runs, is_ordered=fits.order is not None))
+        notable = (*notable, *_of_clusters(fits), *several_runs_reasons(fits.pair, is_ordered=fits.order is not None))
     reasons = _once((*stops, why, *notable, *left_out))
     return Ruling(Decision.UNDECIDED if stops else decision, reasons, priors, scatter, stops)
 
@@ -266,6 +269,18 @@ def _of_clock(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
     if off >= _ALL_OF_IT:
         return (Reason.of("clock-coarser-than-means", zeros=zeros),)
     return (Reason.of("clock-too-coarse", zeros=zeros, off=off),)
+
+
+def _of_clusters(fits: Fits) -> tuple[Reason, ...]:
+    """That runs lie in two groups: no model of runs knows from which of them the next one would be."""
+    sides = (np.log([run.value for run in runs]) for runs in (fits.baseline, fits.condition))
+    found = two_clusters(*sides)
+    if found is None:
+        return ()
+    if found.of_condition is None:
+        return (Reason.of("two-clusters", apart=found.apart),)
+    name = (fits.pair.baseline, fits.pair.condition)[found.of_condition]
+    return (Reason.of("two-clusters-of-condition", condition=name, apart=found.apart),)
 
 
 def _of_lengths(fits: Fits) -> tuple[Reason, ...]:
@@ -301,8 +316,6 @@ def blocked(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
     stops += [reason for reason in _of_clock(fits, settings) if reason.code == "clock-coarser-than-means"]
     if fits.is_single and any(run.is_heavy for run in (*fits.baseline, *fits.condition)):
         stops.append(HEAVY_TAILED)
-    if fits.hidden_drift is not None and _matters(fits, fits.hidden_drift, settings):
-        stops.append(hidden_drift(fits.hidden_drift))
     drift = None if fits.runs is None else fits.runs.drift
     if (
         fits.order is not None

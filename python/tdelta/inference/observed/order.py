@@ -1,10 +1,11 @@
-"""The order in which runs were made, by when they began: as far as it is known, and whether it can be believed.
+"""The order in which runs were made: when they began, or one count through both conditions; else the worst it can be.
 
-Copied files have times of writing that are all alike, or in the order of their names. So the order is taken for known
-only where every run has a beginning and no run begins before the one ahead of it is at least half through.
+Copied files have times of writing that are all alike, or in the order of their names. So times are believed only where
+every run has a beginning and no run begins before the one ahead of it is at least half through. Numbers are believed
+where no two runs of the two conditions have the same one: such a count goes through the whole session.
 
-Where it is not known, numbered runs still have an order within their side (`numbered`): that shows a drift, though not
-whether conditions took turns.
+Where neither is known, all runs of one condition may have come first, which is how most people measure, and a drift
+over the session is then in the difference. Numbers within a condition still say in which order its own runs were made.
 """
 
 from __future__ import annotations
@@ -46,14 +47,22 @@ class Order:
 
 def order_of(pair: Pair) -> Order | None:
     """The order of the runs of a comparison; None where it is not known, or cannot be true."""
+    return _by_times(pair) or _by_one_count(pair)
+
+
+def worst_orders(pair: Pair) -> tuple[Order, Order]:
+    """The two orders in which one side was over before the other began; within it by number, else as it was read."""
+    baseline, condition = (_places(runs) for runs in (pair.baseline_runs, pair.condition_runs))
+    then = Order(baseline, tuple(len(baseline) + place for place in condition))
+    return then, Order(tuple(len(condition) + place for place in baseline), condition)
+
+
+def _by_times(pair: Pair) -> Order | None:
     starts = [run.started_unix_seconds for run in pair.runs]
     known = [start for start in starts if start is not None]
-    if len(known) < len(starts):
+    if len(known) < len(starts) or not _can_be_true(known, pair.run_seconds):
         return None
-    if not _can_be_true(known, pair.run_seconds):
-        return None
-    places: list[float] = np.argsort(np.argsort(known)).astype(float).tolist()
-    return Order(*pair.sides(places))
+    return Order(*pair.sides(_ranks(known)))
 
 
 def _can_be_true(starts: Sequence[float], lengths: Sequence[float | None]) -> bool:
@@ -61,15 +70,23 @@ def _can_be_true(starts: Sequence[float], lengths: Sequence[float | None]) -> bo
     return all(later - start >= _SHARE_OF_A_RUN * seconds for (start, seconds), (later, _) in pairwise(ordered))
 
 
-def numbered(pair: Pair) -> Order | None:
-    """The order of runs within each side, by their numbers; None where they have none, or two have the same."""
-    sides = [_by_number(runs) for runs in (pair.baseline_runs, pair.condition_runs)]
-    return None if sides[0] is None or sides[1] is None else Order(sides[0], sides[1])
+def _by_one_count(pair: Pair) -> Order | None:
+    numbers = _numbers(pair.runs)
+    return None if numbers is None else Order(*pair.sides(_ranks(numbers)))
 
 
-def _by_number(runs: Sequence[Observation]) -> tuple[float, ...] | None:
+def _places(runs: Sequence[Observation]) -> tuple[float, ...]:
+    numbers = _numbers(runs)
+    return tuple(map(float, range(len(runs)))) if numbers is None else tuple(_ranks(numbers))
+
+
+def _numbers(runs: Sequence[Observation]) -> list[int] | None:
+    """The number of each run; None where one has none, or two have the same."""
     found = [_LAST_NUMBER.search(run.group.run) for run in runs]
     numbers = [int(match[1]) for match in found if match is not None]
-    if len(numbers) < len(runs) or len(set(numbers)) < len(numbers):
-        return None
-    return tuple(np.argsort(np.argsort(numbers)).astype(float).tolist())
+    return None if len(numbers) < len(runs) or len(set(numbers)) < len(numbers) else numbers
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    ranks: list[float] = np.argsort(np.argsort(values)).astype(float).tolist()
+    return ranks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
@@ -31,6 +31,9 @@ Key: TypeAlias = tuple[tuple[tuple[str, Level], ...], str, str, str]
 """Levels, transaction, metric, unit: what two conditions must have in common to be compared."""
 
 T = TypeVar("T")
+
+TABLES = frozenset(("CSV", "JSON lines", "spreadsheet", "HammerDB database"))
+"""Formats in which a file keeps runs that were made whenever they were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,13 @@ class Pair:
     def runs(self) -> tuple[Observation, ...]:
         """Those of both sides, the baseline's first."""
         return *self.baseline_runs, *self.condition_runs
+
+    @property
+    def is_of_one_log_a_side(self) -> bool:
+        """Whether all runs of a side stand one behind the other in one log of a tool."""
+        files = [{run.origin.file for run in runs} for runs in (self.baseline_runs, self.condition_runs)]
+        logs = {run.origin.format for run in self.runs}.isdisjoint(TABLES)
+        return logs and max(map(len, files)) == 1 < max(len(self.baseline_runs), len(self.condition_runs))
 
     @property
     def run_seconds(self) -> list[float | None]:
@@ -105,8 +115,9 @@ def paired(observations: Iterable[Observation], baseline: str) -> Paired:
         if not others:
             left_out.append(Caution.of("baseline-alone", baseline=baseline).at(place(key)))
         for name in others:
-            beside = tuple(_beside(one, rates) for one in (*usable[baseline], *usable[name]))
-            pairs.append(Pair(key, baseline, name, usable[baseline], usable[name], beside))
+            sides = _by_file(usable[baseline], usable[name])
+            beside = tuple(_beside(one, rates) for side in sides for one in side)
+            pairs.append(Pair(key, baseline, name, *sides, beside))
     return Paired(tuple(pairs), tuple(dict.fromkeys(left_out)))
 
 
@@ -224,6 +235,37 @@ def _one_each(runs: Mapping[str, Sequence[Observation]], left_out: list[Caution]
             return ()
         each.append(merged)
     return tuple(each)
+
+
+def _by_file(
+    baseline: tuple[Observation, ...], condition: tuple[Observation, ...]
+) -> tuple[tuple[Observation, ...], tuple[Observation, ...]]:
+    """The runs of both sides; where there are several files, those of one file are repetitions and make one run.
+
+    What differs from one day or machine to the next differs between files, and repetitions within one do not show it.
+    """
+    files = {one.origin.file for one in baseline}, {one.origin.file for one in condition}
+    if max(map(len, files)) == 1:
+        return baseline, condition
+    return tuple(_one_a_file(baseline)), tuple(_one_a_file(condition))
+
+
+def _one_a_file(runs: Sequence[Observation]) -> Iterator[Observation]:
+    of_file: dict[str, list[Observation]] = {}
+    for run in runs:
+        of_file.setdefault(run.origin.file, []).append(run)
+    for repeated in of_file.values():
+        yield repeated[0] if len(repeated) == 1 else _repeated(repeated)
+
+
+def _repeated(runs: Sequence[Observation]) -> Observation:
+    """Repetitions as one run: all their values, or the geometric mean of their figures."""
+    if all(isinstance(run, Samples) for run in runs) or all(isinstance(run, Binned) for run in runs):
+        return _with_facts(_merged(runs, []), runs[:1])
+    value = float(np.exp(np.mean([np.log(merged_value(run)) for run in runs])))
+    first = runs[0]
+    mean = Figure(first.group, first.origin, value, rounding=max(merged_value(run) * rounding_of(run) for run in runs))
+    return _with_facts(mean, runs[:1])
 
 
 def _with_facts(one: Observation, parts: Sequence[Observation]) -> Observation:

@@ -6,8 +6,10 @@ means shown. One tau for both conditions, integrated over a grid; the means are 
 
 ``place`` is a run's place in the session, where the order of runs is known: ``beta ~ N(0, tau^2)`` a place, a drift as
 large from run to run as runs scatter anyway. Where conditions took turns it costs next to nothing; where all runs of
-one came first, the interval has the width that such an order leaves. Where the order is not known there is no such
-term.
+one came first, the interval has the width that such an order leaves.
+
+Where it is not known, both orders in which one condition was over before the other began are as likely: the posterior
+is that of the two together, as wide as such an order leaves it, and as wide as what a visible drift could have made.
 
 Rounding is an error that the runs of a side share: three runs that print the same figure are off by the same amount.
 
@@ -32,6 +34,7 @@ for proof that runs agree; flat on the log above, where the interval is then tha
 DRIFT_SCALE = 1.0
 """The sd of the drift from one run to the next, in units of tau."""
 
+_FEWEST_IN_CLUSTER, _WIDER, _LEAST_APART = 2, 3.0, 0.02
 _TAU = np.geomspace(2e-5, 2.0, 121)
 _VISIBLE = 0.95
 """The share of a drift's posterior on one side of 0 from which it is visible."""
@@ -110,6 +113,53 @@ def fit_runs(
         float(np.exp(np.interp(0.5, cumulative, np.log(_TAU)))),
         None if places is None else _drift(weights, given),
     )
+
+
+def fit_either_first(
+    baseline: Sequence[tuple[float, float]],
+    condition: Sequence[tuple[float, float]],
+    orders: Sequence[tuple[Sequence[float], Sequence[float]]],
+    rounding: tuple[float, float] = (0.0, 0.0),
+) -> RunsFit:
+    """The same where only one of some orders is known to be the true one, all of them as likely."""
+    fits = [fit_runs(baseline, condition, places, rounding) for places in orders]
+    return RunsFit(
+        np.concatenate([fit.weights for fit in fits]) / len(fits),
+        np.concatenate([fit.means for fit in fits]),
+        np.concatenate([fit.covariances for fit in fits]),
+        fits[0].tau_median,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Runs in two groups that lie apart: how far, as a share, and whether a condition's runs are in both."""
+
+    apart: float
+    of_condition: int | None
+
+
+def two_clusters(baseline: FloatArray, condition: FloatArray) -> Clusters | None:
+    """Whether runs, shape (n,) log means of each side, lie in two clusters that the conditions do not explain.
+
+    Of all runs together, or of one side's, the widest gap is three times the next one, 2 % or more, and has two runs or
+    more on either side of it.
+    """
+    sides = np.repeat([0, 1], [len(baseline), len(condition)])
+    both = np.concatenate([baseline, condition])
+    for of, values in ((None, both), (0, baseline), (1, condition)):
+        order = np.argsort(values)
+        gaps = np.diff(values[order])
+        if len(values) < 2 * _FEWEST_IN_CLUSTER:
+            continue
+        at = int(np.argmax(gaps))
+        if not _FEWEST_IN_CLUSTER <= at + 1 <= len(values) - _FEWEST_IN_CLUSTER:
+            continue
+        next_one = float(np.delete(gaps, at).max())
+        is_of_conditions = of is None and len(set(sides[order][: at + 1])) == len(set(sides[order][at + 1 :])) == 1
+        if gaps[at] > max(_WIDER * next_one, _LEAST_APART) and not is_of_conditions:
+            return Clusters(float(np.expm1(gaps[at])), of)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from tdelta.inference.posterior import FloatArray
 from tdelta.records import Summary
 
 _LEAST_COUNT = 2
+_LEAST_CV = 1e-9
+"""Values that scatter by less than this share of their mean: what a double holds of their differences is no spread."""
 
 
 def fit_summary(summary: Summary, prior: LogPrior = scale_free) -> ShapeFit | None:
@@ -25,10 +27,10 @@ def fit_summary(summary: Summary, prior: LogPrior = scale_free) -> ShapeFit | No
     if summary.sd is None or summary.sd <= 0.0 or summary.mean <= 0.0 or summary.count < _LEAST_COUNT:
         return None
     count, log_average = float(summary.count), float(np.log(summary.mean))
-    log_variance = 2.0 * (float(np.log(summary.sd)) - log_average)
+    cv = max(summary.sd / summary.mean, _LEAST_CV)
+    log_variance = 2.0 * float(np.log(cv))
     # How mean and variance scatter, and together, is taken at the values' own CV. With the CV left free, a huge one
     # would explain any mean: the variance of s^2 grows with it without bound, the normal's fault and not the data's.
-    cv = summary.sd / summary.mean
     of_variance, together = 2.0 + 6.0 * cv**2, 2.0 * cv
     determinant = of_variance - together**2
 

@@ -17,9 +17,6 @@ FALSE_ALARMS_RUNS_DIFFER, FALSE_ALARMS_DRIFT = 87, (62, 88)
 """Of 100 comparisons of identical systems by one long run each, those whose 95 % interval leaves out 0: where runs
 differ by 3 %; where the machine drifts by 3 %, and where it walks by 5 % over the session as well."""
 
-FALSE_ALARMS_IN_ORDER = 13
-"""The same for five runs of one condition and then five of the other, where the machine walks by 5 %."""
-
 CLUMPED_FALSE_ALARMS = 80
 """Of 100 pairs of identical runs of 20,000 values, 1 % of which are stalls of 30 times in clumps of 50, those whose
 95 % interval leaves out 0."""
@@ -64,16 +61,19 @@ def judged(estimate: Estimate, settings: AnalysisSettings) -> tuple[Decision, Re
     return decision, Reason.of("interval-across", **figures)
 
 
-def several_runs_reasons(runs: tuple[int, int], *, is_ordered: bool) -> Iterator[Reason]:
+def several_runs_reasons(pair: Pair, *, is_ordered: bool) -> Iterator[Reason]:
     """What holds where the run is the unit."""
+    runs = len(pair.baseline_runs), len(pair.condition_runs)
     yield Reason.of("run-is-unit", runs=runs[0], other=runs[1])
     if is_ordered:
         yield Reason.of("order-known")
     else:
-        yield Reason.of("order-unknown", false_alarms=FALSE_ALARMS_IN_ORDER)
+        yield Reason.of("order-unknown")
+    if pair.is_of_one_log_a_side:
+        yield Reason.of("runs-of-one-file", runs=max(runs))
     if min(runs) == 1:
         yield Reason.of("single-run-on-one-side")
-    if sum(runs) < _FEW_RUNS:
+    if sum(runs) <= _FEW_RUNS:
         yield Reason.of("few-runs", runs=sum(runs))
 
 
@@ -81,11 +81,6 @@ def confounded(pair: Pair, order: Order, drift: Drift) -> Reason:
     """All runs of one side came first, and runs drift."""
     first, then = (pair.baseline, pair.condition) if order.first == "baseline" else (pair.condition, pair.baseline)
     return Reason.of("confounded", first=first, then=then, drift=100.0 * drift.a_run)
-
-
-def hidden_drift(drift: Drift) -> Reason:
-    """Runs of each side drift in the order of their numbers, and nobody knows how the sides' runs lie in time."""
-    return Reason.of("hidden-drift", drift=100.0 * drift.a_run)
 
 
 def unequal(pair: Pair, lengths: Lengths) -> Reason:

@@ -6,8 +6,9 @@ RESULTS: dict[str, str] = {
         " unit is wrong: nothing can be said about them"
     ),
     "groups-too-many": (
-        "expected at most {most} {kind}, found more. If a column holds a time, a number or an id of each row, it is"
-        " no factor: leave it out"
+        "expected at most {most} {kind} of single response times, found more. If a column holds a time, a number or an"
+        " id of each row, it is no factor: leave it out. If all are wanted, split the file, or give a row for each with"
+        " n, mean and sd"
     ),
     "not-a-time-of-results": (
         "expected a response time from 0 to {most:g} ms, found {found}. Leave out rows that are not measurements"

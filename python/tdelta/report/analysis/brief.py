@@ -60,6 +60,7 @@ _WORST_FIRST = {
             "repetitions-in-process",
             "runs-of-one-file",
             "two-clusters",
+            "two-clusters-of-condition",
             # the interval may be wrong
             "clock-too-coarse",
             "unequal-lengths",
@@ -69,7 +70,6 @@ _WORST_FIRST = {
             "failed-transactions",
             "mean-with-failed",
             "few-runs",
-            "order-unknown",
         )
     )
 }
