@@ -29,6 +29,7 @@ _UNSEEN = "none that this user may see"
 class MySqlServers(MySqlFamily):
     """MySQL and Percona servers of users."""
 
+    isolation_setting = "transaction_isolation"
     session_sql = (*MySqlFamily.session_sql, "SET SESSION max_execution_time = 0")
 
     def __init__(self, identity: Identity, *, sees_threads: bool = False) -> None:

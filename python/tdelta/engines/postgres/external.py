@@ -53,6 +53,14 @@ _IMPORTANT = tuple(
     )
 )
 _WAITS = ("statement_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout", "transaction_timeout")
+_SESSION = {
+    "TimeZone": "UTC",
+    "default_tablespace": "",
+    "default_transaction_deferrable": "off",
+    "default_transaction_isolation": "read committed",
+}
+"""What a server, a database or a role may have that would make sessions differ from tdelta's on the other server."""
+
 _MACHINE = (
     "CASE WHEN NOT inet_server_addr() <<= '127.0.0.0/8' AND inet_server_addr() <> '::1' THEN host(inet_server_addr())"
     " END"
@@ -67,6 +75,7 @@ class PostgresServers:
 
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
     session_sql: tuple[str, ...] = (
+        f"SELECT {', '.join(f'set_config({literal(n)}, {literal(v)}, false)' for n, v in _SESSION.items())}",
         "SELECT set_config(name, '0', false) FROM pg_settings"
         f" WHERE name IN ({', '.join(literal(name) for name in _WAITS)})",
     )
@@ -75,6 +84,12 @@ class PostgresServers:
 
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
+
+    def unset(self, ask: Ask) -> Mapping[str, str]:
+        """Settings of this session that are otherwise than `session_sql` sets them, with what they are."""
+        (found,) = ask(f"SELECT {', '.join(f'current_setting({literal(n)}) AS {n}' for n in _SESSION)}")
+        kept = {name.lower(): value or "" for name, value in found.items()}
+        return {name: kept[name.lower()] for name, value in _SESSION.items() if kept[name.lower()] != value}
 
     def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
         """What makes the server as it stands no twin: a standby, read-only."""

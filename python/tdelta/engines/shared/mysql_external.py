@@ -67,8 +67,31 @@ _IMPORTANT = tuple(
 )
 
 
+_SESSION = {
+    "autocommit": "1",
+    "completion_type": "NO_CHAIN",
+    "sql_select_limit": "18446744073709551615",
+    "sql_big_selects": "1",
+    "sql_safe_updates": "0",
+    "default_storage_engine": "InnoDB",
+    "default_tmp_storage_engine": "InnoDB",
+    "time_zone": "+00:00",
+}
+"""What a server may have globally that would break tdelta's sessions: uncommitted loads that hold locks, answers that
+are cut off, tables of engines that nothing encrypts."""
+
+_ISOLATION = "REPEATABLE READ"
+
+
+def _value(text: str) -> str:
+    """A value as SET takes it."""
+    return text if text.isdigit() else literal(text)
+
+
 class MySqlFamily:
     """What MariaDB and MySQL share."""
+
+    isolation_setting = "tx_isolation"
 
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
     replication_sql: tuple[str, ...] = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
@@ -77,6 +100,8 @@ class MySqlFamily:
     replication_right = "REPLICATION CLIENT"
 
     session_sql: tuple[str, ...] = (
+        "SET " + ", ".join(f"SESSION {name} = {_value(value)}" for name, value in _SESSION.items()),
+        f"SET SESSION TRANSACTION ISOLATION LEVEL {_ISOLATION}, READ WRITE",
         f"SET SESSION wait_timeout = {_DAY_SECONDS}",
         f"SET SESSION net_write_timeout = {_DAY_SECONDS}",
     )
@@ -85,6 +110,14 @@ class MySqlFamily:
 
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
+
+    def unset(self, ask: Ask) -> Mapping[str, str]:
+        """Settings of this session that are otherwise than `session_sql` sets them, with what they are."""
+        wanted = {**_SESSION, self.isolation_setting: _ISOLATION.replace(" ", "-")}
+        listed = ", ".join(f"@@SESSION.{name} AS {name}" for name in wanted)
+        (row,) = ask(f"SELECT {listed}")
+        found = {name: row[name] or "" for name in wanted}
+        return {name: value for name, value in found.items() if value.lower() != wanted[name].lower()}
 
     def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
         """What makes the server as it stands no twin: a replica, read-only, part of a cluster."""

@@ -115,6 +115,11 @@ SERVERS = {
     "server-out-of-memory": (
         f"{{said}}: the server has no memory left: take fewer --threads, or give it more, {_GOES_ON}"
     ),
+    "server-lock-wait": (
+        "{said}: a statement waited {seconds} s for a lock that another session holds, tdelta's or another's; more "
+        "time would not help: see who holds it (SHOW PROCESSLIST, pg_stat_activity)"
+    ),
+    "server-session-settings": "it does not keep what tdelta's sessions set for themselves: {settings}",
     "server-connections": "{said}: take fewer --threads, or raise max_connections on the server",
     "server-refuses": "it refuses what tdelta needs: {said}",
     # two servers as a pair

@@ -454,3 +454,11 @@ class ExplainsBySteps(Protocol):
 
     def plan(self, rows: Sequence[Sequence[str | None]]) -> Mapping[str, object]:
         """That plan as JSON values, without what differs from server to server where plans are the same."""
+
+
+@runtime_checkable
+class ReadsBack(Protocol):
+    """Servers whose sessions can be asked whether they have what they were set to."""
+
+    def unset(self, ask: Ask) -> Mapping[str, str]:
+        """Settings of this session that are otherwise than `session_sql` sets them, with what they are."""

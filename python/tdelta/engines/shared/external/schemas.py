@@ -51,7 +51,7 @@ class RunSchema:
         """
         kind = self.server.kind
         sessions = kind.sessions(self._new)
-        setup = (*kind.session_sql, kind.mark_session_sql(self.sessions), *sessions.setup, *further)
+        setup = (*kind.session_sql, *kind.waiting_sql, kind.mark_session_sql(self.sessions), *sessions.setup, *further)
         return self.server.dsn.options(password, database=sessions.database, setup=setup)
 
     def make(self, begins: Callable[[RunSchema], None] = lambda _schema: None) -> None:

@@ -12,12 +12,14 @@ from tdelta.engines.registry import external, profile, profiles
 from tdelta.engines.shared.external.connection import server_name
 from tdelta.engines.shared.external.dsn import Dsn
 from tdelta.engines.shared.external.kind import (
+    LOCK_SECONDS,
     PREFIX,
     SCHEMA_NAME,
     Encryption,
     ExternalServer,
     HasPlaces,
     Identity,
+    ReadsBack,
 )
 from tdelta.engines.shared.sessions import Ask, Connection, Row, asking, kept
 from tdelta.errors import ExternalServerFault, ServerLost, TdeltaError, UsageError
@@ -87,6 +89,8 @@ def _fault(kind: str, said: str) -> Refusal | None:
             return Refusal.of("server-tls-changed", said=said)
         case "out_of_memory":
             return Refusal.of("server-out-of-memory", said=said)
+        case "busy" | "locked":
+            return Refusal.of("server-lock-wait", said=said, seconds=LOCK_SECONDS)
         case "too_many_connections":
             return Refusal.of("server-connections", said=said)
     return None
@@ -107,6 +111,10 @@ def examine(option: str, dsn: Dsn, connection: Connection) -> FoundServer:
             kind = kind.within(ask, dsn.place)
         for statement in (*kind.session_sql, *kind.waiting_sql):
             kept(connection, statement)
+        if isinstance(kind, ReadsBack) and (unset := kind.unset(ask)):
+            settings = ", ".join(f"{name} = {value}" for name, value in unset.items())
+            said = Refusal.of("server-session-settings", settings=settings)
+            raise ExternalServerFault(server_name(option, dsn), said)
         return FoundServer(option, dsn, connection, kind, kind.encryption(ask), dict(kind.settings(ask)))
 
 
