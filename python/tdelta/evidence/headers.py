@@ -36,7 +36,6 @@ class Header:
 
 
 _MAGICS = (
-    (0, b"SQLite format 3\x00", "SQLite database", Meaning.PLAIN),  # sqlite.org/fileformat2.html
     (0, b"\x37\x7f\x06\x82", "SQLite write-ahead log", Meaning.NEUTRAL),
     (0, b"\x37\x7f\x06\x83", "SQLite write-ahead log", Meaning.NEUTRAL),
     (0, b"\x18\xe2\x2d\x00", "SQLite wal-index, which holds no rows", Meaning.NO_ROWS),  # version 3007000, wal.c
@@ -61,6 +60,13 @@ _MAGICS = (
     (0, b"%PDF-", "PDF document, plain or encrypted", Meaning.NEUTRAL),
 )
 
+_SQLITE_MAGIC = b"SQLite format 3\x00"
+_SQLITE_HEADER_BYTES, _SQLITE_SAMPLE = 100, 64
+_SQLITE_FEWEST, _SQLITE_CHANCE = 8, 0.1
+"""Of pages that are sampled, and how many of random ones may pass for pages: 4 of 256 do."""
+_SQLITE_TREES = frozenset((2, 5, 10, 13))
+_RANDOM_DISTINCT = 180
+"""Values that 512 random bytes have at the least, of 256: 221 on average, 201 once in ten thousand times."""
 _PG_PAGE_BYTES = 8192
 _PG_LAYOUT = 4
 _PG_FLAGS = 0x0007
@@ -77,8 +83,41 @@ def header_of(read: Read, size_bytes: int) -> Header | None:
     for offset, magic, name, meaning in _MAGICS:
         if head[offset : offset + len(magic)] == magic:
             return Header(name, meaning)
-    found = _zip(head) or _duckdb(head) or _sqlite_with_clear_bytes(head) or _postgres_log(head)
+    found = (
+        _sqlite(head, read, size_bytes)
+        or _zip(head)
+        or _duckdb(head)
+        or _sqlite_with_clear_bytes(head)
+        or _postgres_log(head)
+    )
     return found or _postgres_page(head, size_bytes) or _innodb(head, read, size_bytes)
+
+
+def _sqlite(head: bytes, read: Read, size_bytes: int) -> Header | None:
+    """The magic of SQLite (sqlite.org/fileformat2.html), and behind it pages of SQLite's, or random bytes.
+
+    SQLCipher (``cipher_plaintext_header_size``) and SQLite3 Multiple Ciphers (``plaintext_header_size``) can leave the
+    beginning of an encrypted file readable, as some systems want it: then no page is one.
+    """
+    if not head.startswith(_SQLITE_MAGIC):
+        return None
+    size = _u16(head, 16) if len(head) == HEAD_BYTES else 0
+    page_bytes = 65_536 if size == 1 else size
+    if page_bytes >= HEAD_BYTES and not page_bytes & (page_bytes - 1):
+        pages = size_bytes // page_bytes
+        step = max(1, pages // _SQLITE_SAMPLE)
+        others = [page for at in range(step, pages, step) if any(page := read(at * page_bytes, HEAD_BYTES))]
+        fitting = sum(page[0] in _SQLITE_TREES or _u32(page, 0) <= pages for page in others)
+        is_first = head[_SQLITE_HEADER_BYTES] in _SQLITE_TREES
+        is_none = not is_first or (len(others) >= _SQLITE_FEWEST and fitting < _SQLITE_CHANCE * len(others))
+        if is_none and all(map(_is_random, (*others, *(() if is_first else (head[_SQLITE_HEADER_BYTES:],))))):
+            return Header("SQLite database, encrypted behind a plain header", Meaning.ENCRYPTED)
+    return Header("SQLite database", Meaning.PLAIN)
+
+
+def _is_random(data: bytes) -> bool:
+    """Whether bytes look random, as those of a damaged page hardly do."""
+    return len(set(data)) > _RANDOM_DISTINCT * len(data) / HEAD_BYTES
 
 
 def _zip(head: bytes) -> Header | None:

@@ -101,6 +101,37 @@ def test_sqlite_without_its_magic_but_with_its_page_size_is_encrypted() -> None:
     assert found(NOISE[:16] + wrong + NOISE[24:65_536]) is None
 
 
+def sqlite_file(folder: Path, rows: int, blob_bytes: int = 0) -> bytes:
+    path = folder / f"{rows}-{blob_bytes}.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, text, data)")
+        db.execute("CREATE INDEX i ON t (text)")
+        blobs = ((n, f"customer {n}", NOISE[n : n + blob_bytes]) for n in range(rows))
+        db.executemany("INSERT INTO t VALUES (?, ?, ?)", blobs)
+    db.close()
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(("rows", "blob_bytes"), [(0, 0), (3, 0), (5000, 0), (3, 900_000), (300, 3500)])
+@pytest.mark.parametrize("clear", [32, 96, 112])
+def test_a_sqlite_database_behind_a_plain_header_is_encrypted(
+    rows: int, blob_bytes: int, clear: int, tmp_path: Path
+) -> None:
+    """SQLCipher and SQLite3 Multiple Ciphers leave so many bytes readable; "plain, exit code 4", it said."""
+    content = sqlite_file(tmp_path, rows, blob_bytes)
+    assert meaning_of(content) is Meaning.PLAIN
+    noise = stream(8, "pages").bytes(len(content))
+    is_seen = clear <= 100 or len(content) >= 9 * 4096
+    wanted = Meaning.ENCRYPTED if is_seen else Meaning.PLAIN
+    assert meaning_of(content[:clear] + noise[clear:]) is wanted
+
+
+def test_a_damaged_sqlite_database_is_not_called_encrypted(tmp_path: Path) -> None:
+    content = bytearray(sqlite_file(tmp_path, 5000))
+    content[100] = 0x77
+    assert meaning_of(bytes(content)) is Meaning.PLAIN
+
+
 @pytest.mark.parametrize(("flags", "meaning"), [(0, Meaning.PLAIN), (1, Meaning.ENCRYPTED)])
 def test_duckdb_says_in_its_flags_whether_it_is_encrypted(flags: int, meaning: Meaning) -> None:
     assert meaning_of(behind(NOISE[:8] + b"DUCK" + struct.pack("<QQ", 64, flags))) is meaning

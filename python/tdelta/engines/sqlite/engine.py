@@ -21,6 +21,7 @@ from tdelta.errors import UnknownName, UsageError
 from tdelta.messages import Detail, Refusal
 
 _MAGIC = b"SQLite format 3\x00"
+_STATUS = "cipher_status"
 _SECURE_DELETE = "PRAGMA secure_delete=ON"
 WORKER = "tdelta.engines.sqlite.worker"
 """What its workers run."""
@@ -173,7 +174,10 @@ class SqliteEngine:
         """
         if self.ciphers[cipher].library_name is None:
             return None if found["header"] == "plain" else Detail.of("file-not-plain")
-        if fault := settings_fault(found, self.ciphers[cipher].in_force, str.lower):
+        wanted = dict(self.ciphers[cipher].in_force)
+        if not found.get(_STATUS):  # SQLCipher 4.5 has no such pragma; the others speak of a keyed file alone
+            wanted.pop(_STATUS, None)
+        if fault := settings_fault(found, wanted, str.lower):
             return fault
         return None if found["header"] == "hidden" else Detail.of("file-begins-plain", cipher=cipher)
 

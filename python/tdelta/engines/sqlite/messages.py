@@ -26,6 +26,7 @@ _REFUSALS = {
     "database-unreadable": "it cannot be read: {fault}",
     "not-a-database-file": "expected a SQLite database, found: {found}",
     "database-empty": "it is empty, so there is nothing to measure",
+    "plain-header": "it is encrypted already, but for the header that its key leaves readable: {remedy}",
     "not-plain-sqlite": "expected a plain SQLite database, which begins with {magic!r}, found {found}: {kind}",
     "journal-of-several": (
         "a transaction over several databases was cut short, and its journal is there still: open it once with its"

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.errors import DatabaseFault, StorageFault
+from tdelta.evidence.headers import Meaning, header_of
 from tdelta.inputs import NotRegular, require_regular
 from tdelta.measure.private import private
 
@@ -111,7 +112,7 @@ def find_original(named: Path) -> Original:
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "its symbolic links go round in circles"
         raise DatabaseFault(named, SqliteRefusal.of("database-not-readable", why=why)) from error
-    _require_plain(named, header)
+    _require_plain(named, path, header)
     return found
 
 
@@ -255,10 +256,22 @@ def _read_header(path: Path) -> bytes:
         os.close(descriptor)
 
 
-def _require_plain(named: Path, header: bytes) -> None:
+def _is_encrypted_behind_header(path: Path) -> bool:
+    """Whether only the beginning is plain, as SQLCipher and SQLite3 Multiple Ciphers can leave it."""
+    descriptor = _open(path)
+    try:
+        found = header_of(lambda offset, count: os.pread(descriptor, count, offset), os.fstat(descriptor).st_size)
+    finally:
+        os.close(descriptor)
+    return found is not None and found.meaning is Meaning.ENCRYPTED
+
+
+def _require_plain(named: Path, path: Path, header: bytes) -> None:
     if not header:
         raise DatabaseFault(named, SqliteRefusal.of("database-empty"))
     if header.startswith(_MAGIC) and len(header) == HEADER_BYTES:
+        if _is_encrypted_behind_header(path):
+            raise DatabaseFault(named, SqliteRefusal.of("plain-header", remedy=_PLAIN_COPY))
         return
     shown = header[:_SHOWN_BYTES].hex(" ")
     raise DatabaseFault(

@@ -72,6 +72,17 @@ def test_a_cipher_in_force_that_is_not_the_one_asked_for_is_told(
     assert all(word in str(fault) for word in wrong)
 
 
+SAID = {"cipher": "AES-256-CBC", "cipher_use_hmac": "1", "cipher_hmac_algorithm": "HMAC_SHA512"}
+
+
+def test_a_sqlcipher_without_a_status_is_judged_by_what_else_it_says() -> None:
+    """SQLCipher 4.5 has no such pragma: its runs ended without an answer."""
+    old = SAID | {"cipher_status": "", "header": "hidden"}
+    assert SQLCIPHER_ENGINE.cipher_fault("aes-256", old) is None
+    for wrong in ({"header": "plain"}, {"cipher": ""}, {"cipher_status": "0"}):
+        assert SQLCIPHER_ENGINE.cipher_fault("aes-256", old | wrong) is not None
+
+
 def test_equal_reserve_is_the_most_that_any_cipher_of_the_run_needs() -> None:
     assert ENGINE.reserved_bytes(["none", "aegis", "aes-256"], "equal") == {"none": 64, "aegis": 64, "aes-256": 64}
     assert ENGINE.reserved_bytes(["none", "aegis", "aes-256"], "natural") == {"none": 0, "aegis": 64, "aes-256": 0}

@@ -106,6 +106,7 @@ def test_nothing_here_can_open_a_database() -> None:
     imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert imported <= {
         "__future__",
+        "tdelta.evidence.headers",
         "os",
         "time",
         "collections.abc",
@@ -219,6 +220,10 @@ def test_a_symbolic_link_is_followed_with_its_log_beside_the_target(database: Pa
             coded("not-plain-sqlite", where="app.db"),
         ),
         (b"\xaa" * 4096, coded("not-plain-sqlite", where="app.db")),
+        (
+            b"SQLite format 3\x00\x10\x00\x01\x01\x50\x40\x20\x20" + bytes(8) + os.urandom(9 * 4096 - 32),
+            coded("plain-header", where="app.db"),
+        ),
     ],
 )
 def test_what_is_no_plain_database_is_refused_with_what_was_found(tmp_path: Path, content: bytes, told: Coded) -> None:
