@@ -61,10 +61,10 @@ class ServerSettings:
     conditions on the server do together. ``cache_bytes`` is the buffer pool's
     size (0: the engine's least). ``has_binlog``: every twin of the run writes a binary log (MySQL family).
     ``is_durable``: commits reach the disk. ``is_loading``: the server is started to load data, and nothing is measured
-    on it. ``is_cold``: it is started anew for each trial, with the system's caches emptied. ``has_steps``: its trials
-    are loads or rebuilds, which write rows whatever the workload does. ``becomes`` is the cipher that plain twins
-    of the run are encrypted with beside their load, on every twin; empty where none are. ``replication`` is what the
-    server's replica does beside the condition's load (`tdelta.design.factors.REPLICATIONS`); empty where it has none.
+    on it. ``is_cold``: it is started anew for each trial, with the system's caches emptied. ``becomes`` is the
+    cipher that plain twins of the run are encrypted with beside their load, on every twin; empty where none are.
+    ``replication`` is what the server's replica does beside the condition's load
+    (`tdelta.design.factors.REPLICATIONS`); empty where it has none.
     ``is_buffered``: files are read and written through the system's cache, on every twin of a run that varies storage,
     since some storage takes no other way. ``compression`` is how pages of tables are compressed before they are
     encrypted, ``none`` among them; empty in runs that do not vary it. ``server`` is which of several versions it is, by
@@ -82,7 +82,6 @@ class ServerSettings:
     is_durable: bool = True
     is_loading: bool = False
     is_cold: bool = False
-    has_steps: bool = False
     becomes: str = ""
     replication: str = ""
     is_buffered: bool = False

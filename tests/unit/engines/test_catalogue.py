@@ -91,7 +91,7 @@ def test_a_server_that_cannot_be_tested_as_it_is_says_why(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("tdelta.engines.postgres.protections.gocryptfs_program", refuse)
     listed = [info for info in catalogue() if info.name == "postgres"]
-    assert [(info.available, info.install) for info in listed] == [(False, "gocryptfs is missing")]
+    assert [(info.available, info.notes) for info in listed] == [(False, "gocryptfs is missing")]
 
 
 def test_an_unknown_engine_is_refused_with_the_nearest_one() -> None:

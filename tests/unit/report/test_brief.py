@@ -185,7 +185,7 @@ def with_open_types(reasons: tuple[Reason, ...]) -> RunResult:
     )
 
 
-@pytest.mark.parametrize("reasons", [CLEAR, CLEAR[:1]], ids=["said", "of an earlier version"])
+@pytest.mark.parametrize("reasons", [CLEAR, CLEAR[:1]], ids=["with its doubts", "without"])
 def test_what_is_undecided_beside_a_clear_interval_has_its_reason_once_below_the_table(
     reasons: tuple[Reason, ...],
 ) -> None:

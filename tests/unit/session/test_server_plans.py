@@ -48,12 +48,6 @@ def test_every_twin_writes_a_binary_log_if_one_of_them_is_to_encrypt_it(options:
     assert {one.has_binlog for one in settings(made(**options)).values()} == {has_binlog}
 
 
-def test_servers_of_loads_and_rebuilds_are_known_for_their_log_is_priced() -> None:
-    of = made(workload="warehouse", vary={"work": ("load", "rebuild", "warm", "cold")})
-    found = {dict(c.levels)["work"]: of.twin_settings(c, 0).has_steps for c in of.conditions}
-    assert found == {"load": True, "rebuild": True, "warm": False, "cold": False}
-
-
 def test_the_cache_is_a_share_of_the_data() -> None:
     found = settings(made(vary={"cipher": ("aes-256",), "cache": (0.1, 1.2)}, aa_twin=False))
     assert sorted({one.cache_bytes for one in found.values()}) == [10_000_000, 120_000_000]

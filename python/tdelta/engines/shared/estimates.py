@@ -52,10 +52,6 @@ _SERVER_LOAD_BYTES_PER_SECOND = 8e6
 _SERVER_STEP_BYTES_PER_SECOND = 20e6
 """A load or rebuild by itself: two million facts took MariaDB 10 to 28 s."""
 
-_PAGE_PRICE_SECONDS = 1.5
-_LOG_PRICE_SECONDS = 3.0
-"""About what a price takes on one server of MariaDB or MySQL."""
-
 _LOADING_BYTES = 600_000_000
 """What a server that is being loaded has for its caches, one at a time."""
 

@@ -130,7 +130,6 @@ class PrivateDriver:
             aes_instructions=str(levels.get("aes_instructions", "on")),
             has_binlog=bool(replication) or any(scope in ("+binlog", "all") for scope in self._scopes(layout)),
             is_cold=layout.is_cold(condition),
-            has_steps=bool(layout.step(condition)),
             becomes=self._becomes(layout),
             replication=replication,
             is_buffered=bool(layout.storages),
