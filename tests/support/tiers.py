@@ -16,39 +16,52 @@ BY_CHOICE = ("live", "calibration")
 
 EVERY = ("",)
 
+SWEPT = ("sweep_has_a_verdict", "trials_say", "what_servers_did", "search_says", "shown_reported_and_exported")
+"""The tests that read the one run of a server engine (`support.runs`)."""
+
 CHOSEN: dict[str, tuple[str, ...]] = {
     # Simulated truth: one telling cell of each model, and a model that is too sure is caught.
     "calibration/test_grid.py": ("[normal, log ratio 0.05]", "half_as_wide"),
     "calibration/test_observed_coverage.py": ("[gamma: CV 0.6, 1000 values]", "[(3, 3) runs: differ by 0.03]"),
-    "calibration/test_tails.py": ("test_runs_of_other_tools",),
+    "calibration/test_tails.py": ("test_short_runs_of_other_tools",),
     "calibration/test_changes.py": ("caught",),
     "calibration/test_layouts.py": ("test_the_places",),
     "calibration/test_assurance.py": ("what_is_simulated",),
-    # One run of each engine, and its protocol client.
-    "live/sqlite/test_answers.py": EVERY,
+    # One run of each engine, with the tests that only read it.
+    "live/sqlite/test_answers.py": (
+        "every_field_that_is_promised",
+        "every_cipher",
+        "budget_ends_in_an_exit_code",
+        "does_not_say_so",
+        "checkpoints",
+        "same_rows_on_every_twin",
+        "folder_with_several_faults",
+        "terminal_shows_a_sentence",
+        "dry_run",
+    ),
     "live/sqlite/test_evidence.py": EVERY,
     "live/sqlite/test_api.py": EVERY,
     "live/sqlite/test_documented.py": EVERY,
     "live/sqlcipher/test_runs.py": EVERY,
-    "live/duckdb/test_runs.py": EVERY,
-    "live/mariadb/test_runs.py": EVERY,
+    "live/duckdb/test_runs.py": ("default_run_is_sound", "every_class_of_file", "trials_hold", "every_cipher"),
+    "live/mariadb/test_runs.py": (*SWEPT, "only_the_client_sees", "misses_follow_the_cache"),
     "live/mariadb/test_client.py": EVERY,
-    "live/mysql/test_runs.py": EVERY,
-    "live/postgres/test_runs.py": EVERY,
+    "live/mysql/test_runs.py": SWEPT,
+    "live/postgres/test_runs.py": SWEPT,
     # Leaks, kills and Ctrl-C.
-    "live/sqlite/test_secrecy.py": EVERY,
+    "live/sqlite/test_secrecy.py": ("[sqlite3mc", "statement_that_fails", "two_ciphers"),
     "live/sqlite/test_kills.py": EVERY,
-    "live/sqlite/test_interrupts.py": EVERY,
+    "live/sqlite/test_interrupts.py": ("during_rounds", "completed_by_resume", "during_set_up"),
     "live/mariadb/test_leaks.py": EVERY,
     "live/mariadb/test_kills.py": EVERY,
-    # The studies, on an embedded engine and on a server.
+    # Studies, on an embedded engine and on a server.
     "live/test_warehouse.py": ("[duckdb", "[mariadb"),
     "live/test_direct_load.py": ("[duckdb", "[mariadb"),
     "live/test_dml_trace.py": ("[mariadb",),
-    # Servers of the user's.
-    "live/mariadb/test_external_runs.py": EVERY,
-    # The page in a browser.
-    "live/browser/test_report_page.py": ("[sound]",),
+    # Two servers of the user's.
+    "live/mariadb/test_external_runs.py": ("leaves_them_as_they_were", "differ_is_told", "no_password", "ctrl_c"),
+    # One page in the browser.
+    "live/browser/test_report_page.py": ("[sound",),
 }
 """By file: a test runs if its id contains one of these."""
 

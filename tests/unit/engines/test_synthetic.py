@@ -84,6 +84,7 @@ def test_a_run_goes_through_to_an_answer_that_says_that_nobody_ran_it_on_a_real_
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("study", ["warehouse", "dml-trace", "spill", "backup", "direct-load", "read-only-sweep"])
 def test_studies_of_sql_server_go_through_to_an_answer(
     study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -120,6 +121,7 @@ def test_studies_of_sql_server_go_through_to_an_answer(
         assert all(one["counters"]["temporary_bytes"] > 0 for one in result["temporary"])
 
 
+@pytest.mark.long
 def test_databases_are_encrypted_rekeyed_suspended_and_decrypted_while_their_load_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -171,6 +173,7 @@ STUDIES = ("read-only-sweep", "warehouse", "direct-load", "dml-trace", "spill", 
 FEW = ("--vary", "threads=1", "--vary", "fetch_size=10,1000")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_study_of_oracles_goes_through_to_an_answer(
     study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -246,6 +249,7 @@ ONE = "oracle://bench@db3/PDB1?tls=disable"
 PLACES = ("--baseline", f"{ONE}&tablespace=plain_ts", "--encrypted", f"{ONE}&tablespace=SECRET_TS")
 
 
+@pytest.mark.long
 def test_two_tablespaces_of_one_oracle_database_are_twins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("order-entry", *PLACES, "--threads", "1", *BRIEF, "--store", str(tmp_path / "runs.sqlite"))
     code, result = ran(capsys, "run", *asked)
@@ -267,6 +271,7 @@ OFFLINE_SECONDS = 0.3
 """How long the peer's conversion takes."""
 
 
+@pytest.mark.long
 def test_tablespaces_of_tdeltas_are_encrypted_rekeyed_and_decrypted_while_their_load_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,6 +300,7 @@ def test_tablespaces_of_tdeltas_are_encrypted_rekeyed_and_decrypted_while_their_
     assert len([one for one in made if one]) == 3
 
 
+@pytest.mark.long
 def test_a_tablespace_is_converted_offline_and_its_load_waits(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -322,12 +328,14 @@ def test_a_tablespace_is_converted_offline_and_its_load_waits(
     assert offline == ["ENCRYPTION ONLINE USING 'AES256' ENCRYPT", *measured] * 2
 
 
+@pytest.mark.long
 def test_another_key_is_for_tablespaces_that_are_online(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     on = (*PLACES, "--store", str(tmp_path / "runs.sqlite"), "--vary", "during=rekey:mode=offline")
     code, refused = ran(capsys, "run", "convert", *on, *BRIEF)
     assert (code, [refusal["code"] for refusal in refused["refusals"]]) == (2, ["unknown-knob"])
 
 
+@pytest.mark.long
 def test_the_contract_is_held_by_two_tablespaces_of_one_database(capsys: pytest.CaptureFixture[str]) -> None:
     code, report = ran(capsys, "contract", *PLACES)
     assert code == 0, report

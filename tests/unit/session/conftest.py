@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver import signals
-from tdelta.inference import cost_breakdown
+from tdelta.inference import cost_breakdown, rounds
 from tdelta.session.clock import Clock
 
 from .conducting import Sitting
@@ -32,3 +32,9 @@ def signals_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
 def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other programs do on the machine of the tests decides nothing here."""
     monkeypatch.setattr(Clock, "slowdown", lambda _clock: 1.0)
+
+
+@pytest.fixture(autouse=True)
+def coarse_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Posteriors of fake twins are computed on the coarse grid: a third of the time, for figures that nobody reads."""
+    monkeypatch.setitem(rounds.fit_rounds.__kwdefaults__, "nodes", rounds.COARSE)
