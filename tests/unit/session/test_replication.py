@@ -18,7 +18,7 @@ from tdelta.session.state import RunState, TrialSize
 from .served import installed
 
 LEVELS = ("none", "async", "semisync")
-SIZE = TrialSize(dict.fromkeys(range(3), 100), 1, 1.0, 0.0, 0.0)
+SIZE = TrialSize(dict.fromkeys(range(3), 100), 1.0, 0.0, 0.0)
 
 
 @pytest.fixture(autouse=True)
