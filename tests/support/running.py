@@ -31,7 +31,7 @@ ONCE = ("--rounds", "1..1")
 
 ANSWERED = (0, 3)
 PATIENCE_SECONDS = 60.0
-SELDOM = ("--rate", "100", "--arrivals", "constant")
+SELDOM = ("--rate", "100")
 """Trials that are there to be interrupted: seconds long, as they must be, and nearly idle."""
 
 BRIEF = {"TDELTA_EFFORT": "brief"}

@@ -15,8 +15,6 @@ pub enum Pace {
     /// One after another on each connection.
     #[default]
     Closed,
-    /// Equally spaced, so many a second over all connections.
-    Constant(f64),
     /// With exponential gaps, so many a second on average.
     Poisson(f64),
 }
@@ -89,7 +87,6 @@ impl Arrivals {
         while self.at <= operation {
             self.last_due_ns += match self.pace {
                 Pace::Closed => 0.0,
-                Pace::Constant(rate) => 1e9 / rate,
                 Pace::Poisson(rate) => -(1.0 - self.rng.unit()).ln() * 1e9 / rate,
             };
             self.at += 1;
@@ -127,12 +124,6 @@ mod tests {
     }
 
     #[test]
-    fn constant_arrivals_are_equally_spaced() {
-        let due = all(Pace::Constant(1000.0));
-        assert!(due.windows(2).all(|w| (999_999..=1_000_001).contains(&(w[1] - w[0]))));
-    }
-
-    #[test]
     fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
         let due = all(Pace::Poisson(1000.0));
         let gaps: Vec<f64> = due.windows(2).map(|w| (w[1] - w[0]) as f64 / 1e6).collect();
@@ -159,10 +150,11 @@ mod tests {
 
     #[test]
     fn a_stall_shows_as_backlog() {
-        let mut arrivals = Arrivals::new(Pace::Constant(1e6), 1, 2, 0..100, Segment::default());
-        let first = arrivals.take(50_500).unwrap();
-        assert_eq!((first.index, first.due_ns, first.backlog), (0, 1000, 50));
-        assert_eq!(arrivals.take(50_500).unwrap().backlog, 49);
+        let due = all(Pace::Poisson(1e6));
+        let mut arrivals = Arrivals::new(Pace::Poisson(1e6), 1, 2, 0..10_000, Segment::default());
+        let first = arrivals.take(due[49]).unwrap();
+        assert_eq!((first.index, first.due_ns, first.backlog), (0, due[0], 50));
+        assert_eq!(arrivals.take(due[49]).unwrap().backlog, 49);
         assert_eq!(arrivals.take(0).unwrap().backlog, 0);
     }
 }

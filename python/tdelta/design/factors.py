@@ -23,8 +23,6 @@ DEFAULT_PAGE_SIZE = 4096
 PAGE_SIZES = tuple(2**power for power in range(9, 17))
 """The page sizes SQLite has, bytes (https://sqlite.org/pragma.html#pragma_page_size)."""
 
-JOURNAL_MODES = ("wal", "delete", "truncate", "persist", "memory", "off")
-"""The journal modes SQLite has (https://sqlite.org/pragma.html#pragma_journal_mode)."""
 
 AES_INSTRUCTIONS = ("on", "off")
 """Whether the twin's process may use the CPU's AES instructions; ``on`` is the baseline's."""
@@ -306,13 +304,6 @@ def _page_size(text: str) -> int:
     return size
 
 
-def _journal_mode(text: str) -> str:
-    mode = text.lower()
-    if mode not in JOURNAL_MODES:
-        raise ValueError(text)
-    return mode
-
-
 def _whole(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", text):  # int() would take "1_000", " 4" and Arabic digits
         raise ValueError(text)
@@ -344,7 +335,6 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("load_by", f"one of {', '.join(LOADED_BY)}", _load_by),
             Factor("at", "a share of the baseline's capacity above 0, such as 60% or 0.6", _share),
             Factor("page_size", f"bytes, one of {', '.join(map(str, PAGE_SIZES))}", _page_size),
-            Factor("journal_mode", f"one of {', '.join(JOURNAL_MODES)}", _journal_mode),
         )
     }
 )

@@ -140,7 +140,6 @@ class TrialJob:
     deadline_seconds: float
     discard: int = 0
     rate: float | None = None
-    arrivals: str = "poisson"
     planted: float = 0.0
     patience_seconds: float = 30.0
     trial_seconds: float = 0.0
@@ -154,7 +153,6 @@ class TrialJob:
 
     def as_json(self) -> dict[str, object]:
         """As the load loop reads it."""
-        open_loop = {"kind": self.arrivals, "rate": self.rate}
         return {
             "seed": self.seed,
             "stream": self.stream,
@@ -163,6 +161,6 @@ class TrialJob:
             "first_op": self.first_op,
             "deadline_ns": round(self.deadline_seconds * _SECOND_NS),
             "patience_ns": round(self.patience_seconds * _SECOND_NS),
-            "pace": {"kind": "closed"} if self.rate is None else open_loop,
+            "pace": {"kind": "closed"} if self.rate is None else {"kind": "poisson", "rate": self.rate},
             "planted": self.planted,
         }

@@ -95,8 +95,7 @@ def panels(trials: Iterable[Trial], settings: RunSettings) -> tuple[Panel, ...]:
     for condition in settings.conditions:
         by_stratum.setdefault(condition.stratum, []).append(condition)
     blocks = _by_block(trials)
-    in_all = settings.options.get("step_blocks") is None  # else strata of loads and rebuilds are in some blocks only
-    return tuple(_panel(stratum, tuple(of), blocks, in_all=in_all) for stratum, of in sorted(by_stratum.items()))
+    return tuple(_panel(stratum, tuple(of), blocks) for stratum, of in sorted(by_stratum.items()))
 
 
 def _by_block(trials: Iterable[Trial]) -> dict[tuple[int, int], dict[str, Trial | None]]:
@@ -112,18 +111,14 @@ def _panel(
     stratum: int,
     conditions: tuple[Condition, ...],
     blocks: Mapping[tuple[int, int], Mapping[str, Trial | None]],
-    *,
-    in_all: bool,
 ) -> Panel:
     baselines = sum(c.role is Role.BASELINE for c in conditions)
     if baselines != 1:
         raise Defect(f"stratum {stratum}: expected one baseline (cipher none), found {baselines}")
     always = tuple(c for c in conditions if c.role is not Role.BB)
     keys = [c.key for c in always]
-    own = [
-        (at, [block.get(k) for k in keys]) for at, block in blocks.items() if in_all or any(k in block for k in keys)
-    ]
-    complete = {at: tuple(t for t in of if t is not None) for at, of in own if None not in of}
+    own = {at: [block.get(key) for key in keys] for at, block in blocks.items()}
+    complete = {at: tuple(t for t in of if t is not None) for at, of in own.items() if None not in of}
     twins = tuple(
         c for c in conditions if c.role is Role.BB and any(blocks[at].get(c.key) is not None for at in complete)
     )

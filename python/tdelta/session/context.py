@@ -148,7 +148,6 @@ class Jobs:
             deadline_seconds=trial_deadline_seconds(self.size.trial_seconds),
             discard=self._discarded(condition, operations) if rate is None else 0,
             rate=rate,
-            arrivals=self._plan.request.work.arrivals,
             planted=condition.planted or 0.0,
             trial_seconds=self._plan.request.design.trial_seconds,
         )

@@ -65,7 +65,6 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         "threads": (request.work.threads,),
         "cache": (request.twins.cache,),
         **({} if request.twins.page_size is None else {"page_size": (request.twins.page_size,)}),
-        "journal_mode": (request.twins.journal_mode,),
         **({} if request.work.at is None else {"at": (float(request.work.at),)}),
     }
     require_few(vary)  # before anything is done for each of them

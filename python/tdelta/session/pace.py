@@ -131,6 +131,7 @@ class Pace:
         self._counts = {Stage.LOAD: len(self._plan.data_templates()), Stage.OBSERVE: 1, Stage.CALIBRATE: 1}
         self._timed = len(timed_conditions(self._plan)) if self.needs.times_calls else 0
         self._estimates = _estimates(self._plan, self.needs)
+        self.block_stage = Stage.STEPS if any(map(self._plan.step, self._plan.conditions)) else Stage.BLOCK
         self._estimates[Stage.TIMING] = self._estimate_timing(self._estimates.__getitem__)
         self._done = Counter[Stage]()
         self._took = Counter[Stage]()
@@ -200,9 +201,9 @@ class Pace:
         took = _EVEN_SECONDS + sum(self._took[stage] for stage in known)
         return min(_MOST_SLOWDOWN, max(1.0, took / estimated))
 
-    def block(self, *, has_steps: bool) -> float:
+    def block(self) -> float:
         """What the next block takes; a lap of the warm-up is one, too."""
-        if has_steps:
+        if self.block_stage is Stage.STEPS:
             return self.of(Stage.STEPS)
         of_lap = self._longest.get(Stage.LAP, 0.0) * self._estimates[Stage.BLOCK] / self._estimates[Stage.LAP]
         return self.of(Stage.BLOCK) if Stage.BLOCK in self._longest else max(self.of(Stage.BLOCK), of_lap)
@@ -224,7 +225,7 @@ class Pace:
 
     def blocks(self, number: int) -> float:
         """The first so many blocks of a round."""
-        return sum(self.block(has_steps=self._has_steps(place)) for place in range(number))
+        return number * self.block()
 
     def set_up_left(self) -> float:
         """What is left before the first round."""
@@ -291,9 +292,6 @@ class Pace:
             f"{before}, and the shortest round, of {counted}, with the search of its files, takes about"
             f" {about(self.shortest() - set_up)}"
         )
-
-    def _has_steps(self, place: int) -> bool:
-        return any(self._plan.step(c) and self._plan.has_part(c, place) for c in self._plan.conditions)
 
 
 def _rounded(seconds: float) -> float:

@@ -105,14 +105,6 @@ class Plan:
         """Which step a condition's trials are; empty where they are of transactions."""
         return self.layout.step(condition)
 
-    def has_part(self, condition: Condition, place: int) -> bool:
-        """Whether a condition's trials are in a block, which is the ``place``-th of its round, from 0."""
-        return (
-            not self.step(condition)
-            or self.request.design.step_blocks is None
-            or place < self.request.design.step_blocks
-        )
-
     def in_round(self, number: int) -> tuple[Condition, ...]:
         """The conditions of a round, in the design's order but for its B/B twin, which is last.
 
@@ -134,19 +126,14 @@ class Plan:
         None where it has the same in every block, which a block's own number then counts.
         """
         twins = self.bb_twins
-        is_alike = all(any(c.stratum == stratum for c in of) for of in twins)
-        has_steps = any(self.step(condition) for condition in self.strata[stratum])
-        if is_alike and not has_steps:
+        if all(any(c.stratum == stratum for c in of) for of in twins):
             return None
         counts = [sum(c.stratum == stratum for c in self.in_round(n)) for n in range(number + 1)]
-        blocks = self.request.design.blocks_per_round
-        of_a_round = min(self.request.design.step_blocks or blocks, blocks) if has_steps else blocks
-        return of_a_round * counts[:-1].count(counts[-1])
+        return self.request.design.blocks_per_round * counts[:-1].count(counts[-1])
 
     def trials_in(self, number: int) -> int:
         """How many trials a whole round has."""
-        places = range(self.request.design.blocks_per_round)
-        return sum(self.has_part(condition, place) for condition in self.in_round(number) for place in places)
+        return self.request.design.blocks_per_round * len(self.in_round(number))
 
     def of_one_round(self) -> Plan:
         """The same with no more B/B twins than a round has, the largest: what is there at once."""

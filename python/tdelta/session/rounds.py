@@ -90,16 +90,12 @@ class RoundRunner:
             self._pace.require_blocks()
         self._context.observe(RoundStarted(number, self._plan.request.design.blocks_per_round))
         for place in range(self._plan.request.design.blocks_per_round):
-            taking_part = [c for c in self._plan.in_round(number) if self._plan.has_part(c, place)]
-            has_steps = any(self._plan.step(c) for c in taking_part)
-            if not taking_part:  # loads and rebuilds are all there is, and they are done
-                break
             is_first = self._next_block == first_block
-            if self._interruption.requested or not (is_first or self._has_time_for_block(place, has_steps=has_steps)):
+            if self._interruption.requested or not (is_first or self._has_time_for_block(place)):
                 break
             self._at = RunPart.of("block", block=self._next_block + 1)
-            with self._pace.timed(Stage.STEPS if has_steps else Stage.BLOCK):
-                self._block(number, place, {c: twins[c] for c in taking_part})
+            with self._pace.timed(self._pace.block_stage):
+                self._block(number, place, {c: twins[c] for c in self._plan.in_round(number)})
             self._next_block += 1
         self._collect(Round(number, twins, self._jobs))
         if not self._interruption.requested:
@@ -130,18 +126,17 @@ class RoundRunner:
 
     def shortest_seconds(self) -> float:
         """What a further round takes that ends behind its first block, by the longest that there were."""
-        has_steps = any(self._plan.step(c) for c in self._plan.conditions if self._plan.has_part(c, 0))
         around = self._longest_start + self._pace.of(Stage.ROWS) + self._pace.of(Stage.END)
-        return around + self._pace.block(has_steps=has_steps)
+        return around + self._pace.block()
 
-    def _has_time_for_block(self, place: int, *, has_steps: bool) -> bool:
+    def _has_time_for_block(self, place: int) -> bool:
         """Whether a round has time for its block of that place.
 
         Timed calls and a CPU profile go before blocks past the fewest.
         """
         preferred = self._collectors.preferred if place >= FEWEST_BLOCKS else ()
         also = sum(collector.first_seconds() for collector in preferred)
-        return self._clock.left() >= self._pace.block(has_steps=has_steps) + also + self._context.behind_blocks()
+        return self._clock.left() >= self._pace.block() + also + self._context.behind_blocks()
 
     def _has_time_for(self, seconds: float) -> bool:
         """Whether the fewest blocks of a round, and what is to come behind them, fit after so many seconds."""

@@ -93,7 +93,6 @@ def _options(plan: Plan) -> dict[str, object] | None:
         if len(values) != 1:
             return None
         found[name] = values.pop()
-    found["arrivals"] = plan.request.work.arrivals if plan.is_open else None
     return found
 
 

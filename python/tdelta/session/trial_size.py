@@ -81,7 +81,7 @@ def calibrate(plan: Plan, twins: Twins[Any], data_bytes: int, housing: Housing |
     rates = {stratum: filled.rate for stratum, filled in found.items() if filled.rate is not None}
     loop = _job(plan, _STREAM, _LOOP_OPERATIONS, first_op=1, seconds=_DEADLINE_SECONDS)
     cost = twins.loop_cost(loop)
-    paced = cost if not rates else twins.loop_cost(_paced(plan, loop, max(rates.values())))
+    paced = cost if not rates else twins.loop_cost(_paced(loop, max(rates.values())))
     operations = {condition.stratum: 1 for condition in baselines}  # of loads and rebuilds, whatever they take
     operations |= {stratum: filled.operations for stratum, filled in found.items()}
     return TrialSize(
@@ -159,10 +159,10 @@ class _Capacity:
         return self._known[levels]
 
 
-def _paced(plan: Plan, loop: TrialJob, rate: float) -> TrialJob:
+def _paced(loop: TrialJob, rate: float) -> TrialJob:
     """The same at the run's own pace, for about a second: waking up late is the loop's own, too."""
     operations = max(_FEWEST_OPERATIONS, round(rate))
-    return dataclasses.replace(loop, operations=operations, rate=rate, arrivals=plan.request.work.arrivals)
+    return dataclasses.replace(loop, operations=operations, rate=rate)
 
 
 def discarded(request: RunRequest, operations: int) -> int:

@@ -39,7 +39,7 @@ OURS = ("tdelta.", "ray::Agent")
 """What is in the command lines of tdelta's processes on a node."""
 
 RUN = (
-    *("run", "--json", "--agents", str(AGENTS), "--threads", "2", "--rate", "50", "--arrivals", "constant"),
+    *("run", "--json", "--agents", str(AGENTS), "--threads", "2", "--rate", "50"),
     *("--workload", "point-select", "--size", "3MB", "--trial-seconds", "2", "--discard", "0s", "--blocks", "3"),
     *("--rounds", "1..1", "--no-aa-twin", "--max-time", "900s"),
 )

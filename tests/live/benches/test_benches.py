@@ -71,9 +71,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "fuzz_importers": [("--mutations", "1", "--seed", "7")],
     "importing": [("--rows", "1000")],
     "jags": [("--count", "50", "--draws", "50")],
-    "components_planted": [
-        ("--seconds", "60", "--moments", "1", "--kind", kind, *SMALL, "--no-aa-twin") for kind in ("mac", "io")
-    ],
+    "components_planted": [("--seconds", "60", "--kind", "mac", *SMALL, "--no-aa-twin")],
     "loop": [("--operations", "200", "--pairs", "5")],
     "loop_builds": [("--against", str(BENCHES.parent), "--operations", "200", "--pairs", "5")],
     "nuts": [("--model", "rounds", "--rounds", "2", "--draws", "50")],
@@ -85,7 +83,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         ("--summarize", "truth.jsonl"),
         (
             *("--nodes", "2", "--plant", "10%", "--runs", "1", "--max-time", "300s", "--out", "nodes.jsonl"),
-            *("--", "--threads", "2", "--rate", "50", "--arrivals", "constant", "--workload", "point-select"),
+            *("--", "--threads", "2", "--rate", "50", "--workload", "point-select"),
             *("--size", "3MB", "--trial-seconds", "1", "--discard", "0s", "--blocks", "2", "--rounds", "1..1"),
             "--no-aa-twin",
         ),

@@ -33,11 +33,3 @@ def test_most_of_what_sqlcipher_takes_to_read_is_its_hmac_and_without_it_there_i
     assert whole["integrity"]["source"] == "HMAC-SHA512"
     # Both price the same cipher, on a machine that computes at two speeds and more.
     assert 1 / 3 < whole["cipher"]["amount"]["us"] / bare["cipher"]["amount"]["us"] < 3
-
-
-def test_pages_that_only_the_encrypted_twin_reads_are_extra_io(place: Place) -> None:
-    options = ("--reserve", "natural", "--page-size", "1024", "--vary", "cipher=sqlcipher")
-    (io,) = (line for line in cost_breakdowns(place, *options)["sqlcipher"]["components"] if line["kind"] == "io")
-    read = next(item for item in io["items"] if item["what"] == "pages read beyond plain")
-    assert read["count"] > 50
-    assert io["amount"]["us"] > 0.0

@@ -31,17 +31,6 @@ def test_a_run_compares_levels_of_the_library_that_was_named(place: Place) -> No
     assert len({trial["files_bytes"]["database"] for trial in place.trials()}) == 1, "all reserve the same"
 
 
-def test_files_differ_in_size_where_each_level_reserves_what_it_needs(place: Place) -> None:
-    document = place.answer(
-        *("--library", "sqlcipher", "--vary", f"cipher={','.join(LEVELS)}", "--reserve", "natural"),
-        *("--workload", "point-select", "--no-aa-twin", *ONCE),
-    )
-    assert "failed" not in {state for state, _ in checks(document).values()}
-    sizes = {trial["cipher"]: trial["files_bytes"]["database"] for trial in place.trials()}
-    assert sizes.keys() == {"none", *LEVELS}
-    assert sizes["aes-256"] > sizes["aes-256-hmac-sha1"] > sizes["aes-256-no-hmac"] >= sizes["none"]
-
-
 def test_an_interrupted_run_is_resumed_with_its_library(place: Place) -> None:
     options = [option if option != "2..2" else "3..3" for option in SMALL]
     process = place.start("run", "--json", "--library", "sqlcipher", "--no-aa-twin", *options)

@@ -95,16 +95,9 @@ def test_every_cipher_loads_runs_and_holds_the_same_rows(every_cipher: Answered)
     assert found["files-encrypted"] == ("ok", f"none shows its header, {hidden}")
 
 
-@pytest.mark.parametrize(("reserve", "grows"), [("equal", False), ("natural", True)])
-def test_files_are_equally_large_unless_each_cipher_reserves_what_it_needs(
-    place: Place, reserve: str, grows: bool
-) -> None:
-    place.answer("--vary", "cipher=sqlcipher", "--reserve", reserve, *POINTS, *ONCE)
-    sizes = {}
-    for trial in place.trials():
-        sizes.setdefault(trial["cipher"], set()).add(trial["files_bytes"]["database"])
-    (plain,), (encrypted,) = sizes["none"], sizes["sqlcipher"]
-    assert (encrypted > plain, encrypted == plain) == (grows, not grows)
+def test_files_are_equally_large(place: Place) -> None:
+    place.answer("--vary", "cipher=sqlcipher", *POINTS, *ONCE)
+    assert len({trial["files_bytes"]["database"] for trial in place.trials()}) == 1
 
 
 @pytest.mark.parametrize(("budget", "codes"), [("1000%", (0, 3)), ("0.001%", (3, 5))])
@@ -160,13 +153,13 @@ def test_writes_leave_the_same_rows_on_every_twin(default_run: Answered) -> None
 def test_a_folder_of_the_users_own_runs_in_an_open_loop_at_the_rate_that_was_asked(place: Place) -> None:
     mine = place.base / "mine"
     shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", mine)
-    open_loop = ("--rate", "500", "--arrivals", "constant", "--trial-seconds", "0.1")
+    open_loop = ("--rate", "500", "--trial-seconds", "0.1")
     document = place.answer("--workload", "./mine", "--no-aa-twin", *open_loop, *ONCE)
     assert (document["settings"]["study"], document["settings"]["workload"]) == ("", "point-select")
     assert {name for trial in place.trials() for name in trial["transactions"]} == {"point_select"}
     assert document["counts"]["operations_per_trial"] == 50
-    # Fifty operations of which one falls due every 2 ms: a loop that did not wait would need far less.
-    assert all(trial["elapsed_ns"] >= 49 * 2_000_000 for trial in place.trials())
+    # Fifty operations of which one falls due every 2 ms on average: a loop that did not wait would need far less.
+    assert all(trial["elapsed_ns"] >= 25 * 2_000_000 for trial in place.trials())
 
 
 def test_a_folder_with_several_faults_names_all_of_them_with_file_and_line(place: Place) -> None:

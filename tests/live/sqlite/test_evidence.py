@@ -85,32 +85,6 @@ def test_temporary_files_are_seen_though_they_have_no_name(place: Place) -> None
     assert checks(document)[NO_MARKER][0] == "ok"
 
 
-ROLLBACK_MODES = ("delete", "truncate", "persist")
-
-
-def test_each_journal_mode_is_had_and_searched_in_its_own_stratum(place: Place) -> None:
-    modes = ("wal", "memory", *ROLLBACK_MODES)
-    document = place.answer("--vary", f"journal_mode={','.join(modes)}", "--no-aa-twin", *ONCE)
-    by_mode = {
-        (mode, cipher): {
-            one["file_class"]: one["state"]
-            for one in document["evidence"]
-            if one["condition"] == {"cipher": cipher, "threads": 1, "journal_mode": mode}
-        }
-        for mode in modes
-        for cipher in ("none", "aes-256")
-    }
-    assert (by_mode["wal", "aes-256"]["wal"], by_mode["memory", "aes-256"]["wal"]) == (ENCRYPTED, NOT_TESTED)
-    assert {by_mode[mode, "aes-256"]["database"] for mode in modes} == {"encrypted"}
-    for mode in ROLLBACK_MODES:
-        plain = {name: by_mode[mode, "none"][name] for name in ("database", "journal", "temp")}
-        assert plain == {"database": PLAIN, "journal": PLAIN, "temp": NOT_TESTED}
-        assert by_mode[mode, "aes-256"]["journal"] == "encrypted"
-    assert {checks(document)[name][0] for name in ("rows-after", "settings")} == {"ok"}
-    has_log = {trial["journal_mode"]: trial["files_bytes"]["wal"] > 0 for trial in place.trials()}
-    assert has_log == {mode: mode == "wal" for mode in modes}
-
-
 def test_every_cipher_hides_the_markers_in_every_class(every_cipher: Answered) -> None:
     document = every_cipher.document
     hidden = {"database": "encrypted", "wal": "encrypted", "temp": "encrypted"}

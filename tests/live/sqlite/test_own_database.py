@@ -225,12 +225,12 @@ def test_a_dry_run_shows_the_proposal_and_leaves_nothing(place: Place, shop: Pat
     assert not place.store.exists()
 
 
-def test_ciphers_pages_and_their_reserve_can_be_others_than_the_originals(place: Place, small: Path) -> None:
+def test_ciphers_and_pages_can_be_others_than_the_originals(place: Place, small: Path) -> None:
     """Every cipher's conversion is held to the original's rows below."""
     before = state(small.parent)
     document = answer(
         *(place, small, "--vary", "cipher=sqlcipher,chacha20", "--vary", "page_size=1024,16384"),
-        *("--reserve", "natural", "--no-aa-twin", *ONCE),
+        *("--no-aa-twin", *ONCE),
     )
     assert state(small.parent) == before
     hidden = "sqlcipher hides its header, chacha20 hides its header"

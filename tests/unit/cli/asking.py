@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 WORDS = (
-    "--library ./lib.so --workload ./mine --threads 2 --cache 20% --page-size 8KiB --journal-mode delete"
-    " --synchronous full --size 10MB --rate 50 --arrivals constant --trial-seconds 0.5 --blocks 8 --rope 1%"
+    "--library ./lib.so --workload ./mine --threads 2 --cache 20% --page-size 8KiB"
+    " --synchronous full --size 10MB --rate 50 --trial-seconds 0.5 --blocks 8 --rope 1%"
     " --plant 5% --plant 10% --max-time 5m --seed 7 --dir /d --store /s.db"
 )
 
@@ -17,11 +17,9 @@ ASKED: dict[str, Any] = {
     "threads": 2,
     "cache": 0.2,
     "page_size": 8192,
-    "journal_mode": "delete",
     "synchronous": "full",
     "size_bytes": 10_000_000,
     "rate": 50.0,
-    "arrivals": "constant",
     "trial_seconds": 0.5,
     "blocks_per_round": 8,
     "rope": 0.01,

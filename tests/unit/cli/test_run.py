@@ -62,7 +62,7 @@ def test_without_options_the_request_keeps_its_own_defaults(session: FakeSession
 
 def test_every_option_reaches_the_request(session: FakeSession) -> None:
     words = (
-        "order-entry --engine sqlite --key raw --vary cipher=aes-128,aes-256 --vary threads=1,4 --reserve natural"
+        "order-entry --engine sqlite --key raw --vary cipher=aes-128,aes-256 --vary threads=1,4"
         " --rounds 4..9 --budget 5% --metric cpu_per_operation --slo 20ms --aa --no-aa-twin --no-bb-twin"
     )
     assert call("run", *WORDS.split(), *words.split()).code == 0
@@ -73,7 +73,6 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
             engine="sqlite",
             key="raw",
             vary={"cipher": ("aes-128", "aes-256"), "aes_instructions": ("on", "off"), "threads": (1, 4)},
-            reserve="natural",
             min_rounds=4,
             max_rounds=9,
             budget=0.05,
@@ -96,12 +95,9 @@ def test_the_command_a_report_gives_to_repeat_a_run_asks_for_the_same_run(sessio
         "threads": 3,
         "cache": 0.07,
         "page_size": 8192,
-        "journal_mode": "delete",
         "synchronous": "full",
-        "reserve": "natural",
         "size_bytes": 12_345_678,
         "rate": 50.5,
-        "arrivals": "constant",
         "trial_seconds": 0.5,
         "blocks_per_round": 8,
         "min_rounds": 4,
@@ -132,15 +128,15 @@ TYPED: tuple[dict[str, object], ...] = (
     {"database": Path("/d/app.db")},
     {"vary": {"cipher": ("aes-128", "aes-256"), "cache": (0.1, 1.2)}},
     {"threads": 4, "cache": 0.5},
-    {"page_size": 8192, "journal_mode": "delete", "synchronous": "full"},
-    {"temp_store": "file", "reserve": "natural"},
+    {"page_size": 8192, "synchronous": "full"},
+    {"temp_store": "file"},
     {"engine": "mariadb", "session_memory": 1 << 20},
     {"size_bytes": 20_000_000},
-    {"rate": 100.0, "arrivals": "constant", "trial_seconds": 2.0},
+    {"rate": 100.0, "trial_seconds": 2.0},
     {"at": 0.6, "trial_seconds": 0.25},
     {"profile": True},
     {"trial_seconds": 0.5, "discard_seconds": 0.1},
-    {"study": "warehouse", "engine": "sqlite", "step_blocks": 3},
+    {"study": "warehouse", "engine": "sqlite", "blocks_per_round": 3},
     {"blocks_per_round": 12, "min_rounds": 14, "max_rounds": 14, "max_seconds": 120.0},
     {"rope": 0.01, "metric": Metric.CPU_PER_OPERATION, "slo_seconds": 0.02},
     {"budget": 0.05},
@@ -291,11 +287,8 @@ def test_the_defaults_named_in_the_help_are_the_defaults_of_the_request() -> Non
         "threads": str(request.work.threads),
         "cache": f"{100 * request.twins.cache:g}%",
         "page_size": str(plan(request, "r").twin_settings(plan(request, "r").conditions[0], 0).page_size),
-        "journal_mode": request.twins.journal_mode,
         "synchronous": request.twins.synchronous,
-        "reserve": request.twins.reserve,
         "size_bytes": f"{request.tested.size_bytes // 10**6}MB",
-        "arrivals": request.work.arrivals,
         "trial_seconds": str(request.design.trial_seconds),
         "blocks_per_round": str(request.design.blocks_per_round),
         "max_seconds": f"{request.decision.max_seconds:g}s",

@@ -23,8 +23,6 @@ from tdelta.errors import UnknownName, UsageError
         ("page_size", "65536", 65536),
         ("page_size", "512", 512),
         ("work", "Cold", "cold"),
-        ("journal_mode", "WAL", "wal"),
-        ("journal_mode", "off", "off"),
     ],
 )
 def test_a_level_is_parsed_to_its_value_and_type(factor, text, level):
@@ -52,7 +50,6 @@ def test_a_level_is_parsed_to_its_value_and_type(factor, text, level):
         ("page_size", "256"),
         ("page_size", "131072"),
         ("work", "hot"),
-        ("journal_mode", "log"),
     ],
 )
 def test_a_level_that_is_not_one_is_refused_with_what_was_expected_and_found(factor, text):
@@ -72,7 +69,7 @@ def test_an_unknown_factor_names_the_known_ones_and_the_nearest():
         "unknown-name-near",
         near="threads",
         found="thread",
-        known=Part("cache, cipher, compression, cores, during, fetch_size, journal_mode, library, load_by"),
+        known=Part("cache, cipher, compression, cores, during, fetch_size, library, load_by"),
     ):
         parse_level("thread", "1")
 

@@ -98,7 +98,7 @@ def test_a_trial_that_waits_for_a_chunk_ends_when_it_is_to_stop() -> None:
 
 def test_chunks_are_for_closed_loops_in_one_piece() -> None:
     host = Fed(connections=1)
-    for trial in ({"pace": {"kind": "constant", "rate": 100.0}},):
+    for trial in ({"pace": {"kind": "poisson", "rate": 100.0}},):
         assert host.ran([(40, 50)], **trial)["error"][0] == "value"
     assert not host.bound
 

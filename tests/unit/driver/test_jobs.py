@@ -22,5 +22,5 @@ def test_a_trial_is_told_to_the_loop_in_its_own_words() -> None:
 
 
 def test_a_rate_opens_the_loop() -> None:
-    opened = dataclasses.replace(JOB, rate=250.0, arrivals="constant")
-    assert opened.as_json()["pace"] == {"kind": "constant", "rate": 250.0}
+    opened = dataclasses.replace(JOB, rate=250.0)
+    assert opened.as_json()["pace"] == {"kind": "poisson", "rate": 250.0}

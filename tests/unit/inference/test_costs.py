@@ -60,17 +60,6 @@ def test_a_block_incomplete_in_one_stratum_still_counts_in_the_other() -> None:
     assert second.baseline == other[0]
 
 
-def test_a_stratum_that_some_blocks_have_is_complete_in_these() -> None:
-    other = (condition("none", Role.BASELINE, 1), condition("aes-256", Role.TREATMENT, 1))
-    both = (BASELINE, AES, *other)
-    trials = [t for t in run(noisy(0.0), both, rounds=1) if t.condition in (BASELINE, AES) or t.block < 2]
-    trials = [t for t in trials if not (t.block == 1 and t.condition == other[1])]
-    of_loads = replace(settings(both), options={"step_blocks": 2})
-    first, second = panels(trials, of_loads)
-    assert (len(first.trials), first.incomplete) == (6, 0)
-    assert (len(second.trials), second.incomplete) == (1, 1)
-
-
 def test_a_stratum_without_a_baseline_is_a_defect_that_is_named() -> None:
     with pytest.raises(TdeltaError, match="stratum 0"):
         panels([], settings([AES]))

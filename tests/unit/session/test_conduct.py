@@ -208,20 +208,11 @@ def test_settings_that_differ_make_the_run_unsound(sitting: Sitting) -> None:
     )
 
 
-@pytest.mark.parametrize(("reserve", "ok"), [("equal", False), ("natural", True)])
-def test_page_counts_may_differ_only_where_reserved_bytes_may(sitting: Sitting, reserve: str, ok: bool) -> None:
-    def facts(settings):
-        return {"page_count": "700" if settings.cipher == "none" else "710"}
-
-    result = sitting.scripted(facts=facts).conduct(reserve=reserve)
-    assert check(result, "settings").ok is ok
-
-
 def test_page_sizes_may_never_differ_within_a_stratum(sitting: Sitting) -> None:
     def facts(settings):
         return {"page_size": "4096" if settings.cipher == "none" else "8192"}
 
-    assert not check(sitting.scripted(facts=facts).conduct(reserve="natural"), "settings").ok
+    assert not check(sitting.scripted(facts=facts).conduct(), "settings").ok
 
 
 @pytest.mark.parametrize(("hides", "cipher", "state"), [(True, "none", "encrypted"), (False, "aes-256", "plain")])

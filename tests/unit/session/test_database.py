@@ -61,18 +61,11 @@ def test_twins_have_the_pages_of_the_original_unless_others_are_asked_for(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("reserve", "cipher", "found"),
-    [
-        ("equal", "aes-256", {"none": 12, "aes-256": 12}),
-        ("natural", "aes-256", {"none": 12, "aes-256": 0}),
-        ("equal", "sqlcipher", {"none": 80, "sqlcipher": 80}),
-        ("natural", "sqlcipher", {"none": 12, "sqlcipher": 80}),
-    ],
+    ("cipher", "found"),
+    [("aes-256", {"none": 12, "aes-256": 12}), ("sqlcipher", {"none": 80, "sqlcipher": 80})],
 )
-def test_bytes_that_the_original_keeps_of_a_page_stay_kept(
-    tmp_path: Path, reserve: str, cipher: str, found: dict[str, int]
-) -> None:
-    made = planned(tmp_path, reserve=reserve, vary={"cipher": (cipher,)})
+def test_bytes_that_the_original_keeps_of_a_page_stay_kept(tmp_path: Path, cipher: str, found: dict[str, int]) -> None:
+    made = planned(tmp_path, vary={"cipher": (cipher,)})
     settings = [made.twin_settings(condition, 0) for condition in made.conditions]
     assert {one.cipher: one.reserved_bytes for one in settings} == found
 
@@ -135,10 +128,10 @@ def test_what_does_not_go_with_a_database_is_refused(tmp_path: Path, options: di
 
 
 def test_several_faults_are_named_at_once(tmp_path: Path) -> None:
-    told = faults_of(RunRequest(database=tmp_path / "a.db", study="order-entry", workload="read-only", reserve="most"))
+    told = faults_of(RunRequest(database=tmp_path / "a.db", study="order-entry", workload="read-only", threads=0))
     assert has(told, "study-and-rows", study="order-entry")
     assert has(told, "workload-and-rows", workload="read-only")
-    assert has(told, "unknown-reserve", policy="most")
+    assert has(told, "not-a-level", factor="threads")
 
 
 def test_a_file_that_is_missing_is_refused_before_a_folder_is_made(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> Non
         ({"database": Path("mine.db")}, coded("not-supported", options="--database")),
         ({"page_size": 8192}, coded("not-supported", options="--page-size")),
         ({"library": "sqlcipher"}, coded("not-supported", options="--library")),
-        ({"journal_mode": "delete"}, coded("not-supported", options="--journal-mode")),
+        ({"synchronous": "full"}, coded("not-supported", options="--synchronous")),
         ({"scope": "all"}, coded("unknown-scope", scope="all", product="DuckDB", known="data, +temp")),
         ({"vary": {"scope": ("+log",)}}, coded("unknown-scope", scope="+log", product="DuckDB", known="data, +temp")),
         ({"restore": "cat"}, coded("not-supported", options="--restore")),

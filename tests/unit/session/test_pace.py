@@ -77,17 +77,17 @@ def test_a_machine_whose_loads_are_fast_is_not_taken_to_be_fast_at_all_else() ->
 
 def test_a_first_block_takes_as_long_as_a_lap_of_the_warm_up_showed() -> None:
     of = pace()
-    usual = of.block(has_steps=False)
+    usual = of.block()
     of.took(Stage.LAP, 50.0)
-    assert of.block(has_steps=False) >= 50.0 > usual
+    assert of.block() >= 50.0 > usual
     of.took(Stage.BLOCK, 3.0)
-    assert of.block(has_steps=False) == 3.0
+    assert of.block() == 3.0
 
 
 def test_longer_trials_than_were_asked_for_make_longer_blocks() -> None:
     of, asked = pace(trial_seconds=0.5), pace(trial_seconds=0.5)
     of.filled(4.0)
-    assert of.block(has_steps=False) == pytest.approx(8.0 * asked.block(has_steps=False))
+    assert of.block() == pytest.approx(8.0 * asked.block())
 
 
 def test_the_least_time_is_enough_to_be_asked_for() -> None:

@@ -101,10 +101,9 @@ def test_the_same_seed_lays_out_the_same_run() -> None:
     assert (one.settings, one.fingerprint()) == (other.settings, other.fingerprint())
 
 
-@pytest.mark.parametrize(("reserve", "found"), [("equal", {80}), ("natural", {0, 32, 80})])
-def test_reserved_bytes_are_the_most_that_any_cipher_needs_unless_natural(reserve: str, found: set[int]) -> None:
-    made = plan(RunRequest(reserve=reserve, vary={"cipher": ("chacha20", "sqlcipher")}), "r")
-    assert {made.twin_settings(condition, 0).reserved_bytes for condition in made.conditions} == found
+def test_reserved_bytes_are_the_most_that_any_cipher_needs() -> None:
+    made = plan(RunRequest(vary={"cipher": ("chacha20", "sqlcipher")}), "r")
+    assert {made.twin_settings(condition, 0).reserved_bytes for condition in made.conditions} == {80}
 
 
 def test_one_file_is_loaded_for_each_cipher_and_page_size_the_plain_ones_first() -> None:
@@ -157,9 +156,9 @@ def test_how_keys_are_given_is_not_recorded_where_there_is_no_choice() -> None:
 
 
 def test_ciphers_are_those_of_the_library_that_was_named(sqlcipher: str) -> None:
-    made = plan(RunRequest(library=sqlcipher, vary={"cipher": ("aes-256-no-hmac",)}, reserve="natural"), "r")
+    made = plan(RunRequest(library=sqlcipher, vary={"cipher": ("aes-256-no-hmac",)}), "r")
     reserved = {c.level("cipher"): made.twin_settings(c, 0).reserved_bytes for c in made.conditions}
-    assert reserved == {"none": 0, "aes-256-no-hmac": 16}
+    assert reserved == {"none": 16, "aes-256-no-hmac": 16}
     with refused(
         UnknownName,
         "unknown-name-near",
@@ -181,9 +180,7 @@ def test_several_faults_are_named_at_once() -> None:
     asked = RunRequest(
         vary={"cipher": ("aes-255", "none", "rot13")},
         page_size=1000,
-        journal_mode="wall",
         synchronous="sometimes",
-        reserve="most",
         key="raw",
         threads=0,
         size_bytes=0,
@@ -200,9 +197,7 @@ def test_several_faults_are_named_at_once() -> None:
         "'aes-255'",
         "'rot13'",
         "page_size=1000: expected bytes, one of 512",
-        "journal_mode=wall: expected one of wal",
         "'sometimes'",
-        "'most'",
         "--key raw",
         "threads=0: expected a whole number",
         "--size: expected a number above 0",

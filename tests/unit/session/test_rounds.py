@@ -126,9 +126,9 @@ def test_only_the_planted_twin_is_told_of_its_cost(sitting: Sitting) -> None:
 
 
 def test_an_open_loop_hands_the_rate_to_every_trial(sitting: Sitting) -> None:
-    sitting.conduct(rate=400.0, arrivals="constant", trial_seconds=0.5)
+    sitting.conduct(rate=400.0, trial_seconds=0.5)
     jobs = [job for twin in sitting.twins.started for job in twin.jobs]
-    assert {(job.rate, job.arrivals, job.operations) for job in jobs} == {(400.0, "constant", 200)}
+    assert {(job.rate, job.operations) for job in jobs} == {(400.0, 200)}
 
 
 def test_the_observer_hears_every_round_block_and_trial(sitting: Sitting) -> None:

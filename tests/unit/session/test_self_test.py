@@ -265,7 +265,6 @@ def test_runs_of_a_calibration_never_begin_with_an_earlier_one(place: Place) -> 
         {"threads": 2},
         {"cache": 0.2},
         {"page_size": 8192},
-        {"journal_mode": "delete"},
         {"synchronous": "full"},
         {"temp_store": "memory"},
         {"trial_seconds": 0.5},

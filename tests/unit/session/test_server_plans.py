@@ -123,7 +123,7 @@ def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
     [
         ({"database": Path("mine.db")}, coded("not-supported", options="--database")),
         ({"page_size": 8192}, coded("not-supported", options="--page-size")),
-        ({"journal_mode": "delete"}, coded("not-supported", options="--journal-mode")),
+        ({"synchronous": "full"}, coded("not-supported", options="--synchronous")),
         ({"encrypted_dir": Path("/srv")}, coded("not-supported", options="--encrypted-dir")),
         ({"vary": {"cipher": ("aes-256",), "page_size": (4096,)}}, coded("not-supported", options="--vary page_size")),
         ({"scope": "+undo"}, coded("unknown-scope", scope="+undo", product="MariaDB")),

@@ -54,26 +54,6 @@ def test_each_kind_of_work_is_a_stratum_of_its_own(tmp_path: Path) -> None:
     assert not any(job.step for twin in of_rounds for job in twin.searched)
 
 
-def test_loads_and_rebuilds_may_be_in_the_first_blocks_of_a_round_only(tmp_path: Path) -> None:
-    place = Sitting(tmp_path, FakeTwins(Script(cost_ns=cost_by_cipher(COSTS))))
-    options = {"workload": "warehouse", "vary": {"work": ALL}, "aa_twin": False, "min_rounds": 2, "max_rounds": 2}
-    result = place.conduct(**options, blocks_per_round=4, step_blocks=1)
-    of_rounds = [twin for twin in place.twins.started if not twin.name.startswith("calibration")]
-    counts = [sum(is_block(job) and bool(job.step) for job in twin.jobs) for twin in of_rounds]
-    assert sorted(counts) == [0] * 8 + [1] * 8
-    assert {trial.block for trial in place.trials() if trial.condition.level("work") == "load"} == {0, 4}
-    warm = [trial for trial in place.trials() if trial.condition.level("work") == "warm"]
-    assert len(warm) == 2 * 2 * 4
-    assert not any("incomplete" in caution for caution in map(str, result.cautions))
-
-
-def test_a_round_of_loads_alone_ends_with_their_last_block(tmp_path: Path) -> None:
-    place = Sitting(tmp_path, FakeTwins(Script(cost_ns=cost_by_cipher(COSTS))))
-    options = {"workload": "warehouse", "vary": {"work": ("load",)}, "aa_twin": False, "min_rounds": 2, "max_rounds": 2}
-    result = place.conduct(**options, blocks_per_round=4, step_blocks=2)
-    assert (result.counts.rounds, result.counts.blocks, result.counts.trials) == (2, 4, 8)
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -489,8 +489,8 @@ mod tests {
     fn an_open_loop_counts_from_the_due_time() {
         let mix = mix(&[("a", 1.0, "SELECT 1;")]);
         let mut orders = trial(50);
-        orders.pace = Pace::Constant(10_000.0);
-        // Each operation takes 1 ms and one falls due every 0.1 ms: the 50th waits for about 45 ms.
+        orders.pace = Pace::Poisson(10_000.0);
+        // Each operation takes 1 ms and one falls due every 0.1 ms on average: the 50th waits for about 45 ms.
         let (outcome, _) = go([Probe { sleep_ns: 1_000_000, ..Probe::default() }], &mix, &orders);
         let mean_ms = outcome.totals[0].total_ns as f64 / 50.0 / 1e6;
         let service_ms = outcome.totals[1].total_ns as f64 / 50.0 / 1e6;

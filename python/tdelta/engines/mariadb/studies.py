@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta.engines.shared.study_settings import SERVER_BACKUPS, server_warehouse
+from tdelta.engines.shared.study_settings import SERVER_BACKUPS, SERVER_WAREHOUSE
 
 STUDIES: Mapping[str, Mapping[str, Any]] = {
-    "warehouse": server_warehouse(8),  # two rounds of four left it undecided
+    "warehouse": SERVER_WAREHOUSE,
     "backup": SERVER_BACKUPS,
 }

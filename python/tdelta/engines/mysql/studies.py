@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta.engines.shared.study_settings import SERIAL_LOAD, SERVER_BACKUPS, server_warehouse
+from tdelta.engines.shared.study_settings import SERIAL_LOAD, SERVER_BACKUPS, SERVER_WAREHOUSE
 
 STUDIES: Mapping[str, Mapping[str, Any]] = {
     "direct-load": {"vary": SERIAL_LOAD},
     "read-only-sweep": {},
-    "warehouse": server_warehouse(6),  # its steps take longer, and six leave time for a short second round
+    "warehouse": SERVER_WAREHOUSE,
     "dml-trace": {},
     "spill": {"vary": {}, "scope": "data"},
     "replicate": {},

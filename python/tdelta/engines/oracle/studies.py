@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta.engines.shared.study_settings import server_warehouse
+from tdelta.engines.shared.study_settings import SERVER_WAREHOUSE
 
 STUDIES: Mapping[str, Mapping[str, Any]] = {
-    "warehouse": server_warehouse(6),
+    "warehouse": SERVER_WAREHOUSE,
     "direct-load": {},
     "read-only-sweep": {},
     "dml-trace": {},

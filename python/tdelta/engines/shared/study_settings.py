@@ -36,6 +36,5 @@ SERIAL_LOAD = {"work": ("load",), "aes_instructions": ("on", "off")}
 """What ``direct-load`` varies where an engine has one cipher."""
 
 
-def server_warehouse(blocks_per_round: int) -> Mapping[str, Any]:
-    """The warehouse on a server: loads and rebuilds fill most of a round there, and more queries cost little."""
-    return {"discard_seconds": 0.1, "blocks_per_round": blocks_per_round, "step_blocks": 1, "min_rounds": 2}
+SERVER_WAREHOUSE: Mapping[str, Any] = {"discard_seconds": 0.1, "blocks_per_round": 2, "min_rounds": 2}
+"""The warehouse on a server: loads and rebuilds take longest there."""

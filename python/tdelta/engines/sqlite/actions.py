@@ -84,8 +84,7 @@ class RewriteFile:
         self._change = change
         self._place = site.path.with_suffix(".action")
         self._file = self._place / "database.db"
-        mode = site.settings.journal_mode
-        self._settings = replace(site.settings, threads=1, journal_mode="delete" if mode == "wal" else mode)
+        self._settings = replace(site.settings, threads=1, journal_mode="delete")
         self._given = self._to_be_given()
         path = self._place / "new.db"
         self._rewrite = site.engine.rewrite(change, str(path), self._settings, is_encrypted=site.key is not None)

@@ -147,7 +147,7 @@ class SqliteDriver:
         yield partial(self.engine.check_synchronous, options["synchronous"])
         yield partial(self.engine.check_temp_store, options["temp_store"])
         yield partial(self.engine.key_kind, options["key"], connects=False)
-        yield partial(self._check_reserve, options, levels)
+        yield partial(self._check_reserved, options, levels)
         yield partial(self._check_beside, levels, has_own_rows=options["database"] is not None)
         yield from backup_checks(tools_of(self.engine.library), levels)
 
@@ -182,9 +182,9 @@ class SqliteDriver:
         return TwinSettings(
             cipher=cipher,
             page_size=int(levels.get("page_size", _page_size(layout))),
-            journal_mode=str(layout.level(condition, "journal_mode")),
+            journal_mode="wal",
             synchronous=options["synchronous"],
-            reserved_bytes=self._reserved_bytes(layout, cipher),
+            reserved_bytes=self._reserved_bytes(layout),
             threads=int(levels["threads"]),
             cache_bytes=layout.cache_bytes(condition, data_bytes),
             key_kind=self.engine.key_kind(options["key"], connects=layout.connects),
@@ -244,21 +244,16 @@ class SqliteDriver:
             found = {"page_size": narrow[0], "usable": narrow[0] - kept, "reserved": kept}
             raise UsageError(Refusal.of("narrow-page", least=_LEAST_USABLE_BYTES, **found))
 
-    def _reserved_bytes(self, layout: RunLayout, cipher: str) -> int:
-        """What the ciphers of the run need; what a user's file keeps stays kept, unless a cipher decides for itself."""
-        policy = layout.options["reserve"]
-        wanted = self.engine.reserved_bytes(layout.ciphers, policy)[cipher]
-        if not isinstance(layout.copy, FileCopy) or not (policy == "equal" or cipher == "none"):
-            return wanted
-        return max(wanted, layout.copy.layout.reserved_bytes)
+    def _reserved_bytes(self, layout: RunLayout) -> int:
+        """The most that a cipher of the run needs, or the user's file keeps."""
+        own = layout.copy.layout.reserved_bytes if isinstance(layout.copy, FileCopy) else 0
+        return max(own, self.engine.reserved_bytes(layout.ciphers))
 
-    def _check_reserve(self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]) -> None:
+    def _check_reserved(self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]) -> None:
         known = [cipher for cipher in map(str, levels.get("cipher", ())) if cipher in self.engine.ciphers]
         asked = DEFAULT_PAGE_SIZE if options["page_size"] is None else options["page_size"]
         for page_size in levels.get("page_size", (asked,)):
-            self.engine.check_reserve(
-                ["none", *known], options["reserve"], page_size if isinstance(page_size, int) else 0
-            )
+            self.engine.check_reserved(["none", *known], page_size if isinstance(page_size, int) else 0)
 
 
 def _page_size(layout: RunLayout) -> int:

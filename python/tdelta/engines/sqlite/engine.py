@@ -116,9 +116,9 @@ class SqliteEngine:
         if level not in self.synchronous_levels:
             raise UnknownName("synchronous level", level, self.synchronous_levels)
 
-    def check_reserve(self, ciphers: Iterable[str], policy: str, page_size: int) -> None:
+    def check_reserved(self, ciphers: Iterable[str], page_size: int) -> None:
         """Raise ``UsageError`` where pages of this size cannot hold what the ciphers reserve."""
-        reserved = max(self.reserved_bytes(ciphers, policy).values())
+        reserved = self.reserved_bytes(ciphers)
         if page_size == _SMALLEST_PAGE and reserved > _MOST_RESERVED_THERE:
             most = _MOST_RESERVED_THERE
             found = {"page_size": page_size, "reserved": reserved, "most": most}
@@ -181,16 +181,9 @@ class SqliteEngine:
             return fault
         return None if found["header"] == "hidden" else Detail.of("file-begins-plain", cipher=cipher)
 
-    def reserved_bytes(self, ciphers: Iterable[str], policy: str) -> dict[str, int]:
-        """Reserved bytes per page for each cipher: the most that any needs (``equal``), or its own (``natural``)."""
-        natural = {cipher: self.ciphers[cipher].reserved_bytes for cipher in ciphers}
-        match policy:
-            case "natural":
-                return natural
-            case "equal":
-                return dict.fromkeys(natural, max(natural.values()))
-            case _:
-                raise UsageError(Refusal.of("unknown-reserve", policy=policy))
+    def reserved_bytes(self, ciphers: Iterable[str]) -> int:
+        """Reserved bytes per page, the same on every twin: the most that any of the ciphers needs."""
+        return max(self.ciphers[cipher].reserved_bytes for cipher in ciphers)
 
     def create_options(self, path: str, settings: TwinSettings, key: str | None) -> dict[str, object]:
         """Options by which a worker makes and loads a file, without a journal: a failed load is thrown away.

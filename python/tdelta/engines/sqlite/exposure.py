@@ -1,13 +1,11 @@
 """Marker rows on their way through every kind of file a twin has, and the search of all its files meanwhile.
 
-At rest, a database's rows lie in one file. Under way they lie in others: in the write-ahead log, in the rollback
-journal, in the temporary files of sorts and temporary tables. So a connection of its own puts the markers there and
-keeps them there while a trial of the workload runs, and everything that the worker has open is searched:
+At rest, a database's rows lie in one file. Under way they lie in others: in the write-ahead log, in the temporary
+files of sorts and temporary tables. So a connection of its own puts the markers there and keeps them there while a
+trial of the workload runs, and everything that the worker has open is searched:
 
-- With a write-ahead log, a transaction rewrites the marker rows and commits (by changing them twice, back to what they
+- A transaction rewrites the marker rows and commits (by changing them twice, back to what they
   were: SQLite leaves pages alone whose bytes do not change), and a snapshot keeps the log from being reset.
-- With a rollback journal, a transaction that has changed the rows is held open, and rolled back in the end. It would
-  shut the workload out, so this is done once the trial is over.
 - A temporary table of markers larger than its cache, and a sort of it larger than SQLite sorts in memory, spill, unless
   temporary data is kept in memory.
 
@@ -27,7 +25,6 @@ from tdelta.evidence import TABLE, TwinFile, files_of
 from tdelta.evidence.markers import MARKER_BYTES, MARKER_ROWS
 
 _LOOK_SECONDS = 600.0
-_JOURNALS = ("delete", "truncate", "persist")
 _CACHE_PAGES = 10
 _SORTED_PAGES = 250
 """SQLite sorts so many pages in memory before it spills, or as many as its cache holds (SQLITE_SORTER_PMASZ)."""
@@ -45,35 +42,28 @@ class Exposure(FileScanner):
 
     def __init__(self, worker: Worker, database: Path, needles: Sequence[bytes]) -> None:
         super().__init__(worker, database, needles)
-        modes = worker.ask("facts", queries={"journal_mode": "PRAGMA journal_mode", "page_size": "PRAGMA page_size"})
-        self._journal_mode: str = modes["journal_mode"]
-        self._page_bytes = int(modes["page_size"])
+        self._page_bytes = int(worker.ask("facts", queries={"page_size": "PRAGMA page_size"})["page_size"])
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
         """Within the block, markers are in the log and in temporary files, and the workload may run."""
-        statements = [f"PRAGMA cache_size={_CACHE_PAGES}", f"PRAGMA temp.cache_size={_CACHE_PAGES}"]
-        if self._journal_mode == "wal":
-            statements += ["BEGIN IMMEDIATE", _CHANGE, _CHANGE, "COMMIT", "BEGIN", f"SELECT count(*) FROM {TABLE}"]
-        with self._exposed([*statements, self._spill()], [f"SELECT marker FROM {_SPILLED} ORDER BY n % 7, marker"]):
-            yield
+        statements = [
+            *(f"PRAGMA cache_size={_CACHE_PAGES}", f"PRAGMA temp.cache_size={_CACHE_PAGES}"),
+            *("BEGIN IMMEDIATE", _CHANGE, _CHANGE, "COMMIT", "BEGIN", f"SELECT count(*) FROM {TABLE}"),
+            self._spill(),
+        ]
+        cursors = [f"SELECT marker FROM {_SPILLED} ORDER BY n % 7, marker"]
+        self._worker.ask("expose", seconds=_LOOK_SECONDS, statements=statements, cursors=cursors)
+        yield  # what fails in here ends the run and the worker with it, so nothing is put back then
+        self._worker.ask("conceal", seconds=_LOOK_SECONDS)
 
     def _files(self) -> tuple[TwinFile, ...]:
         return files_of(self._worker.pid, self._database)
 
     def scan_afterwards(self) -> None:
-        """Search the rollback journal while a transaction fills it, then all files once the log is in the database."""
-        if self._journal_mode in _JOURNALS:
-            with self._exposed(["BEGIN IMMEDIATE", _CHANGE], []):
-                self.scan()
+        """Search all files once the log is in the database."""
         self._worker.ask("facts", seconds=_LOOK_SECONDS, queries={"checkpoint": "PRAGMA wal_checkpoint(TRUNCATE)"})
         self.scan()
-
-    @contextmanager
-    def _exposed(self, statements: list[str], cursors: list[str]) -> Iterator[None]:
-        self._worker.ask("expose", seconds=_LOOK_SECONDS, statements=statements, cursors=cursors)
-        yield  # what fails in here ends the run and the worker with it, so nothing is put back then
-        self._worker.ask("conceal", seconds=_LOOK_SECONDS)
 
     def _spill(self) -> str:
         """Twice as many bytes of markers as are sorted in memory."""

@@ -65,14 +65,14 @@ def ask_proof(worker: Worker, engine: SqliteEngine, folder: TwinFolder, cipher: 
 
 def _settings(engine: SqliteEngine, cipher: str) -> dict[str, TwinSettings]:
     """How the plain and the encrypted file are made: equal but for the cipher, with next to no cache."""
-    reserved = engine.reserved_bytes((_PLAIN, cipher), "equal")
+    reserved = engine.reserved_bytes((_PLAIN, cipher))
     return {
         name: TwinSettings(
             cipher=level,
             page_size=PAGE_BYTES,
             journal_mode="delete",
             synchronous="off",
-            reserved_bytes=reserved[level],
+            reserved_bytes=reserved,
             threads=1,
             cache_bytes=1024,
             key_kind=engine.key_kind(None, connects=False),

@@ -14,8 +14,7 @@ STUDIES: Mapping[str, Mapping[str, Any]] = {
         "vary": {"cipher": ("aes-256",), "threads": (1, 4), "cache": (0.10, 1.20)},
         "size_bytes": 50_000_000,
     },
-    # Its queries take seconds, and one round of twelve blocks would leave no time for a second.
-    "warehouse": {"blocks_per_round": 6, "step_blocks": 1},
+    "warehouse": {"blocks_per_round": 2},  # its queries take seconds: more would leave no time for a second round
     "dml-trace": {},
     # The library sorts in as much memory as its cache has, and is asked for files.
     "spill": {"vary": {}, "session_memory": None, "temp_store": "file"},

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tdelta.engines.shared.study_settings import SERIAL_LOAD, server_warehouse
+from tdelta.engines.shared.study_settings import SERIAL_LOAD, SERVER_WAREHOUSE
 
 STUDIES: Mapping[str, Mapping[str, Any]] = {
-    "warehouse": server_warehouse(6),
+    "warehouse": SERVER_WAREHOUSE,
     "direct-load": {"vary": SERIAL_LOAD},
     "read-only-sweep": {"scope": None},
     "dml-trace": {},

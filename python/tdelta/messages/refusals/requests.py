@@ -144,7 +144,6 @@ REQUESTS = {
     "no-workload-folder": "--workload {workload}: expected a folder of transactions, found none of that name",
     "key-without-cipher": "--key {key}: {library} is plain {engine}, which takes no key; leave --key out",
     "key-kind": ("--key {key}: {product} is given a {kinds} here; a raw key can be tested with --library {other}"),
-    "unknown-reserve": "--reserve {policy!r}: expected equal or natural",
     "schema-name": (
         "--schema {schema!r}: expected up to 63 of a-z, 0-9 and _, a letter first, of a schema that does not exist"
     ),

@@ -26,8 +26,6 @@ from tdelta.session.warming import LOOKED_AT
 _MOST_ERRORS = 0.01
 """The share of failed operations above which a load command's twins cannot be said to have worked."""
 
-_DIFFERENT_BY_RESERVE = frozenset({"page_count"})
-
 
 class Checks:
     """Remembers what twins looked like. Differences are kept, not raised, but for rows that differ from the start."""
@@ -96,9 +94,8 @@ class Checks:
     def _settled(self, condition: Condition, facts: dict[str, str]) -> None:
         """Settings read back from a twin, against the first twin of the same stratum."""
         first, known = self._notes.facts.setdefault(condition.stratum, (condition.key, facts))
-        allowed = frozenset() if self._plan.request.twins.reserve == "equal" else _DIFFERENT_BY_RESERVE
         for name, value in facts.items():
-            if value != known[name] and name not in allowed:
+            if value != known[name]:
                 self._notes.settings.append(
                     Detail.of(
                         "setting-differs",

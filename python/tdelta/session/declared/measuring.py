@@ -32,10 +32,9 @@ class Design:
 
     ``vary`` maps a factor to its levels in the user's order; ``cipher`` always gains the level ``none``.
     ``discard_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
-    ``step_blocks`` is how many of a round's blocks, its first ones, have loads and rebuilds (None: all). ``bb_twin``:
-    whether a second instance of an encrypted condition runs beside it; None where there is room for one. ``trace``:
-    after each measured trial its twin runs some transactions with every statement metered by itself. ``profile``: after
-    the measured trials of a round, twins are run once more and sampled by ``perf``.
+    ``bb_twin``: whether a second instance of an encrypted condition runs beside it; None where there is room for one.
+    ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
+    ``profile``: after the measured trials of a round, twins are run once more and sampled by ``perf``.
     """
 
     vary: Mapping[str, tuple[Level, ...]] = option(
@@ -63,12 +62,6 @@ class Design:
         decides_trial=True,
     )
     blocks_per_round: int = option("--blocks", WholeNumber(), "Blocks per round.", 6, calibrates=True)
-    step_blocks: int | None = option(
-        "--step-blocks",
-        WholeNumber(),
-        "How many of these have the loads and rebuilds of --vary work=…, which take longest.",
-        shown="all",
-    )
     aa: bool = option(
         "--aa",
         Flag(),

@@ -271,14 +271,6 @@ class Work:
         decides_trial=True,
         group=Group.EXPERIMENT,
     )
-    arrivals: str = option(
-        "--arrivals",
-        Choice(names=("poisson", "constant")),
-        "Distribution of arrivals with --rate or --at.",
-        "poisson",
-        calibrates=True,
-        group=Group.EXPERIMENT,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,14 +326,6 @@ class TwinOptions:
         decides_trial=True,
         group=Group.EXPERIMENT,
     )
-    journal_mode: str = option(
-        "--journal-mode",
-        Value("MODE"),
-        "wal, delete, truncate, persist, memory or off.",
-        "wal",
-        takes=Takes.LIBRARY,
-        decides_trial=True,
-    )
     synchronous: str = option(
         "--synchronous",
         Value("LEVEL"),
@@ -358,13 +342,6 @@ class TwinOptions:
         shown="as the library was built",
         takes=Takes.LIBRARY,
         decides_trial=True,
-    )
-    reserve: str = option(
-        "--reserve",
-        Choice(names=("equal", "natural")),
-        "Reserved bytes per page: the same on every twin, or what each cipher needs.",
-        "equal",
-        takes=Takes.LIBRARY,
     )
     key: str | None = option(
         "--key",

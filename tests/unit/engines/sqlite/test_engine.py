@@ -83,25 +83,18 @@ def test_a_sqlcipher_without_a_status_is_judged_by_what_else_it_says() -> None:
         assert SQLCIPHER_ENGINE.cipher_fault("aes-256", old | wrong) is not None
 
 
-def test_equal_reserve_is_the_most_that_any_cipher_of_the_run_needs() -> None:
-    assert ENGINE.reserved_bytes(["none", "aegis", "aes-256"], "equal") == {"none": 64, "aegis": 64, "aes-256": 64}
-    assert ENGINE.reserved_bytes(["none", "aegis", "aes-256"], "natural") == {"none": 0, "aegis": 64, "aes-256": 0}
-
-
-def test_an_unknown_reserve_policy_is_refused() -> None:
-    with refused(UsageError, "unknown-reserve", policy="most"):
-        ENGINE.reserved_bytes(["none"], "most")
+def test_reserved_bytes_are_the_most_that_any_cipher_of_the_run_needs() -> None:
+    assert ENGINE.reserved_bytes(["none", "aegis", "aes-256"]) == 64
 
 
 @pytest.mark.parametrize(("page_size", "cipher"), [(512, "chacha20"), (1024, "sqlcipher"), (512, "none")])
 def test_pages_that_can_hold_what_a_cipher_reserves_are_let_through(page_size: int, cipher: str) -> None:
-    ENGINE.check_reserve(["none", cipher], "equal", page_size)
+    ENGINE.check_reserved(["none", cipher], page_size)
 
 
-@pytest.mark.parametrize("policy", ["equal", "natural"])
-def test_pages_too_small_for_what_a_cipher_reserves_are_refused(policy: str) -> None:
+def test_pages_too_small_for_what_a_cipher_reserves_are_refused() -> None:
     with refused(UsageError, "smallest-page", page_size=512, reserved=80):
-        ENGINE.check_reserve(["none", "sqlcipher"], policy, 512)
+        ENGINE.check_reserved(["none", "sqlcipher"], 512)
 
 
 def test_every_cipher_but_none_needs_a_key() -> None:
