@@ -77,20 +77,6 @@ def parse_cpuinfo(text: str) -> Cpu:
     return Cpu(model, len(cores) or None, flags)
 
 
-def parse_os_release(text: str) -> str | None:
-    """The ``PRETTY_NAME`` of ``/etc/os-release`` (os-release(5)); None without one."""
-    import shlex
-
-    for line in text.splitlines():
-        name, _, value = line.strip().partition("=")
-        if name == "PRETTY_NAME":
-            try:
-                return " ".join(shlex.split(value)) or None
-            except ValueError:  # an unclosed quote
-                return value.strip("\"'") or None
-    return None
-
-
 def parse_mountinfo(text: str) -> tuple[Mount, ...]:
     """Parse ``/proc/self/mountinfo`` (proc_pid_mountinfo(5)); lines of another shape are passed over."""
     mounts = []
@@ -128,11 +114,20 @@ def _system_facts(root: Path) -> dict[str, object]:
 
     return {
         "kernel": platform.release(),
-        "os_release": parse_os_release(read_text(root / "etc/os-release") or ""),
+        "os_release": _os_release(),
         "python": platform.python_version(),
         "clocksource": read_text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        "load_average": _load_average(root),
+        "load_average": list(os.getloadavg()),
     }
+
+
+def _os_release() -> str | None:
+    import platform
+
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME") or None
+    except OSError:
+        return None
 
 
 def _memory_facts(root: Path) -> dict[str, object]:
@@ -172,12 +167,6 @@ def _is_virtualized(cpu: Cpu, root: Path) -> bool | None:
     if "hypervisor" in cpu.flags or (root / "sys/hypervisor/type").exists():
         return True
     return False if "fpu" in cpu.flags else None  # every x86 has `fpu`, no ARM does
-
-
-def _load_average(root: Path) -> list[float] | None:
-    """The load of the last 1, 5 and 15 minutes, in runnable or waiting tasks."""
-    fields = (read_text(root / "proc/loadavg") or "").split()[:3]
-    return [float(field) for field in fields] or None
 
 
 def _unescaped(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 
 NOT_INSTALLED = "not installed"
-DISTRIBUTIONS = ("apsw-sqlite3mc", "click", "jinja2", "markupsafe", "numpy", "rich", "sqlglot")
+DISTRIBUTIONS = ("apsw-sqlite3mc", "click", "jinja2", "markupsafe", "numpy", "psutil", "rich", "sqlglot")
 """What tdelta needs at run time, as ``pyproject.toml`` lists it (a test holds them together)."""
 
 
