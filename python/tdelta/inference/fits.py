@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from tdelta.inference.costs import Panel, cost, places_among, table, transaction_cost, transactions, twin_table
 from tdelta.inference.noise import Design, InstanceMeans, fit_instances
 from tdelta.inference.posterior import FloatArray, Mixture, Posterior, posterior, shifted
+from tdelta.inference.resolution import step_sd
 from tdelta.inference.rounds import Contrasts, fit_rounds
 from tdelta.inference.stalls import Events, Shift, events_of, shifts
 from tdelta.records import Condition, InstanceEffectPrior, Measurement, Metric, Role
 
+_BYTES = "bytes"
 PLAIN = (Role.BASELINE, Role.AA)
 """The twins at theta = 0: both plain ones together are the baseline."""
 
@@ -42,6 +44,7 @@ class Fitted:
         blocks: shape (B,), which of the panel's blocks were used.
         twins: the B/B twins used, t of them.
         means: stage 1's answer for these columns.
+        is_counted: whether costs are exact counts, and no times.
     """
 
     panel: Panel
@@ -50,6 +53,12 @@ class Fitted:
     blocks: NDArray[np.bool_]
     twins: tuple[Condition, ...]
     means: InstanceMeans
+    is_counted: bool = False
+
+    @cached_property
+    def step_sd(self) -> float:
+        """What the steps of the costs leave open of a log mean; counts of bytes are exact, however often alike."""
+        return 0.0 if self.is_counted else step_sd(self.costs)
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
@@ -248,7 +257,9 @@ def _answers(fitted: Fitted, contrasts: Contrasts) -> Iterator[Answer]:
     for condition in free:
         named.setdefault(int(contrasts.thetas[fitted.columns.index(condition)]), condition)
     for at, shift in enumerate(shifts(groups)):
-        yield Answer(fitted, named[at + 1], contrasts.mixture(at), shift, groups[at + 1], groups[0])
+        typical = contrasts.mixture(at)
+        typical = replace(typical, sds=np.hypot(typical.sds, np.sqrt(2.0) * fitted.step_sd))
+        yield Answer(fitted, named[at + 1], typical, shift, groups[at + 1], groups[0])
 
 
 def fit_strata(strata: Iterable[Fitted], *plain: Role, instance_effect: InstanceEffectPrior | None = None) -> CostFit:
@@ -277,10 +288,11 @@ def fit_metrics(
 ) -> dict[Metric, CostFit]:
     """Fit metrics over the mix, both plain twins together being the baseline."""
     fitted = [fit_panel(panel, {m.value: _select_metric(panel, m) for m in metrics}) for panel in found]
-    return {
-        m: fit_strata((f[m.value] for f in fitted if m.value in f), *PLAIN, instance_effect=instance_effect(m))
-        for m in metrics
-    }
+
+    def of(m: Metric) -> Iterator[Fitted]:
+        return (replace(f[m.value], is_counted=m.unit == _BYTES) for f in fitted if m.value in f)
+
+    return {m: fit_strata(of(m), *PLAIN, instance_effect=instance_effect(m)) for m in metrics}
 
 
 def fit_transactions(found: Sequence[Panel]) -> dict[str, CostFit]:

@@ -37,6 +37,9 @@ from tdelta.records import ALL, Condition, Decision, Estimate, Metric, Role, Run
 _MOST_FITS = 60
 """Of rounds times conditions: in longer runs only the extreme rounds are left out, since fitting takes its time."""
 
+_COARSE = 0.1
+"""Of the ROPE: steps of costs that leave a mean open by more than this are reported."""
+
 _MOST_ROUNDS = 40
 """Of a run any of whose rounds are left out: of more, a round is too little to make a verdict."""
 
@@ -110,8 +113,14 @@ def _of_answer(answer: Answer, metric: Metric, rope: float) -> Verdict:
     decision = decide_means(estimate, grounds, rope)
     verdict = _verdict(answer.fitted, answer.condition, metric, estimate, decision, rope)
     realised = _realised(answer.fitted.panel, answer.condition, metric)
-    reasons = (*verdict.reasons, *_hard_reasons(estimate, decision, answer, grounds, rope))
+    reasons = (*verdict.reasons, *_of_steps(answer, rope), *_hard_reasons(estimate, decision, answer, grounds, rope))
     return replace(verdict, typical=grounds.typical, realised=realised, reasons=reasons)
+
+
+def _of_steps(answer: Answer, rope: float) -> Iterator[Reason]:
+    """That trials cost the same to the last digit, where the steps of such costs could move a verdict."""
+    if answer.fitted.step_sd > _COARSE * rope:
+        yield Reason.of("costs-in-steps", sd=answer.fitted.step_sd)
 
 
 def grounds_of(answer: Answer, rope: float) -> Grounds:

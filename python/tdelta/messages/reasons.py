@@ -24,6 +24,10 @@ REASONS = {
         "stalls are too few to bound what they cost: {stalls} in {trials} trials of this condition, {plain_stalls} in"
         " {plain_trials} of the plain twins"
     ),
+    "costs-in-steps": (
+        "trials cost the same to the last digit, so their clock or counter has steps: these leave a mean open by"
+        " {sd:.2g%} (standard deviation), which is in the interval"
+    ),
     "no-data": "no complete block has a cost above zero to compare: the interval is the prior's",
     # a verdict that a single round makes
     "one-round": "one round makes this verdict: no other round confirms it",
