@@ -115,7 +115,10 @@ DETAILS = {
     "table-without-key-left-out": "table {table!r} is left out: it has no key to find a row by",
     "table-name-left-out": "table {table!r} is left out: its name has a character that scripts lack",
     "transaction-left-out": "{transaction} is left out: {fault}",
-    "no-update": "no update of table {table!r}: every column is part of a key, computed or empty",
+    "no-update": (
+        "no update of table {table!r}: no column of texts, integers, decimals or doubles is outside of keys, not "
+        "computed and not empty"
+    ),
     "no-insert-key": "no insert into table {table!r}: its primary key is not one integer",
     "no-insert-unique": "no insert into table {table!r}: the unique index {index} would refuse a copy of a row",
     "no-insert-room": "no insert into table {table!r}: there is no room for keys above the highest one",

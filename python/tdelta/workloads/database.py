@@ -72,6 +72,7 @@ class ColumnSample:
     texts: int
     changing_texts: int
     characters: int = 0
+    decimals: int = 0
 
 
 @dataclass(frozen=True, slots=True)

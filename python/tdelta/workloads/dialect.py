@@ -22,8 +22,9 @@ class Dialect:
     ``name`` is the engine's, in the names of files such as ``schema.NAME.sql``; ``sqlglot`` what the parser calls it.
     ``misread`` has what the parser does not know, and what it reads instead. ``bytes_type`` is a column of bytes and
     ``bytes_literal`` a value of it, ``{}`` being its hexadecimal digits; ``{}`` in the type is the number of bytes.
-    ``turned`` has another value of the same length by kind. ``has_types``: what is selected makes a table of the same
-    types, and every derived table needs a name. ``explain`` goes before a statement to ask for its plan as JSON.
+    ``turned`` has another value of the same length by kind. ``new_key`` is a key above all that there are, and
+    ``overriding`` has an insert take it where the column makes its own. ``has_types``: what is selected makes a table
+    of the same types, and every derived table needs a name. ``explain`` goes before a statement to ask for its plan.
     ``names_keys``: a key without a name is given one, since the engine's own differ from server to server, and plans
     name them.
     """
@@ -35,6 +36,8 @@ class Dialect:
     bytes_literal: str = "x'{}'"
     quote: str = '"'
     turned: Mapping[str, str] = field(default_factory=dict)
+    new_key: str = "{highest} + :op"
+    overriding: str = ""
     has_types: bool = True
     has_ordered_rows: bool = True
     doubles_backslashes: bool = False

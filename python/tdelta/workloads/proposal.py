@@ -4,10 +4,11 @@ On up to five of the biggest tables: point reads by key, ranges of 100 rows by k
 column, and the insert of a copy of a row where no unique index stands in the way; 70, 15, 10 and 5 in 100. It is a
 guess, and says so: the real mix of an application is always better. The same database gives the same proposal.
 
-What is written changes values and keeps them valid as far as that can be known: a text is turned by one character, the
-last bit of an integer is flipped, a real moves by its last digit, so lengths stay. (Setting a column to itself would
-write nothing: SQLite leaves a page alone whose bytes do not change.) Whether constraints and triggers agree is found by
-trying: an update has several scripts where there are several columns, and the first one that works is taken.
+What is written changes values and keeps them valid as far as that can be known: a text is turned by one character,
+the last bit of an integer is flipped, a decimal has another last digit, a real moves by its last one, so lengths
+stay. (Setting a column to itself would write nothing: SQLite leaves a page alone whose bytes do not change.) Whether
+constraints and triggers agree is found by trying: an update has several scripts where there are several columns, and
+the first one that works is taken.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _LARGEST_KEY = 2**62
 """Beyond it there may be no room for keys above the highest one."""
 
 _WORTH_UPDATING = 0.5
-_STORAGES = ("text", "integer", "real")
+_STORAGES = ("text", "integer", "decimal", "real")
 """What an update turns, the first of them first."""
 
 _SIMPLE_COLLATIONS = frozenset({"BINARY", "NOCASE", "RTRIM"})
@@ -344,11 +345,11 @@ class _Writer:
         into, values = list(copied), list(copied)
         if self.table.row_number_column is not None:
             into.insert(0, self.quoted(self.table.row_number_column))
-            values.insert(0, f":max_{self.stem} + :op")
+            values.insert(0, self.dialect.new_key.format(highest=f":max_{self.stem}"))
         return self._script(
             f"A copy of a row of {self.table.name} under a new key.",
             self._draw(),
-            f"INSERT INTO {self._name} ({', '.join(into)})"
+            f"INSERT INTO {self._name} ({', '.join(into)}){self.dialect.overriding}"
             f" SELECT {', '.join(values)} FROM {self._name} WHERE {self._where()};",
         )
 
@@ -376,6 +377,7 @@ def _columns_to_update(table: DatabaseTable) -> Sequence[tuple[str, str]]:
 def _storage_to_turn(sample: ColumnSample) -> str | None:
     """The storage class of at least half of the values, if turning them makes other values."""
     counts = {"text": sample.changing_texts, "integer": sample.integers, "real": sample.reals}
+    counts["decimal"] = sample.decimals
     storage = max(counts, key=lambda name: counts[name])
     return storage if counts[storage] >= max(1.0, _WORTH_UPDATING * sample.values) else None
 

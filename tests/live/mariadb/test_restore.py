@@ -246,3 +246,37 @@ def test_a_client_that_came_to_another_server_hangs_up(
         restore(f"echo 'CREATE TABLE seen (x INT)' | {client} -S {server.socket} -u twin twin", elsewhere, 60.0)
     with contextlib.closing(root(server, database="twin")) as session:
         assert session.rows("SHOW TABLES")[1] == []
+
+
+def test_money_is_updated_and_tables_that_keep_their_history_are_tables(
+    server: Server, target: RestoreTarget, tmp_path: Path
+) -> None:
+    (tmp_path / "dump.sql").write_text(
+        "CREATE TABLE account (id INT PRIMARY KEY AUTO_INCREMENT, balance DECIMAL(15,2) NOT NULL);"
+        "INSERT INTO account SELECT seq, (seq - 500.0) / 100 FROM seq_1_to_1000;"
+        "CREATE TABLE price (id INT PRIMARY KEY, amount DECIMAL(9,3), s TIMESTAMP(6) GENERATED ALWAYS AS ROW START,"
+        " e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (s, e)) WITH SYSTEM VERSIONING;"
+        "INSERT INTO price (id, amount) SELECT seq, seq / 7 FROM seq_1_to_1000;"
+    )
+    restore("mariadb -u {user} {database} < {folder}/dump.sql", target, 60.0)
+    options = {"protocol": "mysql", "socket": str(server.socket), "user": "twin", "database": "twin"}
+    with contextlib.closing(WorkerSession(options)) as session:
+        database = describe(MySqlCatalog(), asking(session), "twin").database
+    assert {table.name: table.stored_columns for table in database.tables} == {
+        "account": ("id", "balance"),
+        "price": ("id", "amount"),
+    }
+    proposal = propose(database, PROFILE.dialect)
+    writes = [choice for choice in proposal.choices if choice.kind is TransactionKind.UPDATE]
+    assert {choice.name for choice in writes} == {"update_account", "update_price"}
+    with Worker() as worker:
+        worker.ask("connect", options=options, connections=1)
+        tables = tuple((table.name, table.stored_columns) for table in database.tables)
+        for choice in proposal.choices:
+            before = checksums(worker, tables)
+            given = {"name": choice.name, "weight": 1.0, "text": choice.scripts[0]}
+            answer = worker.ask("try", transaction=given, constants=database.variables(), trial=TRIAL.as_json())
+            assert answer["said"] is None, answer
+            changed = {table for table, found in checksums(worker, tables).items() if found != before[table]}
+            is_write = choice.kind in (TransactionKind.UPDATE, TransactionKind.INSERT)
+            assert changed == ({choice.table} if is_write else set()), choice

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from tdelta.engines.shared.describing import (
+    DECIMAL,
     INTEGER,
     REAL,
     SAMPLE_SEED,
@@ -28,6 +29,7 @@ from tdelta.messages import Caution
 _KINDS = {
     **dict.fromkeys(("text", "varchar", "bpchar"), TEXT),
     **dict.fromkeys(("int2", "int4", "int8"), INTEGER),
+    "numeric": DECIMAL,
     "float8": REAL,
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
 from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES, Takes
 from tdelta.profiling.functions import Names
@@ -14,13 +16,20 @@ PROFILE = Profile(
     dialect=Dialect(
         name="postgres",
         sqlglot="postgres",
+        misread=((re.compile(r"\s+OVERRIDING\s+(?:SYSTEM|USER)\s+VALUE\b", re.IGNORECASE), " "),),
         bytes_type="BYTEA",
         bytes_literal="'\\x{}'::bytea",
         turned={
             "text": "substr(CAST({column} AS text), 2) || substr(CAST({column} AS text), 1, 1)",
             "integer": FLIPPED,
+            "decimal": (
+                "CAST(left(CAST({column} AS text), -1) || CAST((CAST(right(CAST({column} AS text), 1) AS int) + 5) % 10"
+                " AS text) AS numeric)"
+            ),
             "real": "{column} * CAST(1.0000000000000002 AS double precision)",
         },
+        new_key="CAST({highest} AS bigint) + CAST(:op AS bigint)",
+        overriding=" OVERRIDING SYSTEM VALUE",
         explain="EXPLAIN (FORMAT JSON)",
     ),
     takes=SERVER_TAKES | {Takes.ENCRYPTED_FOLDER},

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 
 from tdelta.engines.servers import DATABASE, ServerSettings
+from tdelta.engines.shared.mysql_external import IS_TABLE
 from tdelta.messages import Detail
 
 _TYPE_AT = 24
@@ -54,7 +55,7 @@ def compression_facts(settings: ServerSettings, options_like: str) -> Mapping[st
     if not settings.compression:
         return {}
     count = (
-        "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'"
+        f"SELECT COUNT(*) FROM information_schema.TABLES WHERE {IS_TABLE}"
         f" AND TABLE_SCHEMA = '{DATABASE}' AND COALESCE(CREATE_OPTIONS, '') {{}} '{options_like}'"
     )
     return {_COMPRESSED: count.format("LIKE"), _UNCOMPRESSED: count.format("NOT LIKE")}

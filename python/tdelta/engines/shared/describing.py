@@ -30,7 +30,7 @@ from tdelta.workloads.proposal import biggest, rangeable, updatable
 
 SAMPLED_ROWS = 1000
 SAMPLE_SEED = 20261122
-TEXT, INTEGER, REAL = "text", "integer", "real"
+TEXT, INTEGER, DECIMAL, REAL = "text", "integer", "decimal", "real"
 """The kinds of columns whose values an update can turn; every other type has none."""
 
 
@@ -219,6 +219,7 @@ def _sample(name: str, kind: str, place: int, found: Mapping[str, int]) -> Colum
         name,
         values=found["total"],
         integers=present if kind == INTEGER else 0,
+        decimals=present if kind == DECIMAL else 0,
         reals=found[f"turning_{place}"] if kind == REAL else 0,
         texts=present if kind == TEXT else 0,
         changing_texts=found[f"turning_{place}"] if kind == TEXT else 0,

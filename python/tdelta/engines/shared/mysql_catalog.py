@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from tdelta.engines.shared.describing import (
+    DECIMAL,
     INTEGER,
     REAL,
     SAMPLE_SEED,
@@ -22,15 +23,20 @@ from tdelta.engines.shared.describing import (
     by_table,
     named,
 )
-from tdelta.engines.shared.mysql_external import MARK_TABLE
+from tdelta.engines.shared.mysql_external import BASE_TABLES, MARK_TABLE
 from tdelta.engines.shared.sessions import Ask, Row, literal
 from tdelta.messages import Caution
 
 _KINDS = {
     **dict.fromkeys(("char", "varchar", "tinytext", "text", "mediumtext", "longtext"), TEXT),
     **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint"), INTEGER),
+    "decimal": DECIMAL,
     "double": REAL,
 }
+
+
+_PERIOD = ("ROW START", "ROW END")
+"""Columns of tables that keep their history: each server stamps them when it loads a row, so they are not compared."""
 
 
 class MySqlCatalog:
@@ -42,7 +48,7 @@ class MySqlCatalog:
         found = ask(
             f"SELECT TABLE_NAME AS name, TABLE_TYPE AS type, ENGINE AS engine FROM information_schema.TABLES {where}"
         )
-        base = [row for row in found if row["type"] == "BASE TABLE" and row["name"] != MARK_TABLE]
+        base = [row for row in found if row["type"] in BASE_TABLES and row["name"] != MARK_TABLE]
         ours = sorted(named(row) for row in base if row["engine"] == "InnoDB")
         if ours:
             ask(f"ANALYZE TABLE {', '.join(f'{self.quoted(schema)}.{self.quoted(name)}' for name in ours)}")
@@ -80,14 +86,17 @@ class MySqlCatalog:
     def _columns(self, ask: Ask, where: str) -> Mapping[str, tuple[ColumnFact, ...]]:
         rows = ask(
             "SELECT TABLE_NAME AS name, COLUMN_NAME AS col, DATA_TYPE AS base, COLUMN_TYPE AS type, EXTRA AS extra,"
-            f" IS_NULLABLE AS nullable FROM information_schema.COLUMNS {where} ORDER BY TABLE_NAME, ORDINAL_POSITION"
+            f" IS_NULLABLE AS nullable, GENERATION_EXPRESSION AS made"
+            f" FROM information_schema.COLUMNS {where} ORDER BY TABLE_NAME, ORDINAL_POSITION"
         )
         return {name: tuple(_mysql_column(row) for row in of) for name, of in by_table(rows).items()}
 
     def _indexes(self, ask: Ask, where: str) -> Mapping[str, tuple[IndexFact, ...]]:
         rows = ask(
             "SELECT TABLE_NAME AS name, INDEX_NAME AS idx, NON_UNIQUE AS several, COLUMN_NAME AS col, SUB_PART AS part,"
-            f" INDEX_TYPE AS type FROM information_schema.STATISTICS {where}"
+            f" INDEX_TYPE AS type FROM information_schema.STATISTICS s {where} AND NOT EXISTS (SELECT 1 FROM"
+            " information_schema.COLUMNS c WHERE c.TABLE_SCHEMA = s.TABLE_SCHEMA AND c.TABLE_NAME = s.TABLE_NAME"
+            f" AND c.COLUMN_NAME = s.COLUMN_NAME AND c.GENERATION_EXPRESSION IN ({', '.join(map(literal, _PERIOD))}))"
             " ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX"
         )
         return {name: tuple(_mysql_indexes(of)) for name, of in by_table(rows).items()}
@@ -104,7 +113,8 @@ class MySqlCatalog:
 
 def _mysql_column(row: Row) -> ColumnFact:
     extra = (row["extra"] or "").upper()
-    is_virtual = "VIRTUAL GENERATED" in extra
+    is_period = (row["made"] or "").upper() in _PERIOD
+    is_virtual = "VIRTUAL GENERATED" in extra or is_period
     is_generated = is_virtual or "STORED GENERATED" in extra
     kind = _KINDS.get((row["base"] or "").lower(), "")
     return ColumnFact(row["col"] or "", row["type"] or "", kind, row["nullable"] == "YES", is_virtual, is_generated)

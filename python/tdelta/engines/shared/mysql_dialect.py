@@ -19,6 +19,7 @@ def mysql_dialect(name: str) -> Dialect:
         turned={
             "text": "concat(substr({column}, 2), substr({column}, 1, 1))",
             "integer": FLIPPED,
+            "decimal": "concat(left({column}, char_length({column}) - 1), (right({column}, 1) + 5) % 10)",
             "real": "{column} * 1.0000000000000002e0",
         },
         has_ordered_rows=False,

@@ -29,6 +29,11 @@ MARIADB = "MariaDB"
 MARK_TABLE = "tdelta_mark"
 """The table whose comment marks a schema: neither server can comment a schema in the statement that makes it."""
 
+BASE_TABLES = ("BASE TABLE", "SYSTEM VERSIONED")
+"""What the catalog calls tables: MariaDB those apart that keep their history."""
+
+IS_TABLE = f"TABLE_TYPE IN ({', '.join(map(repr, BASE_TABLES))})"
+
 _NEEDED = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER")
 _GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<object>\*|`(?:[^`]|``)*`)\.\* TO ", re.DOTALL)
 _REPLICATES = frozenset({"Slave_IO", "Slave_SQL", "Slave_worker", "Connect", "Query"})
@@ -351,6 +356,6 @@ def every_table(ask: Ask, schema: str, states: Mapping[str, bool]) -> dict[str, 
     """The state of each table of tdelta's schema; None for one that is in no tablespace of its own."""
     rows = ask(
         "SELECT TABLE_NAME AS name FROM information_schema.TABLES"
-        f" WHERE TABLE_SCHEMA = {literal(schema)} AND TABLE_TYPE = 'BASE TABLE'"
+        f" WHERE TABLE_SCHEMA = {literal(schema)} AND {IS_TABLE}"
     )
     return {name: states.get(name) for row in rows if (name := row["name"] or "")}
