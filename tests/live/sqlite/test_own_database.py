@@ -577,3 +577,13 @@ def test_the_library_makes_twins_of_a_database_as_of_generated_rows(tmp_path: Pa
         assert sums == twins.expected_checksums() == source.checksums
         assert "SQLite3 Multiple Ciphers" in twins.library
         assert twins.is_encrypted(path)
+
+
+def test_a_check_that_needs_a_function_of_the_applications_is_told_with_its_table(tmp_path: Path) -> None:
+    path = tmp_path / "checked.db"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.create_function("REGEXP", 2, lambda pattern, text: pattern in text, deterministic=True)
+        database.execute("CREATE TABLE plates (id INTEGER PRIMARY KEY, plate TEXT CHECK (plate REGEXP 'x'))")
+        database.execute("INSERT INTO plates VALUES (1, 'x1')")
+        database.commit()
+    check_refused(run(Place(tmp_path), path), "copy-fails", said=Part("REGEXP"), remedy=Part("of plates"))

@@ -5,6 +5,8 @@ What the library refuses here is about the user's database, and is told so (`Dat
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -163,8 +165,21 @@ class CopyExaminer:
             return self._query(sql)
         except Refused as refusal:
             raise DatabaseFault(
-                self._file, SqliteRefusal.of("copy-fails", otherwise=otherwise, said=refusal, remedy=_remedy(refusal))
+                self._file,
+                SqliteRefusal.of("copy-fails", otherwise=otherwise, said=refusal, remedy=self._remedy(refusal)),
             ) from refusal
+
+    def _remedy(self, refusal: Refused) -> str:
+        """What to do, with the tables that need what the library lacks."""
+        lacking = _FUNCTION.search(str(refusal))
+        if lacking is None:
+            return _remedy(refusal)
+        name = lacking[1].replace("'", "''")
+        holders = f"SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%{name}%' LIMIT {_LONGEST_LIST}"
+        with contextlib.suppress(Refused):
+            if tables := self._query(f"SELECT coalesce(group_concat(name, ', '), '') FROM ({holders})"):
+                return f" (a CHECK or a generated column of {tables}){_remedy(refusal)}"
+        return _remedy(refusal)
 
     def _query(self, sql: str) -> str:
         return str(self._ask("query", sql=sql)["text"])
@@ -173,10 +188,15 @@ class CopyExaminer:
         return answered(self._worker.ask(do, seconds=_PATIENCE_SECONDS, **order))
 
 
+_FUNCTION = re.compile(r"(?:no such|unknown) function: (\w+)")
+_OF_APPLICATIONS = ("no such collation", "no such function", "unknown function")
+"""What SQLite says where an index, a CHECK or a generated column needs what an application registers."""
+
+
 def _remedy(refusal: Refused) -> str:
     if refusal.kind == "corrupt":
         return "; repair it (sqlite3 FILE .recover) or give a backup"
-    if "no such collation" in str(refusal) or "no such function" in str(refusal):
+    if any(missing in str(refusal) for missing in _OF_APPLICATIONS):
         return "; its application registers what the library lacks: give a copy without it"
     return ""
 
