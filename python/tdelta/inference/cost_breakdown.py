@@ -7,9 +7,9 @@ are: counts of a run × unit costs that were measured separately. The residual i
 nothing is fitted to make it small. Where it is large, the functions that it consists of are named, from a profile.
 
 Everything is propagated by draws (`tdelta.inference.draws`): totals from their posteriors, unit costs as
-`tdelta.inference.prices` describes, counts and timed calls by their scatter over trials. Shares are quotients of two
-such quantities, draw by draw. Total and components are drawn independently, although the noise of the moment is in
-both, which makes the interval of the residual too wide rather than too narrow.
+`tdelta.inference.prices` describes, counts by their scatter over rounds, timed calls by theirs over trials. Shares are
+quotients of two such quantities, draw by draw. Total and components are drawn independently, although the noise of the
+moment is in both, which makes the interval of the residual too wide rather than too narrow.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _waited(cpu: Difference, draws: Draws) -> FloatArray:
     delays = [[delay_us(m) for m in side] for side in (own, plain)]
     if all(one is not None for side in delays for one in side):
         longer -= np.subtract(*np.array(delays, dtype=np.float64))
-    return draws.mean(longer, cpu.panel.rounds.astype(np.float64))
+    return draws.mean(longer, cpu.panel.rounds)
 
 
 def waiting_us(measured: Measurement) -> float:

@@ -1,6 +1,6 @@
 """The components of a cost breakdown: pages × unit costs, timed calls, and which costs have no component.
 
-Every component is draws: a count with its scatter over trials × a unit cost with the uncertainty of
+Every component is draws: a count with its scatter over rounds × a unit cost with the uncertainty of
 `tdelta.inference.prices`.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tdelta.inference.costs import Panel
 from tdelta.inference.draws import DRAWS, Draws
@@ -102,9 +103,10 @@ def _counted_components(cpu: Difference, prices: PagePrices | None, draws: Draws
         return [], [Reason.of("pages-not-counted")]
     if prices.counted == BLOCKS and work == "load":
         read = np.zeros_like(read)  # what such a load reads are the rows, out of files of their own
-    parts = list(_page_parts(prices, (draws.count(read), draws.count(written)), draws))
+    rounds = cpu.panel.rounds
+    parts = list(_page_parts(prices, (draws.mean(read, rounds), draws.mean(written, rounds)), draws))
     if prices.plain_read is not None and prices.plain_write is not None:
-        extra = [_extra(own, plain, counter, draws) for counter in moved(prices.page_bytes)]
+        extra = [_extra(own, plain, counter, rounds, draws) for counter in moved(prices.page_bytes)]
         parts.append(_io((prices.plain_read, prices.plain_write), extra, _what(prices), draws))
     return parts, list(_absent(prices))
 
@@ -145,7 +147,9 @@ def _priced(
     source: str,
     draws: Draws,
 ) -> Part:
-    products = [count * price.draws(draws.normal()) for count, price in zip(counts, prices, strict=True)]
+    products = [
+        count * price.draws(draws.normal(), draws.transfer) for count, price in zip(counts, prices, strict=True)
+    ]
     items = tuple(
         CostItem(what, float(count.mean()), price.us, price.quartiles)
         for what, count, price in zip(done, counts, prices, strict=True)
@@ -158,7 +162,13 @@ def _io(plain: Sequence[Price], extra: Sequence[FloatArray], what: str, draws: D
     return _priced(ComponentKind.IO, extra, plain, done, f"plain {what}", draws)
 
 
-def _extra(own: Sequence[Measurement], plain: Sequence[Measurement], counter: Counter, draws: Draws) -> FloatArray:
+def _extra(
+    own: Sequence[Measurement],
+    plain: Sequence[Measurement],
+    counter: Counter,
+    rounds: NDArray[np.intp],
+    draws: Draws,
+) -> FloatArray:
     """A count beyond the baseline's, block by block, since work differs between blocks."""
     counts, others = counts_of(own, counter), counts_of(plain, counter)
-    return np.zeros(DRAWS) if counts is None or others is None else draws.count(counts - others)
+    return np.zeros(DRAWS) if counts is None or others is None else draws.mean(counts - others, rounds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tdelta.inference.fits import Fitted
 from tdelta.inference.posterior import FloatArray, Mixture, posterior
@@ -23,6 +24,8 @@ class Draws:
 
     def __init__(self, seed: int = _SEED) -> None:
         self._random = np.random.default_rng(seed)
+        self.transfer = self.normal()
+        """What all prices of the run share: `tdelta.inference.prices.TRANSFER` of it."""
 
     def normal(self) -> FloatArray:
         """As many as every quantity has."""
@@ -34,17 +37,16 @@ class Draws:
         at = (self._random.permutation(DRAWS) + self._random.random(DRAWS)) / DRAWS
         return np.asarray(fitted.baseline_value * np.expm1(np.interp(at, found.cumulative, found.theta)))
 
-    def mean(self, values: FloatArray, groups: FloatArray) -> FloatArray:
-        """Of the mean of values that come in groups (rounds): by the groups' means, or of few groups the values."""
+    def mean(self, values: FloatArray, groups: NDArray[np.intp]) -> FloatArray:
+        """Of the mean of values that come in groups (rounds): by the groups' means, or of few groups the values.
+
+        Instances differ in whatever is counted or timed, and trials of one instance are no independent sample of that.
+        A single value has no error that could be known.
+        """
         means = np.array([values[groups == group].mean() for group in np.unique(groups)])
         used = means if len(means) >= FEWEST_ROUNDS else values
-        error = float(used.std(ddof=1)) / math.sqrt(len(used))
-        return np.asarray(float(used.mean()) + error * self._random.standard_t(len(used) - 1, DRAWS))
-
-    def count(self, counts: FloatArray) -> FloatArray:
-        """Of a count's mean over trials."""
-        error = float(counts.std(ddof=1)) / math.sqrt(len(counts)) if len(counts) > 1 else 0.0
-        return float(counts.mean()) + error * self.normal()
+        error = float(used.std(ddof=1)) / math.sqrt(len(used)) if len(used) > 1 else 0.0
+        return np.asarray(float(used.mean()) + error * self._random.standard_t(max(1, len(used) - 1), DRAWS))
 
     def timed(self, us: FloatArray, scatter: float) -> FloatArray:
         """Of what was timed in some trials one after another, at a moment that others differ from.

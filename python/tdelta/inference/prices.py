@@ -4,8 +4,9 @@ A price is the mean, over the moments of a run at which it was measured, of the 
 machine may compute at two speeds, now one and now the other (two of them, 1.3 apart, were seen), work under load meets
 both, and the median of all would choose one. Its uncertainty is that of *one* pass (the quartiles' spread over 1.349, a
 normal's), and not of their median, since work under load is done at moments that differ from one another as passes do;
-and to that comes `TRANSFER`, since pages under load lie in other caches than pages that are timed in a row. An error of
-a median over hundreds of passes would be a precision that is not there.
+and to that comes `TRANSFER`, since pages under load lie in other caches than pages that are timed in a row. The caches
+are one state of one machine, so all prices of a run share that error: drawn for each price, it would cancel in sums and
+grow in differences. An error of a median over hundreds of passes would be a precision that is not there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tdelta.inference.posterior import FloatArray
 _QUARTILES_OF_NORMAL = 1.349
 
 TRANSFER = 0.10
-"""How far the price of work under load is from the one measured: a standard deviation, as a share of the price.
+"""How far the prices of work under load are from those measured: a standard deviation, as a share of the prices.
 
 HMACs planted in SQLCipher took 4 to 22 % more, in busy runs, than their price (benches/components_planted.py).
 """
@@ -37,13 +38,12 @@ class Price:
 
     @property
     def sd(self) -> float:
-        """How unsure it is of work under load: one pass from another, and `TRANSFER`."""
-        of_passes = (self.quartiles[1] - self.quartiles[0]) / _QUARTILES_OF_NORMAL
-        return math.hypot(of_passes, TRANSFER * self.us)
+        """How far one pass is from another."""
+        return (self.quartiles[1] - self.quartiles[0]) / _QUARTILES_OF_NORMAL
 
-    def draws(self, normal: FloatArray) -> FloatArray:
-        """Draws, from as many of a standard normal."""
-        return self.us + self.sd * normal
+    def draws(self, normal: FloatArray, transfer: FloatArray) -> FloatArray:
+        """Draws under load, from as many of two standard normals: this price's own, and one of all prices of a run."""
+        return self.us * (1.0 + TRANSFER * transfer) + self.sd * normal
 
 
 def price_of(moments: Iterable[Sequence[float]]) -> Price:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
+import numpy as np
 import pytest
 
 from tdelta.inference.prices import TRANSFER, less, price_of, prices_from_json
@@ -16,7 +15,14 @@ PAGE = {"page_bytes": 4096, "counted": "bytes", "cipher": "a cipher", "mac": ""}
 def test_a_price_is_the_median_of_all_passes_between_their_quartiles() -> None:
     price = price_of([[1.0, 2.0, 3.0, 4.0, 100.0]])
     assert (price.us, price.quartiles) == (3.0, (2.0, 4.0))
-    assert price.sd == pytest.approx(math.hypot(2.0 / 1.349, TRANSFER * 3.0))
+    assert price.sd == pytest.approx(2.0 / 1.349)
+
+
+def test_what_differs_under_load_is_one_error_of_all_prices() -> None:
+    read, bare, z = price_of([[7.0, 7.0]]), price_of([[5.0, 5.0]]), np.array([-2.0, 0.0, 1.0])
+    mac = less(read, bare).draws(np.zeros(3), z)
+    assert mac == pytest.approx(read.draws(np.zeros(3), z) - bare.draws(np.zeros(3), z))
+    assert mac == pytest.approx(2.0 * (1.0 + TRANSFER * z))
 
 
 def test_a_machine_that_is_slow_at_one_moment_of_three_has_a_price_between() -> None:
