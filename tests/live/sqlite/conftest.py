@@ -9,7 +9,7 @@ import pytest
 from support.running import ONCE, Answered, Place, recorded, require
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.engines.sqlite.libraries import SQLITE3MC
-from tdelta.measure import price_effort
+from tdelta.measure import effort
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -20,7 +20,7 @@ def library() -> None:
 @pytest.fixture(autouse=True)
 def brief_floor(monkeypatch: pytest.MonkeyPatch) -> None:
     """For runs within this process, as for those in another."""
-    monkeypatch.setattr(price_effort, "PASSES", 3)
+    monkeypatch.setattr(effort, "PASSES", 3)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tdelta import own_folders
 from tdelta.driver.workers import Worker
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.statements import BLOCK_BYTES
-from tdelta.measure import price_effort
+from tdelta.measure import effort
 
 _SECONDS = 300.0
 _MEMORY_MIB = 512
@@ -35,10 +35,10 @@ def ask_block_prices(
     levels = {"plain": "none", "encrypted": settings.cipher, "bare": cipher.without_mac}
     files = {name: _options(engine, home / name, settings, level) for name, level in levels.items() if level}
     # A scan in software is thirty times as long.
-    request: dict[str, Any] = {"files": files, "repeats": 1 if cipher.is_mbedtls else price_effort.BLOCK_REPEATS}
+    request: dict[str, Any] = {"files": files, "repeats": 1 if cipher.is_mbedtls else effort.BLOCK_REPEATS}
     try:
         with Worker(environment, program) as worker:
-            answer = worker.ask("price", seconds=_SECONDS, **request, least_seconds=price_effort.BLOCK_SECONDS)
+            answer = worker.ask("price", seconds=_SECONDS, **request, least_seconds=effort.BLOCK_SECONDS)
     finally:
         own_folders.remove(home)
     return {

@@ -11,7 +11,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.workers import Worker
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.page_prices import PAGES, SPARE_BYTES
-from tdelta.measure import price_effort
+from tdelta.measure import effort
 
 _SECONDS = 120.0
 _SMALLEST_PAGE = 1024
@@ -40,7 +40,7 @@ def ask_prices(
         with Worker(environment, WORKER) as worker:
             body = settings.page_size - settings.reserved_bytes - SPARE_BYTES
             order: dict[str, Any] = {"library": engine.library.name, "files": files, "body_bytes": body}
-            answer = worker.ask("price", seconds=_SECONDS, **order, passes=price_effort.PASSES)
+            answer = worker.ask("price", seconds=_SECONDS, **order, passes=effort.PASSES)
     finally:
         for path in paths.values():
             folder.remove(path)
