@@ -30,6 +30,15 @@ WITH_TIMES: Mapping[str, str] = {importer.name: it.times for it in FORMATS for i
 
 _HINT = re.compile(r"\b[te]ps\b|statistics:|Test execution summary:|Latency histogram|TEST RESULT :|transaction")
 """What every line that marks a format has: most lines of other files are passed over by it alone."""
+_OTHERS = {
+    "mysqlslap": re.compile(
+        r"Average number of seconds to run all queries:|^[\w-]*,mixed,[\d.]+,[\d.]+,[\d.]+,\d+,\d+$", re.M
+    ),
+    "go-tpc": re.compile(r"^\[(?:Current|Summary)\] \w+ - Takes\(s\): ", re.MULTILINE),
+    "go-ycsb": re.compile(r"^\w+\s+- Takes\(s\): [\d.]+, Count: ", re.MULTILINE),
+}
+"""Tools whose output is known and not read, by what only they write."""
+_NEAREST = "which is not read: put its figures into a CSV (condition,run,threads,tps, or n,mean,sd in ms)"
 _PER_THREAD = re.compile(r"\.(?P<first>\d+)(?:\.(?P<second>\d+))?$")
 _ENDS = re.compile(r"(?:\.(?:gz|txt))+$")
 _LOWEST_PROCESS = 300
@@ -150,8 +159,14 @@ def recognize(
             if isinstance(importer, Tabular) and importer.has_column(source, column):
                 return importer, source
     line = source.head.split(b"\n", 1)[0].rstrip(b"\r")
-    what = kind or f"a file that begins {excerpt(line)}"
+    what = kind or _of_other_tool(source) or f"a file that begins {excerpt(line)}"
     raise ImportFault(Refusal.of("unknown-format", found=what).at(source.name))
+
+
+def _of_other_tool(source: Source) -> str | None:
+    """What a tool wrote that is not read, and the nearest way to have it read; None where it is not known."""
+    head = source.head.decode("utf-8", errors="replace")
+    return next((f"the output of {tool}, {_NEAREST}" for tool, mark in _OTHERS.items() if mark.search(head)), None)
 
 
 def _asked_for(name: str | None, importers: Sequence[Importer]) -> Sequence[Importer]:

@@ -46,10 +46,10 @@ def without_copies(observations: Sequence[Observation]) -> Distinct:
 
 
 def _signature(found: Sequence[Observation], *, has_condition: bool) -> str:
-    """All of a file's figures without where they were read and which run they are said to be of."""
+    """All of a file's figures in any order, without where they were read and which run they are said to be of."""
 
     def bare(one: Observation) -> Observation:
         condition = one.group.condition if has_condition else ""
         return replace(one, group=replace(one.group, condition=condition, run=""), origin=_NOWHERE)
 
-    return f"{has_condition} {[bare(one) for one in found]!r}"
+    return f"{has_condition} {sorted(repr(bare(one)) for one in found)}"

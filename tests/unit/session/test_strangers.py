@@ -509,3 +509,31 @@ def test_a_header_alone_is_no_table(tmp_path: Path) -> None:
         write(tmp_path, f"{condition}/run.csv", f"response_ms\n{mean}\n{mean + 1}\n")
         write(tmp_path, f"{condition}/README", "how we ran it, response must be 0.5 ms, no warm-up\n")
     assert the(analyzed(tmp_path)).quotient == pytest.approx(12.5 / 10.5)
+
+
+OUTPUT_OF_OTHERS = {
+    "mysqlslap": "\tBenchmark\n\tAverage number of seconds to run all queries: 0.705 seconds\n",
+    "mysqlslap --csv": "innodb,mixed,0.705,0.670,0.775,1,100\ninnodb,mixed,0.912,0.866,1.003,8,100\n",
+    "go-tpc": "[Current] NEW_ORDER - Takes(s): 10.0, Count: 13524, TPM: 80406.5, Avg(ms): 73.9\n",
+    "go-ycsb": "READ   - Takes(s): 10.0, Count: 92444, OPS: 9248.6, Avg(us): 4529\n",
+}
+
+
+@pytest.mark.parametrize("tool", OUTPUT_OF_OTHERS)
+def test_output_that_is_not_read_is_refused_with_the_nearest_way(tool: str, tmp_path: Path) -> None:
+    for condition in ("plain", "tde"):
+        write(tmp_path, f"{condition}.txt", OUTPUT_OF_OTHERS[tool])
+    with pytest.raises(ImportFault) as caught:
+        analyzed(tmp_path)
+    found = str(caught.value.refusals[0].parameters["found"])
+    assert tool.partition(" ")[0] in found
+    assert "CSV" in found
+
+
+def test_a_copy_whose_columns_stand_in_another_order_is_a_copy(tmp_path: Path) -> None:
+    for at, names in enumerate(
+        (("insert_ops_per_sec", "select_ops_per_sec"), ("select_ops_per_sec", "insert_ops_per_sec"))
+    ):
+        write(tmp_path, f"{at}.csv", rates(names))
+    result = analyzed(tmp_path)
+    assert has(result.left_out, "copy-left-out")
