@@ -28,7 +28,7 @@ import duckdb
 
 from tdelta import _native
 from tdelta.driver.dbapi import NoDatabase, explained
-from tdelta.engines.duckdb.client import STYLE as DUCKDB_STYLE
+from tdelta.engines.duckdb.worker import STYLE as DUCKDB_STYLE
 
 ROWS = 100_000
 SEED = 20_26

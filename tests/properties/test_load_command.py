@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tdelta.driver.load_command import Connection, Work, parse_load
-from tdelta.driver.load_command.anycommand import AnyCommand
-from tdelta.driver.load_command.command import PLACEHOLDERS, expand
+from tdelta.driver.load_command.command import PLACEHOLDERS, AnyCommand, expand
 from tdelta.driver.load_command.pgbench import Pgbench
 from tdelta.driver.load_command.results import Finished
 from tdelta.driver.load_command.sysbench import Sysbench

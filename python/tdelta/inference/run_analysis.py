@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from tdelta.design.actions import knobs_apart
 from tdelta.inference.cautions import design_cautions, metric_cautions, stopping_cautions, twin_cautions
-from tdelta.inference.contrasts import contrasts_of
 from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import most_severe
-from tdelta.inference.fits import CostFit, fit_metrics, fit_transactions
+from tdelta.inference.fits import PLAIN, CostFit, Fitted, fit_metrics, fit_transactions, treatment_of
 from tdelta.inference.hosts import host_cautions, hosts_of
 from tdelta.inference.planning.carryover import carry_over
 from tdelta.inference.planning.runs import MeasuredRun, strata_of
-from tdelta.inference.posterior import prior_alone
-from tdelta.inference.scatter import stall_measures
+from tdelta.inference.posterior import FloatArray, Mixture, posterior, prior_alone
 from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
+from tdelta.inference.stalls import Shift, events_of
 from tdelta.inference.stopping import LEAST_WIDTH, target_width
 from tdelta.inference.verdicts import (
     decisions_of,
@@ -33,6 +36,7 @@ from tdelta.records import (
     Hosts,
     Metric,
     NoiseFloor,
+    Role,
     RunSettings,
     StallMeasure,
     Trial,
@@ -40,6 +44,79 @@ from tdelta.records import (
     Verdict,
 )
 from tdelta.records.carryover import CarryOver
+
+
+def contrast_data(fit: CostFit) -> Iterator[tuple[str, Condition, Condition, Mixture]]:
+    """Every pair of treatments of a stratum that differ in one factor: the factor, the later, the earlier, the data.
+
+    Two settings of one action beside the load differ in one knob, too: what several do together says of none what it
+    does.
+    """
+    for fitted, contrasts in fit.parts:
+        conditions = fitted.free(*fit.plain)
+        shift = {answer.condition: answer.shift for answer in fit.answers() if answer.fitted is fitted}
+        for first, second in itertools.combinations(range(len(conditions)), 2):
+            earlier, later = conditions[first], conditions[second]
+            factors = _apart(earlier, later)
+            is_one = len(factors) == 1 and not _turns_several_knobs(earlier, later)
+            if is_one and earlier.role is later.role is Role.TREATMENT:
+                yield (
+                    factors[0],
+                    later,
+                    earlier,
+                    _of_means(contrasts.between(second, first), shift[later], shift[earlier]),
+                )
+
+
+def _of_means(typical: Mixture, later: Shift, earlier: Shift) -> Mixture:
+    """The log ratio of means; that both shifts are over the same plain twins is left out, which widens it."""
+    variance = later.variance + earlier.variance
+    return replace(typical, means=typical.means + later.mean - earlier.mean, sds=np.sqrt(typical.sds**2 + variance))
+
+
+def contrasts_of(fit: CostFit, metric: Metric, rope: float) -> Iterator[Contrast]:
+    """The contrasts of one metric, stratum by stratum; the ratio's prior is the verdicts', t3(0, 0.5) on its log."""
+    for factor, later, earlier, data in contrast_data(fit):
+        yield Contrast(factor, later, earlier, metric, posterior(data).estimate(rope))
+
+
+def _apart(one: Condition, other: Condition) -> Sequence[str]:
+    return [name for (name, level), (_, against) in zip(one.levels, other.levels, strict=True) if level != against]
+
+
+def _turns_several_knobs(one: Condition, other: Condition) -> bool:
+    levels = (str(dict(of.levels).get("during", "")) for of in (one, other))
+    return knobs_apart(*levels) > 1
+
+
+_HALF = 0.5
+
+
+def stall_measures(fit: CostFit) -> Iterator[StallMeasure]:
+    """The odd trials of the plain twins, then of every judged condition, stratum by stratum."""
+    for fitted, _ in fit.parts:
+        yield _measure(fitted, fitted.panel.baseline)
+        for condition in fitted.free(*PLAIN):
+            yield _measure(fitted, condition)
+
+
+def _measure(fitted: Fitted, condition: Condition) -> StallMeasure:
+    is_plain = condition.role is Role.BASELINE
+    columns = fitted.plain(*PLAIN) if is_plain else np.array([treatment_of(c) == condition for c in fitted.columns])
+    events = events_of(fitted.means, columns)
+    there = fitted.means.there[:, columns]
+    is_odd = there & (fitted.means.weight[:, columns] < _HALF)
+    time: FloatArray = np.where(there, fitted.costs[:, columns], 0.0)
+    return StallMeasure(
+        condition=condition,
+        trials=events.trials,
+        down_weighted=int(is_odd.sum()),
+        down_weighted_time=float(time[is_odd].sum() / time.sum()) if time.sum() else 0.0,
+        stalls=len(events.above),
+        stalled_trials=events.stalled,
+        stall_cost=events.cost,
+        missed_share=events.missed_share,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
@@ -32,6 +33,7 @@ from tdelta.records import (
     Finding,
     Level,
     LoopFacts,
+    Metric,
     Role,
     RunResult,
     StorageFound,
@@ -43,13 +45,129 @@ from tdelta.records import (
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import Ready, RunContext
 from tdelta.session.housing import storage_cautions, storage_layers
-from tdelta.session.overridden import overridden
 from tdelta.session.planning import Plan
-from tdelta.session.pressed import pressure_cautions
 from tdelta.session.published import published_cells
-from tdelta.session.request import RunRequest
+from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.state import TrialSize
 from tdelta.workloads.scan import cut
+
+PRESSED = 0.10
+"""The median share of a trial's time in which tasks of the machine waited for a CPU."""
+
+DELAYED = 0.05
+"""The share of the measured time in which the database itself did."""
+
+STOLEN = 0.02
+_DECIDED = frozenset({Decision.COSTLY, Decision.FASTER, Decision.NEGLIGIBLE, Decision.OVER, Decision.WITHIN})
+
+
+def pressure_cautions(
+    plan: Plan, trials: Sequence[Trial], verdicts: Sequence[Verdict], by_cpu: Mapping[str, Decision]
+) -> Iterator[Caution]:
+    """How pressed the machine was, by whom, and what would decide in spite of it: ``by_cpu``, as judged.
+
+    Pressure counts tdelta's own threads as well. So it is told where there is one, and in a closed loop; where the
+    database's own delay is known to be other programs' doing, that is told in its place.
+    """
+    pressed, delayed = median_pressure(trials, "cpu_some"), others_delay_share(trials)
+    is_delayed = delayed is not None and delayed > DELAYED
+    is_pressed = pressed > PRESSED and not plan.is_open and _threads(plan) == 1
+    if delayed is not None and is_delayed:
+        yield Caution.of("others-delayed-database", share=delayed)
+    elif is_pressed and delayed is None:
+        # Of a server, one client has several threads at work: they wait for one another as well.
+        if plan.request.is_served:
+            yield Caution.of("threads-waited", share=pressed)
+        else:
+            yield Caution.of("others-waited", share=pressed)
+    stolen = median_pressure(trials, "steal")
+    if stolen > STOLEN:
+        yield Caution.of("host-took-cpu", share=stolen)
+    if pressed > PRESSED or is_delayed:
+        yield from _deciding(verdicts, by_cpu)
+
+
+def _deciding(verdicts: Sequence[Verdict], by_cpu: Mapping[str, Decision]) -> Iterator[Caution]:
+    """Where CPU time per operation, which nobody's waiting is in, decides and response time does not."""
+    for verdict in verdicts:
+        is_open = verdict.primary and verdict.metric is Metric.RESPONSE_TIME and verdict.decision is Decision.UNDECIDED
+        decision = by_cpu.get(verdict.condition.key)
+        if is_open and decision is not None and decision in _DECIDED:
+            yield Caution.of(
+                "cpu-would-decide",
+                condition=verdict.condition.key,
+                decision=decision.value,
+                metric=Metric.CPU_PER_OPERATION.value,
+            )
+
+
+def _threads(plan: Plan) -> int:
+    return max(int(condition.level("threads")) for condition in plan.conditions)
+
+
+def median_pressure(trials: Sequence[Trial], name: str) -> float:
+    """The median over the trials that have it; 0 where none has."""
+    values = [trial.measurement.pressure[name] for trial in trials if name in trial.measurement.pressure]
+    return statistics.median(values) if values else 0.0
+
+
+def others_delay_share(trials: Sequence[Trial]) -> float | None:
+    """The share of the measured time in which other programs kept the database from a CPU.
+
+    Returns:
+        Of all trials together; None where it cannot be told of every one of them.
+    """
+    delays = [trial.measurement.delays.others_delay_ns for trial in trials]
+    elapsed_ns = sum(trial.measurement.elapsed_ns for trial in trials)
+    known = [delay for delay in delays if delay is not None]
+    return min(1.0, sum(known) / elapsed_ns) if elapsed_ns and len(known) == len(delays) else None
+
+
+class Change(NamedTuple):
+    """A setting, as it is and as the study has it; its text is for people: ``threads 1 instead of 4``."""
+
+    name: str
+    now: str
+    then: str
+
+    def __str__(self) -> str:
+        return f"{_words(self.name)} {self.now} instead of {self.then}"
+
+
+def overridden(request: RunRequest) -> tuple[Change, ...]:
+    """Which of the study's settings the request has changed."""
+    if request.tested.study is None:
+        return ()
+    tested = request.tested
+    original = {"study": tested.study, "engine": tested.engine, "scale": tested.scale}
+    if tested.baseline is not None:
+        original |= {"baseline": tested.baseline, "encrypted": tested.encrypted}
+    return tuple(_changes(request, RunRequest(**original)))
+
+
+def _changes(request: RunRequest, original: RunRequest) -> Iterator[Change]:
+    now, then = request.values, original.values
+    for factor in dict.fromkeys((*then["vary"], *now["vary"])):
+        levels = [_levels(values["vary"].get(factor), values.get(factor)) for values in (now, then)]
+        if levels[0] != levels[1]:
+            yield Change(factor, *levels)
+    for name, option in OPTIONS.items():
+        is_left_to_the_run = then[name] is None and isinstance(
+            now[name], bool
+        )  # a B/B twin, where there is room for one
+        if option.of_study and now[name] != then[name] and name not in now["vary"] and not is_left_to_the_run:
+            yield Change(name, str(now[name]), str(then[name]))
+
+
+def _levels(varied: tuple[object, ...] | None, fixed: object) -> str:
+    if varied:
+        return ", ".join(map(str, varied))
+    return "not varied" if fixed is None else str(fixed)
+
+
+def _words(name: str) -> str:
+    return name.removesuffix("_seconds").removesuffix("_bytes").replace("_", " ")
+
 
 _DILUTED = 0.05
 _LATE = 0.80

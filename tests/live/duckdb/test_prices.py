@@ -7,9 +7,8 @@ from pathlib import Path
 
 from support.running import Place
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
-from tdelta.engines.duckdb.pricing import ask_block_prices
 from tdelta.engines.duckdb.statements import BLOCK_BYTES
-from tdelta.engines.duckdb.twins import PROGRAM
+from tdelta.engines.duckdb.twins import PROGRAM, ask_block_prices
 
 from .conftest import ENGINE
 

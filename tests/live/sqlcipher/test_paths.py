@@ -13,7 +13,7 @@ from sqlite.test_answers import checks
 from support.codes import check_refused
 from support.refused import Part
 from support.running import SMALL, Place, end, read_until, require
-from tdelta.engines.sqlite.finding import find_library
+from tdelta.engines.sqlite.driver import find_library
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import signal
 from sqlite.test_answers import checks
 
 from support.running import ONCE, SMALL, Place, end, read_until
-from tdelta.engines.sqlite.finding import ask_library
+from tdelta.engines.sqlite.driver import ask_library
 from tdelta.engines.sqlite.libraries import SQLCIPHER
 
 LEVELS = [name for name in SQLCIPHER.ciphers if name != "none"]

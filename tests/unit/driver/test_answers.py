@@ -40,7 +40,7 @@ def test_beside_a_server_the_loops_delay_is_the_clients() -> None:
 def test_delay_is_others_by_the_rule_alone(
     threads: int, rate: float | None, others: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tdelta.measure.delay.allowed_cpus", lambda: 8.0)
+    monkeypatch.setattr("tdelta.driver.answers.allowed_cpus", lambda: 8.0)
     job = TrialJob(seed=1, stream=2, operations=10, first_op=1, deadline_seconds=30.0, rate=rate)
     measured = of_embedded(answer(), job, load_threads=threads, database_threads=threads)
     assert measured.delays.others_delay_ns == others

@@ -6,7 +6,7 @@ import pytest
 
 from tdelta.inference.costs import panels
 from tdelta.inference.fits import fit_metrics
-from tdelta.inference.scatter import stall_measures
+from tdelta.inference.run_analysis import stall_measures
 from tdelta.records import Condition, Metric, StallMeasure
 
 from .builders import AA, AES, BASELINE, BB, TWINS, noisy, run, settings

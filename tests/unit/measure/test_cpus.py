@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.measure.cpus import cpus_for
+from tdelta.driver.servers.supervisor import cpus_for
 
 
 def machine(root: Path, *cores: str) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.measure.delay import allowed_cpus, delay_is_others
+from tdelta.driver.answers import allowed_cpus, delay_is_others
 from tdelta.measure.procfs import parse_cpu_quota, read_cgroup_cpus
 
 ALONE = {"is_closed": True, "load_threads": 1, "database_threads": 1, "usable_cpus": 2.0}

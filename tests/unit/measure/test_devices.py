@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tdelta.measure.devices import device_statistics
+from tdelta.engines.shared.private.instances import device_statistics
 
 
 def test_the_device_of_a_folder_is_found_by_its_number(tmp_path: Path) -> None:

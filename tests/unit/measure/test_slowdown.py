@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdelta.measure.slowdown import measure_slowdown
+from tdelta.session.clock import measure_slowdown
 
 
 def test_work_takes_at_least_its_cpu_time() -> None:

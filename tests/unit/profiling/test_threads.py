@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdelta.profiling.threads import OwnThreads, threads_of
+from tdelta.profiling.perf import OwnThreads, threads_of
 
 # What perf 6.1 printed of a machine: 11, its child 14 and others.
 OF_CPUS = """\

@@ -11,8 +11,8 @@ from support.fake_twins import FakeTwin
 from support.refused import check_messages, coded, has
 from tdelta.messages import Caution
 from tdelta.records import Decision
+from tdelta.session.answer import others_delay_share, pressure_cautions
 from tdelta.session.planning import plan
-from tdelta.session.pressed import others_delay_share, pressure_cautions
 
 from .conducting import Sitting
 

@@ -10,7 +10,7 @@ from tdelta.design.factors import REPLICATIONS
 from tdelta.engines.registry import ENGINES, dialects, study_settings
 from tdelta.engines.shared.rewriting import REWRITES
 from tdelta.errors import UnknownName, UsageError
-from tdelta.session.overridden import overridden
+from tdelta.session.answer import overridden
 from tdelta.session.request import RunRequest
 from tdelta.session.studies import studies
 from tdelta.workloads import load

@@ -12,6 +12,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,41 @@ from tdelta.driver.agents import merging
 from tdelta.driver.agents.asked import AgentsRequest, require_head
 from tdelta.driver.agents.cluster import placing_seconds
 from tdelta.driver.agents.host import machine, network, tdelta_version
-from tdelta.driver.agents.segments import segments
 from tdelta.driver.workers import PROGRAM, Worker, failure
 from tdelta.errors import EnvironmentFault, ServerLost, TdeltaError, UsageError
 from tdelta.messages import Refusal
 from tdelta.records.trials import AgentPart
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The connections ``first`` up to ``last`` (not included), of ``of`` in all."""
+
+    first: int
+    last: int
+    of: int
+
+    @property
+    def connections(self) -> int:
+        """How many there are."""
+        return self.last - self.first
+
+    def as_json(self) -> dict[str, int]:
+        """As the load loop reads it."""
+        return {"from": self.first, "to": self.last, "of": self.of}
+
+
+def segments(connections: int, agents: int) -> tuple[Segment, ...]:
+    """Share connections among agents, as evenly as they go; each has one at least.
+
+    Raises:
+        ValueError: there are fewer connections than agents.
+    """
+    if not 1 <= agents <= connections:
+        raise ValueError(f"expected 1 to {connections} agents for {connections} connections, found {agents}")
+    edges = [connections * place // agents for place in range(agents + 1)]
+    return tuple(Segment(first, last, connections) for first, last in pairwise(edges))
+
 
 _COORDINATOR = "tdelta.driver.agents.coordinator"
 _START_SECONDS = 90.0

@@ -8,17 +8,46 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from tdelta import _native
 from tdelta.driver.dbapi import ClientError, explained, loop_cost
 from tdelta.driver.hosting import NoTwin, TwinHost
 from tdelta.driver.worker_protocol import Reply, Request, serve
-from tdelta.engines.duckdb.client import STYLE, load_twin
 from tdelta.engines.duckdb.database import Connection, Database, reading_sql, taken
 from tdelta.engines.duckdb.proof import page_times
 from tdelta.engines.duckdb.statements import quoted
 from tdelta.engines.shared.generated_rows import write_files
+from tdelta.measure.caches import empty_page_cache
 from tdelta.measure.usage import spent
+
+STYLE = {"parameters": "dollar", "is_spread": True}
+"""``$1``, which may come more than once; transactions are statements; queries run in threads of DuckDB's.
+
+The driver has no prepared statement: each execution is parsed and planned, as it is for whoever uses DuckDB so.
+"""
+
+
+def load_twin(database: Database, connections: int) -> _native.DbApiTwin:
+    """So many connections to an attached file, for trials."""
+    return _native.DbApiTwin(
+        json.dumps(STYLE),
+        partial(_connect, database),
+        connections,
+        database.explained,
+        cool=partial(database.cool, empty_page_cache),
+        files=database.file_sizes,
+        settle=database.settle,
+    )
+
+
+def _connect(database: Database, old: object) -> Any:
+    if old is not None:
+        raise ClientError("script", r"\connect: DuckDB runs within the process, which connects to nothing")
+    return database.connect().cursor
+
 
 PROGRAM = "tdelta.engines.duckdb.worker"
 _SQUEEZED_MIB = 48

@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress, ServerProgram
-from tdelta.engines.shared.mysql_dialect import mysql_dialect
 from tdelta.engines.takes import SERVER_DEFAULTS, SERVER_TAKES, Takes
 from tdelta.profiling.functions import Names
 from tdelta.records import FunctionClass
+from tdelta.workloads.dialect import FLIPPED, Dialect
+
+
+def mysql_dialect(name: str) -> Dialect:
+    """The dialect, by the name of the engine that speaks it."""
+    return Dialect(
+        name=name,
+        sqlglot="mysql",
+        bytes_type="VARBINARY({})",
+        quote="`",
+        turned={
+            "text": "concat(substr({column}, 2), substr({column}, 1, 1))",
+            "integer": FLIPPED,
+            "decimal": "concat(left({column}, char_length({column}) - 1), (right({column}, 1) + 5) % 10)",
+            "real": "{column} * 1.0000000000000002e0",
+        },
+        has_ordered_rows=False,
+        doubles_backslashes=True,
+        explain="EXPLAIN FORMAT=JSON",
+    )
+
 
 NEAREST = {
     "physical": (("buffer_reads",), "pages read from files (Innodb_buffer_pool_reads)"),

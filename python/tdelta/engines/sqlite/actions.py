@@ -75,7 +75,7 @@ class Storm:
 class RewriteFile:
     """A copy of the file is encrypted, gets another key, or is decrypted; of a plain twin it is rewritten likewise.
 
-    `tdelta.engines.sqlite.rewriting` has the statements. The journal is a rollback journal: encryption is refused with
+    `tdelta.engines.sqlite.conversion` has the statements. The journal is a rollback journal: encryption is refused with
     a write-ahead log.
     """
 

@@ -18,6 +18,48 @@ from dataclasses import dataclass
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
 
+_REKEY = "PRAGMA rekey = :key"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What is done on a connection to the file: steps, or (``writes_pages``) every page written anew.
+
+    ``is_in_place``: the file itself is rewritten, and no new one is made.
+    """
+
+    steps: tuple[ConversionStep, ...] = ()
+    is_in_place: bool = True
+
+    @property
+    def writes_pages(self) -> bool:
+        """Whether there is nothing to be said in SQL."""
+        return not self.steps
+
+
+def rewrite(kind: str, change: str, wanted: Target, *, is_encrypted: bool) -> Rewrite:
+    """How a twin's file is rewritten.
+
+    Args:
+        kind: whose rewrite, ``sqlite3mc`` or ``sqlcipher``.
+        change: one of `tdelta.engines.shared.rewriting.REWRITES`.
+        wanted: the file that is to come of it.
+        is_encrypted: whether the twin is.
+    """
+    if kind == "sqlcipher" and change != "rekey":
+        found = Layout(wanted.page_size, wanted.reserved_bytes)
+        return Rewrite(conversion(kind, found, wanted).steps, is_in_place=False)
+    if is_encrypted and change == "decrypt":
+        return Rewrite((ConversionStep("PRAGMA rekey = ''"),))
+    if is_encrypted:
+        return Rewrite(
+            (*(ConversionStep(pragma) for pragma in wanted.cipher_pragmas), ConversionStep(_REKEY, is_keyed=True))
+        )
+    if change == "decrypt" and wanted.reserved_bytes:
+        return Rewrite((ConversionStep(schema="main", reserved_bytes=0), ConversionStep("VACUUM")))
+    return Rewrite()
+
+
 _ATTACHED = "twin"
 
 

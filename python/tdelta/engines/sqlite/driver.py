@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,22 +13,68 @@ from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.factors import DEFAULT_PAGE_SIZE
 from tdelta.driver import AnyJob, TwinFolder, WorkloadSpec
 from tdelta.driver.backups import backup_checks
+from tdelta.driver.workers import Worker
 from tdelta.engines.capabilities import Template
 from tdelta.engines.layout import ResourceEstimate, RunLayout
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.shared.estimates import of_files
 from tdelta.engines.sqlite.actions import actions_of
 from tdelta.engines.sqlite.backups import tools_of
-from tdelta.engines.sqlite.engine import SqliteEngine, TwinSettings
-from tdelta.engines.sqlite.finding import describe_library, find_library
+from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.libraries import WHEELS, Library
 from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.engines.sqlite.profile import PROFILE
 from tdelta.engines.sqlite.twins import ONE_LIBRARY, SqliteTwins
 from tdelta.engines.sqlite.user_file import FileCopy, UserFile
-from tdelta.errors import EngineUnavailable, UsageError
+from tdelta.errors import EngineUnavailable, UnknownName, UsageError, WorkerFault
 from tdelta.messages import Caution, Detail, Refusal
 from tdelta.records import Condition, Level
+
+
+def find_library(text: str) -> Library:
+    """The library that ``--library`` names; one by path is loaded once, to ask what it is.
+
+    Raises:
+        UsageError: neither a name nor the path of a file.
+        EngineUnavailable: the file is no SQLite library that tdelta can drive.
+    """
+    if text in WHEELS:
+        return WHEELS[text]
+    path = Path(text)
+    if os.sep not in text and not path.exists():
+        unknown = str(UnknownName("library", text, WHEELS))
+        raise UsageError(Refusal.of("unknown-library", engine="SQLite", unknown=unknown, separator=os.sep))
+    if not path.is_file():
+        raise UsageError(Refusal.of("no-library", engine="SQLite", library=text))
+    name = str(path.absolute())
+    facts = ask_library(name)
+    return Library(name, facts["kind"], facts["crypto"], version=facts["version"], sha256=facts["sha256"])
+
+
+def describe_library(library: Library) -> str:
+    """What an installed library is, with the versions of what is in it.
+
+    Raises:
+        EngineUnavailable: it cannot be loaded.
+    """
+    return ask_library(library.name)["text"]
+
+
+def ask_library(name: str) -> dict[str, str]:
+    """What a library says of itself: ``kind``, ``crypto``, ``version``, ``text`` (all of it), and its ``sha256``.
+
+    Args:
+        name: as in `Library`.
+
+    Raises:
+        EngineUnavailable: it cannot be loaded.
+    """
+    try:
+        with Worker(program=WORKER) as worker:
+            return worker.ask("library", library=name)
+    except WorkerFault as fault:
+        raise EngineUnavailable(Refusal.of("library-not-loaded", library=name, fault=fault)) from fault
+
 
 LIBRARY = "library"
 """The factor whose levels are libraries."""

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from tdelta.engines.shared.in_force import settings_fault
-from tdelta.engines.sqlite.conversion import Conversion, Layout, Target, conversion
+from tdelta.engines.sqlite.conversion import Conversion, Layout, Rewrite, Target, conversion, rewrite
 from tdelta.engines.sqlite.libraries import PASSPHRASE, RAW, SQLITE3MC, Cipher, Library
 from tdelta.engines.sqlite.profile import DIALECT
-from tdelta.engines.sqlite.rewriting import Rewrite, rewrite
 from tdelta.errors import UnknownName, UsageError
 from tdelta.messages import Detail, Refusal
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 from tdelta.driver.worker_protocol import serve
+from tdelta.engines.shared.driven.aside import LoadsAside
 from tdelta.engines.shared.driven.driver import Driver, Said
 from tdelta.engines.shared.driven.host import DrivenHost
-from tdelta.engines.sqlserver.bulk import BulkCopy
 from tdelta.engines.sqlserver.scripts import as_written
+
+
+class BulkCopy(LoadsAside):
+    """A cursor that loads by bulk copy, which has a connection of its own.
+
+    The table is locked as a whole, which a minimally logged load takes, and there is no limit of time.
+    """
+
+    def load(self, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        """What this connection did is committed first: the other one would wait for it."""
+        self._cursor.connection.commit()
+        self._cursor.bulkcopy(table, rows, timeout=0, column_mappings=list(columns), table_lock=True)
+
 
 _KINDS = (
     ("login failed", "auth"),

@@ -10,7 +10,7 @@ import os
 import platform
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from tdelta import __version__
 from tdelta.driver.database_answers import Refused
 from tdelta.engines.shared.driven.recording import VARIABLE
 from tdelta.engines.shared.external.reached import external_dsns
+from tdelta.engines.shared.external.redacting import without
 from tdelta.errors import StorageFault, TdeltaError, UsageError
 from tdelta.measure.private import FILE_MODE, private
 from tdelta.messages import Refusal
@@ -26,10 +27,29 @@ from tdelta.records import Event, Phase
 from tdelta.records.contracts import Contract, ContractStep, Outcome
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.contracts.bench import Bench, NotOffered
-from tdelta.session.contracts.redacting import redacted
 from tdelta.session.contracts.steps import STEPS, AbilityCheck, lacking
 from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
+
+
+def redacted(step: ContractStep, secrets: Mapping[str, str]) -> ContractStep:
+    """A step without what must not leave.
+
+    Args:
+        step: the step.
+        secrets: as for `without`.
+    """
+
+    def tidied(value: str) -> str:
+        return without(value, secrets)
+
+    found = {name: tidied(value) if isinstance(value, str) else value for name, value in step.found.items()}
+    return replace(step, found=found, refusals=tuple(_refusal(said, tidied) for said in step.refusals))
+
+
+def _refusal(said: Refusal, tidied: Callable[[str], str]) -> Refusal:
+    return Refusal(said.code, {name: tidied(v) if isinstance(v, str) else v for name, v in said.parameters.items()})
+
 
 LIMIT_SECONDS = 600.0
 _WORK = {"workload": "order-entry", "size_bytes": 200_000, "aa_twin": False, "bb_twin": False, "seed": 24}

@@ -14,8 +14,7 @@ from support.refused import refused
 from tdelta import _native
 from tdelta.driver.agents.chunks import Chunk, HandOut
 from tdelta.driver.agents.merging import not_once
-from tdelta.driver.agents.pool import AgentLoad
-from tdelta.driver.agents.segments import segments
+from tdelta.driver.agents.pool import AgentLoad, segments
 from tdelta.driver.jobs import TrialJob
 from tdelta.driver.workers import failure
 from tdelta.errors import ServerLost

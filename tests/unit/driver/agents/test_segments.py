@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdelta.driver.agents.segments import segments
+from tdelta.driver.agents.pool import segments
 
 
 @given(st.data(), st.integers(1, 64))

@@ -10,7 +10,7 @@ import pytest
 
 from support.refused import refused
 from tdelta import _native
-from tdelta.driver.load_command.anycommand import AnyCommand
+from tdelta.driver.load_command.command import AnyCommand
 from tdelta.driver.load_command.pgbench import Pgbench
 from tdelta.driver.load_command.results import Finished
 from tdelta.driver.load_command.sysbench import Sysbench

@@ -12,8 +12,8 @@ from support.refused import Part, coded, refused
 from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server, greets
 from tdelta.driver.servers.recipes import Command
+from tdelta.driver.servers.supervisor import cpus_for
 from tdelta.errors import LoadFault, ServerFault, ServerLost, StatementFault, StorageFault, TdeltaError
-from tdelta.measure.cpus import cpus_for
 from tdelta.messages import Refusal
 
 from .faking import is_gone, recipe, state, until

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.engines.duckdb.files import duckdb_file_class, duckdb_files
+from tdelta.engines.duckdb.exposure import duckdb_file_class, duckdb_files
 from tdelta.evidence import FileClass
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.engines.shared.moved_units import MovedUnits
+from tdelta.engines.duckdb.block_prices import MovedUnits
 
 PAGES = MovedUnits("pages", 32, 4096, time.thread_time_ns, least=0.75, most=1.25)
 needs_counts = pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the kernel does not count what is read")

@@ -12,9 +12,8 @@ import pytest
 from support.refused import Part, refused
 from tdelta import _native
 from tdelta.driver import Worker
-from tdelta.engines.sqlite.driver import driver
+from tdelta.engines.sqlite.driver import describe_library, driver, find_library
 from tdelta.engines.sqlite.engine import WORKER
-from tdelta.engines.sqlite.finding import describe_library, find_library
 from tdelta.engines.sqlite.libraries import SQLCIPHER, WHEELS
 from tdelta.engines.sqlite.loading import Loaded
 from tdelta.engines.sqlite.worker import SqliteHost

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdelta.engines.shared.rewriting import REWRITES
-from tdelta.engines.sqlite.conversion import ConversionStep, Target
-from tdelta.engines.sqlite.rewriting import Rewrite, rewrite
+from tdelta.engines.sqlite.conversion import ConversionStep, Rewrite, Target, rewrite
 
 
 def target(reserved_bytes: int = 0, *, is_encrypted: bool = False) -> Target:

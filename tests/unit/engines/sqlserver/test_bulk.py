@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tdelta.engines.sqlserver.bulk import BulkCopy
+from tdelta.engines.sqlserver.worker import BulkCopy
 
 INSERT = 'INSERT INTO "orders" ("order_id", "order_total") VALUES (?, ?)'
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tdelta.inference.observed.fitting import fit_run
+from tdelta.inference.observed.fitting import dependence, fit_run
 from tdelta.inference.observed.series import FEWEST_VALUES, coefficients_used, cycle, series_mean, warm_up
-from tdelta.inference.observed.stretches import dependence
 from tdelta.inference.posterior import FloatArray
 from tdelta.records import NoteCode
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from tdelta.inference.planning.prospects import run_times, time_costs
 from tdelta.inference.planning.runs import MeasuredRun, extract_noise
-from tdelta.inference.planning.timing import run_times, time_costs
 from tdelta.records import Metric, Role
 
 from ..builders import condition

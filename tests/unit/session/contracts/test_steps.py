@@ -15,8 +15,7 @@ from tdelta.records import Event
 from tdelta.records.contracts import ContractStep, Outcome
 from tdelta.session.clock import Interruption
 from tdelta.session.contracts import converting
-from tdelta.session.contracts.conducting import conduct_contract, tried
-from tdelta.session.contracts.redacting import redacted
+from tdelta.session.contracts.conducting import conduct_contract, redacted, tried
 from tdelta.session.contracts.steps import STEPS, AbilityCheck
 from tdelta.session.request import RunRequest
 

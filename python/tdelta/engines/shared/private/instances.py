@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tdelta.design import stream
@@ -42,8 +44,17 @@ from tdelta.evidence.plans import plans_of, sampled
 from tdelta.measure.aes import PreloadMode
 from tdelta.measure.caches import empty_page_cache
 from tdelta.measure.children import ready
-from tdelta.measure.devices import device_statistics
 from tdelta.records import Measurement
+
+_DEVICES = Path("/sys/dev/block")
+
+
+def device_statistics(folder: Path, devices: Path = _DEVICES) -> str | None:
+    """The file with the counts of a folder's device; None where there is no such device (in memory, over a network)."""
+    number = folder.stat().st_dev
+    path = devices / f"{os.major(number)}:{os.minor(number)}" / "stat"
+    return str(path) if path.exists() else None
+
 
 _START_SECONDS = 120.0
 _CONNECT_SECONDS = 60.0
