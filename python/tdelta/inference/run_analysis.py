@@ -14,6 +14,7 @@ from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import most_severe
 from tdelta.inference.fits import PLAIN, CostFit, Fitted, fit_metrics, fit_transactions, treatment_of
 from tdelta.inference.hosts import host_cautions, hosts_of
+from tdelta.inference.losses import loss_cautions, one_sided_losses, with_losses
 from tdelta.inference.planning.carryover import carry_over
 from tdelta.inference.planning.runs import MeasuredRun, strata_of
 from tdelta.inference.posterior import FloatArray, Mixture, posterior, prior_alone
@@ -123,7 +124,8 @@ def _measure(fitted: Fitted, condition: Condition) -> StallMeasure:
 class Judgement:
     """What the trials say. ``decision`` is the worst of the primary verdicts, which come first in ``verdicts``.
 
-    ``by_cpu`` is what CPU time per operation would decide as the primary metric, by the conditions' keys.
+    ``by_cpu`` is what CPU time per operation would decide as the primary metric, by the conditions' keys; empty where
+    trials of one side failed, which no metric mends.
     """
 
     decision: Decision
@@ -142,7 +144,8 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
     """Judge every condition of a run, from whatever trials there are.
 
     Args:
-        trials: finished trials in any order; those of incomplete blocks are left out, and counted in a caution.
+        trials: finished trials in any order; those of incomplete blocks are left out, and counted in a caution. Where
+            those of one side failed more often than chance explains, no verdict rests on the other trials.
         settings: the run's; ``metric`` is the primary one, ``rope`` or ``budget`` the limit.
         precision: the width of the 95 % HDI aimed at (a difference of ratios), or a tenth of the overhead if more;
             missing it is a caution.
@@ -160,7 +163,8 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
     deciding = fits[settings.metric]
     floors = noise_floors(deciding, settings)
     where = places(found)
-    judged = tuple(primary_verdicts(found, deciding, settings))
+    losses = one_sided_losses(trials, settings)
+    judged = tuple(with_losses(primary_verdicts(found, deciding, settings), losses))
     validity = alike_checks(floors, judged, settings, where)
     primary = tuple(with_single_rounds(with_unsound(judged, floors, validity), deciding, settings))
     others = [metric for metric in fits if metric is not settings.metric]
@@ -169,11 +173,12 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
     by_type = tuple(transaction_verdicts(fit_transactions(found), settings.rope))
     return Judgement(
         decision=most_severe(verdict.decision for verdict in primary),
-        verdicts=(*primary, *secondary, *by_type),
+        verdicts=(*primary, *with_losses((*secondary, *by_type), losses)),
         noise_floor=floors,
         validity=validity,
         cautions=(
             *design_cautions(found, settings.instance_effect(settings.metric)),
+            *loss_cautions(losses),
             *twin_cautions(found, floors, validity),
             *metric_cautions(found, fits),
             *host_cautions(hosts),
@@ -186,7 +191,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
         ),
         stalls=tuple(stall_measures(deciding)),
         order_effect=_order_effect(deciding, trials, settings),
-        by_cpu=decisions_of(fits[Metric.CPU_PER_OPERATION], settings),
+        by_cpu={} if losses else decisions_of(fits[Metric.CPU_PER_OPERATION], settings),
         hosts=hosts,
     )
 
@@ -210,9 +215,11 @@ def gate_answered(trials: Iterable[Trial], settings: RunSettings) -> bool:
 
     `interim_estimates` knows the intervals alone; what stalls leave open is known to the verdicts.
     """
+    trials = tuple(trials)
     found = panels(trials, settings)
     fit = fit_metrics(found, (settings.metric,), settings.instance_effect)[settings.metric]
-    decisions = [verdict.decision for verdict in primary_verdicts(found, fit, settings)]
+    verdicts = with_losses(primary_verdicts(found, fit, settings), one_sided_losses(trials, settings))
+    decisions = [verdict.decision for verdict in verdicts]
     return Decision.OVER in decisions or all(d is Decision.WITHIN for d in decisions)
 
 

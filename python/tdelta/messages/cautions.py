@@ -12,6 +12,10 @@ CAUTIONS = {
         "{place:*: }{blocks} incomplete {blocks:block is|blocks are} left out of the verdicts; the trials are kept in"
         " the store"
     ),
+    "one-sided-failures": (
+        "{lost} of {trials} trials of {condition} failed and {plain_lost} of {plain_trials} of the plain twins, more on"
+        " one side than chance explains: what they would have cost is not known, and in no figure"
+    ),
     "no-aa-twin": "{place:*: }no A/A twin: this run does not show its own noise floor",
     "one-round": (
         "{place:*: }one round: the variation between instances was not measured, so the prior"
@@ -297,6 +301,10 @@ AGAINST_TRUST = {
     "other-plan": "{condition} runs {statement} by another query plan",
     "caches-differ": "caches differ: {met:.1f%} of the requests met, {baseline_met:.1f%} on the baseline",
     # the instrument
+    "one-sided-failures": (
+        "{lost} of {trials} trials of {condition} failed, {plain_lost} of {plain_trials} of the plain twins: their cost"
+        " is in no figure"
+    ),
     "twins-differ": "identical {twins} twins differ by {difference} %",
     "one-round": "one round of fresh databases: at least 3 are needed to see how much they differ by chance",
     "few-rounds": "{rounds} rounds of fresh databases: at least 3 are needed to see how much they differ by chance",

@@ -28,6 +28,10 @@ REASONS = {
         "trials cost the same to the last digit, so their clock or counter has steps: these leave a mean open by"
         " {sd:.2g%} (standard deviation), which is in the interval"
     ),
+    "one-sided-failures": (
+        "{lost} of {trials} trials of this condition failed and {plain_lost} of {plain_trials} of the plain twins, more"
+        " on one side than chance explains: what they would have cost is not known"
+    ),
     "no-data": "no complete block has a cost above zero to compare: the interval is the prior's",
     # a verdict that a single round makes
     "one-round": "one round makes this verdict: no other round confirms it",

@@ -78,6 +78,8 @@ _ENOUGH_SECONDS = 600
 _FEW_BLOCKS, _FEW_ROUNDS = "few-blocks", frozenset({"one-round", "few-rounds"})
 """Few blocks go without saying where rounds are few."""
 
+_ONE_SIDED = "one-sided-failures"
+
 _ENCRYPTED = "encrypted"
 """A condition whose cipher has no name of its own."""
 
@@ -205,11 +207,15 @@ def _undecided(verdict: Verdict, effect: Effect, name: str, load: str, what: str
 
 
 def _doubt(verdict: Verdict, settings: RunSettings) -> str:
-    """The reason for an undecided verdict whose interval is clear of the limit; empty if the interval itself is it."""
+    """The reason for an undecided verdict whose interval is clear of the limit; empty if the interval itself is it.
+
+    Trials that one side lost are a reason whatever the interval is.
+    """
     low, high = verdict.ratio.hdi95 if settings.budget is None else verdict.ratio.hdi99
-    if any(low <= limit <= high for limit in limits(settings)):
-        return ""
     reasons = verdict.reasons[1:]
+    has_lost = any(reason.code == _ONE_SIDED for reason in reasons)
+    if any(low <= limit <= high for limit in limits(settings)) and not has_lost:
+        return ""
     return f", but {reasons[-1].text}" if reasons else f", but that rests on {DOUBTS}"
 
 

@@ -248,6 +248,17 @@ def test_the_worst_caution_comes_first_and_what_is_no_such_caution_is_left_out()
     assert lines(run)[0].is_warning
 
 
+def test_trials_that_only_one_side_lost_are_in_the_first_line() -> None:
+    run = s.negligible()
+    said = Reason.of("one-sided-failures", lost=9, trials=240, plain_lost=0, plain_trials=240)
+    within = Reason.of("hdi-within-rope", interval="", rope=0.02)
+    for ratio in (run.primary[0].ratio, s.undecided().primary[0].ratio):
+        head = replace(run.primary[0], ratio=ratio, decision=Decision.UNDECIDED, reasons=(within, said))
+        text = sentence(replace(run, decision=Decision.UNDECIDED, verdicts=(head, *run.verdicts[1:])))
+        assert text.startswith("Undecided:")
+        assert "9 of 240 trials of this condition failed" in text
+
+
 def test_few_blocks_go_without_saying_where_rounds_are_few() -> None:
     assert len(against_trust(cautioned("few-rounds", "few-blocks"))) == 1
 
