@@ -108,7 +108,6 @@ class _Idle:
         """Nothing."""
 
     def perform(self) -> Outcome:
-        """Nothing."""
         return Outcome()
 
     def undo(self) -> None:

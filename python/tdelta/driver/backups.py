@@ -151,7 +151,6 @@ class _BackupFolders:
 
     @property
     def made(self) -> Path:
-        """Where the backup is."""
         return self.folder / "made"
 
     @property
@@ -161,11 +160,9 @@ class _BackupFolders:
 
     @property
     def restored(self) -> Path:
-        """Where it is restored."""
         return self.folder / "restored"
 
     def remove(self) -> None:
-        """Remove all of it."""
         self.programs.end()
         own_folders.remove(self.folder)
 
@@ -185,7 +182,6 @@ class Backup:
         self._maker.start()
 
     def perform(self) -> Outcome:
-        """Make it."""
         place = _there(self._place)
         used = self._maker.make(place.made, self._request.compress, place.programs)
         return Outcome(programs=used)
@@ -213,7 +209,6 @@ class Backup:
         return {f"{BACKUP}{name}": value for name, value in counted.items()}
 
     def undo(self) -> None:
-        """Remove it."""
         self._maker.let_go()
         if self._place is not None:
             self._place.remove()
@@ -237,7 +232,6 @@ class Restore:
         self._expected = self._maker.checksums()
 
     def perform(self) -> Outcome:
-        """Restore it."""
         place = _there(self._place)
         return Outcome(programs=self._maker.restore(place.made, self._request.compress, place.restored, place.programs))
 

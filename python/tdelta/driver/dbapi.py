@@ -53,7 +53,6 @@ class NoDatabase:
         self._sql = sql
 
     def fetchall(self) -> list[tuple[int, ...]]:
-        """The one row."""
         return self._rows
 
 

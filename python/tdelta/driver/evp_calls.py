@@ -51,7 +51,6 @@ class Tally:
 
     @property
     def calls(self) -> int:
-        """Of all phases."""
         return sum(calls for calls, _, _ in self.phases)
 
     def us(self, own_ns: float) -> float:

@@ -140,7 +140,6 @@ class TwinHost:
         return answer
 
     def do_close(self, _request: Request) -> Reply:
-        """Close the twin."""
         if self.twin is not None:
             self.twin.close()
             self.twin = None

@@ -76,7 +76,6 @@ class PipingHost(Host):
         return "itself"
 
     def end(self) -> None:
-        """Kill what runs."""
         tree.kill(os.getpid(), _KILL_SECONDS)
 
 

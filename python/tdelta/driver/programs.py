@@ -129,7 +129,6 @@ class Programs:
         return Usage(answer["cpu_user_seconds"], answer["cpu_system_seconds"])
 
     def end(self) -> None:
-        """End whatever runs."""
         self._child.close(_END_SECONDS)
 
     @property

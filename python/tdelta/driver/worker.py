@@ -20,7 +20,6 @@ class Host(TwinHost):
     """The state of one worker. As it is, it connects to servers."""
 
     def do_client(self, _request: Request) -> Reply:
-        """Which client this is."""
         return {"client": "tdelta's own"}
 
     def do_connect(self, request: Request) -> Reply:

@@ -41,7 +41,6 @@ class Searched:
         return self.covered is None or file_class in self.covered
 
     def markers_in(self, file_class: FileClass) -> int:
-        """Markers in all files of one class."""
         return sum(found.markers_found for found in self.found if found.file_class is file_class)
 
 

@@ -185,7 +185,6 @@ def _table(node: Mapping[str, Any]) -> str:
 
 
 def _node(node: Mapping[str, Any]) -> str:
-    """PostgreSQL."""
     using = f" using {node['Index Name']}" if "Index Name" in node else ""
     on = f" on {node['Relation Name']}" if "Relation Name" in node else ""
     return f"{node['Node Type']}{using}{on}"

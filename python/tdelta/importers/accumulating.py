@@ -49,7 +49,6 @@ class ExactSum:
         self._correction = 0.0
 
     def add(self, term: float) -> None:
-        """One more term."""
         total = self._sum + term
         if abs(self._sum) >= abs(term):
             self._correction += (self._sum - total) + term

@@ -95,7 +95,6 @@ class ReadingsImporter:
     name = READINGS
 
     def recognizes(self, source: Source) -> bool:
-        """Their headers."""
         return _READINGS_HEADER.match(_head(source)) is not None
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:

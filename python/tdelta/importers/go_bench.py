@@ -118,7 +118,6 @@ class _Name:
 
     @classmethod
     def of(cls, name: str) -> _Name:
-        """What it says."""
         processors = _PROCESSORS.search(name)
         whole_name = name if processors is None else name[: processors.start()]
         parts: list[str] = []

@@ -75,7 +75,6 @@ class RowsImporter:
     name = ROWS
 
     def recognizes(self, source: Source) -> bool:
-        """Its header."""
         return next(iter(head_lines(source)), "").strip() == _HEADER
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
@@ -121,7 +120,6 @@ class _Report:
     in_errors: bool = False
 
     def take(self, line: str) -> None:
-        """One more line."""
         if line == _ERRORS:
             self.in_errors = True
         elif match := _STATUS.match(line):

@@ -48,7 +48,6 @@ def of_object(found: object, *keys: str) -> object:
 
 
 def one_object(line: str) -> dict[str, object] | None:
-    """The object that a line is; None where it is none."""
     try:
         found = _loaded(line)
     except (ValueError, RecursionError):

@@ -77,7 +77,6 @@ class _Lines:
 
     @property
     def path(self) -> Path:
-        """The file."""
         return self._source.path
 
     @property
@@ -112,7 +111,6 @@ class _Lines:
         faults.raise_if_any()
 
     def content(self, limit_bytes: int) -> bytes:
-        """All of it, as it is."""
         return self._source.content(limit_bytes)
 
     def _header(self) -> str:

@@ -68,7 +68,6 @@ class RowsImporter:
     has_columns = True
 
     def recognizes(self, source: Source) -> bool:
-        """Its header."""
         return next(iter(head_lines(source)), "").startswith(_CSV_HEADER)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:

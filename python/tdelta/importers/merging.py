@@ -95,7 +95,6 @@ def _series(parts: list[Series]) -> Series:
 
 
 def _sums(parts: Iterable[Iterable[float]]) -> tuple[float, ...]:
-    """Place by place."""
     return tuple(math.fsum(column) for column in zip(*parts, strict=True))
 
 

@@ -178,7 +178,6 @@ class _Run:
         return self._has_report or bool(self._seconds and float(progress[1]) < self._seconds[-1])
 
     def take(self, number: int, line: str, file: str) -> None:
-        """One more line."""
         if progress := _PROGRESS.match(line):
             if len(self._seconds) >= MOST_INTERVALS:
                 raise ImportFault(Refusal.of("progress-lines-too-many", most=MOST_INTERVALS).at(place(file, number)))

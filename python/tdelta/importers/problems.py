@@ -48,7 +48,6 @@ class Problems:
             self.shown.append(said.at(f"{self.file}{'' if line is None else f':{line}'}"))
 
     def fault(self) -> ImportFault:
-        """All of them as one."""
         more = self.count - len(self.shown)
         said = [*self.shown, *([Refusal.of("more-of-file", more=more, file=self.file)] if more else [])]
         listed = "\n".join(f"  {one}" for one in said)
@@ -89,7 +88,6 @@ class LineFaults:
 
 
 def problems_of(source: Source, file_format: str) -> Problems:
-    """No faults yet."""
     return Problems(source.name, file_format, Refusal.of("as-the-tool-wrote-it"))
 
 

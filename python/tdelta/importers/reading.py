@@ -73,7 +73,6 @@ class FileSource:
 
     @property
     def path(self) -> Path:
-        """The file."""
         return self._path
 
     @property

@@ -36,7 +36,6 @@ class Requests:
         self._names: dict[str, None] = {}
 
     def __bool__(self) -> bool:
-        """Whether any succeeded."""
         return bool(self._names)
 
     def add(self, kind: str, value_ms: float, line: int) -> None:

@@ -77,7 +77,6 @@ class _Sheet:
 
     @property
     def path(self) -> Path:
-        """The file."""
         return self._source.path
 
     @property
@@ -87,7 +86,6 @@ class _Sheet:
 
     @property
     def head(self) -> bytes:
-        """The first rows."""
         size = 0
         found: list[str] = []
         for line in self._lines:
@@ -98,7 +96,6 @@ class _Sheet:
         return "\n".join(found).encode()[:HEAD_BYTES]
 
     def text_lines(self) -> Iterator[tuple[int, str]]:
-        """All rows."""
         return enumerate(self._lines, 1)
 
     def content(self, limit_bytes: int) -> bytes:

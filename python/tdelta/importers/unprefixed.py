@@ -47,7 +47,6 @@ class Unprefixed:
 
     @property
     def path(self) -> Path:
-        """The file."""
         return self._source.path
 
     @property
@@ -67,5 +66,4 @@ class Unprefixed:
             yield number, without_prefix(line)
 
     def content(self, limit_bytes: int) -> bytes:
-        """All of it, as it is."""
         return self._source.content(limit_bytes)

@@ -87,7 +87,6 @@ class _Run:
     rate: str = ""
 
     def take(self, line: str) -> None:
-        """One more line."""
         if match := _LATENCY.match(line):
             self.mean = float(match[1]) * _MS[match[2]], half_unit(match[1]) * _MS[match[2]]
             self.sd = float(match[3]) * _MS[match[4]]

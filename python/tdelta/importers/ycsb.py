@@ -107,7 +107,6 @@ class JsonImporter:
         return head.startswith(("{", "[")) and re.match(r"\[?\s*\{\s*\"metric\"\s*:\s*\"OVERALL\"", head) is not None
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """One run."""
         belonging = belonging_of(source, JSON, naming)
         problems = problems_of(source, JSON)
         run = _Run()
@@ -161,7 +160,6 @@ class _Run:
         return _WHOLE in self.operations
 
     def take(self, operation: str, measurement: str, value: str, line: int | None, problems: Problems) -> None:
-        """One figure."""
         if operation not in self.operations and len(self.operations) >= MOST_OPERATIONS:
             raise ImportFault(Refusal.of("groups-too-many", most=MOST_OPERATIONS, kind="operations").at(problems.file))
         figures = self.operations.setdefault(operation, {})

@@ -111,7 +111,6 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Process id."""
         return self._process.pid
 
     def fileno(self) -> int:

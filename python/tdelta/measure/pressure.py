@@ -64,7 +64,6 @@ class PressureMeter:
         self._started: _Reading | None = None
 
     def start(self) -> None:
-        """Begin an interval."""
         self._started = self._read()
 
     def stop(self) -> dict[str, float]:

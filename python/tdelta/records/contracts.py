@@ -53,5 +53,4 @@ class Contract:
 
     @property
     def is_held(self) -> bool:
-        """Whether nothing failed."""
         return not self.count(Outcome.FAILED)

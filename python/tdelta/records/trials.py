@@ -59,7 +59,6 @@ class Usage:
         return cls(**counts)
 
     def __add__(self, other: Usage) -> Usage:
-        """What both used."""
         return Usage(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 

@@ -133,7 +133,6 @@ def series_name(series: Series, history: History) -> str:
 
 
 def metric_words(history: History) -> str:
-    """The metric of a history in words."""
     return _METRICS[history.metric]
 
 

@@ -74,7 +74,6 @@ class Effect:
         return f"{_bare(low, self._places())} to {_bare(high, self._places())} %"
 
     def signed_span(self) -> str:
-        """``−0.3 to +1.1 %``."""
         low, high = (points(end, self._places()) for end in self.ends)
         return f"{low} to {high} %"
 

@@ -26,7 +26,6 @@ class SweepCell:
 
     @property
     def condition(self) -> Condition:
-        """Which one."""
         return self.verdict.condition
 
 

@@ -64,7 +64,6 @@ class Clock:
             signal.setitimer(signal.ITIMER_REAL, max(_SOON, self.left() - before_seconds))
 
     def never_ring(self) -> None:
-        """Take `ring_at_end` back."""
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
     def slowdown(self) -> float:

@@ -48,7 +48,6 @@ class RunContext:
 
     @property
     def run_id(self) -> str:
-        """The run's."""
         return self.plan.settings.run_id
 
     def keep_state(self) -> None:

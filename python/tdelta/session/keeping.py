@@ -37,7 +37,6 @@ class Shelf:
     at_work: frozenset[str]
 
     def only(self, run_ids: Collection[str]) -> Shelf:
-        """These runs alone."""
         return Shelf(
             tuple(run for run in self.runs if run.run_id in run_ids),
             {run_id: why for run_id, why in self.damaged.items() if run_id in run_ids},

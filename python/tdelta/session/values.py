@@ -93,7 +93,6 @@ class Choice(Value):
         return self.make(value) if value in self.names else value
 
     def to_json(self, value: Any) -> Any:
-        """The name."""
         return str(value)
 
     def from_json(self, value: Any) -> Any:
@@ -133,7 +132,6 @@ class Percent(Number):
         return share_of_percent(match[1])
 
     def write(self, value: Any) -> str:
-        """``5%``."""
         return f"{100 * value:.12g}%" if isinstance(value, int | float) else str(value)
 
 
@@ -177,7 +175,6 @@ class CacheSize(Number):
             return value
 
     def write(self, value: Any) -> str:
-        """``10%`` or ``4GB``."""
         return str(value) if isinstance(value, str) else Percent().write(value)
 
 
@@ -188,7 +185,6 @@ class PageSize(Size):
     of: Callable[[str], int | None] = page_bytes
 
     def write(self, value: Any) -> str:
-        """``4096``."""
         return str(value)
 
 
@@ -251,7 +247,6 @@ class Rounds(Value):
         return least, most
 
     def write(self, value: Any) -> str:
-        """``3`` or ``3..8``."""
         least, most = value
         return f"{least}" if most is None else f"{least}..{most}"
 
@@ -265,7 +260,6 @@ class PathValue(Value):
     is_folder: bool = True
 
     def taken(self, value: Any) -> Any:
-        """Text, too."""
         return Path(value) if isinstance(value, str) else value
 
     def within(self, folder: Path, value: Any) -> Any:
@@ -273,11 +267,9 @@ class PathValue(Value):
         return folder / value
 
     def to_json(self, value: Any) -> str:
-        """The absolute path."""
         return str(value.absolute())
 
     def from_json(self, value: Any) -> Path:
-        """The path."""
         return Path(value)
 
 
@@ -300,23 +292,18 @@ class Percents(Percent):
     is_repeated: bool = True
 
     def gathered(self, parsed: Any) -> tuple[float, ...]:
-        """All of them."""
         return tuple(parsed)
 
     def taken(self, value: Any) -> Any:
-        """Any sequence."""
         return tuple(map(float, value))
 
     def to_json(self, value: Any) -> list[float]:
-        """A list."""
         return list(value)
 
     def from_json(self, value: Any) -> tuple[float, ...]:
-        """All of them."""
         return tuple(value)
 
     def texts(self, value: Any) -> list[str | None]:
-        """Each."""
         return [self.write(share) for share in value]
 
 
@@ -336,15 +323,12 @@ class Factors(Value):
         return {factor: tuple(_level(factor, level) for level in levels) for factor, levels in value.items()}
 
     def to_json(self, value: Any) -> dict[str, list[Level]]:
-        """Lists of levels."""
         return {factor: list(levels) for factor, levels in value.items()}
 
     def from_json(self, value: Any) -> dict[str, tuple[Level, ...]]:
-        """The levels of each factor."""
         return {factor: tuple(levels) for factor, levels in value.items()}
 
     def texts(self, value: Mapping[str, Any]) -> list[str | None]:
-        """Each factor."""
         return [f"{factor}={','.join(self._level(factor, level) for level in value[factor])}" for factor in value]
 
     def _level(self, factor: str, level: object) -> str:
@@ -359,7 +343,6 @@ class Labels(Value):
     is_repeated: bool = True
 
     def parse(self, text: str) -> str:
-        """One label."""
         if (fault := label_fault(text)) is not None:
             raise ValueError(fault)
         return text
@@ -369,19 +352,15 @@ class Labels(Value):
         return tuple(dict.fromkeys(parsed))
 
     def taken(self, value: Any) -> Any:
-        """Any sequence."""
         return (value,) if isinstance(value, str) else tuple(value)
 
     def to_json(self, value: Any) -> list[str]:
-        """A list."""
         return list(value)
 
     def from_json(self, value: Any) -> tuple[str, ...]:
-        """All of them."""
         return tuple(value)
 
     def texts(self, value: Any) -> list[str | None]:
-        """Each."""
         return list(value)
 
 

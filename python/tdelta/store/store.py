@@ -103,7 +103,6 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the store."""
         self.close()
 
     def fresh_run_id(self) -> str:

@@ -84,7 +84,6 @@ class TableKey:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns' names."""
         return tuple(column.name or "" for column in self.columns)
 
 

@@ -38,7 +38,6 @@ class Faults:
     found: list[Fault] = field(default_factory=list)
 
     def add(self, file: str, line: int, said: Refusal) -> None:
-        """Notes one fault."""
         self.found.append(Fault(file, line, said))
 
     def __bool__(self) -> bool:

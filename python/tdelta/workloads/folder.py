@@ -203,7 +203,6 @@ class FolderReader(FolderFiles):
         return value["table"], value["count"]
 
     def columns(self, table: Table, entry: Mapping[str, object], tables: Iterable[str]) -> tuple[Column, ...]:
-        """The columns of a table."""
         path = ("tables", table.name, "columns")
         entries = entry.get("columns")
         if not isinstance(entries, dict) or not entries:
@@ -248,7 +247,6 @@ class FolderReader(FolderFiles):
         return Column(name, distribution, values, self.null_share(value, distribution, *path))
 
     def null_share(self, value: Mapping[str, object], distribution: str, *path: str) -> float:
-        """The share of values that are NULL."""
         share = value.get("null_share", 0.0)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             self.fault(Refusal.of("null-share-out-of-range", column=path[-1], found=shown(share)), *path)

@@ -86,7 +86,6 @@ class Agent:
         self._wishes = Wishes()
 
     def hello(self) -> Answer:
-        """Who it is, and where."""
         return {
             "node": platform.node(),
             "machine": machine(),

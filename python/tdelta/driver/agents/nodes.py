@@ -42,7 +42,6 @@ def packed(value: object) -> bytes:
 
 
 def unpacked(payload: bytes) -> Any:
-    """The value again."""
     return pickle.loads(payload)  # noqa: S301 - of a process of the user's cluster, see above
 
 

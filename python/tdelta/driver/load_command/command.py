@@ -173,7 +173,6 @@ class LoadCommand:
 
 
 def passfile(folder: Path) -> Path:
-    """Where ``{passfile}`` is."""
     return folder / "passfile"
 
 

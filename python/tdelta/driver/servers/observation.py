@@ -28,7 +28,6 @@ class CipherCalls:
 
     @property
     def all(self) -> int:
-        """Both directions together."""
         return self.encrypts + self.decrypts
 
 

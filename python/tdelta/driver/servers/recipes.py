@@ -25,7 +25,6 @@ class ServerPaths:
 
     @property
     def data(self) -> Path:
-        """The data directory."""
         return self.folder / "data"
 
     @property

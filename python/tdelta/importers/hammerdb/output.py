@@ -72,7 +72,6 @@ class _Contents:
 
     @property
     def readings(self) -> int:
-        """Of all counters."""
         return sum(len(readings) for _, readings in self.counters)
 
     def users_of(self, run: int) -> int | None:

@@ -122,7 +122,6 @@ def _observations(document: Document, belonging: Belonging, problems: Problems) 
 
 
 def _lasted(document: Document) -> float | None:
-    """``TotalRunTime``, h:mm:ss."""
     match = _RUN_TIME.fullmatch(document.overview.get("totalruntime", ("", 0))[0].strip())
     return None if match is None else float(int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3]))
 

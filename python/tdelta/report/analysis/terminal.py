@@ -226,7 +226,6 @@ def is_primary(picture: ComparisonPicture, result: AnalysisResult) -> bool:
 
 
 def comparison_of(picture: ComparisonPicture, result: AnalysisResult) -> Comparison | None:
-    """The comparison that a picture is of."""
     key = (picture.transaction, picture.levels, picture.metric, picture.unit, picture.condition)
     return next(
         (c for c in result.comparisons if (c.transaction, c.levels, c.metric, c.unit, c.condition.condition) == key),

@@ -25,11 +25,9 @@ class UnitScale:
     factor: float = 1.0
 
     def __call__(self, value: float) -> float:
-        """One value."""
         return value * self.factor
 
     def array(self, values: FloatArray) -> FloatArray:
-        """Many of them."""
         return np.asarray(values * self.factor)
 
 

@@ -19,7 +19,6 @@ _HOW = "Each row is the primary verdict of one condition; tdelta report RUN writ
 
 
 def compose_fleet(runs: Sequence[Answered], inventory: str) -> Page:
-    """The page of a fleet."""
     names = ("target", "engine", "condition", "answer", "overhead", "95 % HDI", "run", "node")
     columns = [Column(name, is_number=name in ("overhead", "95 % HDI")) for name in names]
     rows = [row for answered in runs for row in _rows(answered)]

@@ -28,7 +28,6 @@ _HOW = (
 
 
 def compose_history(history: History) -> Page:
-    """The page of a history."""
     changes = sum(len(series.changes) for series in history.series)
     runs = max((len(series.points) for series in history.series), default=0)
     found = "no change" if not changes else counted(changes, "change")

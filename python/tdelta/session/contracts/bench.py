@@ -144,7 +144,6 @@ class Bench:
         self.settings = tuple(made.twin_settings(condition, 0) for condition in made.conditions)
 
     def remove(self) -> None:
-        """Drop the schemas."""
         self.end_twins()
         self.end_sessions()
         self._made.close()

@@ -37,7 +37,6 @@ class _Named(Value):
     names: Collection[str] = ()
 
     def offered(self) -> Iterable[str]:
-        """All of them."""
         return self.names
 
 

@@ -83,7 +83,6 @@ def _figure(name: str, points: Sequence[Point], result: RunResult) -> Figure:
 
 
 def table(name: str, points: Sequence[Point], result: RunResult) -> Table:
-    """The figure's numbers."""
     rows = [
         (
             _name(p, result),

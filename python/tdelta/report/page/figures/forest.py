@@ -88,7 +88,6 @@ class Limits:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """All of them."""
         return (*(self.rope or ()), *((self.budget,) if self.budget is not None else ()))
 
 

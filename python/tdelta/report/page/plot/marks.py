@@ -72,7 +72,6 @@ def group(*children: str, class_: str | None = None) -> Markup:
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
-    """A straight line."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
 
@@ -82,7 +81,6 @@ def rect(x: float, y: float, width: float, height: float, class_: str, radius: f
 
 
 def circle(x: float, y: float, radius: float, class_: str) -> Markup:
-    """A circle."""
     return element("circle", cx=x, cy=y, r=radius, class_=class_)
 
 
@@ -98,7 +96,6 @@ def diamond(x: float, y: float, half: float, class_: str) -> Markup:
 
 
 def path(data: str, class_: str) -> Markup:
-    """A path from its data."""
     return element("path", d=data, class_=class_)
 
 
