@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tdelta.design.actions import knobs_apart
+from tdelta.inference.carried import carry_over_cautions, with_carry_over
 from tdelta.inference.cautions import design_cautions, metric_cautions, stopping_cautions, twin_cautions
 from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import most_severe
@@ -164,7 +165,9 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
     floors = noise_floors(deciding, settings)
     where = places(found)
     losses = one_sided_losses(trials, settings)
-    judged = tuple(with_losses(primary_verdicts(found, deciding, settings), losses))
+    order = _order_effect(deciding, trials, settings)
+    known = with_losses(primary_verdicts(found, deciding, settings), losses)
+    judged = tuple(with_carry_over(known, order, settings))
     validity = alike_checks(floors, judged, settings, where)
     primary = tuple(with_single_rounds(with_unsound(judged, floors, validity), deciding, settings))
     others = [metric for metric in fits if metric is not settings.metric]
@@ -179,6 +182,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
         cautions=(
             *design_cautions(found, settings.instance_effect(settings.metric)),
             *loss_cautions(losses),
+            *carry_over_cautions(order, settings),
             *twin_cautions(found, floors, validity),
             *metric_cautions(found, fits),
             *host_cautions(hosts),
@@ -190,7 +194,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
             for contrast in contrasts_of(fits[metric], metric, settings.rope)
         ),
         stalls=tuple(stall_measures(deciding)),
-        order_effect=_order_effect(deciding, trials, settings),
+        order_effect=order,
         by_cpu={} if losses else decisions_of(fits[Metric.CPU_PER_OPERATION], settings),
         hosts=hosts,
     )

@@ -16,6 +16,10 @@ CAUTIONS = {
         "{lost} of {trials} trials of {condition} failed and {plain_lost} of {plain_trials} of the plain twins, more on"
         " one side than chance explains: what they would have cost is not known, and in no figure"
     ),
+    "carried-over": (
+        "the trial after an encrypted one costs {effect} % (95 % interval {interval}), whatever its twin: overheads are"
+        " of a trial by itself, and encrypted work that follows encrypted work pays both"
+    ),
     "no-aa-twin": "{place:*: }no A/A twin: this run does not show its own noise floor",
     "one-round": (
         "{place:*: }one round: the variation between instances was not measured, so the prior"
@@ -304,6 +308,10 @@ AGAINST_TRUST = {
     "one-sided-failures": (
         "{lost} of {trials} trials of {condition} failed, {plain_lost} of {plain_trials} of the plain twins: their cost"
         " is in no figure"
+    ),
+    "carried-over": (
+        "overheads are of a trial by itself: the trial after an encrypted one costs {effect} % ({interval}), which"
+        " encrypted work after encrypted work pays, too"
     ),
     "twins-differ": "identical {twins} twins differ by {difference} %",
     "one-round": "one round of fresh databases: at least 3 are needed to see how much they differ by chance",

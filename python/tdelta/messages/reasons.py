@@ -32,6 +32,10 @@ REASONS = {
         "{lost} of {trials} trials of this condition failed and {plain_lost} of {plain_trials} of the plain twins, more"
         " on one side than chance explains: what they would have cost is not known"
     ),
+    "carried-over": (
+        "the trial after an encrypted one costs {effect} % (95 % interval {interval}): the overhead is that of a trial"
+        " by itself, and encrypted work that follows encrypted work pays both"
+    ),
     "no-data": "no complete block has a cost above zero to compare: the interval is the prior's",
     # a verdict that a single round makes
     "one-round": "one round makes this verdict: no other round confirms it",
