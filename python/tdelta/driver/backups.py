@@ -155,7 +155,6 @@ class _BackupFolders:
 
     @property
     def unpacked(self) -> Path:
-        """Where it is searched."""
         return self.folder / "unpacked"
 
     @property
@@ -177,7 +176,6 @@ class Backup:
         self._place: _BackupFolders | None = None
 
     def prepare(self) -> None:
-        """Make the folders, and start what runs programs."""
         self._place = _BackupFolders(self._request.folder, self._halt)
         self._maker.start()
 

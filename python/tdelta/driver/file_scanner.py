@@ -53,5 +53,4 @@ class FileScanner(ABC):
             raise
 
     def found(self) -> tuple[MarkerHit, ...]:
-        """What all scans found, file by file."""
         return merged(self._hits)

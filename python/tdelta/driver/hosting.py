@@ -61,11 +61,9 @@ class TwinHost:
         return None
 
     def request_stop(self) -> None:
-        """Have every loop of this process end."""
         _native.request_stop()
 
     def clear_stop(self) -> None:
-        """Let loops run again."""
         _native.clear_stop()
 
     def speak_by(self, say: Callable[[Request], None]) -> None:
@@ -83,7 +81,6 @@ class TwinHost:
             feed.add(*request["chunk"])
 
     def end(self) -> None:
-        """Close what is open."""
         self.do_close({})
 
     def do_hello(self, _request: Request) -> Reply:

@@ -84,7 +84,6 @@ class LoadAndRebuild:
 
     @property
     def rows(self) -> int:
-        """The rows of all tables."""
         tables: Any = self.job.plan["tables"]
         return sum(int(table["rows"]) for table in tables)
 

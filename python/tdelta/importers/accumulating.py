@@ -135,7 +135,6 @@ class Accumulator:
         return self.count == self.zeros
 
     def samples(self, group: Group, origin: Origin) -> Samples:
-        """What is known of them."""
         self._flush()
         least = float(self._minimum) if self.count > self.zeros else self._unit_ms
         bins = _with_zeros(_sparse(self._bins), self.zeros, least)

@@ -59,7 +59,6 @@ class RawImporter:
     name = RAW
 
     def recognizes(self, source: Source) -> bool:
-        """Its header, or that of older versions."""
         return _RAW_HEADER.match(_head(source)) is not None
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
@@ -98,7 +97,6 @@ class ReadingsImporter:
         return _READINGS_HEADER.match(_head(source)) is not None
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """Throughput and mean response time as series."""
         belonging = belonging_of(source, READINGS, naming)
         problems = problems_of(source, READINGS)
         readings = _read_readings(source, problems)
@@ -126,7 +124,6 @@ class SummaryImporter:
         return head.lstrip().startswith("{") and ('"Latency Distribution"' in head or '"Goodput (requests' in head)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """Response times with their percentiles, and throughput."""
         belonging = belonging_of(source, SUMMARY, naming)
         problems = problems_of(source, SUMMARY)
         document = json_object(source, problems, LARGEST_SUMMARY_BYTES)

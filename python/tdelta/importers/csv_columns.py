@@ -195,7 +195,6 @@ def is_jmeter(header: Sequence[str]) -> bool:
 
 
 def says_conditions(header: Sequence[str], numeric: Sequence[bool]) -> bool:
-    """Whether a column has the conditions, or there is a column for each."""
     if is_jmeter(header):
         return False
     names = [one_spelling(printable(cell)) for cell in header]

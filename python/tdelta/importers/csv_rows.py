@@ -94,7 +94,6 @@ class CsvRows:
         return table is not None and says_conditions(table.header, table.numeric)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """Its rows as samples, summaries or figures."""
         table = self._table(source, naming.column)
         if table is None:
             raise ImportFault(Refusal.of("not-a-csv").at(source.name))
@@ -272,7 +271,6 @@ class _Reader:
         yield from self._other_figures(cells, line, faults, self.of(Part.METRIC, Part.RESPONSE, Part.MEAN))
 
     def rows(self, read: Callable[[Sequence[str], int, LineFaults], Iterator[Observation]]) -> Iterator[Observation]:
-        """Row by row, all faults at once."""
         faults = LineFaults()
         count = 0
         for lines, rows in chunks_of(self.source, self.table):

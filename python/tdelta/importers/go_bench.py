@@ -47,12 +47,10 @@ class GoBenchmarks:
         return any(map(self.is_mark, head_lines(source)))
 
     def is_mark(self, line: str) -> bool:
-        """Whether a line is of a benchmark."""
         match = _LINE.match(line)
         return match is not None and bool(_figures(match["rest"]))
 
     def has_results(self, source: Source) -> bool:
-        """Whether there is one."""
         return any(self.is_mark(line) for _, line in source.text_lines())
 
     def says_conditions(self, source: Source) -> bool:

@@ -43,12 +43,10 @@ class ReportImporter:
     name = "hey"
 
     def recognizes(self, source: Source) -> bool:
-        """Its headings, and its average in seconds."""
         lines = [line.strip() for line in head_lines(source)]
         return any(mark in lines for mark in _MARKS) and any(map(_AVERAGE.match, lines))
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """Its runs, one after the other."""
         belonging = belonging_of(source, self.name, naming)
         runs = 0
         report = _Report()
@@ -78,7 +76,6 @@ class RowsImporter:
         return next(iter(head_lines(source)), "").strip() == _HEADER
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """The response times of requests that succeeded."""
         belonging = belonging_of(source, ROWS, naming)
         problems = problems_of(source, ROWS)
         requests = Requests(source.name)

@@ -32,7 +32,6 @@ class Hyperfine:
     name = "hyperfine"
 
     def recognizes(self, source: Source) -> bool:
-        """A JSON object with results of commands."""
         head = source.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
         return head.startswith("{") and '"results"' in head and '"command"' in head and '"user"' in head
 

@@ -41,7 +41,6 @@ class XmlImporter:
         return "<testResults" in head and head.lstrip("\ufeff \r\n\t").startswith("<")
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """The response times of each label."""
         belonging = belonging_of(source, FORMAT, naming)
         problems = problems_of(source, FORMAT)
         document = _Document(source, problems)

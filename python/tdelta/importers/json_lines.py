@@ -81,7 +81,6 @@ class _Lines:
 
     @property
     def name(self) -> str:
-        """As the user named it."""
         return self._source.name
 
     @property

@@ -89,7 +89,6 @@ class Named:
 
     @property
     def text(self) -> str:
-        """Its name without endings and process id."""
         name = _ENDS.sub("", self.path.name)
         for number in (self.thread, self.process):
             name = name.removesuffix(f".{number}")

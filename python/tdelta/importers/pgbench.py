@@ -89,7 +89,6 @@ class PgbenchReport:
         return _MARKS.match(line) is not None
 
     def has_results(self, source: Source) -> bool:
-        """Whether there is one of them."""
         return any(self.is_mark(line.strip()) for _, line in source.text_lines())
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
@@ -134,7 +133,6 @@ class _Section:
     weight: int = 1
 
     def count(self) -> int:
-        """How many transactions were measured."""
         if "processed" in self.facts:
             return int(self.facts["processed"])
         found = self.facts.get("transactions", 0.0) - self.facts.get("failed", 0.0) - self.facts.get("skipped", 0.0)

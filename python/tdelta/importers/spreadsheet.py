@@ -43,7 +43,6 @@ class Spreadsheet(CsvRows):
     name = "spreadsheet"
 
     def recognizes(self, source: Source) -> bool:
-        """A zip archive with a workbook in it."""
         head = source.head
         return head.startswith(_ZIP) and (b"xl/" in head or b"[Content_Types].xml" in head)
 
@@ -55,7 +54,6 @@ class Spreadsheet(CsvRows):
             return False
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """The rows of its sheet."""
         return super().read(_sheet_of(source, naming.column), naming)
 
     def _opened(self, source: Source) -> Source:
@@ -81,7 +79,6 @@ class _Sheet:
 
     @property
     def name(self) -> str:
-        """As the user named it."""
         return self._source.name
 
     @property
@@ -99,7 +96,6 @@ class _Sheet:
         return enumerate(self._lines, 1)
 
     def content(self, limit_bytes: int) -> bytes:
-        """The file as it is."""
         return self._source.content(limit_bytes)
 
 

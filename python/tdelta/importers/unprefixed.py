@@ -51,17 +51,14 @@ class Unprefixed:
 
     @property
     def name(self) -> str:
-        """As the user named it."""
         return self._source.name
 
     @property
     def head(self) -> bytes:
-        """Its first bytes without the prefixes in them."""
         lines = self._source.head.decode("utf-8", "ignore").split("\n")
         return "\n".join(map(without_prefix, lines)).encode()
 
     def text_lines(self) -> Iterator[tuple[int, str]]:
-        """Its lines, without their prefixes."""
         for number, line in self._source.text_lines():
             yield number, without_prefix(line)
 

@@ -47,11 +47,9 @@ class Wrk:
         return any(self.is_mark(line.strip()) for line in head_lines(source))
 
     def is_mark(self, line: str) -> bool:
-        """Whether a line begins a run."""
         return _BEGIN.match(line) is not None
 
     def has_results(self, source: Source) -> bool:
-        """Whether a run has ended."""
         return any(_RATE.match(line.strip()) for _, line in source.text_lines())
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
@@ -106,7 +104,6 @@ class _Run:
             self.rate = match[1]
 
     def observations(self, belonging: Belonging) -> Iterator[Observation]:
-        """What there is of the run."""
         own = belonging.with_level("connections", self.connections).noting(*self._cautions())
         own = own.with_settings(self.settings)
         if self.mean is not None and self.requests:

@@ -86,11 +86,9 @@ class TextImporter:
         return line.startswith(f"[{_WHOLE}], ") or _STATUS_MARK.match(line) is not None
 
     def has_results(self, source: Source) -> bool:
-        """Whether there is one of them."""
         return any(self.is_mark(line.strip()) for _, line in source.text_lines())
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """Its runs, one after the other."""
         belonging = belonging_of(source, TEXT, naming)
         problems = problems_of(source, TEXT)
         yield from _observations(_runs(source, problems), belonging, problems)
@@ -191,7 +189,6 @@ class _Run:
         return {"operations": ", ".join(shares) or None, "mix": words if is_near and words else None}
 
     def observations(self, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
-        """What there is of the run."""
         own = belonging.with_level("threads", self.threads).with_settings(self.settings | self._mix())
         whole_run = self.operations.get(_WHOLE, {})
         printed, line = whole_run.get("Throughput(ops/sec)", ("", None))

@@ -94,7 +94,6 @@ class Floor:
     elapsed_seconds: float = 0.0
 
     def cell(self, task: PageTask, level: str) -> FloorCell | None:
-        """The cell of a task at a level, or None if it was not measured."""
         return next((cell for cell in self.cells if cell.task == task and cell.aes_instructions == level), None)
 
 

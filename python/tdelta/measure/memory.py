@@ -18,7 +18,6 @@ class PeakMemory:
         self._is_fresh = False
 
     def start(self) -> None:
-        """Forget the peak of earlier work."""
         try:
             _CLEAR.write_text(_RESET_PEAK, encoding="ascii")
         except OSError:

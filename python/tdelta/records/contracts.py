@@ -48,7 +48,6 @@ class Contract:
     steps: tuple[ContractStep, ...]
 
     def count(self, outcome: Outcome) -> int:
-        """How many steps ended so."""
         return sum(step.outcome is outcome for step in self.steps)
 
     @property

@@ -208,12 +208,10 @@ class Validity:
 
     @property
     def check(self) -> str:
-        """What was checked, in English."""
         return CHECKS.get(self.code, self.code)
 
     @property
     def detail(self) -> str:
-        """What was found, in English."""
         return "; ".join(dict.fromkeys(detail.text for detail in self.details))
 
     @property

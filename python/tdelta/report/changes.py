@@ -84,7 +84,6 @@ def against_text(against: Against, later: RunResult, width: int, *, color: bool 
 
 
 def against_values(against: Against) -> dict[str, object]:
-    """The same as JSON values."""
     values = record_values(against)
     values["differing"] = [{"name": name, "earlier": before, "later": now} for name, before, now in against.differing]
     return values
@@ -197,7 +196,6 @@ def left_out_words(one: LeftOut) -> str:
 
 
 def history_document(history: History) -> dict[str, object]:
-    """The same as JSON values."""
     return {"schema": HISTORY_SCHEMA, **record_values(history)}
 
 

@@ -64,7 +64,6 @@ def limits(settings: RunSettings) -> tuple[float, ...]:
 
 
 def rope_words(settings: RunSettings) -> str:
-    """The ROPE, and whose it is."""
     if settings.rope_is_given:
         return f"your limit of ±{share(settings.rope)}"
     return f"the default ±{share(settings.rope)}"
@@ -139,7 +138,6 @@ _NO_ALARM = (Decision.NEGLIGIBLE, Decision.WITHIN, Decision.UNDECIDED, Decision.
 
 
 def sentence_of(verdict: Verdict, result: RunResult) -> str:
-    """What one primary verdict says."""
     condition, settings = verdict.condition, result.settings
     if not verdict.baseline_value:
         return f"No answer for {condition_label(condition, settings)}: {'; '.join(map(str, verdict.reasons))}."

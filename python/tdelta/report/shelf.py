@@ -100,7 +100,6 @@ def runs_text(found: Listed, width: int, *, color: bool = False) -> str:
 
 
 def runs_document(found: Listed) -> dict[str, object]:
-    """The same as JSON values."""
     return {
         "schema": RUNS_SCHEMA,
         "store": found.store,
@@ -150,7 +149,6 @@ def removed_text(gone: Shelf, *, done: bool, compacted: bool) -> str:
 
 
 def removed_document(gone: Shelf, *, done: bool, compacted: bool) -> dict[str, object]:
-    """The same as JSON values."""
     return {
         "schema": REMOVED_SCHEMA,
         "removed": done,

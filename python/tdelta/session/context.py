@@ -76,7 +76,6 @@ class RunContext:
         return [] if isinstance(engine, Configured) else instances
 
     def searched(self) -> list[Condition]:
-        """Those whose files were searched."""
         return [condition for condition in self.plan.conditions if condition.key in self.state.evidence]
 
     @property

@@ -67,7 +67,6 @@ class Experiment:
 
 
 def experiment_of(settings: RunSettings) -> Experiment:
-    """The experiment that a run is of."""
     deciding = (option for option in OPTIONS.values() if option.decides_trial or option.name == "size_bytes")
     return Experiment(
         engine=settings.engine,

@@ -92,7 +92,6 @@ class Housing:
 
     @property
     def found(self) -> Mapping[str, StorageFound]:
-        """What was found of each level."""
         return {} if self.rooms is None else self.rooms.found
 
 

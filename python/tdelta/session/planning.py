@@ -249,7 +249,6 @@ class Plan:
 
     @property
     def ciphers(self) -> tuple[str, ...]:
-        """The ciphers of the run."""
         return self.layout.ciphers
 
 

@@ -76,7 +76,6 @@ class ProjectRun:
 
     @property
     def title(self) -> str:
-        """What distinguishes it from the project's others."""
         return f"{self.study or 'run'} on {self.request.tested.engine}"
 
 

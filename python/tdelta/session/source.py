@@ -38,11 +38,9 @@ class Source:
     nondeterministic_tables: tuple[str, ...] = ()
 
     def facts(self) -> DatabaseFacts:
-        """What a report may tell of it."""
         return self.copy.facts(self.database, is_proposed=self.is_proposed)
 
     def job(self) -> DatabaseJob | RestoreJob:
-        """How twins get their rows."""
         return self.copy.job(self.tables, self.checksums)
 
     def fingerprint(self) -> str:

@@ -86,7 +86,6 @@ def require_data(request: RunRequest) -> None:
 
 
 def _user_data(request: RunRequest, engine: RunEngine) -> UserData:
-    """What the request names."""
     file, command = request.tested.database, request.tested.restore
     if file is not None and isinstance(engine, TakesFiles):
         _require_other_than_store(file, request)

@@ -53,7 +53,6 @@ class Study:
 
     @property
     def command(self) -> str:
-        """What is typed for it."""
         tables = " ".join(f"published:{name}" for name in self.tables)
         return f"tdelta run {self.name}" if self.runs else f"tdelta analyze {tables}"
 

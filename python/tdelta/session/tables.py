@@ -37,7 +37,6 @@ class PublishedTable:
 
 @cache
 def tables() -> tuple[PublishedTable, ...]:
-    """All of them, by name."""
     return tuple(_read(path) for path in sorted(FOLDER.glob("*.csv")))
 
 

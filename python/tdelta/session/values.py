@@ -85,7 +85,6 @@ class Choice(Value):
     make: Callable[[str], Any] = str
 
     def gathered(self, parsed: Any) -> Any:
-        """What the name stands for."""
         return self.make(parsed)
 
     def taken(self, value: Any) -> Any:
@@ -96,7 +95,6 @@ class Choice(Value):
         return str(value)
 
     def from_json(self, value: Any) -> Any:
-        """What it stands for."""
         return self.make(value)
 
 
@@ -263,7 +261,6 @@ class PathValue(Value):
         return Path(value) if isinstance(value, str) else value
 
     def within(self, folder: Path, value: Any) -> Any:
-        """The path from there."""
         return folder / value
 
     def to_json(self, value: Any) -> str:
@@ -348,7 +345,6 @@ class Labels(Value):
         return text
 
     def gathered(self, parsed: Any) -> tuple[str, ...]:
-        """All of them, each once."""
         return tuple(dict.fromkeys(parsed))
 
     def taken(self, value: Any) -> Any:

@@ -97,7 +97,6 @@ class Store:
         self._db.close()
 
     def __enter__(self) -> Store:
-        """Return the store itself."""
         return self
 
     def __exit__(
@@ -252,7 +251,6 @@ class Store:
             return json.loads(rows[0][0]) if rows else None
 
     def facts(self, run_id: str) -> dict[str, Any]:
-        """All facts of a run, by key."""
         rows = self._query("SELECT key, value FROM run_facts WHERE run_id = ? ORDER BY key", (run_id,))
         for key, _ in rows:
             self._require(FACT, run_id, key)

@@ -162,7 +162,6 @@ class Database:
 
     @property
     def rows(self) -> int:
-        """The rows of all tables together."""
         return sum(table.rows for table in self.tables)
 
     def table(self, name: str) -> DatabaseTable | None:

@@ -50,7 +50,6 @@ class Dialect:
         return "'" + text.replace("'", "''") + "'"
 
     def quoted(self, name: str) -> str:
-        """A name as this engine quotes it."""
         return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
 
     def equal(self, columns: Sequence[str], drawn: Sequence[str]) -> str:

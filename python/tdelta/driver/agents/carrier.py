@@ -45,7 +45,6 @@ class Carrier:
         self._is_over = threading.Event()
 
     def answer(self, request: Request) -> Reply:
-        """Carry out one order."""
         try:
             return {"ok": getattr(self, f"do_{request['do']}")(request)}
         except Refused as refusal:
@@ -91,7 +90,6 @@ class Carrier:
         return found
 
     def request_stop(self) -> None:
-        """Have trials that are running end."""
         for one in self._actors:
             with contextlib.suppress(Exception):
                 one.handle.stop.remote()

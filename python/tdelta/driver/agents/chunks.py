@@ -106,7 +106,6 @@ class HandOut:
 
     @property
     def is_over(self) -> bool:
-        """Whether all are handed out."""
         return self._next == self._last
 
     def first(self, number: int) -> list[Chunk]:

@@ -77,7 +77,6 @@ class _Feeding:
         """The agents by the calls that have not returned."""
 
     def begin(self) -> dict[int, Reply]:
-        """What each agent begins with."""
         firsts = {agent: self._chunks.first(agent) for agent in self._agents}
         is_complete = self._chunks.is_over
         return {
@@ -92,7 +91,6 @@ class _Feeding:
                 self._call(agent, None, is_next=False)
 
     def answer(self, ref: Any, *, is_wanted: bool) -> None:
-        """An agent's call has returned."""
         agent = self.asked.pop(ref)
         if is_wanted and self._agents[agent].actor is not None:
             self._call(agent, self._chunks.next(agent), is_next=True)
@@ -119,19 +117,16 @@ class Coordinator:
         self._chunk_seconds = LEAST_SECONDS
 
     def answer(self, request: Request) -> Reply:
-        """Carry out one order."""
         try:
             return {"ok": getattr(self, f"do_{request['do']}")(request)}
         except Refused as refusal:
             return {"error": list(refusal.args)}
 
     def request_stop(self) -> None:
-        """Have every agent's trial end."""
         self._stopped.set()
         self._stop_agents()
 
     def clear_stop(self) -> None:
-        """Let trials run again."""
         self._stopped.clear()
 
     def do_start(self, request: Request) -> Reply:

@@ -110,7 +110,6 @@ class Dispatcher:
         self._is_over = threading.Event()
 
     def answer(self, request: Request) -> Reply:
-        """Carry out one order."""
         try:
             return {"ok": getattr(self, f"do_{request['do']}")(request)}
         except Refused as refusal:

@@ -62,7 +62,6 @@ class Wishes:
             self._changed.notify_all()
 
     def end(self, number: int) -> None:
-        """A trial is over, and all before it."""
         with self._changed:
             self._over = max(self._over, number)
             self._open.clear()
@@ -149,11 +148,9 @@ class Agent:
                 worker.send("stop")
 
     def close(self, twin: str) -> None:
-        """Let go of a twin."""
         self._end(twin)
 
     def end(self) -> None:
-        """Let go of all."""
         for twin in list(self._workers):
             self._end(twin)
 

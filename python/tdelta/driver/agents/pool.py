@@ -38,7 +38,6 @@ class Segment:
 
     @property
     def connections(self) -> int:
-        """How many there are."""
         return self.last - self.first
 
     def as_json(self) -> dict[str, int]:
@@ -265,7 +264,6 @@ class AgentLoad:
         self._pool.send("stop")
 
     def end(self) -> None:
-        """Close the agents' connections."""
         with contextlib.suppress(TdeltaError):
             self._pool.request("close", self._pool.start_seconds, twin=self._name)
 

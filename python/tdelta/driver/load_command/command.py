@@ -152,7 +152,6 @@ class LoadCommand:
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """What has to be said beside the figures."""
         return self.filled.cautions
 
     def argv(self, connection: Connection, work: Work, folder: Path) -> tuple[str, ...]:

@@ -148,7 +148,6 @@ class Pgbench:
         return options if is_named else (*options, connection.database)
 
     def recognises(self, out: str) -> bool:
-        """Whether one report of pgbench is in it."""
         return len(re.findall(_PROCESSED, out, re.MULTILINE)) == 1 and number(_PER_SECOND, out) is not None
 
     def read(self, finished: Finished) -> LoadResult:

@@ -96,7 +96,6 @@ class CommandHost(Host):
             os.close(ending)
 
     def end(self) -> None:
-        """Kill what runs, and remove the folder."""
         _kill_all()
         if self._folder is not None:
             own_folders.remove(self._folder)

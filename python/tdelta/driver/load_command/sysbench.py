@@ -85,7 +85,6 @@ class Sysbench:
         )
 
     def connection_words(self, words: Sequence[str], connection: Connection) -> tuple[str, ...]:
-        """The driver's options for one twin's server."""
         given = _Given.of(words).options
         driver = _DRIVERS[connection.protocol]
         wanted = {"user": connection.user, "db": connection.database}
@@ -98,7 +97,6 @@ class Sysbench:
         )
 
     def recognises(self, out: str) -> bool:
-        """Whether one report of sysbench is in it."""
         return out.count(_REPORT) == 1 and out.count("Latency (ms):") == 1
 
     def read(self, finished: Finished) -> LoadResult:

@@ -78,7 +78,6 @@ def read_counts(path: Path) -> dict[str, CipherCalls]:
 
 
 def describe_calls(calls: Mapping[str, CipherCalls]) -> str:
-    """What was observed, for people."""
     if not calls:
         return "not observed"
     return ", ".join(f"{name} {found.all:,} times" for name, found in calls.items())

@@ -229,7 +229,6 @@ class Server:
         self._pid = None
 
     def end(self) -> None:
-        """End the server and remove its folder."""
         self._pid = None
         if not self._has_ended:
             self._has_ended = True

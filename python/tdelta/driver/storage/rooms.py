@@ -116,7 +116,6 @@ class Rooms:
 
     @property
     def processes(self) -> tuple[int, ...]:
-        """The processes that encrypt."""
         return tuple(room.process.pid for room in self._rooms.values() if room.process is not None)
 
     def below(self, name: str, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:

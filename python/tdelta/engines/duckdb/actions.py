@@ -27,18 +27,15 @@ class Attach:
         self._site = site
 
     def prepare(self) -> None:
-        """Detach it."""
         self._site.worker.ask("detach", seconds=ACTION_SECONDS)
 
     def perform(self) -> Outcome:
-        """Attach it."""
         sql = f"SELECT 1 FROM {self._site.table} LIMIT 1"
         answer = self._site.worker.ask("attach", seconds=ACTION_SECONDS, sql=sql)
         require_rows(answer["text"], "1")
         return Outcome({}, seconds=answer["elapsed_ns"] / 1e9)
 
     def undo(self) -> None:
-        """Have the twin's connections use it again."""
         self._site.worker.ask("rejoin", seconds=ACTION_SECONDS)
 
 

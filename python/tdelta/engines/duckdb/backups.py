@@ -96,26 +96,21 @@ class _DuckdbMaker:
         return used
 
     def unpack(self, made: Path, compress: str, into: Path, programs: Programs) -> Path:
-        """Decompress."""
         if compress == NONE:
             return made
         unpacked(programs, made, into)
         return into
 
     def class_of(self, _name: str) -> FileClass:
-        """A database, or rows as text."""
         return FileClass.DUMP if self._is_dump else FileClass.DATABASE
 
     def data_bytes(self) -> int:
-        """The file's."""
         return self._site.path.stat().st_size
 
     def disk_bytes(self) -> int:
-        """The same's."""
         return allocated(self._site.path)
 
     def checksums(self) -> Checksums:
-        """Of the twin, read by its own worker."""
         return checksums(self._site.worker, self._site.job.tables)
 
     def restore(self, made: Path, compress: str, into: Path, programs: Programs) -> Usage:
@@ -136,7 +131,6 @@ class _DuckdbMaker:
         return used + difference(usage(other.pid), before)
 
     def restored(self) -> Checksums:
-        """Read by the process that restored it."""
         return checksums(self._restoring(), self._site.job.tables)
 
     def let_go(self) -> None:

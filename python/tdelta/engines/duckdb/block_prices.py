@@ -103,7 +103,6 @@ class _Priced:
         return _BLOCKS.us_each(lambda: self._database.run(_MAKE_IN_MEMORY), None)
 
     def found(self) -> str:
-        """What a scan finds."""
         return self._database.text(_SCAN)
 
     def _scan(self) -> None:

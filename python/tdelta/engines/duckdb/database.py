@@ -81,7 +81,6 @@ class Database:
 
     @property
     def path(self) -> Path:
-        """The attached file."""
         return Path(self._options["path"])
 
     @property
@@ -151,7 +150,6 @@ class Database:
         self.run(*(f"DETACH DATABASE IF EXISTS {name}" for name in (_SOURCE, _TARGET)))
 
     def connect(self) -> Connection:
-        """One more connection, using the attached file."""
         with self.translated_errors():
             connection = Connection(self, self._main.cursor())
             connection.run(f"USE {self._catalog}")
@@ -164,7 +162,6 @@ class Database:
         connection.close()
 
     def run(self, *statements: str) -> None:
-        """Run statements one after another."""
         with self.translated_errors():
             for statement in statements:
                 self._main.execute(statement)
@@ -180,7 +177,6 @@ class Database:
             self.run(f"SET threads = {before}")
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """All that one statement answers."""
         with self.translated_errors():
             found: list[tuple[Any, ...]] = self._main.execute(sql, list(parameters)).fetchall()
             return found
@@ -251,7 +247,6 @@ class Database:
         return int(rows), f"{int(total) % 2**64:016x}{int(parity):016x}"
 
     def close(self) -> None:
-        """Close every connection, and with them DuckDB."""
         for connection in self._connections:
             connection.close()
         self._connections.clear()
@@ -267,7 +262,6 @@ class Connection:
         self.cursor = cursor
 
     def run(self, sql: str) -> None:
-        """Run a statement and drop what it answers."""
         with self._database.translated_errors():
             self.cursor.execute(sql)
 
@@ -276,7 +270,6 @@ class Connection:
         self.cursor.interrupt()
 
     def close(self) -> None:
-        """Close it."""
         with contextlib.suppress(ClientError), self._database.translated_errors():
             self.cursor.close()
 

@@ -45,7 +45,6 @@ class DuckdbDriver:
 
     @property
     def crypto(self) -> str:
-        """Whose code encrypts."""
         return self.engine.crypto
 
     @property
@@ -55,15 +54,12 @@ class DuckdbDriver:
 
     @property
     def product(self) -> str:
-        """The product, for people."""
         return self.engine.product
 
     def versions(self) -> dict[str, str]:
-        """DuckDB, and the module that brings OpenSSL."""
         return self.engine.versions()
 
     def identity(self) -> str:
-        """Both with their versions."""
         return self.engine.identity()
 
     def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> DuckdbSettings:
@@ -83,17 +79,14 @@ class DuckdbDriver:
         )
 
     def template(self, settings: DuckdbSettings) -> Template:
-        """Files are copied among twins of one cipher."""
         return Template((settings.cipher,), settings.cipher)
 
     def described(self, settings: DuckdbSettings, facts: Mapping[str, str]) -> str:
-        """What DuckDB says of the encryption in force."""
         if facts.get("encrypted") != "true":
             return "a plain file" if settings.cipher == "none" else "NOT encrypted"
         return f"{facts['cipher']} by {facts['crypto']}"
 
     def fault(self, settings: DuckdbSettings, facts: Mapping[str, str]) -> Detail | None:
-        """What is wrong with the encryption in force."""
         return self.engine.cipher_fault(settings, facts)
 
     def cautions(self, settings: DuckdbSettings) -> tuple[Caution, ...]:
@@ -136,7 +129,6 @@ class DuckdbDriver:
             raise UsageError(Refusal.of("unknown-scope", scope=scope, product=self.product, known=known))
 
     def covered(self, settings: DuckdbSettings) -> frozenset[FileClass]:
-        """All files, or all but temporary ones."""
         return frozenset(FileClass) if settings.encrypts_temp else frozenset(FileClass) - {FileClass.TEMP}
 
     def can_be_searched(self, _settings: DuckdbSettings) -> bool:
@@ -144,11 +136,9 @@ class DuckdbDriver:
         return True
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
-        """Files and workers."""
         return of_analytic_files(self, layout)
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> DuckdbTwins:
-        """Files and workers."""
         return DuckdbTwins(self.engine, folder, job, mix)
 
 

@@ -149,7 +149,6 @@ class DuckdbEngine:
         raise EngineUnavailable(DuckDbRefusal.of("module-missing"))
 
     def versions(self) -> dict[str, str]:
-        """What belongs among a run's versions, by name."""
         found = {_DISTRIBUTION: self.version(), _MODULE_DISTRIBUTION: self.module_version()}
         return {name: version for name, version in found.items() if version is not None}
 

@@ -124,7 +124,6 @@ class DuckdbTwin:
 
     @property
     def path(self) -> Path:
-        """The database file."""
         return self._path
 
     def facts(self) -> dict[str, str]:
@@ -137,7 +136,6 @@ class DuckdbTwin:
         return {**self._worker.ask("cipher"), "header": "hidden" if says_encrypted(self._path) else "plain"}
 
     def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table."""
         return checksums(self._worker, tables)
 
     def prove(self) -> CipherProof | None:
@@ -258,7 +256,6 @@ class DuckdbTwin:
         self._worker.send("stop")
 
     def end(self) -> None:
-        """Close it and remove its folder."""
         self._worker.end()
         own_folders.remove(self._path.parent)
 
@@ -361,7 +358,6 @@ class DuckdbTwins(SequentialBlocks):
         return LoopCost(measured.elapsed_ns / max(1, statements), measured.response_ns)
 
     def data_bytes(self, path: Path) -> int:
-        """The size of the file."""
         return path.stat().st_size
 
     def end(self) -> None:

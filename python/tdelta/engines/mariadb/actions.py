@@ -113,7 +113,6 @@ class _Conversion:
         return Outcome({**counted, "disk_more_bytes": peak.more_bytes})
 
     def inspect(self) -> Mapping[str, int]:
-        """What is left in the clear."""
         return {} if self._remains is None else self._remains.search()
 
     def undo(self) -> None:

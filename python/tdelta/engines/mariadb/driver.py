@@ -17,5 +17,4 @@ def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
 
 
 def listed() -> Iterator[EngineInfo]:
-    """What was found here."""
     return private.listed(PROFILE, MariadbEngine)

@@ -237,7 +237,6 @@ class MariadbEngine(MysqlFamily):
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """Status counters, by the reports' names."""
         return (counters_sql(STATUS_TABLE, STATUS),)
 
     @property

@@ -55,16 +55,13 @@ class _Connected:
 
     @property
     def session(self) -> AdminConnection:
-        """The connection."""
         assert self._session is not None  # noqa: S101 - prepared
         return self._session
 
     def prepare(self) -> None:
-        """Connect."""
         self._session = self.site.connect()
 
     def undo(self) -> None:
-        """Close the connection."""
         if self._session is not None:
             self._session.close()
 
@@ -83,17 +80,14 @@ class Encrypt(_Connected):
     _remains: Remains | None = None
 
     def prepare(self) -> None:
-        """Connect, plant rows to look for afterwards."""
         super().prepare()
         self._remains = Remains(self.site, _REMAINS, self.session)
         self._remains.plant()
 
     def inspect(self) -> Mapping[str, int]:
-        """What is left in the clear."""
         return {} if self._remains is None else self._remains.search()
 
     def perform(self) -> Outcome:
-        """Encrypt every table."""
         self._have_all("Y", (*self.site.tables, DELETED_TABLE))
         return Outcome({"tables": self.number(_ENCRYPTED), "encrypted_bytes": self.number(_BYTES)})
 

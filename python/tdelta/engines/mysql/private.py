@@ -166,7 +166,6 @@ class MysqlEngine(MysqlFamily):
 
     @property
     def replication(self) -> MysqlReplication:
-        """How its servers replicate."""
         return replication(self.binary.version)
 
     @property
@@ -207,7 +206,6 @@ class MysqlEngine(MysqlFamily):
         )
 
     def after_load_sql(self, settings: ServerSettings, tables: Iterable[str]) -> tuple[str, ...]:
-        """Compression, and statistics of every table."""
         names = list(tables)
         return recompress(settings, names) + tuple(f"ANALYZE TABLE `{table}`" for table in names)
 

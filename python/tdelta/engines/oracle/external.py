@@ -99,7 +99,6 @@ class _Tablespace:
 
     @property
     def said(self) -> str:
-        """The same for people."""
         by = f", {self.algorithm or 'of no algorithm that V$ENCRYPTED_TABLESPACES has'}" if self.is_encrypted else ""
         status = "" if self.status in ("", _NORMAL) else f", status {self.status}"
         return f"tablespace {self.name} encrypted={'YES' if self.is_encrypted else 'NO'}{by}{status}"
@@ -179,7 +178,6 @@ class OracleServers:
         return (*faults, *(() if state.is_settled else (Refusal.of("encryption-unsettled", said=state.said),)))
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
-        """What goes on there beside tdelta."""
         others = int(first(ask(SQL["sessions"])) or 0)
         return (Caution.of("other-sessions", option=option, sessions=others),) if others else ()
 
@@ -237,7 +235,6 @@ class OracleServers:
         return SQL["convert"].format(schema=schema, mode="ONLINE", how=self._how(is_encrypted=is_encrypted))
 
     def offline_sql(self, schema: str) -> str:
-        """What takes the schema's own tablespace offline."""
         return SQL["offline"].format(schema=schema)
 
     def convert_offline_sql(self, schema: str, *, is_encrypted: bool) -> str:
@@ -245,7 +242,6 @@ class OracleServers:
         return SQL["convert"].format(schema=schema, mode="OFFLINE", how=self._how(is_encrypted=is_encrypted))
 
     def online_sql(self, schema: str) -> str:
-        """What brings it back."""
         return SQL["online"].format(schema=schema)
 
     def _how(self, *, is_encrypted: bool) -> str:
@@ -260,7 +256,6 @@ class OracleServers:
         return ""
 
     def resume_sql(self, _schema: str) -> str:
-        """Nor resumed."""
         return ""
 
     def conversion(self, ask: Ask, schema: str) -> Conversion:
@@ -279,7 +274,6 @@ class OracleServers:
         return _Tablespace(tablespace, encrypted == "YES", algorithm, status)
 
     def settings(self, ask: Ask) -> Mapping[str, str]:
-        """All parameters of the instance."""
         return {row["name"] or "": row["value"] or "" for row in ask(SQL["settings"])}
 
     def probe(self, name: str) -> Probe:
@@ -308,7 +302,6 @@ class OracleServers:
         )
 
     def sessions(self, schema: NewSchema) -> SchemaSessions:
-        """Names without a schema are of tdelta's."""
         return SchemaSessions(setup=(SQL["use_schema"].format(schema=schema.name),))
 
     def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
@@ -326,12 +319,10 @@ class OracleServers:
         return SQL["drop_converted" if _CONVERTED.search(schema) else "drop_schema"].format(schema=schema)
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
-        """By the tablespace that each is in."""
         rows = ask(SQL["tables"].format(schema=literal(schema)))
         return {row["name"] or "": row["encrypted"] == "YES" for row in rows}
 
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
-        """Of every table."""
         return tuple(SQL["statistics"].format(table=literal(table)) for table in tables)
 
     def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
@@ -339,11 +330,9 @@ class OracleServers:
         return tuple(SQL["drop_table"].format(table=table) for table in tables)
 
     def data_bytes_sql(self, schema: str) -> str:
-        """Of all segments of the schema."""
         return SQL["data_bytes"].format(schema=literal(schema))
 
     def mark_session_sql(self, mark: str) -> str:
-        """The mark is the session's client info."""
         return SQL["mark_session"].format(mark=literal(mark[:_CLIENT_INFO_CHARACTERS]))
 
     def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
@@ -352,7 +341,6 @@ class OracleServers:
         return tuple(row["id"] or "" for row in rows)
 
     def end_session_sql(self, session: str) -> str:
-        """What ends a session."""
         if not _SESSION.match(session):
             raise Refused("protocol", Refusal.of("answer-without-column", answer=session, name="SID,SERIAL#"))
         return SQL["end_session"].format(session=session)

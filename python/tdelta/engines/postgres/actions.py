@@ -78,7 +78,6 @@ class Encrypt:
             raise
 
     def perform(self) -> Outcome:
-        """Copy, start, have it answer."""
         assert self._started is not None  # noqa: S101 - prepared
         server = self._started.site.server
         before, began_ns = server.usage(), time.monotonic_ns()

@@ -66,7 +66,6 @@ class PostgresCatalog:
         )
 
     def quoted(self, name: str) -> str:
-        """A name in double quotes."""
         return '"' + name.replace('"', '""') + '"'
 
     def sample(self, table: str, share: float) -> str:
@@ -75,7 +74,6 @@ class PostgresCatalog:
         return f"FROM {self.quoted(table)}{chance}"
 
     def turned_differs(self, column: str) -> str:
-        """Byte for byte, whatever the collation."""
         text = f"{column}::text"
         return f'{text} COLLATE "C" <> (substr({text}, 2) || substr({text}, 1, 1)) COLLATE "C"'
 

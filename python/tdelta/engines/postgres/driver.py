@@ -36,7 +36,6 @@ def driver(options: Mapping[str, Any]) -> private.PrivateDriver:
 
 
 def listed() -> Iterator[EngineInfo]:
-    """What was found here."""
     return private.listed(PROFILE, _protected)
 
 

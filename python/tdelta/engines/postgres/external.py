@@ -101,7 +101,6 @@ class PostgresServers:
         return tuple(faults)
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
-        """What goes on there beside tdelta."""
         found = []
         if (standbys := first(ask("SELECT count(*)::text FROM pg_stat_replication"))) != "0":
             found.append(Caution.of("standbys-read", option=option, standbys=int(standbys)))
@@ -185,7 +184,6 @@ class PostgresServers:
         return SchemaSessions(setup=(path, f"SET default_table_access_method TO {method}"))
 
     def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
-        """Marked ones, in this database."""
         rows = ask(
             "SELECT nspname AS name, obj_description(oid, 'pg_namespace') AS mark FROM pg_namespace"
             f" WHERE {_SYSTEM} AND obj_description(oid, 'pg_namespace') LIKE {literal(MARK + '%')} ORDER BY nspname"
@@ -197,7 +195,6 @@ class PostgresServers:
         return f"SET application_name TO {_session_name(mark)}"
 
     def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
-        """Of this user's sessions those of that name."""
         rows = ask(
             f"SELECT pid::text AS id FROM pg_stat_activity WHERE application_name = {_session_name(mark)}"
             " AND usename = current_user AND pid <> pg_backend_pid()"
@@ -205,7 +202,6 @@ class PostgresServers:
         return tuple(row["id"] or "" for row in rows)
 
     def end_session_sql(self, session: str) -> str:
-        """What ends a session."""
         return f"SELECT pg_terminate_backend({int(session)})"
 
     def hurry_sql(self, seconds: int) -> str:
@@ -219,7 +215,6 @@ class PostgresServers:
 
     @property
     def flushing(self) -> tuple[str, ...]:
-        """As private servers do."""
         return flushing_of(_major(self.identity.version))
 
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
@@ -227,7 +222,6 @@ class PostgresServers:
         return tuple(f"VACUUM (FREEZE, ANALYZE) {_quoted(table)}" for table in tables)
 
     def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
-        """All at once."""
         return (f"DROP TABLE IF EXISTS {', '.join(map(_quoted, tables))}",)
 
     def data_bytes_sql(self, schema: str) -> str:

@@ -114,12 +114,10 @@ class PostgresEngine:
 
     @property
     def profile(self) -> Profile:
-        """PostgreSQL's."""
         return PROFILE
 
     @property
     def evidence(self) -> ServerEvidence:
-        """How its files are searched."""
         return WITH_TEMPORARY if "+temp" in self.scopes else EVIDENCE
 
     @property
@@ -134,7 +132,6 @@ class PostgresEngine:
 
     @property
     def crypto(self) -> str:
-        """Whose code encrypts."""
         return self.protection.crypto
 
     @property
@@ -156,7 +153,6 @@ class PostgresEngine:
 
     @property
     def replication(self) -> Replication:
-        """How its servers replicate."""
         return REPLICATION
 
     def home(self, settings: ServerSettings) -> Path | None:
@@ -226,7 +222,6 @@ class PostgresEngine:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """Queries for the settings that all twins share."""
         settings = {name: f"SELECT current_setting('{name}', true)" for name in _SHARED_SETTINGS}
         return settings | {"collation": "SELECT datcollate FROM pg_database WHERE datname = current_database()"}
 
@@ -254,7 +249,6 @@ class PostgresEngine:
 
     @property
     def page_size_sql(self) -> str:
-        """A block's."""
         return self.facts["block_size"]
 
     encryption_options_sql = ""
@@ -283,7 +277,6 @@ class PostgresEngine:
 
     @property
     def admin_database(self) -> str:
-        """What initdb makes."""
         return "postgres"
 
     def encrypts_folder(self, settings: ServerSettings) -> bool:

@@ -45,7 +45,6 @@ class PostgresReplication:
         )
 
     def pair(self, primary: Session, replica: Session) -> PostgresPair:
-        """Both, connected to."""
         return PostgresPair(primary, replica)
 
 
@@ -81,7 +80,6 @@ class PostgresPair:
         self._await(self._is_streaming)
 
     def apply(self) -> None:
-        """Have it go on."""
         _set(self._replica, recovery_min_apply_delay="0")
 
     def disconnect(self) -> None:
@@ -91,11 +89,9 @@ class PostgresPair:
         self._await(lambda: not self._is_streaming())
 
     def position(self) -> int:
-        """The end of the log that is written."""
         return int(_first(self._primary, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')"))
 
     def behind(self) -> Behind:
-        """By what the replica has flushed, and applied."""
         end = self.position()
         received, applied = (
             int(_first(self._replica, f"SELECT pg_wal_lsn_diff(pg_last_wal_{which}_lsn(), '0/0')") or 0)

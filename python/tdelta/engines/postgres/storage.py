@@ -46,7 +46,6 @@ class Gocryptfs:
 
     @property
     def ciphers(self) -> Mapping[str, ServerCipher]:
-        """AES has one key size here."""
         return {
             "none": _PLAIN,
             "aes-256": ServerCipher("gocryptfs, AES-256-GCM"),
@@ -55,12 +54,10 @@ class Gocryptfs:
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """A mount knows nothing of tables and logs."""
         return (PLAIN_SCOPE, "all")
 
     @property
     def crypto(self) -> str:
-        """Go's own code."""
         return "go"
 
     def mount(self, place: ServerPaths, settings: ServerSettings, key: str) -> Mount:
@@ -101,7 +98,6 @@ class Gocryptfs:
         return (f"data directory on {self.ciphers[settings.cipher].asked}",) if settings.is_encrypted else ()
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
-        """What is in the figures beside the cipher."""
         return (
             (Caution.of("gocryptfs-fuse"), Caution.of("kernel-cache-decrypted", product="PostgreSQL"))
             if settings.is_encrypted
@@ -125,7 +121,6 @@ class Unencrypted:
 
     @property
     def crypto(self) -> str:
-        """Nobody's code."""
         return "none"
 
     def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
@@ -141,7 +136,6 @@ class Unencrypted:
         return ()
 
     def cautions(self, _settings: ServerSettings) -> tuple[Caution, ...]:
-        """The run has those of its storage."""
         return ()
 
 
@@ -161,7 +155,6 @@ class EncryptedFolder:
 
     @property
     def ciphers(self) -> Mapping[str, ServerCipher]:
-        """One level beside none."""
         return {"none": _PLAIN, "directory": ServerCipher(self.encryption)}
 
     @property
@@ -175,7 +168,6 @@ class EncryptedFolder:
         return "kernel"
 
     def home(self, settings: ServerSettings) -> Path | None:
-        """The folder, for an encrypted twin."""
         return self.path if settings.is_encrypted else None
 
     def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
@@ -195,7 +187,6 @@ class EncryptedFolder:
         return (f"data directory in {self.path} ({self.encryption})",) if settings.is_encrypted else ()
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
-        """What is in the figures beside the cipher."""
         return (Caution.of("encrypted-folder"),) if settings.is_encrypted else ()
 
 

@@ -63,7 +63,6 @@ class PgTde:
 
     @property
     def crypto(self) -> str:
-        """It calls libcrypto."""
         return "openssl"
 
     def options(self, settings: ServerSettings) -> Mapping[str, str]:

@@ -61,7 +61,6 @@ class GeneratedRows:
                 raise Defect(f"{name}: expected {table['rows']:,} generated rows, found {rows:,} by {self._product}")
 
     def remove(self) -> None:
-        """Remove all of it."""
         own_folders.remove(self.path)
 
 

@@ -71,7 +71,6 @@ class MySqlCatalog:
         )
 
     def quoted(self, name: str) -> str:
-        """A name in backticks."""
         return "`" + name.replace("`", "``") + "`"
 
     def sample(self, table: str, share: float) -> str:

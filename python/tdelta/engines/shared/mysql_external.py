@@ -140,7 +140,6 @@ class MySqlFamily:
         return tuple(faults)
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
-        """What goes on there beside tdelta."""
         commands = [row.get("command") or "" for row in ask("SHOW PROCESSLIST")]
         found = []
         if self._replicated(ask) is None:
@@ -152,14 +151,12 @@ class MySqlFamily:
         return tuple(found)
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:
-        """The right to see other sessions."""
         everywhere = set().union(*(rights for pattern, rights in self._held(ask) if pattern == "*"))
         if everywhere & {"PROCESS", "ALL PRIVILEGES"}:
             return ()
         return (f"GRANT PROCESS ON *.* TO {_account(first(ask(_WHO)))}",)
 
     def missing_schema_grants(self, ask: Ask, schema: str) -> tuple[str, ...]:
-        """The rights on a schema."""
         here = set().union(*(rights for pattern, rights in self._held(ask) if _covers(pattern, schema)))
         lacking = [] if "ALL PRIVILEGES" in here else [right for right in _NEEDED if right not in here]
         if not lacking:
@@ -168,7 +165,6 @@ class MySqlFamily:
         return (f"GRANT {', '.join(lacking)} ON `{target}`.* TO {_account(first(ask(_WHO)))}",)
 
     def settings(self, ask: Ask) -> Mapping[str, str]:
-        """All settings in force."""
         return _pairs(ask("SHOW GLOBAL VARIABLES"))
 
     def probe(self, name: str) -> Probe:
@@ -186,7 +182,6 @@ class MySqlFamily:
         return any((row["name"] or "").lower() == schema for row in rows)
 
     def sessions(self, schema: NewSchema) -> SchemaSessions:
-        """The schema is what a session connects to."""
         return SchemaSessions(database=schema.name)
 
     def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
@@ -219,7 +214,6 @@ class MySqlFamily:
         return (f"DROP TABLE IF EXISTS {', '.join(quoted(table) for table in tables)}",)
 
     def data_bytes_sql(self, schema: str) -> str:
-        """By the statistics."""
         size = "SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES"
         return f"{size} WHERE TABLE_SCHEMA = {literal(schema)}"
 
@@ -252,7 +246,6 @@ class MySqlFamily:
         return tuple(row["id"] or "" for row in rows)
 
     def end_session_sql(self, session: str) -> str:
-        """What ends a session."""
         return f"KILL {int(session)}"
 
     def hurry_sql(self, seconds: int) -> str:
@@ -277,7 +270,6 @@ class MySqlFamily:
 
 
 def identity_of(engine: str, ask: Ask) -> Identity:
-    """Who answers."""
     asked = "VERSION() AS version, @@version_comment AS comment, CURRENT_USER() AS user, @@hostname AS machine"
     found = one(ask(f"SELECT {asked}"))
     text = found["version"] or ""

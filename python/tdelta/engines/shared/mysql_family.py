@@ -80,7 +80,6 @@ class MysqlFamily:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """The settings that all twins share."""
         return variables((*SHARED_FACTS, *self.own_facts))
 
     def switches_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
@@ -106,16 +105,13 @@ class MysqlFamily:
 
     @property
     def schema(self) -> str:
-        """The database."""
         return DATABASE
 
     @property
     def page_size_sql(self) -> str:
-        """InnoDB's."""
         return self.facts["innodb_page_size"]
 
     def restore_target(self, recipe: Recipe, folder: Path) -> RestoreTarget:
-        """By the socket."""
         target = client_target(recipe.place.socket, str(recipe.connect["user"]), DATABASE, folder)
         return dataclasses.replace(target, encryption=self.dump_encryption)
 

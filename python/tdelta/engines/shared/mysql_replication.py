@@ -91,7 +91,6 @@ class MysqlReplication:
         )
 
     def pair(self, primary: Session, replica: Session) -> MysqlPair:
-        """Both, connected to."""
         return MysqlPair(self.words, primary, replica)
 
 
@@ -122,20 +121,16 @@ class MysqlPair:
         self._await_connection(confirms=confirms)
 
     def receive(self) -> None:
-        """Start the thread that receives."""
         self._replica.run(self._words.receive)
 
     def apply(self) -> None:
-        """Start the thread that applies."""
         self._replica.run(self._words.apply)
 
     def disconnect(self) -> None:
-        """Switch confirmation off, stop both threads."""
         self._primary.run(f"SET GLOBAL {self._words.primary_confirms} = OFF")
         self._replica.run(self._words.stop)
 
     def position(self) -> int:
-        """Bytes since the oldest log that is kept."""
         return self._bytes(*self._log_end())
 
     def behind(self) -> Behind:
@@ -148,18 +143,15 @@ class MysqlPair:
         return Behind(end - read, end - applied)
 
     def await_applied(self, seconds: float) -> bool:
-        """By the server's own waiting for a position."""
         file, position = self._log_end()
         _, rows = self._replica.rows(self._words.wait.format(file=file, position=position, seconds=seconds))
         return rows[0][0] is not None and int(rows[0][0]) >= 0
 
     def fault(self) -> str:
-        """What went wrong with receiving or applying."""
         status = self._status()
         return "; ".join(filter(None, (status[self._words.columns[name]] for name in ("read_fault", "apply_fault"))))
 
     def confirmations(self) -> tuple[int, int]:
-        """Status counters of the primary."""
         waited, did_not, _ = (self._counter(name) for name in self._words.confirmed)
         return waited, did_not
 

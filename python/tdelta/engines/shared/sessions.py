@@ -111,7 +111,6 @@ class WorkerSession:
         return rows[0][0] or "" if rows else ""
 
     def close(self) -> None:
-        """Close the session and end the worker."""
         self._worker.end()
 
 
@@ -127,7 +126,6 @@ class AdminConnection:
             raise
 
     def run(self, sql: str) -> None:
-        """Run a statement and drop what it answers."""
         self._worker.ask("run", seconds=_PATIENCE_SECONDS, statements=[sql])
 
     def run_while(self, sql: str, wait: Callable[[Callable[[], bool]], None]) -> None:
@@ -142,12 +140,10 @@ class AdminConnection:
         self._worker.answer()
 
     def rows(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[str | None]]]:
-        """The names of the columns, and the rows."""
         answer = self._worker.ask("rows", sql=sql)
         return answer["columns"], answer["rows"]
 
     def close(self) -> None:
-        """End it."""
         self._worker.kill()
         self._worker.end()
 
@@ -203,7 +199,6 @@ class LastingSession:
         return rows[0][0] or "" if rows else ""
 
     def close(self) -> None:
-        """Close the session."""
         session, self._session = self._session, None
         if session is not None:
             session.close()

@@ -33,7 +33,6 @@ class Reopen:
         self._site.worker.ask("shut")
 
     def perform(self) -> Outcome:
-        """Open it."""
         site = self._site
         options = site.options(site.path, site.settings, site.key)
         sql = f"SELECT 1 FROM {site.table} LIMIT 1"
@@ -42,7 +41,6 @@ class Reopen:
         return Outcome({}, seconds=answer["elapsed_ns"] / 1e9)
 
     def undo(self) -> None:
-        """Have the twin's own connections again."""
         self._site.worker.ask("close_others")
         self._site.worker.ask("resume", seconds=ACTION_SECONDS)
 
@@ -58,7 +56,6 @@ class Storm:
         """Nothing."""
 
     def perform(self) -> Outcome:
-        """Connect."""
         site, connections = self._site, self._connections
         settings = replace(site.settings, threads=connections)  # which share the cache
         options = site.options(site.path, settings, site.key)
@@ -68,7 +65,6 @@ class Storm:
         return Outcome({"connections": connections}, seconds=answer["elapsed_ns"] / 1e9)
 
     def undo(self) -> None:
-        """Close them."""
         self._site.worker.ask("close_others", seconds=ACTION_SECONDS)
 
 
@@ -97,7 +93,6 @@ class RewriteFile:
         return self._site.key if self._change == "encrypt" else secrets.token_hex(32)
 
     def prepare(self) -> None:
-        """Copy the file, and open the copy."""
         site = self._site
         own_folders.remove(self._place)
         self._place.mkdir(FOLDER_MODE)
@@ -144,7 +139,6 @@ class RewriteFile:
         return site.worker.ask("rewrite", seconds=ACTION_SECONDS, steps=steps, key=key)
 
     def undo(self) -> None:
-        """Remove it."""
         self._site.worker.ask("close_others", seconds=ACTION_SECONDS)
         own_folders.remove(self._place)
 

@@ -62,7 +62,6 @@ class _SqliteMaker:
         self._worker: Worker | None = None
 
     def start(self) -> None:
-        """A worker with the library loaded."""
         self._worker = Worker(self._site.environment, WORKER)
         self._worker.ask("library", library=self._site.engine.library.name)
 
@@ -85,29 +84,24 @@ class _SqliteMaker:
         return used
 
     def unpack(self, made: Path, compress: str, into: Path, programs: Programs) -> Path:
-        """Decompress."""
         if compress == NONE:
             return made
         unpacked(programs, made, into)
         return into
 
     def class_of(self, name: str) -> FileClass:
-        """A database with its log, or SQL."""
         return FileClass.DUMP if name == _SQL_NAME else file_class(name, _NAME)
 
     def data_bytes(self) -> int:
-        """File and log."""
         return sum(file.stat().st_size for file in self._files() if file.exists())
 
     def disk_bytes(self) -> int:
-        """Of both."""
         return sum(map(allocated, self._files()))
 
     def _files(self) -> tuple[Path, Path]:
         return self._site.path, Path(f"{self._site.path}-wal")
 
     def checksums(self) -> Checksums:
-        """Of the twin, read by its own worker."""
         return checksums(self._site.worker, self._site.job.tables)
 
     def restore(self, made: Path, compress: str, into: Path, programs: Programs) -> Usage:
@@ -132,11 +126,9 @@ class _SqliteMaker:
         return used + self._answer(worker)
 
     def restored(self) -> Checksums:
-        """Read by the worker that restored it."""
         return checksums(self._helper(), self._site.job.tables)
 
     def let_go(self) -> None:
-        """End the worker."""
         if self._worker is not None:
             self._worker.kill()
             self._worker.end()

@@ -80,7 +80,6 @@ class Pages:
         self._back_up(*self._files)
 
     def close(self) -> None:
-        """Close both."""
         for connection in self._files:
             connection.close()
 

@@ -163,7 +163,6 @@ class SqliteDriver:
 
     @property
     def crypto(self) -> str:
-        """Whose code encrypts."""
         return self.engine.crypto
 
     @property
@@ -173,11 +172,9 @@ class SqliteDriver:
 
     @property
     def product(self) -> str:
-        """The library, for people."""
         return self.engine.library.product
 
     def versions(self) -> dict[str, str]:
-        """The library's wheel."""
         if self._versions:
             return {"libraries": " and ".join(self._versions)}
         return self.engine.library.versions()
@@ -259,7 +256,6 @@ class SqliteDriver:
         return ", ".join(f"{name} {facts[name]}" for name in self.engine.ciphers[settings.cipher].in_force)
 
     def fault(self, settings: TwinSettings, facts: Mapping[str, str]) -> Detail | None:
-        """What is wrong with the cipher in force."""
         return self.engine.cipher_fault(settings.cipher, facts)
 
     def differing(self, settings: TwinSettings) -> tuple[str, ...]:
@@ -267,11 +263,9 @@ class SqliteDriver:
         return (f"cipher {settings.cipher}",) if self.engine.needs_key(settings.cipher) else ()
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
-        """Files and workers."""
         return of_files(self, layout, times_calls=self.engine.calls_openssl)
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> SqliteTwins:
-        """Files and workers."""
         return SqliteTwins(self.engine, folder, job, mix, self._versions)
 
     def user_file(self, file: Path) -> UserFile:

@@ -112,7 +112,6 @@ class CopyExaminer:
         return tuple(self._as_reported(lambda query, table=table: bounded(query, table)) for table in tables)
 
     def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table."""
         return checksums(self._worker, tables)
 
     def add(self, statements: Sequence[str]) -> None:

@@ -77,7 +77,6 @@ class Library:
 
     @property
     def product(self) -> str:
-        """What it is, for people."""
         return KINDS[self.kind].product
 
     @property
@@ -102,7 +101,6 @@ class Library:
             return None
 
     def versions(self) -> dict[str, str]:
-        """What belongs among a run's versions, by name."""
         found = self.installed_version()
         return {} if self.distribution is None or found is None else {self.distribution: found}
 

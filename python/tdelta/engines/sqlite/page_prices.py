@@ -62,7 +62,6 @@ class _Priced:
         return (time.thread_time_ns() - began_ns) / PAGES / 1000
 
     def close(self) -> None:
-        """Close both."""
         for twin in self._open:
             twin.close()
 

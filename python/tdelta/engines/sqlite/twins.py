@@ -95,11 +95,9 @@ class SqliteTwin:
 
     @property
     def path(self) -> Path:
-        """The database file."""
         return self._path
 
     def facts(self) -> dict[str, str]:
-        """Settings in force, read back from the connection."""
         return self.worker.ask("facts", queries=_FACTS)
 
     def cipher_facts(self) -> dict[str, str]:
@@ -108,7 +106,6 @@ class SqliteTwin:
         return {**self.worker.ask("facts", queries=self._engine.cipher_queries), "header": header}
 
     def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table."""
         return checksums(self.worker, tables)
 
     def prove(self) -> CipherProof:
@@ -224,7 +221,6 @@ class SqliteTwin:
         self.worker.send("stop")
 
     def end(self) -> None:
-        """Close it and remove its files."""
         self.worker.end()
         self._folder.remove(self._path)
 
@@ -292,7 +288,6 @@ class SqliteTwins:
 
     @property
     def why_not_timed(self) -> str:
-        """Of ciphers in OpenSSL's shared library."""
         refusal = "the cipher is part of the library, where its calls cannot be timed"
         return "" if self._engine.calls_openssl else refusal
 
@@ -378,7 +373,6 @@ class SqliteTwins:
         return LoopCost(measured.elapsed_ns / max(1, statements), measured.response_ns)
 
     def data_bytes(self, path: Path) -> int:
-        """The size of the file."""
         return path.stat().st_size
 
     def end(self) -> None:

@@ -53,11 +53,9 @@ class FileCopy:
         return self.path.stat().st_size if self.path.exists() else self.original.size_bytes
 
     def identity(self) -> tuple[object, ...]:
-        """The original's files."""
         return (self.original.as_json(),)
 
     def facts(self, database: Database, *, is_proposed: bool) -> DatabaseFacts:
-        """What a report may tell of it."""
         return DatabaseFacts(
             file=self.original.file_name,
             size_bytes=self.original.size_bytes,
@@ -72,7 +70,6 @@ class FileCopy:
         return DatabaseJob(str(self.original.named), self.path, self.layout, tables, checksums)
 
     def let_go(self) -> None:
-        """Remove the copy."""
         self.path.unlink(missing_ok=True)
 
 
@@ -93,12 +90,10 @@ class UserFile:
 
     @property
     def named(self) -> Path:
-        """The path as the user gave it."""
         return self._original.named
 
     @property
     def title(self) -> str:
-        """The file's name without folder."""
         return self._original.file_name
 
     @property
@@ -108,7 +103,6 @@ class UserFile:
 
     @contextmanager
     def staged(self, folder: TwinFolder) -> Iterator[StagedFile]:
-        """The copy, with a worker that examines it."""
         with CopyExaminer(self._engine, folder.file("original"), folder.path, self.named) as examiner:
             yield StagedFile(self._engine, self._original, folder, examiner)
 
@@ -125,7 +119,6 @@ class StagedFile:
         self._layout = Layout(0, 0)
 
     def bring(self, observe: Observer) -> None:
-        """Copy, recover, check."""
         name = self._original.file_name
 
         def copied(done_bytes: int, total_bytes: int) -> None:

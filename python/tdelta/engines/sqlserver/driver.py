@@ -17,5 +17,4 @@ def driver(_options: Mapping[str, Any]) -> NoReturn:
 
 
 def listed() -> Iterator[EngineInfo]:
-    """What it takes."""
     return only.listed(PROFILE, DRIVER)

@@ -106,7 +106,6 @@ class SqlServers:
         return ()
 
     def cautions(self, ask: Ask, option: str) -> tuple[Caution, ...]:
-        """What goes on there beside tdelta."""
         others = int(first(ask(SQL["others"])) or 0)
         return (Caution.of("other-sessions", option=option, sessions=others),) if others else ()
 
@@ -146,7 +145,6 @@ class SqlServers:
         return Probe(*(SQL[of].format(lock=f"N{literal(name)}") for of in ("lock_take", "lock_seen", "lock_release")))
 
     def has_schema(self, ask: Ask, schema: str) -> bool:
-        """Whether there is a database of that name."""
         return bool(ask(SQL["has_schema"].format(schema=f"N{literal(schema)}")))
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
@@ -258,15 +256,12 @@ class SqlServers:
         return {name: sorted(known[text]) for name, text in named(scripts) if text in known}
 
     def statistics_sql(self, tables: Iterable[str]) -> tuple[str, ...]:
-        """Of every table."""
         return tuple(SQL["statistics"].format(table=table) for table in tables)
 
     def drop_tables_sql(self, tables: Sequence[str]) -> tuple[str, ...]:
-        """All at once."""
         return (f"DROP TABLE IF EXISTS {', '.join(map(_quoted, tables))}",)
 
     def data_bytes_sql(self, schema: str) -> str:
-        """Of all pages of the database."""
         return SQL["data_bytes"].format(schema=schema)
 
     def mark_session_sql(self, mark: str) -> str:
@@ -274,13 +269,11 @@ class SqlServers:
         return SQL["mark_session"].format(mark=_hex(mark))
 
     def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
-        """Those that have it."""
         written = _hex(mark)
         rows = ask(SQL["marked_sessions"].format(mark=written, length=len(written) // 2))
         return tuple(row["id"] or "" for row in rows)
 
     def end_session_sql(self, session: str) -> str:
-        """What ends a session."""
         return SQL["end_session"].format(session=int(session))
 
     def hurry_sql(self, seconds: int) -> str:

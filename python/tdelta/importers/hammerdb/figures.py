@@ -187,7 +187,6 @@ def _one_user(fields: Mapping[str, object]) -> tuple[Caution, ...]:
 def procedures(
     rows: Mapping[str, Mapping[str, object]], belonging: Belonging, line: int | None, problems: Problems
 ) -> Iterator[Observation]:
-    """All procedures of a report."""
     for name, fields in rows.items():
         summary = procedure(name, fields, belonging, line, problems)
         if summary is not None:

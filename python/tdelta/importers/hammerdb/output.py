@@ -90,7 +90,6 @@ class JobsOutputImporter:
         return _SIGNS.search(head) is not None and not is_time_profile(head) and "\0" not in head
 
     def is_mark(self, line: str) -> bool:
-        """Whether a line has a result."""
         return "TEST RESULT : System achieved" in line
 
     def has_results(self, source: Source) -> bool:
@@ -149,7 +148,6 @@ class _Objects:
         return None
 
     def end(self) -> None:
-        """The text is at its end."""
         if self._depth:
             self._refuse("found the end of the file within it")
 

@@ -54,7 +54,6 @@ class TimeProfileImporter:
         return is_time_profile(source.head.decode("utf-8", errors="replace"))
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """A summary a procedure, of every report."""
         belonging = belonging_of(source, FORMAT, naming)
         problems = problems_of(source, FORMAT)
         reports = _reports(source, problems)

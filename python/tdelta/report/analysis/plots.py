@@ -86,7 +86,6 @@ def axis_row(ends: tuple[float, float], unit: str, columns: int, *, is_signed: b
 
 
 def _means(picture: ComparisonPicture, columns: int, width: int) -> list[Text]:
-    """Both posteriors on one axis."""
     named = ((picture.baseline, picture.baseline_mean), (picture.condition, picture.condition_mean))
     ends = _shown([curve for _, curve in named])
     parts: list[Text] = []

@@ -32,7 +32,6 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
 
 
 def blocks(result: RunResult) -> Iterator[Block]:
-    """The same for the page."""
     for found in result.of(LoadAgents):
         columns = [Column("load agent"), *(Column(name, is_number=name != "node") for name in _COLUMNS)]
         yield PageTable("Load agents", columns, [(use.agent, *_cells(use)) for use in found.agents])

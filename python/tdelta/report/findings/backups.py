@@ -49,7 +49,6 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
 
 
 def blocks(result: RunResult) -> list[Block]:
-    """The same for the page."""
     found = _shown(result)
     if not found:
         return []

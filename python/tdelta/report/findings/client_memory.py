@@ -34,7 +34,6 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
 
 
 def blocks(result: RunResult) -> list[Block]:
-    """The same for the page."""
     found = result.of(ClientMemory)
     if not found:
         return []

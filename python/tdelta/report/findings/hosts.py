@@ -22,7 +22,6 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
 
 
 def blocks(result: RunResult) -> Iterator[Block]:
-    """The same for the page."""
     for said in _sentences(result):
         yield Paragraph(said)
 

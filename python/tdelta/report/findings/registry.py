@@ -132,7 +132,6 @@ def placed(part: str, result: RunResult) -> Iterator[Block]:
 
 
 def sections(result: RunResult) -> Iterator[Section]:
-    """The sections of those that have their own, where the run has any of them."""
     for one in SHOWN:
         blocks = list(one.blocks(result)) if one.title else []
         if blocks:

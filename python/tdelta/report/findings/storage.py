@@ -68,7 +68,6 @@ def _by_layer(layers: Mapping[str, Sequence[StorageLayer]], result: RunResult) -
 
 
 def blocks(result: RunResult) -> list[Block]:
-    """The same for the page."""
     found = result.of(StorageLayer)
     if not found:
         return []

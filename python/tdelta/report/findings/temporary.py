@@ -61,7 +61,6 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
 
 
 def blocks(result: RunResult) -> list[Block]:
-    """The same for the page."""
     found = result.of(TemporaryData)
     if not found:
         return []

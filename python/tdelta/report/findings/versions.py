@@ -25,7 +25,6 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
 
 
 def blocks(result: RunResult) -> list[Block]:
-    """The same for the page."""
     sentences = list(version_sentences(result))
     return [*(Paragraph(said) for said in sentences), Paragraph(_NOTE, "note")] if sentences else []
 

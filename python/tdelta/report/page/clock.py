@@ -28,12 +28,10 @@ class Clock:
     pauses: int
 
     def at(self, unix_seconds: float) -> float:
-        """Where a moment is drawn."""
         return float(np.interp(unix_seconds, self.moments, self.seconds))
 
     @property
     def title(self) -> str:
-        """What the axis is called."""
         if not self.pauses:
             return "since the first block"
         return f"since the first block, {self.pauses} pause{'' if self.pauses == 1 else 's'} cut short"

@@ -46,7 +46,6 @@ def plan_text(found: Prospect, width: int, *, color: bool = False) -> str:
 
 
 def headline(target: Target, found: Prospect) -> str:
-    """One target in a sentence."""
     task = _task(target)
     if target.attainability is Attainability.EDGE:
         return f"{task}: it cannot be. {target.reason[0].upper()}{target.reason[1:]}."

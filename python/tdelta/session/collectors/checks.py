@@ -168,7 +168,6 @@ class Checks:
             raise UnsoundTwins(Refusal.of("twins-differ", differences="; ".join(map(str, self._before))))
 
     def validity(self, trials: Sequence[Trial]) -> tuple[Validity, ...]:
-        """All checks, each with what it found."""
         return (
             _settled(ROWS_BEFORE, self._before, (self._rows(),)),
             self._after_check(),

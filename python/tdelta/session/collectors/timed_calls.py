@@ -42,7 +42,6 @@ class TimedCalls:
         return [c for c in timed_conditions(self._plan) if c.key not in self._found]
 
     def is_due(self) -> bool:
-        """Whether some are left."""
         return bool(self._left())
 
     def first_seconds(self) -> float:

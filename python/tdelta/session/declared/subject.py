@@ -45,7 +45,6 @@ class _NamedOrPath(_Named):
     """One of some names, or the path of what is there."""
 
     def within(self, folder: Path, value: Any) -> Any:
-        """The name, or the path from there."""
         return value if value in self.names else str(folder / value)
 
     def to_json(self, value: Any) -> str:

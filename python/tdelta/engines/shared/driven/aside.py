@@ -63,7 +63,6 @@ class LoadsAside(ABC):
         self._cursor.connection.close()
 
     def __getattr__(self, name: str) -> Any:
-        """All else is the driver's."""
         return getattr(self._cursor, name)
 
     def _flush(self) -> None:

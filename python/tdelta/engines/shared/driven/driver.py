@@ -61,7 +61,6 @@ class Driver:
 
     @property
     def described(self) -> str:
-        """The driver and its version, for people."""
         from importlib.metadata import PackageNotFoundError, version
 
         try:

@@ -66,7 +66,6 @@ class DrivenHost(Host):
         return None if kind == "defect" else [kind, message]
 
     def do_client(self, _request: Request) -> Reply:
-        """Which client this is."""
         return {"client": f"{self.driver.described}, by the DB-API client"}
 
     def do_connect(self, request: Request) -> Reply:
@@ -348,11 +347,9 @@ class RenamingCursor:
         return self._cursor.execute(self._named(sql), *parameters)
 
     def executemany(self, sql: str, rows: object) -> Any:
-        """Run a statement with each of these rows."""
         return self._cursor.executemany(self._named(sql), rows)
 
     def __getattr__(self, name: str) -> Any:
-        """All else is the driver's."""
         return getattr(self._cursor, name)
 
 

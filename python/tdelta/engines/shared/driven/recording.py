@@ -100,5 +100,4 @@ class RecordingCursor:
         return answer
 
     def __getattr__(self, name: str) -> Any:
-        """All else is the driver's."""
         return getattr(self._cursor, name)

@@ -89,7 +89,6 @@ class Change:
         return Outcome(counted)
 
     def undo(self) -> None:
-        """Have the schema plain and without a key."""
         with self._schema.server.translated_errors(), contextlib.ExitStack() as opened:
             if self._session is not None:
                 opened.callback(self._session.close)

@@ -54,7 +54,6 @@ class ExternalDriver:
 
     @property
     def engine(self) -> ReachedServers | None:
-        """The servers."""
         return self._servers
 
     @property
@@ -74,25 +73,20 @@ class ExternalDriver:
 
     @property
     def product(self) -> str:
-        """The product, for people."""
         return self.profile.name if self._servers is None else self._servers.pair.baseline.identity.product
 
     @property
     def crypto(self) -> str:
-        """Whose code encrypts is the owner's affair."""
         return "unknown"
 
     @property
     def ciphers(self) -> tuple[str, ...]:
-        """The two servers."""
         return PLAIN, OWN_CIPHER
 
     def versions(self) -> dict[str, str]:
-        """What both servers say."""
         return {server.option: server.identity.described for server in self._reached.both}
 
     def identity(self) -> str:
-        """The servers with their versions."""
         return self._reached.identity()
 
     def check_cipher(self, cipher: str) -> None:
@@ -121,7 +115,6 @@ class ExternalDriver:
         return found
 
     def settings(self, layout: RunLayout, condition: Condition, _data_bytes: int) -> ExternalSettings:
-        """Which server, which schema, how many connections."""
         cipher, levels = str(condition.level("cipher")), dict(condition.levels)
         return ExternalSettings(
             cipher=cipher,
@@ -139,7 +132,6 @@ class ExternalDriver:
         return ", ".join(f"{name} {value or 'nothing'}" for name, value in facts.items())
 
     def template(self, settings: ExternalSettings) -> Template:
-        """Rows are loaded once on each server."""
         words = "the baseline's server" if settings.cipher == PLAIN else "the encrypted server"
         return Template((settings.cipher,), words)
 
@@ -148,7 +140,6 @@ class ExternalDriver:
         return of_connections(self, layout)
 
     def settings_compared(self) -> str:
-        """Compared once, before the run."""
         differing = 0 if self._servers is None else len(self._servers.pair.differences)
         if not differing:
             return "in all that both servers tell, but for encryption, paths and names"
@@ -177,7 +168,6 @@ class ExternalDriver:
         return tuple(f"{scope.name}: {scope.said}" for scope in scopes if scope.is_encrypted)
 
     def make_twins(self, _folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> ExternalTwins:
-        """Connections to both servers."""
         if not isinstance(job, PopulateJob):
             raise Defect("a database of the user's cannot be loaded into a server of the user's")
         return ExternalTwins(self._reached.schemas, self._reached.access, job, mix)

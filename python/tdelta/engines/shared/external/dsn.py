@@ -157,7 +157,6 @@ class Dsn:
         return {"dsn": str(self)}
 
     def __str__(self) -> str:
-        """The DSN as it could be typed."""
         authority = quote(self.user, safe="")
         if self.socket is None:
             authority += f"@[{self.host}]:{self.port}" if ":" in self.host else f"@{quote(self.host)}:{self.port}"

@@ -53,7 +53,6 @@ class Identity:
 
     @property
     def described(self) -> str:
-        """Product and version, for people."""
         return f"{self.product} {self.version}"
 
 
@@ -78,7 +77,6 @@ class Encryption:
     remedy: str
 
     def scope(self, name: str) -> Scope | None:
-        """The scope of that name."""
         return next((scope for scope in self.scopes if scope.name == name), None)
 
     @property

@@ -47,12 +47,10 @@ class FoundServer:
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
         return server_name(self.option, self.dsn)
 
     @property
     def identity(self) -> Identity:
-        """Who answers there."""
         return self.kind.identity
 
     def ask(self, sql: str) -> Sequence[Row]:

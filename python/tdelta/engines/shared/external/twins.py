@@ -153,7 +153,6 @@ class ExternalTwins(SequentialBlocks):
         return self.connected(settings)
 
     def join(self, _twin: ExternalTwin, settings: ExternalSettings) -> ExternalTwin:
-        """Another condition's connections to the same schema."""
         return self.connected(settings)
 
     def connected(self, settings: ExternalSettings) -> ExternalTwin:
@@ -258,7 +257,6 @@ class ExternalTwin:
             return {**scopes, "tables": _states(server.kind.tables(server.ask, self.schema.name))}
 
     def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table."""
         return checksums(self._worker, tables)
 
     def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
@@ -323,7 +321,6 @@ class ExternalTwin:
 
     @property
     def is_metered(self) -> bool:
-        """Whether statements can be metered one by one."""
         return isinstance(self.schema.server.kind, MetersStatements)
 
     def traced(self, job: TrialJob) -> Measurement:
@@ -392,7 +389,6 @@ class ExternalTwin:
         return kind.memory_sql(session_bytes) if session_bytes and isinstance(kind, LimitsSessions) else ()
 
     def client(self) -> str:
-        """By which client the server is reached."""
         return str(self._worker.ask("client")["client"])
 
     def processes(self) -> tuple[int, ...]:

@@ -62,7 +62,6 @@ class TwinNode:
                 twin.stop()
 
     def end(self) -> None:
-        """End all twins, and remove their folder."""
         with contextlib.suppress(TdeltaError):
             self._stack.close()
 

@@ -49,17 +49,14 @@ class HostedTwin:
         self.number = number
 
     def facts(self) -> dict[str, str]:
-        """Settings in force."""
         found: dict[str, str] = self._call("facts")
         return found
 
     def cipher_facts(self) -> dict[str, str]:
-        """What the server says of its encryption."""
         found: dict[str, str] = self._call("cipher_facts")
         return found
 
     def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table."""
         found: Checksums = self._call("checksums", tables)
         return found
 
@@ -131,7 +128,6 @@ class HostedTwins(SequentialBlocks):
         return first, sums
 
     def expected_checksums(self) -> Checksums:
-        """The checksums of the rows as generated."""
         found: Checksums = self._nodes.call(0, Call("expected_checksums"))
         return found
 
@@ -145,11 +141,9 @@ class HostedTwins(SequentialBlocks):
         return all(self._nodes.call(host, Call("is_encrypted", (there,))) for host, there in paths)
 
     def start(self, settings: Any, name: str) -> HostedTwin:
-        """Start a twin on the first host."""
         return self.on(0).start(settings, name)
 
     def join(self, twin: HostedTwin, settings: Any) -> HostedTwin:
-        """Another condition's connections to the same server."""
         number = self._nodes.call(twin.host, Call("join", (twin.number, settings)))
         return HostedTwin(self._nodes, twin.host, number)
 
@@ -163,7 +157,6 @@ class HostedTwins(SequentialBlocks):
         return str(self._nodes.call(0, Call("observe", (settings,))))
 
     def end(self) -> None:
-        """End all on all hosts."""
         self._nodes.end()
 
     def _begun(self, told: OnHosts, job: AnyJob, mix: WorkloadSpec) -> str:

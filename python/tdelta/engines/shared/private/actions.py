@@ -60,7 +60,6 @@ class Site:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The names of the run's tables."""
         return tuple(name for name, _ in self.rows.tables)
 
     def connect(self) -> AdminConnection:

@@ -156,13 +156,11 @@ class _ServerMaker:
         return int(float(self._connected().rows(self._site.engine.data_bytes_sql)[1][0][0] or 0))
 
     def disk_bytes(self) -> int:
-        """Of the files of tables."""
         site = self._site
         files = ServerFiles(site.engine.evidence.files, site.recipe.place, site.server.pids, site.recipe.mount)
         return sum(allocated(file.path) for file in files.files() if file.file_class is FileClass.TABLES)
 
     def checksums(self) -> Checksums:
-        """Of the twin."""
         with Worker() as worker:
             worker.ask("connect", options={**self._site.recipe.connect, "database": DATABASE}, connections=1)
             return checksums(worker, self._site.rows.tables)
@@ -183,7 +181,6 @@ class _ServerMaker:
         return used + difference(server.usage(), before)
 
     def restored(self) -> Checksums:
-        """Of the other server."""
         return checksums(self._restored_into().asking, self._site.rows.tables)
 
     def let_go(self) -> None:

@@ -121,7 +121,6 @@ def _programs() -> dict[str, ServerProgram]:
 
 
 def cache_folder() -> Path:
-    """Where servers are unpacked."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "tdelta" / "servers"
 

@@ -73,7 +73,6 @@ class PrivateDriver:
 
     @property
     def crypto(self) -> str:
-        """Whose code encrypts."""
         return self.engine.crypto
 
     @property
@@ -83,11 +82,9 @@ class PrivateDriver:
 
     @property
     def product(self) -> str:
-        """The product, for people."""
         return self.engine.binary.product
 
     def versions(self) -> dict[str, str]:
-        """The servers' own."""
         found: dict[str, str] = {}
         for binary in (engine.binary for engine in self._engines):
             known = found.get(binary.product)
@@ -145,7 +142,6 @@ class PrivateDriver:
         return next(cipher for cipher in (*layout.ciphers, *self.engine.ciphers) if cipher != "none")
 
     def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-        """As the engine says."""
         return knobs_of(self._actions(), factor)
 
     def _actions(self) -> Mapping[str, ServerAction]:
@@ -161,15 +157,12 @@ class PrivateDriver:
         return Template(settings.template_key, words)
 
     def described(self, _settings: ServerSettings, facts: Mapping[str, str]) -> str:
-        """What the server's catalog says of its encryption."""
         return ", ".join(f"{name} {value or 'nothing'}" for name, value in facts.items())
 
     def fault(self, settings: ServerSettings, facts: Mapping[str, str]) -> Detail | None:
-        """What is wrong with the encryption in force."""
         return self._of(settings).cipher_fault(settings, facts)
 
     def covered(self, settings: ServerSettings) -> frozenset[FileClass]:
-        """What the scope covers."""
         engine = self._of(settings)
         parts = engine.evidence.parts_of(engine.binary.product)
         is_folder_encrypted = isinstance(engine, FolderEncrypted) and engine.encrypts_folder(settings)
@@ -181,7 +174,6 @@ class PrivateDriver:
         return not isinstance(engine, FolderEncrypted) or engine.can_be_searched(settings)
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
-        """As the engine says."""
         engine = self._of(settings)
         return (*(engine.cautions(settings) if isinstance(engine, Cautioned) else ()), *self._same_programs())
 
@@ -192,11 +184,9 @@ class PrivateDriver:
                 yield Caution.of("same-program", one=name, other=other)
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
-        """As the engine says."""
         return self._of(settings).differing_settings(settings)
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:
-        """Servers, whose instances are shared, and workers."""
         return of_servers(self, layout, self.engine.resources)
 
     def user_dump(self, command: str) -> UserDump:
@@ -206,7 +196,6 @@ class PrivateDriver:
         return UserDump(self.engine, command)
 
     def make_twins(self, folder: TwinFolder, job: AnyJob, mix: WorkloadSpec) -> ServerTwins:
-        """Private servers and workers."""
         return ServerTwins(self.engine, folder, job, mix, self._versions)
 
     def _widest(self) -> str:

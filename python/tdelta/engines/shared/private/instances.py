@@ -191,11 +191,9 @@ class ServerTwin:
         return self._ask("facts", queries=dict(self.instance.engine.facts))
 
     def cipher_facts(self) -> dict[str, str]:
-        """What the server says of its encryption."""
         return self._ask("facts", queries=dict(self.instance.engine.cipher_facts(self._settings)))
 
     def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table."""
         with self._connected():
             return checksums(self._worker, tables)
 

@@ -269,7 +269,6 @@ class Replica:
             return checksums(worker, tables)
 
     def files(self) -> ReplicaFiles:
-        """Its files."""
         recipe = self.server.recipe
         return ReplicaFiles(ServerFiles(self._engine.evidence.files, recipe.place, self.server.pids, recipe.mount))
 

@@ -68,7 +68,6 @@ class Started:
         self.asking.ask("rows", sql=f"SELECT * FROM {self.site.tables[0]} LIMIT 1")
 
     def end(self) -> None:
-        """End the process that asked."""
         self.asking.kill()
         self.asking.end()
 
@@ -81,11 +80,9 @@ class Restart:
         self._started: Started | None = None
 
     def prepare(self) -> None:
-        """Start the process that will ask."""
         self._started = Started(self._site)
 
     def perform(self) -> Outcome:
-        """Stop and start."""
         assert self._started is not None  # noqa: S101 - prepared
         began_ns = time.monotonic_ns()
         self._site.server.stop()
@@ -94,7 +91,6 @@ class Restart:
         return Outcome({"stop_ns": stop_ns, "start_ns": start_ns}, seconds=(stop_ns + start_ns) / 1e9)
 
     def undo(self) -> None:
-        """Let go of the process that asked."""
         if self._started is not None:
             self._started.end()
 
@@ -110,7 +106,6 @@ class Recovery:
         self._wanted_bytes = site.knobs.get("mb", _LOG_MB) * 1_000_000
 
     def prepare(self) -> None:
-        """Checkpoint, fill the log, kill the server."""
         self._started = Started(self._site)
         with self._site.session() as session:
 
@@ -134,13 +129,11 @@ class Recovery:
         self._site.server.kill()
 
     def perform(self) -> Outcome:
-        """Start."""
         assert self._started is not None  # noqa: S101 - prepared
         start_ns = self._started.start()
         return Outcome({"log_behind_bytes": self._behind}, seconds=start_ns / 1e9)
 
     def undo(self) -> None:
-        """Remove the table."""
         if self._started is not None:
             self._started.end()
         self._site.run(_REMOVE)
@@ -154,11 +147,9 @@ class Storm:
         self._worker: Worker | None = None
 
     def prepare(self) -> None:
-        """Start the process that will connect."""
         self._worker = Worker()
 
     def perform(self) -> Outcome:
-        """Connect."""
         assert self._worker is not None  # noqa: S101 - prepared
         connections = storm_connections(self._site.knobs)
         options = {**self._site.recipe.connect, "database": DATABASE}
@@ -167,7 +158,6 @@ class Storm:
         return Outcome({"connections": connections + 1})
 
     def undo(self) -> None:
-        """Close them."""
         if self._worker is not None:
             self._worker.ask("close", seconds=_CONNECT_SECONDS)
             self._worker.end()

@@ -62,7 +62,6 @@ class RestoredDump:
         return ()
 
     def facts(self, database: Database, *, is_proposed: bool) -> DatabaseFacts:
-        """What a report may tell of it."""
         return DatabaseFacts(
             file=_TITLE,
             size_bytes=self.size_bytes,
@@ -74,7 +73,6 @@ class RestoredDump:
         )
 
     def job(self, tables: Tables, checksums: Checksums) -> RestoreJob:
-        """How twins get their rows."""
         return RestoreJob(self.command, self.statements, tables, checksums, self.needles)
 
     def let_go(self) -> None:
@@ -93,7 +91,6 @@ class UserDump:
     needed_bytes = 0
 
     def staged(self, folder: TwinFolder) -> RestoredServer:
-        """A private plain server for it."""
         return RestoredServer(self, folder)
 
 
@@ -125,7 +122,6 @@ class RestoredServer:
         self._stack.close()
 
     def bring(self, observe: Observer) -> None:
-        """Start the server, restore, gather statistics."""
         observe(Phase("restore", "the dump, into a plain server of tdelta's"))
         began = time.monotonic()
         self._server.start(initialize=True, seconds=_START_SECONDS)
@@ -229,7 +225,6 @@ class Scratch:
         self._trier: Trier | None = None
 
     def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> Refusal | None:
-        """What is said against a transaction, if anything."""
         trier = self._made()
         try:
             said = trier.said(transaction, trial)

@@ -81,7 +81,6 @@ class ServerTwins(SequentialBlocks):
         return place.folder, sums
 
     def end(self) -> None:
-        """Remove the loaded data."""
         self._stack.close()
 
     def _of(self, settings: ServerSettings) -> ServerEngine:
@@ -121,7 +120,6 @@ class ServerTwins(SequentialBlocks):
 
     @property
     def why_not_timed(self) -> str:
-        """As the engine's profile says."""
         return self._engine.profile.not_timed
 
     def start(self, settings: ServerSettings, name: str, environment: Mapping[str, str] = NOTHING) -> ServerTwin:
@@ -192,7 +190,6 @@ class ServerTwins(SequentialBlocks):
         return describe_calls(found) if found else ""
 
     def join(self, twin: ServerTwin, settings: ServerSettings) -> ServerTwin:
-        """Another condition's connections to the same server."""
         return self._twin(twin.instance, settings, owns_instance=False)
 
     def _twin(self, instance: Instance, settings: ServerSettings, *, owns_instance: bool) -> ServerTwin:
