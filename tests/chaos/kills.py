@@ -5,12 +5,14 @@ From the root of the repository::
     python tests/chaos/kills.py --count 300
 
 Each try takes a shape of run (generated rows, a database of the user's, a private server of each engine that is here,
-two servers of the user's of each; ``--shapes mysql,dsn-mysql`` takes only those), begins it, kills it with SIGKILL, and
-looks at what is there afterwards: processes, mounts, folders, the run's schemas on servers of the user's, and the
-store. Half of the kills fall at a moment drawn from the whole course of a run, half within 50 ms after a trial was
-promised. A trial is promised once `Store.add_trial` has returned, which it does after its syncs: the run then appends a
-line to a file, by one write and with the time, so that what was promised up to the kill is known. Nothing else on
-servers of the user's may have changed.
+two servers of the user's of each, conversions, changes of keys, backups, restores and replicas of three engines,
+which are killed within their trials; ``--shapes mysql,dsn-mysql,mariadb/work=backup`` takes only those), begins it,
+kills it with SIGKILL, and looks at what is there afterwards: processes, mounts, folders, the run's schemas on servers
+of the user's, and the store. Half of the kills fall at a moment drawn from the whole course of a run, half within 50
+ms after a trial was promised. A trial is promised once `Store.add_trial` has returned, which it does after its syncs:
+the run then appends a line to a file, by one write and with the time, so that what was promised up to the kill is
+known. Nothing else on servers of the user's may have changed. Every fourth run that was killed within an action is
+resumed, to its answer.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from mysql import own as mysql
 from postgres import own as postgres
 
 from support.own_engines import PASSWORD
-from support.running import Place
+from support.running import Place, read_until
 from support.runs import ServerPlace, processes_at
 from tdelta.driver.mounts import mounts_below
 from tdelta.engines.registry import external, private_servers
@@ -52,6 +54,7 @@ from tdelta.errors import EngineUnavailable
 
 LONGEST_SECONDS = {"embedded": 12.0, "database": 12.0}
 LONGEST_WITH_SERVERS_SECONDS = 25.0
+LONGEST_IN_TRIALS_SECONDS = 5.0
 LEFT_SECONDS = 5.0
 """How long what is on its way to its end may take; how long it took is printed."""
 LOOKED_FOR_SECONDS = 60.0
@@ -60,6 +63,24 @@ LAST_NS = 50_000_000
 """How shortly before a kill a promise may be to be one of the last."""
 MOST_PROMISES = 10
 """Of these one is drawn to be killed after."""
+
+ACTIONS = {
+    "sqlite": ("work=encrypt", "work=rekey", "work=decrypt", "work=backup", "work=restore"),
+    "mariadb": (
+        "during=encrypt",
+        "during=rekey",
+        "during=backup",
+        "work=backup",
+        "work=restore",
+        "replication=none",
+    ),
+    "postgres": ("during=encrypt", "during=backup", "work=backup", "work=restore", "replication=none"),
+}
+"""Levels whose trials are killed within."""
+
+FIRST_TRIAL = "round 1: "
+RESUMED_EACH = 4
+ANSWERED = (0, 3, 4)
 
 VARIABLE = "KILLS_PASSWORD"
 MARKS = "KILLS_MARKS"
@@ -100,6 +121,9 @@ class Shape:
     options: tuple[str, ...]
     engine: str = ""
     program: Path = Path()
+    is_action: bool = False
+    """Whether it is killed within its trials."""
+
     schemas: Callable[[], list[str]] = list
     """The schemas of runs that are on servers of the user's."""
 
@@ -198,7 +222,11 @@ def _try(shape: Shape, place: Place, draw: random.Random, tally: Tally, seen: Se
     """
     before = shape.others()
     process = start(shape, place)
-    killed_ns = _kill(process, marks_of(place), draw, shape.longest_seconds)
+    if shape.is_action:
+        read_until(process, FIRST_TRIAL)
+    killed_ns = _kill(
+        process, marks_of(place), draw, LONGEST_IN_TRIALS_SECONDS if shape.is_action else shape.longest_seconds
+    )
     is_killed = process.returncode == -signal.SIGKILL
     late = ""
     if is_killed:
@@ -218,6 +246,12 @@ def _try(shape: Shape, place: Place, draw: random.Random, tally: Tally, seen: Se
     seen.promised += len(promised)
     seen.promised_last += last
     seen.kills_after_promises += last > 0
+    if shape.is_action and draw.randrange(RESUMED_EACH) == 0:
+        resumed = place.tdelta("run", "--resume", "last")
+        assert resumed.code in ANSWERED, f"resumed: {resumed.code}: {resumed.err[-300:]}"
+        assert _stored(place)[: len(found)] == found, "the resumed run lost a trial"
+        require_nothing_left(place, tally)
+        return "killed, and resumed to its answer"
     return "killed"
 
 
@@ -340,6 +374,14 @@ def own_shapes(folder: Path) -> Iterator[Shape]:
             program = find_servers(engine)[0].path
             options = (*BRIEF, "--no-aa-twin", "--no-bb-twin", "--engine", engine, "--server-binary", str(program))
             yield Shape(engine, options, engine, program)
+            yield from _action_shapes(engine, options, engine, program)
+    yield from _action_shapes("sqlite", (*BRIEF, "--no-aa-twin", "--no-bb-twin"))
+
+
+def _action_shapes(engine: str, options: tuple[str, ...], *server: Any) -> Iterator[Shape]:
+    for level in ACTIONS.get(engine, ()):
+        varied = f"{level},async" if level.startswith("replication") else level
+        yield Shape(f"{engine}/{level}", (*options, "--vary", varied), *server, is_action=True)
 
 
 def _database(path: Path) -> Path:

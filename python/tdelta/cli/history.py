@@ -54,6 +54,8 @@ def history(
     """
     if force and output is None:
         raise Mistyped(Refusal.of("force-without-output"))
+    if Path(run).is_file():
+        raise Mistyped(Refusal.of("history-of-file", path=run))
     from tdelta.report.changes import history_document, history_text
     from tdelta.report.document import to_json
     from tdelta.session.history import Order, Wanted

@@ -143,7 +143,7 @@ def series_sentence(series: Series, history: History) -> str:
         if len(series.points) < 2:
             return f"{name}: {runs}; {_NO_CHANGE_OF_ONE}."
         medians = sorted(point.ratio.median for point in series.points)
-        return f"{name}: no change of {what} in {runs} ({percent(medians[0])} to {percent(medians[-1])})."
+        return f"{name}: no change of {what} shown in {runs} ({percent(medians[0])} to {percent(medians[-1])})."
     shown = "; ".join(change_words(change, series) for change in series.changes)
     times = "once" if len(series.changes) == 1 else f"{len(series.changes)} times"
     return f"{name}: the overhead of {what} changed {times} in {runs}: {shown}."

@@ -193,3 +193,9 @@ def test_runs_with_nothing_in_common_and_the_same_run_are_refused(tmp_path: Path
     for earlier, code in (("aaaa", "nothing-in-common"), ("bbbb", "run-against-itself")):
         done = show(path, "last", "--against", earlier, "--json")
         assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, code)
+
+
+def test_a_history_is_of_no_file(tmp_path: Path) -> None:
+    (tmp_path / "nile.csv").write_text("1\n2\n")
+    done = call("history", str(tmp_path / "nile.csv"))
+    assert (done.code, [refusal.code for refusal in done.refusals]) == (2, ["history-of-file"])

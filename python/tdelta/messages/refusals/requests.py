@@ -224,6 +224,7 @@ REQUESTS = {
         " work=warm,cold), or a run without them"
     ),
     # runs of a store
+    "history-of-file": "{path}: a history is of runs in the store, and of no files; `tdelta analyze {path}` reads one",
     "no-store": "store {store}: not found, so there is no run to read; `tdelta run` makes one",
     "store-without-run": "store {store}: it holds no run yet; make one with: tdelta run",
     "ambiguous-run": "run {run!r} is ambiguous: it fits {fitting}; write more of the id",

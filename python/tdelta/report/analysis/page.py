@@ -25,6 +25,7 @@ from tdelta.report.analysis.words import (
     rope_of,
     single_run_estimate,
     times,
+    value_words,
 )
 from tdelta.report.page.blocks import (
     Block,
@@ -263,7 +264,7 @@ def _all(result: AnalysisResult) -> Section | None:
 
 def _table(result: AnalysisResult) -> Table:
     """Every comparison. Columns that would say the same in every row, or nothing, are left out."""
-    metrics = list(dict.fromkeys(metric_words(c.metric) for c in result.comparisons))
+    metrics = list(dict.fromkeys(value_words(c.metric) for c in result.comparisons))
     has_posterior = any(c.ratio is not None for c in result.comparisons)
     has_published = any(c.source.published for c in result.comparisons)
     has_models = len({c.model for c in result.comparisons}) > 1
@@ -272,7 +273,7 @@ def _table(result: AnalysisResult) -> Table:
         name = label(c, result)
         rows.append(
             (
-                name if len(metrics) == 1 else f"{metric_words(c.metric)}, {name}",
+                name if len(metrics) == 1 else f"{value_words(c.metric)}, {name}",
                 *unit_amounts((c.baseline.value, c.condition.value), c.unit),
                 overhead_text(c, bounds_of(result)),
                 *((_hdi_cell(c, result),) if has_posterior else ()),
@@ -288,7 +289,7 @@ def _table(result: AnalysisResult) -> Table:
     columns += [*([Column("model")] if has_models else []), Column("verdict")]
     what = f" of {metrics[0]}" if len(metrics) == 1 else ""
     return Table(
-        f"Means (of several runs, geometric) and the overhead{what}: posterior median or, without one, the quotient",
+        f"Means{what} (of several runs, geometric) and the overhead: posterior median or, without one, the quotient",
         columns,
         rows,
     )

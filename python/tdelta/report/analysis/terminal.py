@@ -20,11 +20,11 @@ from tdelta.report.analysis.words import (
     bounds_of,
     decided_word,
     label,
-    metric_words,
     overhead_text,
     run_sd_name,
     side_titles,
     single_run_estimate,
+    value_words,
 )
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, hdi_text, printable, small_share
@@ -120,7 +120,7 @@ def _table(result: AnalysisResult, width: int) -> list[Text | Table]:
     for metric, rows in groups:
         _add_group(table, metric, rows, result, is_titled=len(groups) > 1)
     if len(groups) == 1:
-        table.columns[0].header = metric_words(groups[0][0])
+        table.columns[0].header = value_words(groups[0][0])
     if Console(width=_UNBOUNDED, force_jupyter=False).measure(table).maximum > width:
         table.padding = (0, 1, 0, 0)
     note = _table_note(result)
@@ -140,7 +140,7 @@ def _grouped(result: AnalysisResult) -> list[tuple[str, list[Comparison]]]:
 
 def _add_group(table: Table, metric: str, rows: list[Comparison], result: AnalysisResult, *, is_titled: bool) -> None:
     if is_titled:
-        table.add_row(Text(metric_words(metric), style="bold" if rows[0].primary else ""))
+        table.add_row(Text(value_words(metric), style="bold" if rows[0].primary else ""))
     for comparison in rows:
         mark = _DECIDES if comparison.primary and len(result.primary) < len(result.comparisons) else ""
         name = f"{_INDENT if is_titled else ''}{label(comparison, result)}{mark}"
@@ -237,7 +237,7 @@ def picture_title(picture: ComparisonPicture, result: AnalysisResult) -> str:
     """``response time, New Order``: what a picture is of, with its conditions where there are several."""
     found = comparison_of(picture, result)
     words = label(found, result) if found is not None else printable(picture.condition)
-    return f"{metric_words(picture.metric)}, {words}"
+    return f"{value_words(picture.metric)}, {words}"
 
 
 def _footer(result: AnalysisResult, width: int, page: str | None, *, is_full: bool) -> list[Text | Table]:

@@ -24,6 +24,11 @@ def metric_words(metric: str) -> str:
     return _METRICS.get(metric, printable(metric).replace("_", " "))
 
 
+def value_words(metric: str) -> str:
+    """A metric as its values are given: of throughput, which is per second, that."""
+    return "throughput" if metric == THROUGHPUT else metric_words(metric)
+
+
 def transaction_words(transaction: str) -> str:
     """A transaction type as its file calls it; ``the mix`` for all of them."""
     return "the mix" if transaction == ALL else printable(transaction)

@@ -52,6 +52,9 @@ def stall_rows(result: RunResult) -> Iterator[tuple[str, ...]]:
         )
 
 
+_MOST_MISSED = 0.5
+
+
 def footnotes(result: RunResult) -> Iterator[str]:
     """What stalls may have been missed, and what the order within a block does."""
     missed = missed_text(result)
@@ -67,8 +70,8 @@ def missed_text(result: RunResult) -> str | None:
     if not result.of(StallMeasure) or any(measure.stalls for measure in result.of(StallMeasure)):
         return None
     fewest = min(result.of(StallMeasure), key=lambda measure: measure.trials)
-    if not fewest.trials:
-        return None
+    if not fewest.trials or fewest.missed_share > _MOST_MISSED:
+        return None  # so few trials show nothing of stalls
     same = len({measure.trials for measure in result.of(StallMeasure)}) == 1
     trials = f"{'' if same else 'at least '}{counted(fewest.trials, 'trial')}"
     return (
