@@ -11,7 +11,7 @@ REASONS = {
     "hdi-across-rope": "the 95 % HDI {interval} reaches over an edge of the ROPE, ±{rope:g%}",
     "hdi-above-budget": "the 99 % HDI {interval} lies above the budget of +{budget:g%}",
     "hdi-below-budget": "the 99 % HDI {interval} lies below the budget of +{budget:g%}",
-    "hdi-across-budget": "the 99 % HDI {interval} holds the budget of +{budget:g%}",
+    "hdi-across-budget": "the 99 % HDI {interval} reaches across the budget of +{budget:g%}",
     # why an interval that would decide does not
     "few-rounds": f"{_HARDLY}{_FARTHER}",
     "few-rounds-budget": f"{_HARDLY}, so an interval a third wider would have to lie clear of the budget",

@@ -192,7 +192,8 @@ def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
             changes = f"changes {what} of {load} by {effect.signed()}"
             text = f"{budget_lead(verdict.decision, settings.budget)}: {who} {changes}"
         case Decision.UNDECIDED:
-            text = f"Undecided: {place}{_undecided(verdict, effect, name, load, what)}{_doubt(verdict, settings)}"
+            gate = "" if settings.budget is None else f" whether it is within the {share(settings.budget)} budget"
+            text = f"Undecided{gate}: {place}{_undecided(verdict, effect, name, load, what)}{_doubt(verdict, settings)}"
         case _:
             reason = f" ({verdict.reasons[0]})" if verdict.reasons else ""
             text = f"No answer: what {who} costs {load} is not to be relied on{reason}"

@@ -303,3 +303,10 @@ def test_cautions_take_the_room_that_they_have_and_the_rest_is_counted(lengths: 
 
 def test_no_caution_is_no_line() -> None:
     assert not list(caution_lines([]))
+
+
+def test_a_gate_that_cannot_decide_speaks_of_its_budget_in_its_first_line() -> None:
+    run = s.undecided()
+    gate = replace(run, settings=replace(run.settings, budget=0.3))
+    assert sentence(gate).startswith("Undecided whether it is within the 30 % budget: ")
+    assert sentence(run).startswith("Undecided: ")
