@@ -219,11 +219,7 @@ mod tests {
         let halt = page_of(&[0xf4]); // a general protection fault
         let read_nothing = page_of(&[0x31, 0xc0, 0x8b, 0x00]); // xor eax, eax; mov eax, [rax]
         let invalid = page_of(&[0x0f, 0x0b]);
-        for (code, signal) in [
-            (invalid, libc::SIGILL),
-            (halt, libc::SIGSEGV),
-            (read_nothing, libc::SIGSEGV),
-        ] {
+        for (code, signal) in [(invalid, libc::SIGILL), (halt, libc::SIGSEGV), (read_nothing, libc::SIGSEGV)] {
             // SAFETY: code that does not return.
             let crash: extern "C" fn() = unsafe { std::mem::transmute(code) };
             let status = in_child(|| {
