@@ -566,7 +566,7 @@ class MysqlClient:
             twin.observe(json.dumps({"watch": [server.pid], **settle}))
             twin.prepare(script("SELECT :op;\n"), "{}")
             with_it = twin.trial(orders(2))
-            without = twin.trial(orders(2), None, False)
+            without = twin.trial(orders(2), False)
         assert with_it["outcome"]["cpu_user_seconds"] > 0.05 > without["outcome"]["cpu_user_seconds"]
         assert with_it["extra"]["checkpoint_ns"] > 0 == without["extra"]["checkpoint_ns"]
 

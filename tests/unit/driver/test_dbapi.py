@@ -187,7 +187,7 @@ def test_cold_operations_files_and_settling_are_the_engines_own_functions() -> N
     assert extra is not None
     assert extra["files"] == {"database": 4}
     assert extra["checkpoint_ns"] > 0
-    made.trial(json.dumps(TRIAL), None, False)
+    made.trial(json.dumps(TRIAL), False)
     assert calls[5:] == ["SELECT 1"]
     with pytest.raises(_native.NativeError) as refused:
         twin_of([Cursor(), Cursor()], "SELECT 1;").trial(json.dumps(TRIAL | {"cold": True}))

@@ -259,6 +259,7 @@ def test_runs_of_a_calibration_never_begin_with_an_earlier_one(place: Place) -> 
         assert store.settings(run_id).calibration is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options",
     [
@@ -281,6 +282,7 @@ def test_a_run_of_other_work_or_other_trials_does_not_match(place: Place, option
     assert place.run(**options).settings.calibration is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options",
     [
