@@ -33,7 +33,6 @@ class Chains:
 
     @property
     def error(self) -> float:
-        """Monte-Carlo standard error of the mean."""
         return self.sd / float(np.sqrt(self.effective))
 
     def hdi(self, mass: float) -> tuple[float, float]:

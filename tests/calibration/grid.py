@@ -76,7 +76,6 @@ class Limit(Generic[Seen]):
         return float(np.mean(counted)) if counted else 0.0
 
     def fault(self, found: Sequence[Seen]) -> str | None:
-        """The limit in words if it came more often than that."""
         share = self.share(found)
         return f"{self.what}: {100 * share:.1f} %, limit {100 * self.most:g} %" if share > self.most else None
 
@@ -103,7 +102,6 @@ class CellTally:
 
 
 def cells() -> dict[str, Process]:
-    """Every cell by its name."""
     found: dict[str, Process] = {}
     for ratio in (0.0, 0.02, 0.05, 0.3, 1.5):
         found[f"normal, log ratio {ratio:g}"] = Process(log_ratio=ratio)
@@ -206,13 +204,11 @@ def generator(name: str, index: int) -> np.random.Generator:
 
 
 def answer_of(trials: Sequence[Trial], asked: RunSettings) -> Answer:
-    """What the trials say of the treatment."""
     fit = fit_metrics(panels(trials, asked), (asked.metric,))[asked.metric]
     return next(answer for answer in fit.answers() if answer.condition == TREATMENT)
 
 
 def outcome(process: Process, name: str, index: int) -> Outcome:
-    """One experiment of a cell, judged as a run's primary verdict is."""
     answer = answer_of(simulate(process, generator(name, index)), settings(process.conditions))
     ratio, grounds = answer.posterior.estimate(ROPE), grounds_of(answer, ROPE)
     return Outcome(
@@ -241,7 +237,6 @@ def gate_outcome(process: Process, name: str, index: int) -> GateOutcome:
 
 
 def tally(process: Process, found: Sequence[Outcome]) -> CellTally:
-    """What came of a cell."""
     covered = np.array([_covers(process, o) for o in found])
     said = [o.decision for o in found]
     undecided = np.array([d is Decision.UNDECIDED for d in said])
@@ -270,7 +265,6 @@ def _covers(process: Process, seen: Outcome) -> bool:
 
 
 def limits(process: Process) -> Iterator[Limit[Outcome]]:
-    """What is asked of a cell."""
     truth = float(np.expm1(process.typical_truth))
     is_odd = process.has_odd_instances
     has_stalls = process.expected_stalls > 0.0
@@ -300,7 +294,6 @@ def limits(process: Process) -> Iterator[Limit[Outcome]]:
 
 
 def gate_limits(process: Process) -> Iterator[Limit[GateOutcome]]:
-    """What is asked of a gate at its edge."""
     most = 0.05 if process.has_odd_instances else 0.025
     for decision in (Decision.OVER, Decision.WITHIN):
         yield Limit(f"{decision.value} at the edge", most, lambda seen, said=decision: seen.decision is said)  # type: ignore[misc]

@@ -53,7 +53,6 @@ class Tally:
 
     @property
     def is_covered(self) -> bool:
-        """Whether the truth is held often enough."""
         return self.covered >= LEAST_COVERAGE
 
 
@@ -100,7 +99,6 @@ FALSE_ALARM = Limit("costly or faster where the truth lies inside the ROPE", 0.0
 
 
 def tally(answers: Iterable[Pair]) -> Tally:
-    """Compare answers with their true log ratios."""
     pairs = tuple(answers)
     return Tally(
         covered=1.0 - float(np.mean([is_missed(pair) for pair in pairs])),
@@ -133,7 +131,6 @@ def fixed_rounds(
     rounds: Sequence[int] = (3, 4, 5, 6, 7, 8),
     conditions: Sequence[Condition] = TWINS,
 ) -> Tally:
-    """So many experiments of `answers`."""
     return tally(islice(answers(machine, log_ratio, rounds=rounds, conditions=conditions), experiments))
 
 
@@ -170,7 +167,6 @@ def stopping_on_precision(
 def stopped_on_precision(
     machine: Machine, log_ratio: float, experiments: int, *, precision: float = LEAST_WIDTH, most: int
 ) -> tuple[Tally, float]:
-    """So many of them: the tally, and the mean number of rounds."""
     found = list(islice(stopping_on_precision(machine, log_ratio, precision=precision, most=most), experiments))
     return tally(one.pair for one in found), float(np.mean([one.rounds for one in found]))
 
@@ -246,7 +242,6 @@ def contrasts(machine: Machine, log_ratio: float, heavier: float) -> Iterator[Pa
 
 
 def contrasted(machine: Machine, log_ratio: float, heavier: float, experiments: int) -> Tally:
-    """So many experiments of `contrasts`."""
     return tally(islice(contrasts(machine, log_ratio, heavier), experiments))
 
 
@@ -262,6 +257,5 @@ def types(machine: Machine, spread: float, *, count_of: int = 6, own_luck: float
 
 
 def transaction_types(machine: Machine, spread: float, experiments: int, *, own_luck: float = 0.5) -> Tally:
-    """All types of so many of them."""
     found = islice(types(machine, spread, own_luck=own_luck), experiments)
     return tally(pair for pairs in found for pair in pairs)

@@ -83,7 +83,6 @@ def with_luck(
     *,
     rounds: Sequence[int] = (3, 4, 5, 6, 7, 8),
 ) -> Tally:
-    """So many experiments of `answers_with`."""
     return tally(islice(answers_with(machine, instance_effect, rounds=rounds), experiments))
 
 

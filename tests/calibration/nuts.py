@@ -55,8 +55,6 @@ def experiment(trials: Sequence[Trial]) -> Experiment:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What NUTS drew of each log ratio, and how many of all its trajectories diverged."""
-
     chains: tuple[Chains, ...]
     diverged: int
 

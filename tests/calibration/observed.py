@@ -79,7 +79,6 @@ class ObservedTally:
 
 
 def gamma(cv: float) -> Values:
-    """The model's own."""
     return lambda rng, n: rng.gamma(1.0 / cv**2, cv**2, n)
 
 
@@ -123,7 +122,6 @@ def ar(rng: np.random.Generator, rho: float, count: int) -> Array:
 
 
 def as_samples(group: Group, values: Array, stretches: int = 0) -> Samples:
-    """Sums of values, as an importer would make them."""
     parts = np.array_split(values, stretches) if stretches else []
     sums = float(values.sum()), float(np.log(values).sum()), float((values**2).sum())
     ends = float(values.min()), float(values.max())
@@ -145,7 +143,6 @@ def as_bins(width: float = 0.018) -> Callable[[Group, Array], Binned]:
 
 
 def as_summary(group: Group, values: Array) -> Summary:
-    """Count, mean, sd."""
     return Summary(group, ORIGIN, len(values), float(values.mean()), float(values.std(ddof=1)))
 
 
@@ -214,7 +211,6 @@ class Session:
     digit: float = 0.0
 
     def draw(self, rng: np.random.Generator, log_ratio: float) -> list[Observation]:
-        """The figures of one session."""
         count = sum(self.runs)
         sides = np.arange(count) % 2 if self.in_turn else np.repeat([0, 1], self.runs)
         logs = rng.normal(0.0, self.tau, count) + self.drift * np.arange(count)
@@ -293,13 +289,11 @@ def throughput(shape: Shape, size: int, log_ratio: float) -> Iterator[Answered]:
 
 
 def tally(answers: Iterable[Answered]) -> ObservedTally:
-    """Shares of all of them."""
     table = np.array([astuple(one) for one in answers], dtype=np.float64)
     return ObservedTally(*map(float, table[:, :-1].mean(axis=0)), points=float(np.median(table[:, -1])))
 
 
 def _answered(baseline: float, condition: float, one: Comparison) -> Answered:
-    """An answer compared with the two true means."""
     truth = baseline / condition if one.metric == "throughput" else condition / baseline
     assert one.ratio is not None
     assert one.difference is not None

@@ -104,7 +104,6 @@ def _log_mean(noise: Noise, sd: float) -> float:
 
 
 def simulate(process: Process, rng: np.random.Generator) -> list[Trial]:
-    """One experiment."""
     costs, places = log_costs(process, rng)
     trials = []
     for block, row in enumerate(costs.tolist()):

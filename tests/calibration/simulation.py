@@ -58,7 +58,6 @@ class Machine:
 
     @property
     def name(self) -> str:
-        """A short name for tables."""
         unequal = {"noise": self.treatment_noise, "luck": self.treatment_luck}
         behind = "".join(f", treatment's {what} × {factor:g}" for what, factor in unequal.items() if factor != 1.0)
         return f"{self.noise}, trial {100 * self.trial_sd:g} %, luck {100 * self.instance_sd:g} %{behind}"
@@ -67,7 +66,6 @@ class Machine:
 def settings(
     conditions: Sequence[Condition] = TWINS, *, rope: float = 0.02, budget: float | None = None
 ) -> RunSettings:
-    """Settings of a simulated run."""
     return RunSettings(
         run_id="simulated",
         seed=0,

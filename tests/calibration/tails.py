@@ -61,7 +61,6 @@ class Stalling:
 
     @property
     def name(self) -> str:
-        """A short name for tables."""
         instance_effect = f"luck {100 * self.instance_sd:g} %, of stalls {100 * self.stall_luck_sd:g} %"
         return f"{self.transactions} a trial, {100 * self.stalled:g} % stalled, {instance_effect}"
 
@@ -116,7 +115,6 @@ class Slow:
 
     @property
     def name(self) -> str:
-        """A short name for tables."""
         kind = f"clumps of {self.clump}" if self.clump > 1 else "a slow path"
         lasting = f" over {self.lasting} trials each" if self.lasting > 1 else ""
         return (
@@ -171,7 +169,6 @@ class BadTally:
 
     @property
     def covered(self) -> float:
-        """The share of intervals that hold the truth."""
         return 1.0 - self.above - self.below
 
 
@@ -185,7 +182,6 @@ def in_medians_ns(log_time: float) -> int:
 
 
 def drawn_by(index: int, *cell: object) -> np.random.Generator:
-    """What draws one experiment of a cell."""
     # What is drawn stays what it was for the figures in docs/tails.md, which are of the field's earlier name.
     words = repr(cell).replace("instance_sd=", "luck_sd=")
     return np.random.default_rng([zlib.crc32(words.encode()), index])
@@ -230,13 +226,11 @@ def bins_of(times: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def counts_of(bins: NDArray[np.int64]) -> Counts:
-    """A histogram of some bins."""
     found, counts = np.unique(bins, return_counts=True)
     return Counts(found.astype(np.int64), counts.astype(np.int64))
 
 
 def tally(answers: Iterable[tuple[float, TailRatio | None]]) -> TailTally:
-    """Compare answers with their true ratios."""
     pairs = list(answers)
     given = [(truth, found) for truth, found in pairs if found is not None]
     if not given:

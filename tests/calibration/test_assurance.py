@@ -44,8 +44,6 @@ DESIGN = RoundsDesign(conditions=3, plain=2, blocks=BLOCKS, encrypted_twins=1)
 
 @dataclass(frozen=True)
 class Cell:
-    """A machine, a true overhead, a ROPE and a number of rounds."""
-
     machine: Machine
     effect: float
     rope: float

@@ -23,7 +23,6 @@ MOST_FALSE = 0.03
 
 
 def runs(machine: Machine, log_ratio: float) -> Iterator[Estimate]:
-    """Whole simulated runs, without end."""
     return (estimate for _, estimate in answers(machine, log_ratio, rounds=(5, 6, 4)))
 
 

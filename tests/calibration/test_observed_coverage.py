@@ -95,8 +95,6 @@ COVERING: dict[str, Cell] = {
 
 
 class _Kept:
-    """The experiments of a cell, each made once."""
-
     def __init__(self, cell: Cell) -> None:
         self._more = cell()
         self._made: list[Answered] = []

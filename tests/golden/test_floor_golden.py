@@ -1,5 +1,3 @@
-"""What ``tdelta floor`` prints. ``TDELTA_UPDATE_GOLDEN=1 pytest tests/golden`` writes the files anew."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""What ``tdelta verify`` prints, character by character."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""The study ``warehouse`` at a small scale: load, rebuild, queries warm and cold; every engine."""
-
 from __future__ import annotations
 
 import html
@@ -29,8 +27,6 @@ STEPS_ONLY = {"mysql", "postgres"}
 
 @dataclass(frozen=True)
 class Asked:
-    """A run of the study that was answered."""
-
     engine: str
     place: Place
     document: Any

@@ -48,8 +48,6 @@ class Peer:
 
 
 class Connection:
-    """One session."""
-
     def __init__(self, peer: Peer, host: str, schema: str) -> None:
         self.peer, self.host = peer, host
         self.schema = schema
@@ -118,8 +116,6 @@ class Connection:
 
 
 class Cursor:
-    """A cursor of PEP 249."""
-
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.description: list[tuple[str]] | None = None

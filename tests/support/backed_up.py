@@ -14,7 +14,6 @@ ENCRYPTED_RATIO = 1.1
 
 
 def counted(found: Acted, cipher: str, level: str) -> Mapping[str, int]:
-    """What a backup counted, by its names."""
     prefix = f"{COUNTED}{BACKUP}"
     counters = found[cipher, level].engine_counters
     return {name.removeprefix(prefix): value for name, value in counters.items() if name.startswith(prefix)}

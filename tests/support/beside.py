@@ -28,7 +28,6 @@ class BesideTrial:
 
     @property
     def counted(self) -> dict[str, int]:
-        """By the names that the action gave."""
         return {
             name.removeprefix(COUNTED): count
             for name, count in self.measured.engine_counters.items()
@@ -41,7 +40,6 @@ class BesideTrial:
         return {left[1] for left, count in found if left is not None and left[0] == rows and count}
 
     def searched(self) -> set[str]:
-        """All classes that were searched."""
         return {left[1] for left in map(as_left, self.measured.engine_counters) if left is not None}
 
 

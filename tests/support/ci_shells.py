@@ -22,7 +22,6 @@ class Shell:
     defaults: dict[str, str]
 
     def run(self, folder: Path, path: str, **given: str) -> subprocess.CompletedProcess[str]:
-        """Run it in a folder, with what is given in place of defaults."""
         written = folder / "step.sh"
         written.write_text(self.script, encoding="utf-8")
         environment = {
@@ -56,7 +55,6 @@ def gitlab() -> Shell:
 
 
 def read(name: str) -> Any:
-    """A file of ``ci/``."""
     return yaml.safe_load((CI / name).read_text(encoding="utf-8"))
 
 

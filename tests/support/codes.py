@@ -10,8 +10,6 @@ from tdelta.messages import Message
 
 
 class Ended(Protocol):
-    """A command that has ended."""
-
     @property
     def code(self) -> int: ...
     @property
@@ -23,7 +21,6 @@ class Ended(Protocol):
 
 
 def messages(listed: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """What a list of messages in a document holds."""
     return [Message(one["code"], one["parameters"]) for one in listed]
 
 
@@ -33,7 +30,6 @@ def cautions(document: Any, code: str | None = None) -> list[Message]:
 
 
 def details(document: Any, check: str, code: str | None = None) -> list[Message]:
-    """What a check of a run found, or those of it with one code."""
     (listed,) = [one["details"] for one in document["validity"] if one["code"] == check]
     return [one for one in messages(listed) if code in (None, one.code)]
 

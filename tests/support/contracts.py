@@ -14,8 +14,6 @@ ABSENT = {"caches emptied", "encryption changed"}
 
 
 class HoldsContract(RunsOnTwoServers):
-    """The test."""
-
     driver: ClassVar[str]
     """What the client is called."""
 

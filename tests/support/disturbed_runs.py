@@ -27,8 +27,6 @@ kind.ANSWER_SECONDS = 2.0
 
 
 class DisturbedRuns(RunsOnTwoServers):
-    """The tests."""
-
     sessions_sql: ClassVar[str]
     """The ids of tdelta's sessions."""
 

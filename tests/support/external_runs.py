@@ -38,8 +38,6 @@ SHORT = (
 
 
 class RunsOnTwoServers(OnTwoServers):
-    """How they are asked for."""
-
     scheme: ClassVar[str]
     """What the DSNs begin with."""
 
@@ -102,14 +100,11 @@ class KilledRuns(RunsOnTwoServers):
         assert self.objects(servers) == left_as_they_were
 
     def has_rows(self, server: Any) -> bool:
-        """Whether the tables of a run are there."""
         with contextlib.closing(self.own.root(server)) as asked:
             return "sbtest" in str(asked.rows(self.own.OBJECTS[0]))
 
 
 class ExternalRuns(KilledRuns):
-    """The tests."""
-
     product: ClassVar[str]
 
     important: ClassVar[str]

@@ -27,8 +27,6 @@ LookedAt = tuple[FoundServer, FoundServer]
 
 
 class ExternalServers(OnTwoServers):
-    """The tests."""
-
     engine: ClassVar[str]
     assumed: ClassVar[bool] = False
     """Whether the user has to vouch for the encryption, which the server knows nothing of."""

@@ -52,8 +52,6 @@ class TracedStudy(RunsOnTwoServers):
 
 
 class ExternalStudies(TracedStudy):
-    """The tests."""
-
     spill_counter: ClassVar[str]
     """What the server counts of temporary data."""
 

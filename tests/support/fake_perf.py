@@ -94,7 +94,6 @@ def install(
 
 
 def report(*lines: tuple[int, str, str], event: str = "cpu-clock", thread: int = 11) -> str:
-    """What ``perf report`` prints of functions of a thread: samples, file, and level with symbol."""
     head = f"# Total Lost Samples: 0\n#\n# Samples: 9  of event '{event}'\n# Event count (approx.): 9\n#\n"
     rows = (
         f" {samples}  \t {samples * 1_001_001} \t{thread:>7}:twin  \t {dso}   \t{symbol}  \n"

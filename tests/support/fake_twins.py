@@ -39,11 +39,9 @@ class FakeClock:
         self.seconds = 0.0
 
     def __call__(self) -> float:
-        """The time, as ``time.monotonic`` tells it."""
         return self.seconds
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
         self.seconds += seconds
 
 
@@ -66,11 +64,9 @@ class FakeTwin:
         self.ended = False
 
     def facts(self) -> dict[str, str]:
-        """Settings in force, as the script tells them."""
         return self._twins.script.facts(self.settings)
 
     def cipher_facts(self) -> dict[str, str]:
-        """What it says of its cipher, as the script tells it."""
         return self._twins.script.cipher_facts(self.settings)
 
     def evidence(self, job: TrialJob, _needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
@@ -81,11 +77,9 @@ class FakeTwin:
         return self._twins.script.found(self.settings)
 
     def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table, as the script tells them."""
         return self._twins.script.rows(self.settings, tables, len(self.jobs))
 
     def plans(self, _scripts: Mapping[str, str]) -> Mapping[str, object]:
-        """How it runs statements, as the script tells it."""
         return self._twins.script.plans(self.settings)
 
     def prove(self) -> CipherProof:
@@ -94,11 +88,9 @@ class FakeTwin:
         return CipherProof("aes-256", self._twins.library, 0.5, page_us, PreloadMode.NONE, 0, 0, 0)
 
     def prices(self) -> dict[str, object] | None:
-        """As the script tells them."""
         return self._twins.script.prices
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
-        """Pretend to run one trial: the clock moves, and what the script says is raised or measured."""
         self._stopped = False
         self.jobs.append(job)
         if ready is not None:
@@ -133,7 +125,6 @@ class FakeTwin:
         self._stopped = True
 
     def end(self) -> None:
-        """Close it."""
         self.ended = True
 
     def _measurement(self, operations: int, cost_ns: float, planted: float, stopped_by: str) -> Measurement:
@@ -277,16 +268,13 @@ class FakeTwins:
         return path, self.script.rows(settings, self._job.tables, 0)
 
     def expected_checksums(self) -> Checksums:
-        """The rows as generated."""
         return {table: (_ROWS, _DIGEST) for table, _ in self._job.tables}
 
     @property
     def why_not_timed(self) -> str:
-        """Whether calls can be timed, as the script says."""
         return "a fake makes no calls" if self.script.calls is None else ""
 
     def start(self, settings: TwinSettings, name: str, environment: Mapping[str, str] = NOTHING) -> FakeTwin:
-        """Start an instance; time passes."""
         self.clock.advance(self._start_seconds)
         twin = FakeTwin(self, settings, name, environment)
         self.started.append(twin)
@@ -297,13 +285,11 @@ class FakeTwins:
         return ""
 
     def join(self, twin: FakeTwin, settings: TwinSettings) -> FakeTwin:
-        """Another condition's connections to the same instance: a fake of the same name."""
         joined = FakeTwin(self, settings, twin.name)
         self.joined.append(joined)
         return joined
 
     def data_bytes(self, path: Path) -> int:
-        """The size that a loaded file claims."""
         return path.stat().st_size
 
     def block(self, entries: Sequence[tuple[FakeTwin, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
@@ -312,12 +298,10 @@ class FakeTwins:
         return tuple(measured[index] for index in range(len(entries)))
 
     def loop_cost(self, _job: TrialJob) -> LoopCost:
-        """A loop that costs little."""
         return LoopCost(_STATEMENT_NS, _STATEMENT_NS / 2)
 
     def end(self) -> None:
         """Nothing is held."""
 
     def is_encrypted(self, path: Path) -> bool:
-        """Whether the script hides the header of this file."""
         return self.script.hides_header(self._paths[path])

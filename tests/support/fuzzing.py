@@ -85,13 +85,11 @@ def fuzz(importer: str, mutations: int, seed: int, saved: Path) -> Outcome:
 
 
 def fixtures_of(importer: Importer) -> list[Path]:
-    """The good files of one importer."""
     files = sorted(path for path in FIXTURES.rglob("*") if path.is_file() and path.name not in _FILES_NOT_TO_MUTATE)
     return [path for path in files if importer.recognizes(FileSource(path))]
 
 
 def is_sound(observation: Observation) -> None:
-    """Raise `Unsound` for figures that no importer may yield."""
     group = observation.group
     _must(
         bool(group.condition) and bool(group.transaction) and bool(group.metric) and bool(group.run), "a name is empty"

@@ -264,7 +264,6 @@ def _of_hints(hints: Hints, at: str) -> Iterator[Field]:
 
 
 def fields(kind: type, at: str, names: Mapping[str, str] | None = None) -> Iterator[Field]:
-    """Every field of a record below a path, and those of records in it, each with the record it is a field of."""
     for name, (hint, inside) in _shown(kind, names).items():
         typed, marks, below = _typed(hint)
         yield f"{at}.{name}", typed, kind

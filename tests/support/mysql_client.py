@@ -85,8 +85,6 @@ COLUMNS = [(table["name"], [column["name"] for column in table["columns"]]) for 
 
 @dataclass
 class Server:
-    """One running server."""
-
     process: subprocess.Popen[bytes]
     socket: Path
     port: int
@@ -101,7 +99,6 @@ class Server:
         return json.dumps({name: value for name, value in options.items() if value is not None})
 
     def tcp(self, **changes: Any) -> str:
-        """The same by TCP."""
         return self.options(**({"socket": None, "host": "127.0.0.1", "port": self.port} | changes))
 
     @contextlib.contextmanager
@@ -120,8 +117,6 @@ class Server:
 
 @dataclass(frozen=True)
 class Program:
-    """How a server program is called."""
-
     binary: ServerBinary
 
     def command(self, data: Path) -> list[str]:
@@ -134,7 +129,6 @@ class Program:
         return command
 
     def install(self, data: Path) -> None:
-        """Make a data directory whose root may do everything, without a password."""
         if self.binary.kind == "mysql":
             command = [*self.command(data), "--initialize-insecure"]
         else:
@@ -208,7 +202,6 @@ def certify(folder: Path) -> Path:
 
 
 def user(twin: _native.ServerTwin, name: str, password: str) -> None:
-    """A new user, with rights to nothing."""
     twin.run(f"DROP USER IF EXISTS {name}")
     twin.run(f"CREATE USER {name} IDENTIFIED BY '{password}'")
 
@@ -258,8 +251,6 @@ FAR = {"user": "far", "password": "p"}
 
 
 class MysqlClient:
-    """The tests, of a server of ``kind``."""
-
     kind: ClassVar[str]
 
     @pytest.fixture(scope="class")

@@ -62,8 +62,6 @@ def cannot() -> str:
 
 
 class Node:
-    """One node, in a namespace of that name."""
-
     def __init__(self, number: int, name: str, address: str) -> None:
         self.number = number
         self.name = name
@@ -138,15 +136,12 @@ class Cluster:
         assert all(node.ray for node in wanted), [self._said(node.name) for node in wanted]
 
     def temporary(self, node: Node) -> Path:
-        """A node's folder for temporary files."""
         return self._base / node.name
 
     def head_processes(self) -> list[int]:
-        """The head and all that belongs to it."""
         return [] if self._head is None else [self._head.pid, *living(self._head.pid)]
 
     def kill_head(self) -> None:
-        """Kill the head with all that belongs to it."""
         if self._head is not None:
             for pid in self.head_processes():
                 with contextlib.suppress(ProcessLookupError):
@@ -196,7 +191,6 @@ class Cluster:
         return (*_RAY, f"--address={self.address}", "--num-cpus=1", f"--node-ip-address={node.address}", *_COMMON)
 
     def _within(self, node: Node, words: Sequence[str]) -> tuple[str, ...]:
-        """What runs a command as on that node."""
         own = self.temporary(node)
         own.mkdir(exist_ok=True)
         script = (
@@ -228,7 +222,6 @@ class Cluster:
             return subprocess.Popen(words, stdout=to, stderr=to, start_new_session=True, env=environment)
 
     def _is_up(self, name: str, process: subprocess.Popen[bytes] | None) -> bool:
-        """Wait until it is, or has ended."""
         assert process is not None
         until(lambda: process.poll() is not None or _STARTED in self._log(name).read_text())
         return process.poll() is None
@@ -241,7 +234,6 @@ class Cluster:
 
 
 def command(pid: int) -> str:
-    """A process's words, empty where it has gone."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
@@ -249,7 +241,6 @@ def command(pid: int) -> str:
 
 
 def until(holds: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
-    """Wait for a state."""
     give_up = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < give_up, f"not so within {seconds:.0f} s"

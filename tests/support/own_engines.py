@@ -78,7 +78,6 @@ class ClientSession(ABC):
         return rows[0][0] or "" if rows else ""
 
     def said(self, sql: str) -> tuple[str, bool]:
-        """All that the client writes to a statement, and whether it still lives."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._asked += 1
@@ -140,8 +139,6 @@ class OwnEngine(Protocol):
 
 
 class OnTwoServers:
-    """Tests on two servers of one engine."""
-
     own: ClassVar[OwnEngine]
 
     @pytest.fixture(scope="class")
@@ -162,7 +159,6 @@ class OnTwoServers:
 
 
 def await_server(process: subprocess.Popen[bytes], port: int, log: Path, ready: str = "") -> None:
-    """Wait until a server listens, and has written that it is ready where that comes later."""
     give_up = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < give_up and process.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):

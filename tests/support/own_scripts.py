@@ -7,7 +7,6 @@ from pathlib import Path
 
 
 def write_workload(folder: Path, scripts: Mapping[str, str]) -> None:
-    """Write a folder with these transactions."""
     folder.mkdir()
     head = 'name = "mine"\nversion = 1\ntitle = "Mine"\ndescription = "Of a user\'s."\n'
     tables = "".join(f'[transactions.{name}]\ntitle = "{name}"\nweight = 1.0\n' for name in scripts)

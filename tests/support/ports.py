@@ -1,12 +1,9 @@
-"""TCP ports for servers of the tests."""
-
 from __future__ import annotations
 
 import socket
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -13,8 +13,6 @@ _BLOCKS = {"p", "li", "h1", "h2", "h3", "tr", "caption", "summary", "figcaption"
 
 @dataclass
 class Element:
-    """One element with its attributes and the text within it, that of its children included."""
-
     name: str
     attributes: dict[str, str | None]
     within: tuple[str, ...]
@@ -23,8 +21,6 @@ class Element:
 
 @dataclass
 class Reading(HTMLParser):
-    """All elements of a page, and its faults."""
-
     elements: list[Element] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)

@@ -72,12 +72,10 @@ def without_marker() -> tuple[tuple[FileReading, ...], tuple[Marker, ...]]:
 
 
 def nothing() -> tuple[tuple[FileReading, ...], tuple[Marker, ...]]:
-    """An empty folder."""
     return (), ()
 
 
 def server() -> tuple[tuple[FileReading, ...], tuple[Marker, ...]]:
-    """A server's data directory, its tables encrypted."""
     name = "InnoDB tablespace, 226 of 227 sampled pages encrypted; its first page is plain by design"
     tablespace = Header(name, Meaning.ENCRYPTED)
     low = ("1 of 1 blocks hold little information a byte",)

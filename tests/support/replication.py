@@ -17,8 +17,6 @@ SMALL = ("--workload", "insert", "--size", "2MB", "--trial-seconds", "0.2", "--b
 
 
 class ReplicatedRuns:
-    """The tests. ``engine`` is the engine's name, ``hidden`` the classes of files that encryption hides."""
-
     engine: ClassVar[str]
     hidden: ClassVar[tuple[str, ...]]
     options: ClassVar[tuple[str, ...]] = ()

@@ -51,8 +51,6 @@ def require(there: object, remedy: str) -> None:
 
 @dataclass(frozen=True)
 class Ran:
-    """What one command ended with and wrote."""
-
     code: int
     out: str
     err: str
@@ -78,8 +76,6 @@ class Ran:
 
 @dataclass(frozen=True)
 class Place:
-    """A folder with a store and a cache in it."""
-
     base: Path
 
     @property
@@ -106,7 +102,6 @@ class Place:
         return waited_for(self.start(*arguments), PATIENCE_SECONDS * 3)
 
     def run(self, *options: str) -> Ran:
-        """A small run."""
         return self.tdelta("run", "--json", *SMALL, *options)
 
     def answer(self, *options: str) -> Any:
@@ -114,7 +109,6 @@ class Place:
         return self.answered(*options).document
 
     def answered(self, *options: str) -> Answered:
-        """The same with its exit code."""
         ran = self.run(*options)
         return Answered(self, ran.code, ran.answer)
 
@@ -174,7 +168,6 @@ def workers_of(pid: int) -> list[int]:
 
 
 def schema_keepers_of(pid: int) -> list[int]:
-    """The processes that drop this run's schemas should it die."""
     return _running(pid, "tdelta.engines.shared.external.keeper")
 
 
@@ -226,6 +219,5 @@ def waited_for(process: subprocess.Popen[str], seconds: float) -> Ran:
 
 
 def end(process: subprocess.Popen[str], number: signal.Signals) -> Ran:
-    """Send a signal, wait for the end."""
     process.send_signal(number)
     return waited_for(process, PATIENCE_SECONDS)

@@ -37,8 +37,6 @@ MOST_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class ServerPlace(Place):
-    """A folder with a store and a cache in it, and whatever servers make elsewhere."""
-
     engine: str = ""
     program: Path = Path()
 
@@ -52,7 +50,6 @@ class ServerPlace(Place):
         return *of, "--max-time", f"{MOST_SECONDS:.0f}s", *more
 
     def tdelta(self, *arguments: str) -> Ran:
-        """On a busy machine a sweep takes as long as it may."""
         return waited_for(self.start(*arguments), 1.1 * MOST_SECONDS + PATIENCE_SECONDS)
 
     def measured(self, *options: str) -> Any:
@@ -73,7 +70,6 @@ class ServerPlace(Place):
         return Ran(process.returncode, process.stdout, process.stderr)
 
     def left(self) -> list[str]:
-        """What outlives its run: processes, mounts, folders. Waits for what is on its way to its end."""
         give_up = time.monotonic() + PATIENCE_SECONDS
         while (found := self._left()) and time.monotonic() < give_up:
             time.sleep(0.05)
@@ -148,7 +144,6 @@ def occupied(engine: str, base: Path) -> Iterator[ServerPlace]:
 
 
 def failed_checks(document: Any) -> list[str]:
-    """Those that make the run unsound."""
     return [c["code"] for c in document["validity"] if c["state"] == "failed" and c["makes_unsound"]]
 
 
@@ -182,8 +177,6 @@ def primary(document: Any) -> list[dict[str, Any]]:
 
 
 class ServerRuns:
-    """The tests. All read one run, whose factors are the engine's own choice."""
-
     engine: ClassVar[str]
     factors: ClassVar[Mapping[str, tuple[Any, ...]]]
     """What is varied in it beside the cipher, and the levels."""

@@ -48,7 +48,6 @@ FILL = (
 
 
 def found(kind: str) -> Engine:
-    """The engine, or a skip; a failure where nothing may be missing."""
     missing = pytest.fail if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1" else pytest.skip
     if shutil.which("mariadb") is None:
         missing("no client: apt-get install mariadb-client")
@@ -60,7 +59,6 @@ def found(kind: str) -> Engine:
 
 
 def sql(recipe: Recipe, statement: str, database: str = "") -> str:
-    """What a statement answers."""
     client = ["mariadb", "--no-defaults", "-N", "-B", "-u", DATABASE, "-S", str(recipe.place.socket), "-e", statement]
     ran = subprocess.run([*client, database], capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
     assert ran.returncode == 0, ran.stderr
@@ -68,7 +66,6 @@ def sql(recipe: Recipe, statement: str, database: str = "") -> str:
 
 
 def settings(scope: str, cipher: str = "aes-256") -> ServerSettings:
-    """Small, without waiting for disks; with a binary log where it is to be encrypted."""
     return ServerSettings(
         cipher if scope != "none" else "none",
         scope,
@@ -123,7 +120,6 @@ def is_gone(pid: int) -> bool:
 
 
 def processes_in(folder: Path) -> list[int]:
-    """Every process that names the folder in its arguments."""
     left = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

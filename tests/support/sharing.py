@@ -36,7 +36,6 @@ LONGEST_FIRST = (
 
 @functools.cache  # a file has many tests
 def rank(path: Path) -> int:
-    """Where a file stands in the order."""
     return next((at for at, name in enumerate(LONGEST_FIRST) if path.is_relative_to(HERE / name)), len(LONGEST_FIRST))
 
 
@@ -50,8 +49,6 @@ def scope(nodeid: str) -> str:
 
 
 class Sharing(LoadScopeScheduling):  # type: ignore[misc]
-    """xdist's scheduling by scope, with these scopes."""
-
     def _split_scope(self, nodeid: str) -> str:
         return scope(nodeid)
 

@@ -270,7 +270,6 @@ def store_run(path: Path, result: RunResult, found: Iterable[Trial]) -> Path:
 
 
 def store_factorial(path: Path, *, has_leak: bool = True, rounds: int = ROUNDS, blocks: int = BLOCKS) -> Path:
-    """The whole thing in a store."""
     given = settings()
     found = trials(given.conditions, rounds, blocks)
     return store_run(path, (leaking_result if has_leak else sound_result)(given, found), found)

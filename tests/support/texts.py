@@ -10,7 +10,6 @@ from tdelta.report.document import ERROR_SCHEMA
 
 
 def texts(messages: Iterable[Message]) -> tuple[str, ...]:
-    """The text of each."""
     return tuple(message.text for message in messages)
 
 

@@ -66,7 +66,6 @@ CHOSEN: dict[str, tuple[str, ...]] = {
 
 
 def is_long(item: pytest.Item) -> bool:
-    """Whether only ``make test-all`` runs a test."""
     path = item.path.relative_to(HERE).as_posix()
     if item.get_closest_marker("long") is not None:
         return True

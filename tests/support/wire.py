@@ -114,7 +114,6 @@ def _short(text: str) -> bytes:
 
 
 def refuses_login(taken: socket.socket) -> None:
-    """A server that answers a log-in with error 18456."""
     read_message(taken)
     taken.sendall(prelogin(CANNOT_ENCRYPT))
     read_message(taken)
@@ -123,7 +122,6 @@ def refuses_login(taken: socket.socket) -> None:
 
 
 def knows_no_tls(taken: socket.socket) -> None:
-    """A server that says that it cannot encrypt."""
     read_message(taken)
     taken.sendall(prelogin(CANNOT_ENCRYPT))
     taken.recv(1)

@@ -110,7 +110,6 @@ def test_lines_are_neither_wide_nor_joined() -> None:
 
 
 def written(figures: dict[str, dict[str, float]]) -> str:
-    """The text of budget.toml."""
     text = HEAD
     for part, values in figures.items():
         text += f"\n[{part}]"

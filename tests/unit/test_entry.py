@@ -1,5 +1,3 @@
-"""The entry point, before there is a command line, and its streams."""
-
 from __future__ import annotations
 
 import errno

@@ -1,5 +1,3 @@
-"""Files that users name: regular, and up to a limit."""
-
 from __future__ import annotations
 
 import errno

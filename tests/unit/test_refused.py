@@ -1,5 +1,3 @@
-"""What tests look at refusals with finds the wrong one, wherever it differs."""
-
 from __future__ import annotations
 
 from typing import Any

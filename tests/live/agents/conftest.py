@@ -1,5 +1,3 @@
-"""Tests of what runs on Ray."""
-
 from __future__ import annotations
 
 import importlib.util

@@ -39,10 +39,7 @@ class Cursor:
 
 
 class Host(TwinHost):
-    """The state of the worker."""
-
     def do_connect(self, order: Request) -> Reply:
-        """As to a server."""
         self.folder, self.done = Path(order["options"]["folder"]), list[int]()
         try:
             (self.folder / "slow").symlink_to(str(os.getpid()))
@@ -54,11 +51,9 @@ class Host(TwinHost):
         return {}
 
     def do_observe(self, _order: Request) -> Reply:
-        """There are no processes and no counters."""
         return {}
 
     def do_trial(self, order: Request) -> Reply:
-        """Run one trial, and write down what was done."""
         self.done.clear()
         (self.folder / f"begun-{order['trial']['stream']}-{os.getpid()}").touch()
         answer = super().do_trial(order)

@@ -28,7 +28,6 @@ def agents_of(pid: int) -> list[int]:
 
 
 def are_gone(pids: tuple[int, ...], seconds: float = 20.0) -> bool:
-    """Whether all of them go, given time."""
     give_up = time.monotonic() + seconds
     while (left := [pid for pid in pids if Path(f"/proc/{pid}").exists()]) and time.monotonic() < give_up:
         time.sleep(0.05)

@@ -28,7 +28,6 @@ WORK = {"transactions": [{"name": "nap", "weight": 1.0, "text": "SELECT :op;"}],
 
 
 def ran(load: AgentLoad, stream: int) -> AgentsTrial:
-    """A trial of about half a second."""
     job = TrialJob(7, stream, OPERATIONS, 0, PATIENCE_SECONDS, discard=DISCARD)
     return load.trial(job.as_json(), PATIENCE_SECONDS)
 

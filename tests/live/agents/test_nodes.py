@@ -65,7 +65,6 @@ ON_HOSTS = (
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A head, and two nodes that may be down; none of it may be left."""
     if lacking := cannot():
         require(None, lacking)
     found = Cluster(tmp_path_factory.mktemp("cluster"), nodes=2)
@@ -87,13 +86,11 @@ def servers(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def untouched(servers: tuple[Any, Any]) -> list[object]:
-    """What is on the servers ahead of all runs."""
     return [objects(server) for server in servers]
 
 
 @pytest.fixture
 def up(cluster: Cluster) -> Cluster:
-    """All of the cluster is up."""
     cluster.start()
     return cluster
 
@@ -105,7 +102,6 @@ def folders(cluster: Cluster) -> set[Path]:
 
 @pytest.fixture
 def asked(cluster: Cluster, servers: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    """The words of a run."""
     monkeypatch.setenv(VARIABLE, PASSWORD)
     at = cluster.database_address
     dsns = [f"mysql://bench@{at}:{server.port}/?password-env={VARIABLE}&tls=disable" for server in servers]
@@ -139,13 +135,11 @@ def contents(file: Path) -> bytes:
 
 
 def objects(server: Any) -> list[object]:
-    """All that can be seen of a server and that a run must leave as it was."""
     with contextlib.closing(own.root(server)) as session:
         return [session.rows(query) for query in own.OBJECTS]
 
 
 def stored(place: Place) -> list[Trial]:
-    """The trials that the last run has kept by now."""
     with Store.open(place.store, must_exist=True) as store:
         return store.trials(store.resolve("last"))
 
@@ -268,7 +262,6 @@ def test_a_head_that_dies_early_ends_the_run_or_leaves_it_its_answer(
 
 @pytest.fixture
 def fleet(cluster: Cluster, tmp_path: Path) -> Iterator[Place]:
-    """Where a fleet's runs are kept. After it, nothing is left on any node."""
     before = folders(cluster)
     yield Place(tmp_path)
     for node in cluster.nodes:
@@ -367,7 +360,6 @@ def test_a_fleet_leaves_out_a_node_with_another_tdelta_that_was_started_again(up
 
 
 def require_gone(cluster: Cluster, place: Place) -> None:
-    """No process of a run's is on any node, nor on this machine."""
     for node in cluster.nodes:
         until(lambda node=node: not node.named("tdelta.", "ray::TwinNode", str(place.base)), 60.0)
     until(lambda: not of_run(place), 30.0)

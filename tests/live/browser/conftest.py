@@ -52,7 +52,6 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Every page as ``tdelta report`` writes it, by name."""
     from support import samples as s
     from support import stored as t
 

@@ -52,8 +52,6 @@ _FOCUS = """
 
 @dataclass
 class Opened:
-    """A page that is open, with everything it said and asked for."""
-
     page: Any
     said: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
@@ -146,7 +144,6 @@ def test_no_text_of_a_figure_leaves_it_or_lies_on_another(browser: Any, path: Pa
 
 
 def overlap(first: dict[str, float], second: dict[str, float]) -> bool:
-    """Whether two texts share more than the air above and below their letters."""
     across = min(first["right"], second["right"]) - max(first["left"], second["left"])
     down = min(first["bottom"], second["bottom"]) - max(first["top"], second["top"])
     return across > 0.5 and down > 4.0

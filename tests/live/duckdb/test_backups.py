@@ -1,5 +1,3 @@
-"""Backups of DuckDB files: copied while detached, exported, copied row by row; the latter beside a load, too."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -14,7 +14,6 @@ from .conftest import ENGINE
 
 
 def asked(home: Path, cipher: str) -> dict[str, float]:
-    """The median of each price, µs a block."""
     home.mkdir()
     found = ask_block_prices(DuckdbEngine(), PROGRAM, home, {}, DuckdbSettings(cipher, 1, 2, 64))
     assert found["page_bytes"] == BLOCK_BYTES

@@ -1,5 +1,3 @@
-"""``tdelta run --engine duckdb`` from command line to answer, on small data."""
-
 from __future__ import annotations
 
 import json
@@ -105,7 +103,6 @@ def test_trials_hold_what_was_counted(default_run: Answered) -> None:
 
 @pytest.fixture(scope="module")
 def every_cipher(tmp_path_factory: pytest.TempPathFactory) -> Answered:
-    """A run of all ciphers on warm caches."""
     ciphers = ",".join(cipher for cipher in DuckdbEngine().ciphers if cipher != "none")
     place = Place(tmp_path_factory.mktemp("ciphers"))
     return place.answered(*SCAN, "--vary", f"cipher={ciphers}", "--size", "1MB", *ONCE)
@@ -113,7 +110,6 @@ def every_cipher(tmp_path_factory: pytest.TempPathFactory) -> Answered:
 
 @pytest.fixture(scope="module")
 def cold(tmp_path_factory: pytest.TempPathFactory) -> Answered:
-    """A run on cold caches, with AES instructions and, where they can be hidden, without."""
     place = Place(tmp_path_factory.mktemp("cold"))
     return place.answered(*SCAN, "--size", "10MB", "--cold", "--vary", "aes_instructions=on,off", "--rounds", "1..1")
 

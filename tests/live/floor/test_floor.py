@@ -35,7 +35,6 @@ needs_aes = pytest.mark.skipif(not HAS_AES, reason="this CPU has no AES instruct
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
-    """Start ``tdelta`` in a process group of its own, as a terminal does."""
     return subprocess.Popen(
         [sys.executable, "-c", f"{HEARS_CTRL_C}; {PROGRAM}", "floor", *arguments],
         stdout=subprocess.PIPE,
@@ -53,7 +52,6 @@ def floor(*arguments: str) -> tuple[int, str, str]:
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that this command started, wherever they hang in the tree now."""
     marks = (b"tdelta.measure.floor_worker", str(pid).encode())
     found = []
     for folder in Path("/proc").glob("[0-9]*"):

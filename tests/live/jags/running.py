@@ -56,7 +56,6 @@ model {
 
 
 def is_here() -> bool:
-    """Whether there is a JAGS."""
     return shutil.which("jags") is not None
 
 
@@ -73,7 +72,6 @@ def run(
     thin: int = 1,
     timeout_seconds: float = 280.0,
 ) -> dict[str, Chains]:
-    """Run a model in a folder of its own and read its chains."""
     (folder / "model.txt").write_text(model)
     (folder / "data.txt").write_text("".join(f"{name} <- {_r(value)}\n" for name, value in data.items()))
     lines = ['model in "model.txt"', 'data in "data.txt"', f"compile, nchains({chains})"]

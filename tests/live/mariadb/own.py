@@ -46,8 +46,6 @@ _ECHOED = "answered"
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs, and where."""
-
     folder: Path
     port: int
     process: subprocess.Popen[bytes]
@@ -62,7 +60,6 @@ def programs() -> object:
 
 
 def install(folder: Path) -> Path:
-    """A data directory that servers are copied from."""
     data = folder / "installed"
     installing = ["mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]
     subprocess.run(
@@ -142,8 +139,6 @@ def root_address(server: Server) -> str:
 
 
 class Session(ClientSession):
-    """One session by the ``mariadb`` client."""
-
     def __init__(self, options: Mapping[str, object]) -> None:
         command = ["mariadb", "--no-defaults", "--batch", "--unbuffered", "--force", "--skip-ssl", "--no-auto-rehash"]
         if "socket" in options:

@@ -1,5 +1,3 @@
-"""The native client of the MySQL protocol against MariaDB."""
-
 from __future__ import annotations
 
 from support.mysql_client import MysqlClient

@@ -37,7 +37,6 @@ class Server:
     pid: int
 
     def ask(self, sql: str) -> list[str]:
-        """The first column of what root is answered."""
         socket = f"--socket={self.connection.socket}"
         told = subprocess.run(
             ["mariadb", "--no-defaults", socket, "-uroot", "-N", "-e", sql], capture_output=True, text=True, check=True

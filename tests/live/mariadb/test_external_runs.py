@@ -1,5 +1,3 @@
-"""``tdelta run --baseline DSN --encrypted DSN`` on two private MariaDB servers, one of them encrypted."""
-
 from __future__ import annotations
 
 import contextlib

@@ -1,5 +1,3 @@
-"""Named studies on two private MariaDB servers that stand for a user's, one of them encrypted."""
-
 from __future__ import annotations
 
 import os

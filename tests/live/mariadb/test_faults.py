@@ -31,7 +31,6 @@ def place(tmp_path: Path) -> Iterator[ServerPlace]:
 
 
 def kill_the_one_at_work(place: ServerPlace) -> None:
-    """Kill the server that is not frozen, as soon as there is one."""
     give_up = time.monotonic() + PATIENCE_SECONDS
     while not (awake := [pid for pid, state in servers_of(place, "mariadbd") if state not in "TZX"]):
         assert time.monotonic() < give_up, "no server was ever at work"
@@ -86,7 +85,6 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> None:
-    """Take all the room that is left."""
     with (disk / "filler").open("wb") as filler:
         try:
             while True:
@@ -110,7 +108,6 @@ def test_a_disk_that_fills_up_is_told(place: ServerPlace, disk: Path, stage: str
 
 
 def refused(place: ServerPlace, *options: str, prefix: tuple[str, ...] = ()) -> Ran:
-    """A run that is refused before anything is made."""
     command = ("run", "--json", *options)
     ran = place.limited(prefix, *command) if prefix else place.tdelta(*command)
     assert (ran.code, has_no_answer(ran.out)) == (2, True), ran.err

@@ -1,5 +1,3 @@
-"""``kill -9`` of a tdelta with private servers: no process, socket or folder stays."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""What MariaDB starts in OpenSSL for its pages, counted by the preload."""
-
 from __future__ import annotations
 
 import os

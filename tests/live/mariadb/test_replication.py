@@ -1,5 +1,3 @@
-"""Replicas of private MariaDB servers."""
-
 from __future__ import annotations
 
 from support.replication import ReplicatedRuns

@@ -1,5 +1,3 @@
-"""Runs on private MariaDB servers."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Private MariaDB servers, as tdelta makes and supervises them."""
-
 from __future__ import annotations
 
 from pathlib import Path

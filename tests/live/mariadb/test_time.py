@@ -19,7 +19,6 @@ def place(tmp_path: Path) -> Iterator[ServerPlace]:
 
 
 def ran(place: ServerPlace, seconds: int, *options: str) -> tuple[Ran, float]:
-    """The command, and the wall clock, its start included."""
     began = time.monotonic()
     command = ("run", "--json", "--engine", "mariadb", "--server-binary", str(place.program))
     done = place.tdelta(*command, "--max-time", f"{seconds}s", *options)

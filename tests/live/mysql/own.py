@@ -31,8 +31,6 @@ OBJECTS = (
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs, and where. ``port`` stands for its socket in a DSN."""
-
     port: Path
 
 
@@ -70,8 +68,6 @@ def root_address(server: Server) -> str:
 
 
 class Session:
-    """One session."""
-
     def __init__(self, options: Mapping[str, object]) -> None:
         self._twin = _native.ServerTwin(json.dumps({"protocol": "mysql", **options}), 1)
 

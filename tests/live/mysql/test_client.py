@@ -22,7 +22,6 @@ def account(options: str) -> str:
 
 
 def forget(server: Server) -> None:
-    """Make the server forget whose password it has seen."""
     with server.twin() as twin:
         twin.run("FLUSH PRIVILEGES")
 

@@ -1,5 +1,3 @@
-"""What goes wrong with private MySQL servers only."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

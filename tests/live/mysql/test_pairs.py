@@ -1,5 +1,3 @@
-"""Replicas of private MySQL servers."""
-
 from __future__ import annotations
 
 from support.pairs import Pairs

@@ -1,5 +1,3 @@
-"""Runs on private MySQL servers."""
-
 from __future__ import annotations
 
 from types import MappingProxyType

@@ -1,5 +1,3 @@
-"""Private MySQL servers, as tdelta makes and supervises them."""
-
 from __future__ import annotations
 
 import dataclasses

@@ -36,7 +36,6 @@ def server(programs: None) -> Iterator[PrivateServer]:
 
 @pytest.fixture
 def open_twin(server: PrivateServer) -> Iterator[Open]:
-    """Opens twins that are closed behind the test."""
     opened = []
 
     def opening(connections: int = 1, options: dict[str, Any] | None = None) -> _native.ServerTwin:

@@ -44,8 +44,6 @@ _KINDS = {"42501": "denied", "28P01": "auth", "28000": "auth", "3D000": "unknown
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs, and where."""
-
     folder: Path
     port: int
     sockets: Path
@@ -122,8 +120,6 @@ def root_address(server: Server) -> str:
 
 
 class Session(ClientSession):
-    """One session by ``psql``."""
-
     def __init__(self, options: Mapping[str, object]) -> None:
         host = Path(str(options["socket"])).parent if "socket" in options else options["host"]
         secret = {"PGPASSWORD": str(options["password"])} if "password" in options else {}

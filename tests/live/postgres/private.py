@@ -28,15 +28,12 @@ hostssl all all 127.0.0.1/32 scram-sha-256
 
 
 def run(command: list[str], **more: Any) -> None:
-    """Run to the end; what it said if it failed."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, **more)
     assert done.returncode == 0, done.stderr
 
 
 @dataclass(frozen=True)
 class PrivateServer:
-    """A running server."""
-
     folder: Path
     process: subprocess.Popen[bytes]
     port: int
@@ -50,17 +47,14 @@ class PrivateServer:
         return self.folder / "data" / "ca.crt"
 
     def options(self, **changes: Any) -> dict[str, Any]:
-        """What opens a connection over the socket."""
         given = {"protocol": "postgres", "socket": str(self.socket), "user": "tdelta", "database": "postgres"}
         return {name: value for name, value in (given | changes).items() if value is not None}
 
     def over_tls(self, **changes: Any) -> dict[str, Any]:
-        """What opens a connection over TLS."""
         tcp = {"socket": None, "host": "127.0.0.1", "port": self.port, "user": "scrammed", "password": PASSWORD}
         return self.options(**(tcp | {"tls": "require"} | changes))
 
     def stop(self) -> None:
-        """End it at once."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGQUIT)
         try:

@@ -1,5 +1,3 @@
-"""Where PostgreSQL's server programs are, and how they are run by root, whom they refuse."""
-
 from __future__ import annotations
 
 import os

@@ -57,7 +57,6 @@ def stock_binary() -> ServerBinary:
 
 @contextmanager
 def running(engine: PostgresEngine, folder: Path, settings: ServerSettings) -> Iterator[Server]:
-    """A new server with an empty database."""
     with made(engine, folder, settings) as server:
         server.start(initialize=True)
         for statement in engine.schema_sql(settings):
@@ -93,7 +92,6 @@ def answers(server: Server, queries: Mapping[str, str]) -> dict[str, str]:
 
 
 def files_with(folder: Path, marker: bytes) -> list[str]:
-    """The files below a folder that hold the marker, by their paths in it."""
     return sorted(
         str(path.relative_to(folder))
         for path in folder.rglob("*")

@@ -1,5 +1,3 @@
-"""The native client of PostgreSQL's protocol, against a private server."""
-
 from __future__ import annotations
 
 import json
@@ -79,14 +77,12 @@ def trial(twin: _native.ServerTwin, operations: int, **changes: Any) -> Any:
 
 
 def refusal(options: dict[str, Any]) -> tuple[str, str]:
-    """Kind and message of a connection that is refused."""
     with pytest.raises(_native.NativeError) as refused:
         _native.ServerTwin(json.dumps(options), 1)
     return refused.value.args
 
 
 def end_backends(options: dict[str, Any], statement: str) -> None:
-    """Ends the sessions that run a statement, once there are some."""
     twin = _native.ServerTwin(json.dumps(options), 1)
     busy = f"pid <> pg_backend_pid() AND query = '{statement}' AND state = 'active'"
     until = time.monotonic() + 30

@@ -1,5 +1,3 @@
-"""``tdelta run --baseline DSN --encrypted DSN`` on two private PostgreSQL servers, which know of no encryption."""
-
 from __future__ import annotations
 
 from typing import Any

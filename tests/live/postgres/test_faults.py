@@ -1,5 +1,3 @@
-"""What goes wrong with private PostgreSQL servers and the file system below them."""
-
 from __future__ import annotations
 
 import os

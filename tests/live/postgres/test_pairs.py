@@ -1,5 +1,3 @@
-"""Replicas of private PostgreSQL servers."""
-
 from __future__ import annotations
 
 from support.pairs import Pairs

@@ -1,5 +1,3 @@
-"""Runs on private PostgreSQL servers, the encrypted ones on gocryptfs."""
-
 from __future__ import annotations
 
 import signal
@@ -74,7 +72,6 @@ class TestPostgresRuns(ServerRuns):
     options = ("--cold", "--size", "2MB", "--vary", "aes_instructions=on,off")
 
     def check_scope(self, encrypted: dict[str, str], clear: set[str]) -> None:
-        """A file system encrypts all there is."""
         assert {encrypted[name] for name in ("tables", "wal", "temp")} == {"encrypted"}
         assert not clear
 

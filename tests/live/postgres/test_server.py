@@ -268,7 +268,6 @@ def test_a_copy_of_a_loaded_server_starts_elsewhere_under_other_settings(
 
 
 def stored(server: Server) -> Path:
-    """The folder that holds a stopped server's data."""
     recipe = server.recipe
     return recipe.mount.ciphertext if recipe.mount else recipe.place.data
 

@@ -29,8 +29,6 @@ def settings(cipher: str, **changes: Any) -> TwinSettings:
 
 
 class Opened:
-    """A file that is open in a worker."""
-
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
 
@@ -54,7 +52,6 @@ def made(
 
 @contextmanager
 def opened(engine: SqliteEngine, path: Path, wanted: TwinSettings, *, key: str = KEY) -> Iterator[Opened]:
-    """A file that is there."""
     options = engine.open_options(str(path), wanted, _key(engine, wanted, key))
     with Worker(program=WORKER) as worker:
         worker.ask("open", library=engine.library.name, options=options, connections=1)

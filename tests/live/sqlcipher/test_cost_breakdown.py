@@ -13,13 +13,11 @@ SCAN = (
 
 
 def cost_breakdowns(place: Place, *options: str) -> dict[str, dict[str, Any]]:
-    """The cost breakdowns of a run by cipher."""
     document = place.tdelta("run", "--json", *SCAN, *options).document
     return {breakdown["condition"]["cipher"]: breakdown for breakdown in document["cost_breakdown"]}
 
 
 def lines(breakdown: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """A cost breakdown's lines by kind."""
     return {line["kind"]: line for line in breakdown["components"]}
 
 

@@ -1,5 +1,3 @@
-"""Files of SQLCipher opened anew, exported into encrypted and plain ones, and given another key."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""``tdelta run --library sqlcipher`` from command line to answer, on small data."""
-
 from __future__ import annotations
 
 import json

@@ -36,7 +36,6 @@ def default_run(tmp_path_factory: pytest.TempPathFactory) -> Answered:
 
 @pytest.fixture(scope="session")
 def every_cipher(tmp_path_factory: pytest.TempPathFactory) -> Answered:
-    """A run of all ciphers of the wheel, temporary data in files; for tests that only read it and its store."""
     ciphers = ",".join(cipher for cipher in SqliteEngine().ciphers if cipher != "none")
     options = ("--vary", f"cipher={ciphers}", "--size", "1MB", "--no-aa-twin", "--temp-store", "file", *ONCE)
     return recorded(tmp_path_factory, "sqlite-ciphers", *options)

@@ -80,7 +80,6 @@ def build(path: str) -> None:
 
 
 def filled(draw: random.Random) -> Iterator[tuple[str, str, Iterator[tuple[object, ...]]]]:
-    """Table, columns and rows."""
     text: Callable[[int], str] = lambda length: "".join(draw.choices("abcdefghijklmnop qrstuvwxyz", k=length))  # noqa: E731
     cities, states = ["Bern", "Basel", "chur"], ["new", "paid", "sent"]
     yield (

@@ -1,5 +1,3 @@
-"""``tdelta run`` from command line to answer, on small data."""
-
 from __future__ import annotations
 
 import csv

@@ -31,7 +31,6 @@ def handlers() -> list[object]:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> td.Run:
-    """Conducted in a thread; paths may be text."""
     base = tmp_path_factory.mktemp("api")
     places = {"store": str(base / "runs.sqlite"), "directory": str(base)}
     with ThreadPoolExecutor(1) as pool:

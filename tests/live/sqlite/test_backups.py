@@ -1,5 +1,3 @@
-"""Backups of SQLite files by every tool: as trials, restored, and beside a load."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -17,7 +17,6 @@ ENDINGS = {0, 3, 5}
 
 
 def documented(page: str) -> list[list[str]]:
-    """The words of each command in the shell blocks of a page."""
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("tdelta ")]
@@ -25,7 +24,6 @@ def documented(page: str) -> list[list[str]]:
 
 
 def shortened(words: list[str]) -> list[str]:
-    """A run of a few seconds in place of one as long as the page has it; the reader's database keeps its size."""
     if words[0] != "run" or "--dry-run" in words or "--write-workload" in words:
         return words
     kept = [word for before, word in zip(["", *words], words, strict=False) if "--max-time" not in (before, word)]
@@ -34,7 +32,6 @@ def shortened(words: list[str]) -> list[str]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    """A folder with what the pages name: a database, results of another tool."""
     with sqlite3.connect(tmp_path / "app.db") as db:
         db.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT, born INTEGER)")
         names = (("Mary Smith" if number % 7 else "Jones", 1900 + number % 100) for number in range(5000))

@@ -121,7 +121,6 @@ def mount(tmp_path: Path) -> Iterator[Mount]:
 
 
 def fill(folder: Path) -> None:
-    """Take all the room that is left."""
     with contextlib.suppress(OSError), (folder / "filler").open("wb", buffering=0) as filler:
         while filler.write(bytes(4096)):
             pass

@@ -1,5 +1,3 @@
-"""Ctrl-C and SIGTERM: a clean end with what is known."""
-
 from __future__ import annotations
 
 import json

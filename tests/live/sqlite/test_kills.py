@@ -152,7 +152,6 @@ def test_copies_of_a_users_rows_are_private_and_go_with_a_killed_run(place: Plac
 
 
 def folders_left(place: Place) -> list[Path]:
-    """What is left of a killed run's folders, after its keeper has had time to remove them."""
     give_up = time.monotonic() + PATIENCE_SECONDS
     while (left := list(place.twins.iterdir()) if place.twins.exists() else []) and time.monotonic() < give_up:
         time.sleep(0.01)

@@ -52,7 +52,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """A few rows, closed."""
     path = tmp_path / "users" / "small.db"
     path.parent.mkdir()
     with contextlib.closing(sqlite3.connect(path)) as database:
@@ -80,7 +79,6 @@ def left_out(document: Any) -> list[Message]:
 
 
 def mine(place: Place, *scripts: tuple[str, str], keys: str = "") -> Path:
-    """A folder of transactions."""
     folder = place.base / "mine"
     folder.mkdir()
     head = f'name = "mine"\nversion = 1\ntitle = "Mine"\ndescription = "Ours."\n{keys}'
@@ -96,8 +94,6 @@ def mine(place: Place, *scripts: tuple[str, str], keys: str = "") -> Path:
 
 @dataclass(frozen=True)
 class Measured:
-    """A run on the shop, with what the shop's folder was before."""
-
     place: Place
     document: Any
     before: dict[str, tuple[bytes, int, int, int]]

@@ -27,7 +27,6 @@ from tdelta.store.export import write
 
 @pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every key that is drawn, as it is drawn."""
     drawn: list[str] = []
     draw = secrets.token_hex
 

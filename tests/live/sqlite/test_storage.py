@@ -105,7 +105,6 @@ def test_gocryptfs_is_in_the_cpu_time(run: Answered) -> None:
 
 
 def left(folder: Path) -> list[str]:
-    """Mounts, loop devices and processes of a folder."""
     mounts = [line for line in (read_text(Path("/proc/self/mountinfo")) or "").splitlines() if str(folder) in line]
     backing = [read_text(path) or "" for path in Path("/sys/block").glob("loop*/loop/backing_file")]
     commands = [read_text(path) or "" for path in Path("/proc").glob("[0-9]*/cmdline")]

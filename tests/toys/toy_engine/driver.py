@@ -1,5 +1,3 @@
-"""The toy as a run sees it, and its twins."""
-
 from __future__ import annotations
 
 import secrets
@@ -29,16 +27,12 @@ HEAD = b"SQLite format 3\x00"
 
 @dataclass(frozen=True)
 class ToySettings:
-    """What decides a twin."""
-
     cipher: str
     cache_bytes: int
     aes_instructions: str = "on"
 
 
 class ToyDriver:
-    """The toy, see `tdelta.engines.capabilities.Engine`."""
-
     profile = PROFILE
     product = PROFILE.product
     crypto = "none"
@@ -121,8 +115,6 @@ class ToyTwin:
 
 
 class ToyTwins(SequentialBlocks):
-    """Makes them."""
-
     def __init__(self, folder: TwinFolder, job: PopulateJob, mix: WorkloadSpec) -> None:
         super().__init__(mix)
         self._folder, self._job = folder, job

@@ -1,5 +1,3 @@
-"""What runs in a worker process of the toy."""
-
 from __future__ import annotations
 
 import itertools

@@ -1,5 +1,3 @@
-"""How a toy server is asked."""
-
 from __future__ import annotations
 
 import re
@@ -95,5 +93,4 @@ class ToyServer:
 
 
 def kind(_ask: Ask) -> ToyServer:
-    """Whoever answers is one."""
     return ToyServer()

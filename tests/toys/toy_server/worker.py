@@ -1,5 +1,3 @@
-"""What runs in a worker process of the toy server: a schema is a file beside the server's own."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""The options that ``run`` and ``calibrate`` both take, and what they ask for."""
-
 from __future__ import annotations
 
 from pathlib import Path

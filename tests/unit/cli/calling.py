@@ -1,5 +1,3 @@
-"""Calls the command line in this process, as ``main`` does, with its two streams kept apart."""
-
 from __future__ import annotations
 
 import contextlib
@@ -16,8 +14,6 @@ from tdelta.messages import Refusal
 
 @dataclass(frozen=True)
 class Called:
-    """What one call ended with and wrote, and what it refused."""
-
     code: int
     out: str
     err: str

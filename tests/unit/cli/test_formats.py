@@ -1,5 +1,3 @@
-"""``--format``, ``--step-summary`` and ``--undecided`` of commands that show a stored run."""
-
 from __future__ import annotations
 
 import io

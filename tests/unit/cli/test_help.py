@@ -1,5 +1,3 @@
-"""How commands explain themselves: help in groups, the man page, completion."""
-
 from __future__ import annotations
 
 import os
@@ -26,7 +24,6 @@ SCRIPT = "from tdelta.__main__ import main; main()"
 
 
 def completed(words: str, shell: str = "bash", **environment: str) -> list[str]:
-    """What the shell is offered for the last of the words."""
     asked = {"_TDELTA_COMPLETE": f"{shell}_complete", "COMP_WORDS": f"tdelta {words}"}
     asked["COMP_CWORD"] = str(len(asked["COMP_WORDS"].split(" ")) - 1)
     done = subprocess.run(
@@ -67,7 +64,6 @@ def test_every_option_of_a_run_stands_under_the_heading_that_it_was_declared_wit
 
 
 def _all() -> dict[str, click.Command]:
-    """Every command by what is typed for it, those of groups too."""
     found = {entry.name: entry.load() for entry in entries()}
     inner = {
         f"{name} {one}": command

@@ -26,8 +26,6 @@ PLAN = DryRun(("a", "b"), 15.0, 40.0, 85.0, 2**20, 2**30, 2**20, 2**30, "/somewh
 
 
 class FakeSession:
-    """Remembers what it was asked, announces one stage, and answers with ``result``."""
-
     def __init__(self, result: RunResult) -> None:
         self.result = result
         self.requests: list[object] = []

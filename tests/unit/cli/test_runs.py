@@ -19,7 +19,6 @@ PILOT = "20260101-bbbb"
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store with a finished run, and a pilot after it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = tmp_path / "runs.sqlite"
     run = s.undecided()

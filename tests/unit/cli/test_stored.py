@@ -26,7 +26,6 @@ from .calling import call
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A store with one finished run of two trials."""
     path = tmp_path / "runs.sqlite"
     run = s.undecided()
     with Store.open(path) as opened:

@@ -1,5 +1,3 @@
-"""Actions: how their levels are written, and which conditions a run of them has."""
-
 from __future__ import annotations
 
 import pytest

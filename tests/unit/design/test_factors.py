@@ -1,5 +1,3 @@
-"""How levels are written, and what is said when they are written wrongly."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

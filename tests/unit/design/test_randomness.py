@@ -1,5 +1,3 @@
-"""The seed and what is drawn from it."""
-
 from tdelta.design import block_order, fresh_seed, instances, lay_out
 
 

@@ -1,5 +1,3 @@
-"""Storage as a factor: its levels, and the conditions that it makes."""
-
 from __future__ import annotations
 
 from pathlib import Path

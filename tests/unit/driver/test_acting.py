@@ -1,5 +1,3 @@
-"""Actions carried out: alone, and beside a load."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Backups as actions, of a database that is a file of bytes."""
-
 from __future__ import annotations
 
 from pathlib import Path

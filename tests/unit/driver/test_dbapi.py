@@ -39,8 +39,6 @@ INSERT INTO drawn (op, a, b, c, d, t) VALUES (:op, :a, :b, :c, :d, :t);
 
 
 class Cursor:
-    """A driver's cursor that remembers its calls; ``does`` may raise, or answer rows."""
-
     def __init__(self, rows: Sequence[tuple[object, ...]] = (), columns: Sequence[str] | None = None) -> None:
         self.calls: list[tuple[object, ...]] = []
         self.rows = list(rows)

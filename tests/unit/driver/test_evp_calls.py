@@ -1,5 +1,3 @@
-"""Calls that a preload counted and timed: read, subtracted, brought to undisturbed times; and how it is preloaded."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -23,8 +23,6 @@ NUMBER = 5
 
 
 class Cursor:
-    """A driver's cursor that remembers what is bound to its statements."""
-
     def __init__(self, bound: list[int]) -> None:
         self.bound = bound
         self.description = None

@@ -1,5 +1,3 @@
-"""The folder of a run's twins: owned by one process, gone when that is."""
-
 from __future__ import annotations
 
 import errno

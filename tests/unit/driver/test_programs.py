@@ -1,5 +1,3 @@
-"""Programs of backups: pipelines that are accounted for, and end with whoever asked for them."""
-
 from __future__ import annotations
 
 import sys

@@ -1,5 +1,3 @@
-"""What a handler would do waits for the end of what must not be cut."""
-
 from __future__ import annotations
 
 import threading

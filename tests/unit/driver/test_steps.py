@@ -1,5 +1,3 @@
-"""Loads and rebuilds as trials."""
-
 from __future__ import annotations
 
 from tdelta.driver.jobs import LoadAndRebuild, PopulateJob

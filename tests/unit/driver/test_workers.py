@@ -34,7 +34,6 @@ def is_running(pid: int) -> bool:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a process goes, given time: the kernel ends a child some moments after its parent."""
     give_up = time.monotonic() + 20.0
     while is_running(pid) and time.monotonic() < give_up:
         time.sleep(0.01)

@@ -16,7 +16,6 @@ from tdelta.report.listings import engines_text
 
 
 def found(monkeypatch: pytest.MonkeyPatch, *servers: ServerBinary) -> None:
-    """These servers are here, and no others."""
     monkeypatch.setattr(
         "tdelta.engines.shared.private.driver.installed_servers",
         lambda kind: [one for one in servers if one.kind == kind],

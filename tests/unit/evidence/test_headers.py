@@ -1,5 +1,3 @@
-"""Headers are recognised, plain is told from encrypted, and random bytes are neither."""
-
 from __future__ import annotations
 
 import bz2

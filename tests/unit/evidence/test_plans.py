@@ -1,5 +1,3 @@
-"""Plans as servers told them (tests/unit/evidence/explained), read, compared and put in words."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Where fixtures lie, and an importer's answer to a text."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -17,14 +17,12 @@ PLAIN = Naming("plain")
 
 
 def only(importers: tuple[Importer, ...], path: Path) -> Importer:
-    """The one importer of a tool that recognizes a file."""
     found = [importer for importer in importers if importer.recognizes(FileSource(path))]
     assert len(found) == 1, f"{path.name}: {[importer.name for importer in found]}"
     return found[0]
 
 
 def read(importers: tuple[Importer, ...], path: Path, naming: Naming = PLAIN) -> list[Observation]:
-    """All that is in a file without faults."""
     return list(only(importers, path).read(FileSource(path, path.name), naming))
 
 
@@ -38,7 +36,6 @@ def faulty(importers: tuple[Importer, ...], path: Path) -> tuple[list[Observatio
 
 
 def written(folder: Path, text: str | bytes, name: str = "given") -> Path:
-    """A file of its own."""
     path = folder / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
@@ -52,7 +49,6 @@ def changed(folder: Path, fixture: str, old: str, new: str) -> Path:
 
 
 def summaries(observations: list[Observation]) -> dict[str, Summary]:
-    """By transaction."""
     return {it.group.transaction: it for it in observations if isinstance(it, Summary)}
 
 

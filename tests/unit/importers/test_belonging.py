@@ -1,5 +1,3 @@
-"""Whose figures a file holds."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""BenchBase's files: single transactions, readings, summaries; new layouts and old ones."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""hyperfine's results: commands are conditions by their words, else transactions."""
-
 from __future__ import annotations
 
 import json

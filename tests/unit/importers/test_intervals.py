@@ -1,5 +1,3 @@
-"""Readings at intervals become a regular series, and what was left out is said."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Parts of one run, put together as if they had been one file."""
-
 from __future__ import annotations
 
 import random

@@ -1,5 +1,3 @@
-"""pgbench's reports and progress lines, recorded and in the layouts of its sources."""
-
 from __future__ import annotations
 
 import math

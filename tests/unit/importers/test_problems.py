@@ -1,5 +1,3 @@
-"""Numbers as strangers write them, and faults as people read them."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Files as importers see them: whole lines with their numbers, and a clear word for what cannot be results."""
-
 from __future__ import annotations
 
 import gzip

@@ -1,5 +1,3 @@
-"""sysbench's output, recorded and in the layouts of its sources."""
-
 from __future__ import annotations
 
 from pathlib import Path

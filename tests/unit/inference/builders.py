@@ -18,7 +18,6 @@ LogCost = Callable[[Condition, int, int], float]
 
 
 def condition(cipher: str, role: Role, stratum: int = 0, planted: float | None = None) -> Condition:
-    """A condition of a run over cipher and threads; ``stratum`` sets the threads."""
     return Condition((("cipher", cipher), ("threads", 1 + stratum)), role, stratum, planted)
 
 
@@ -36,7 +35,6 @@ def settings(
     budget: float | None = None,
     metric: Metric = Metric.RESPONSE_TIME,
 ) -> RunSettings:
-    """Settings of a run of these conditions."""
     return RunSettings("run", 1, "study", "sqlite", "order-entry", tuple(conditions), rope, budget, metric)
 
 
@@ -84,7 +82,6 @@ def stage_1(
 
 
 def trial(of: Condition, round_: int, block: int, measured: Measurement, position: int = 0) -> Trial:
-    """One trial of a condition."""
     return Trial(round_, block, position, of, f"{round_}/{of.key}", 0.0, measured)
 
 
@@ -97,7 +94,6 @@ def run(
     types: Sequence[float] = (1.0,),
     read: int = 0,
 ) -> list[Trial]:
-    """All trials of a run."""
     return [
         trial(c, r, r * blocks + b, measurement(np.exp(log_cost(c, r, r * blocks + b)), types=types, read=read), p)
         for r in range(rounds)

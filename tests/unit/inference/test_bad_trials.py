@@ -1,5 +1,3 @@
-"""Trials with any transaction beyond the threshold: what is counted, and what bounds the ratio of their rates."""
-
 from __future__ import annotations
 
 import numpy as np

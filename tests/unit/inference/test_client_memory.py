@@ -1,5 +1,3 @@
-"""Client memory is set beside fetch sizes and ways of loading, and is of nobody else's concern."""
-
 from __future__ import annotations
 
 from tdelta.inference.client_memory import client_memory

@@ -112,7 +112,6 @@ def test_every_line_holds_its_truth_about_as_often_as_it_says() -> None:
 
 
 def test_work_under_load_that_is_off_from_all_its_prices_alike_is_within_every_line() -> None:
-    """Drawn for each price by itself, the error left the truth outside of the residual in one run of four."""
     held = dict.fromkeys(TRUTH, 0)
     runs = 60
     for seed in range(runs):
@@ -266,8 +265,6 @@ def test_a_share_is_as_unsure_as_both_of_its_figures() -> None:
 
 
 def sampled(functions: Mapping[str, tuple[int, int]]) -> CpuProfile:
-    """A profile of 1000 operations, samples plain and encrypted by function and file."""
-
     def side(condition: Condition, at: int) -> Profiled:
         names = {name: name.partition("@") for name in functions}
         found = [Sampled(names[n][2], names[n][0], c[at], c[at] * 1_000_000) for n, c in functions.items() if c[at]]

@@ -1,5 +1,3 @@
-"""The ratio of two shares: what its interval rests on, and what is said where there is none."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""The prior of an instance effect, and how it is learned from many runs of identical twins."""
-
 from __future__ import annotations
 
 import math

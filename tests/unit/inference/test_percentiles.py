@@ -1,5 +1,3 @@
-"""The ratio of two 99th percentiles under weights on blocks."""
-
 from __future__ import annotations
 
 import math

@@ -14,7 +14,6 @@ from . import builders as b
 
 
 def figures(estimate: Estimate) -> Any:
-    """All of them in a row."""
     return np.concatenate([np.ravel(value) for value in astuple(estimate)])
 
 

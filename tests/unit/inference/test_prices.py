@@ -1,5 +1,3 @@
-"""Prices: medians of passes, their mean over moments, as unsure as one pass is."""
-
 from __future__ import annotations
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Replicas are described for all conditions, and compared where blocks suffice."""
-
 from __future__ import annotations
 
 import numpy as np

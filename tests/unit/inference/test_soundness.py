@@ -28,7 +28,6 @@ def judged(costs: LogCost, conditions: tuple[Condition, ...] = BOTH, *, rounds: 
 
 
 def checks(judgement: Judgement) -> dict[tuple[str, str | None], Validity]:
-    """By the check's name and the cipher of the condition that is checked."""
     ciphers = [floor.condition and str(floor.condition.level("cipher")) for floor in judgement.noise_floor]
     return {(c.code, cipher): c for c, cipher in zip(judgement.validity, ciphers, strict=True)}
 

@@ -1,5 +1,3 @@
-"""Statement traces against figures that are known: totals over trials, and ratios block by block."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""Overheads of several versions beside each other."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -19,7 +17,6 @@ def estimate(ratio: float, half: float) -> Estimate:
 def found(
     ratios: dict[tuple[str, int], Estimate], decision: Decision = Decision.COSTLY
 ) -> dict[tuple[object, object], Change]:
-    """What is said of a run of versions at several numbers of threads, by version and threads."""
     conditions = lay_out({"cipher": ("aes-256",), "threads": (1, 4), "server": ("10.11", "11.4", "11.8")})
     settings = RunSettings("r", 1, "", "mariadb", "w", conditions, 0.02, None, Metric.RESPONSE_TIME, {})
     plain = {c.stratum: c for c in conditions if c.role.value == "baseline"}

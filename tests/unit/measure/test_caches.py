@@ -1,5 +1,3 @@
-"""What the kernel keeps of files, and is asked to forget."""
-
 import ctypes
 import mmap
 import os

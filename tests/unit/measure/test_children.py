@@ -1,5 +1,3 @@
-"""Processes of tdelta's own: asked, refused, killed. No OpenSSL is needed to test that."""
-
 from __future__ import annotations
 
 import contextlib
@@ -33,7 +31,6 @@ def is_running(pid: int) -> bool:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a process goes, given time: the kernel ends a child some moments after its parent."""
     give_up = time.monotonic() + 20.0
     while is_running(pid) and time.monotonic() < give_up:
         time.sleep(0.01)

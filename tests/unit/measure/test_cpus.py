@@ -1,5 +1,3 @@
-"""Of every physical core one CPU comes before a second."""
-
 from __future__ import annotations
 
 from pathlib import Path

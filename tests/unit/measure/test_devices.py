@@ -1,5 +1,3 @@
-"""Which device a folder lies on."""
-
 from __future__ import annotations
 
 import os

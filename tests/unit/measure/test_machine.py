@@ -1,5 +1,3 @@
-"""The machine's facts, from the files of several kernels."""
-
 import json
 import platform
 from pathlib import Path

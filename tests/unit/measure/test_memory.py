@@ -1,5 +1,3 @@
-"""The peak of this process's memory, of the work since it was last asked for alone."""
-
 from __future__ import annotations
 
 import mmap

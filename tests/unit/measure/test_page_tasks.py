@@ -1,5 +1,3 @@
-"""Which tasks there are."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Pressure and steal over an interval, with a clock and kernel files of the test's own."""
-
 import pytest
 
 from tdelta.errors import TdeltaError

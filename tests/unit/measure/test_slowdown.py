@@ -1,5 +1,3 @@
-"""How pressed the machine is, measured by working: whatever else it is at, never less than on an idle one."""
-
 from __future__ import annotations
 
 from tdelta.session.clock import measure_slowdown

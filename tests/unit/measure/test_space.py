@@ -1,5 +1,3 @@
-"""Room on disk and in memory, asked for before it is needed."""
-
 import resource
 import shutil
 from pathlib import Path

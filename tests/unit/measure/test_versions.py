@@ -1,5 +1,3 @@
-"""The versions that go with a run."""
-
 import platform
 import re
 import tomllib

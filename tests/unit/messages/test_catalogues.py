@@ -50,7 +50,6 @@ def trees() -> tuple[tuple[Path, ast.Module], ...]:
 
 
 def written() -> Iterator[tuple[str, str, str, frozenset[str], bool]]:
-    """Kind, code, where, names of parameters, and whether there may be more, of each ``Kind.of(…)`` in the source."""
     for file, tree in trees():
         for node in ast.walk(tree):
             match node:

@@ -1,5 +1,3 @@
-"""How a template and its parameters become a text."""
-
 from __future__ import annotations
 
 from typing import ClassVar

@@ -1,5 +1,3 @@
-"""Hand-built engines, studies and a plan to list."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""What ``tdelta contract`` prints."""
-
 from __future__ import annotations
 
 import json

@@ -46,15 +46,12 @@ Watched = tuple[LiveProgress, io.StringIO, list[float]]
 
 
 class Gone(io.StringIO):
-    """A stream whose reader went away."""
-
     def write(self, text: str) -> int:
         raise BrokenPipeError
 
 
 @pytest.fixture
 def live() -> Iterator[Watched]:
-    """A live observer on a fake terminal, its stream, and the seconds of its clock."""
     stream, now = io.StringIO(), [0.0]
     with Live(console=Console(file=stream, force_terminal=True, width=120), auto_refresh=False) as screen:
         yield LiveProgress(screen, clock=lambda: now[0]), stream, now

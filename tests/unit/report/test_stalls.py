@@ -1,5 +1,3 @@
-"""What is shown of odd trials: a table where there are any, what may have been missed where there are none."""
-
 from __future__ import annotations
 
 from support import samples as s

@@ -1,5 +1,3 @@
-"""Layers of encryption side by side: one by one, or each once where a sweep has many conditions of it."""
-
 from __future__ import annotations
 
 from dataclasses import replace

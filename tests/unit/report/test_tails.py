@@ -1,5 +1,3 @@
-"""Tails in words: what stands in a row, what is said where there is no interval, and what is left to the page."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -33,7 +33,6 @@ class Doubled(Finding):
 
     @property
     def halved(self) -> float:
-        """The overhead again."""
         return self.twice / 2
 
 
@@ -41,23 +40,19 @@ del FINDINGS["doubled"]  # known to the tests below alone
 
 
 def doubled(verdicts: Sequence[Verdict]) -> tuple[Doubled, ...]:
-    """The model."""
     return tuple(Doubled(v.condition, 2 * (v.ratio.median - 1)) for v in verdicts if v.primary)
 
 
 def text(result: RunResult, width: int) -> list[Text | Table]:
-    """The renderer, in a terminal."""
     return [Text(f"twice the overhead is {one.twice:.3f}"[:width]) for one in result.of(Doubled)]
 
 
 def blocks(result: RunResult) -> list[Block]:
-    """The renderer, on the page."""
     return [Paragraph(f"Twice the overhead is {one.twice:.3f}.") for one in result.of(Doubled)]
 
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunResult]:
-    """A result with the finding, in a tdelta that has it."""
     monkeypatch.setitem(FINDINGS, "doubled", Doubled)
     SHOWN.append(Shown((Doubled,), text, blocks, "doubled", "Twice as much"))
     result = s.costly()

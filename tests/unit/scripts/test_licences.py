@@ -96,8 +96,6 @@ def test_every_distribution_of_the_lock_files_that_is_installed_fits(licences):
 
 
 class Installed:
-    """A distribution with one licence file."""
-
     def __init__(self, folder, text):
         file = PackagePath("x-1.dist-info/licenses/LICENSE")
         file.dist = self

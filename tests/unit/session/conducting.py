@@ -18,8 +18,6 @@ SMALL = {"workload": "point-select", "size_bytes": 1_000_000, "blocks_per_round"
 
 @dataclass
 class Sitting:
-    """One store, one folder for twins, and the fake twins of every run that is conducted here."""
-
     base: Path
     twins: FakeTwins = field(default_factory=FakeTwins)
     events: list[Event] = field(default_factory=list)
@@ -62,6 +60,5 @@ class Sitting:
 
 
 def check(result: RunResult, name: str) -> Any:
-    """The one validity check of that name."""
     (found,) = [validity for validity in result.validity if validity.code == name]
     return found

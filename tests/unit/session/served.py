@@ -50,7 +50,6 @@ def facts(settings: ServerSettings) -> dict[str, str]:
 
 
 def found(settings: ServerSettings) -> tuple[MarkerHit, ...]:
-    """Markers in a plain server's tables and in every log."""
     return (
         MarkerHit("tdelta/sbtest1.ibd", FileClass.TABLES, 3_000_000, 0 if settings.is_encrypted else 32),
         MarkerHit("ib_logfile0", FileClass.REDO, 128_000_000, 64),
@@ -58,7 +57,6 @@ def found(settings: ServerSettings) -> tuple[MarkerHit, ...]:
 
 
 def served(base: Path, **script: Any) -> Sitting:
-    """A sitting on fake servers."""
     spoken = {"facts": lambda _: {"version": "10.11.19"}, "cipher_facts": facts, "found": found}
     return Sitting(base, FakeTwins(Script(**{**spoken, **script})))
 

@@ -25,7 +25,6 @@ CAUTION = "the workload is tdelta's proposal"
 
 
 def source(folder: Path, **changes: object) -> Source:
-    """A database of one table, with a copy of 50,000 bytes in ``folder``."""
     path = folder / "original.db"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bytes(50_000))

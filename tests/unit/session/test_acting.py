@@ -1,5 +1,3 @@
-"""Actions that a run asks of its engine: which are refused, and what they do not go with."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

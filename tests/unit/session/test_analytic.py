@@ -1,5 +1,3 @@
-"""Runs on DuckDB that is not there: the adapter is real, its twins are not."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Checks that can fail, pass, or be left open: each state from what was seen."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -76,7 +74,6 @@ def test_a_cipher_that_could_not_be_observed_is_not_shown() -> None:
 
 @pytest.fixture
 def timed(monkeypatch: pytest.MonkeyPatch) -> Checks:
-    """The checks of a run whose load command decides how much it does."""
     command: LoadCommand = parse_load("sh -c 'sleep {seconds}'", "mysql", operations="done ([0-9]+)")
     assert not command.does_equal_work
     monkeypatch.setattr(Plan, "command", property(lambda _: command))

@@ -1,5 +1,3 @@
-"""A run on a user's database: what it plans, refuses, checks and keeps. Staging itself is for the live tests."""
-
 from __future__ import annotations
 
 import dataclasses

@@ -1,5 +1,3 @@
-"""The search of a run's twins, on fake ones: what it brings, when it happens, what an interruption leaves of it."""
-
 from __future__ import annotations
 
 import signal

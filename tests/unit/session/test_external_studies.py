@@ -1,5 +1,3 @@
-"""Studies on servers of the user's: which run there, and what of their settings remains."""
-
 from __future__ import annotations
 
 import pytest

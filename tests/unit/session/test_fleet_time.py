@@ -1,5 +1,3 @@
-"""A fleet's time goes where intervals are widest: simulated with intervals that narrow as the root of the time."""
-
 from __future__ import annotations
 
 import math

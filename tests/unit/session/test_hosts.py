@@ -1,5 +1,3 @@
-"""What twins on hosts of a cluster are refused with, before anything runs, and where each twin of a round is."""
-
 from __future__ import annotations
 
 import importlib.util

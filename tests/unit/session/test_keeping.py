@@ -23,7 +23,6 @@ DAY = 86_400.0
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """A store with one finished run."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with Store.open(tmp_path / "runs.sqlite") as opened:
         settings = settings_of("20260801-bbbb")

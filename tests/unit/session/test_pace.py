@@ -1,5 +1,3 @@
-"""How long what is left of a run takes, and what is left out where the time is short."""
-
 from __future__ import annotations
 
 import time
@@ -225,8 +223,6 @@ HANGS_SECONDS = 60.0
 
 
 class Hanging(FakeTwins):
-    """A stage hangs for much longer than the run's time."""
-
     at = ""
 
     def load(self, settings):

@@ -1,5 +1,3 @@
-"""From what was asked to what will be done, and every fault of it at once."""
-
 from __future__ import annotations
 
 import dataclasses

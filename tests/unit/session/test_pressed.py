@@ -1,5 +1,3 @@
-"""What a pressed machine has a run say: who waited, and which metric would decide."""
-
 from __future__ import annotations
 
 from dataclasses import replace

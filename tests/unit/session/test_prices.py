@@ -18,8 +18,6 @@ from tdelta.session.state import RunState
 
 
 class Twin:
-    """A twin that counts how often it was asked, and answers or raises what it is given."""
-
     def __init__(self, answer: dict[str, object] | Exception | None) -> None:
         self.answer, self.asked = answer, 0
 

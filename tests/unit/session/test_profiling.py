@@ -1,5 +1,3 @@
-"""CPU profiles of a run's twins, on fake ones and by a perf that samples nothing."""
-
 from __future__ import annotations
 
 import signal

@@ -18,7 +18,6 @@ def project(tmp_path: Path, text: str) -> Project:
 
 
 def faults(tmp_path: Path, text: str) -> list[tuple[str, str]]:
-    """Place and code of every fault."""
     with pytest.raises(ProjectError) as raised:
         runs_of(project(tmp_path, text), {})
     return [(str(refusal.parameters["where"]).split(": ")[0], refusal.code) for refusal in raised.value.refusals]

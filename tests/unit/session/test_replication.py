@@ -1,5 +1,3 @@
-"""A run with replicas as it is planned, refused and checked; on servers that are not there."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The scheduler on fake twins: which twin gets which work, in which order."""
-
 from __future__ import annotations
 
 from collections import defaultdict

@@ -50,8 +50,6 @@ def lucky(sd: float = 0.002, noise: float = 0.005) -> Callable[[FakeTwin, TrialJ
 
 
 class Place:
-    """One store and folder, in which a calibration and runs are made."""
-
     def __init__(self, base: Path, **script: Any) -> None:
         self.sitting = Sitting(base, FakeTwins(Script(**{"cost_ns": lucky(), **script})))
 

@@ -1,5 +1,3 @@
-"""A server engine as a run sees it: which options there are, and what decides a twin."""
-
 from __future__ import annotations
 
 import dataclasses

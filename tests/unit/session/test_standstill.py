@@ -1,5 +1,3 @@
-"""Blocks in which something stood still: void, run again on the same twins, and said."""
-
 from __future__ import annotations
 
 import dataclasses

@@ -1,5 +1,3 @@
-"""A run that varies storage as it is planned and refused, and what storage uses beside the database; none is made."""
-
 from __future__ import annotations
 
 import pytest

@@ -31,7 +31,6 @@ def analyzed(folder: Path, **asked: object) -> AnalysisResult:
 
 
 def the(result: AnalysisResult, transaction: str = "all") -> Comparison:
-    """The comparison of response times of a transaction."""
     (found,) = [c for c in result.comparisons if c.metric == "response_time" and c.transaction == transaction]
     return found
 

@@ -1,5 +1,3 @@
-"""A study's settings, what is typed in front of them, and what the answer says of that."""
-
 from __future__ import annotations
 
 import pytest

@@ -40,7 +40,6 @@ def analyzed(name: str, *options: str) -> dict[str, Any]:
 
 
 def quotients(name: str, metric: str, **levels: object) -> dict[str, float]:
-    """By transaction, or by what levels are left beside those asked for."""
     found = {}
     for c in analyzed(name)["comparisons"]:
         if c["metric"] == metric and levels.items() <= c["levels"].items():

@@ -1,5 +1,3 @@
-"""A threshold on a run: what becomes of it in the answer, in the store, and in a run that goes on later."""
-
 from __future__ import annotations
 
 import pytest

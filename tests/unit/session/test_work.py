@@ -1,5 +1,3 @@
-"""What trials do: transactions on warm or cold caches, loads, rebuilds. On twins that are not there."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Export: tidy CSV, versioned JSON, files that are whole or absent."""
-
 import csv
 import errno
 import io

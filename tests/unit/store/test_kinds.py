@@ -19,7 +19,6 @@ OLD, NEW = "20260801-bbbb", "20260802-cccc"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """Two finished runs."""
     with Store.open(tmp_path / "runs.sqlite") as opened:
         for run_id in (OLD, NEW):
             settings = settings_of(run_id)

@@ -22,7 +22,6 @@ def section(heading):
 
 
 def documented(heading):
-    """Every name in the first column of the section's table."""
     rows = [line.split("|")[1] for line in section(heading).splitlines() if line.startswith("| `")]
     return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
 

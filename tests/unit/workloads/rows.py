@@ -71,8 +71,6 @@ def loaded(workload: Workload, scale: float) -> sqlite3.Connection:
 
 
 class Runner:
-    """Runs transactions of a workload on SQLite, one after the other, as the load loop would."""
-
     def __init__(self, workload: Workload, scale: float, database: sqlite3.Connection) -> None:
         rows = {f"rows_{name}": count for name, count in workload.rows(scale).items()}
         self.given = {**rows, "scale": scale, "client": 0}
@@ -84,7 +82,6 @@ class Runner:
         self.executed: set[tuple[str, int]] = set()
 
     def run(self, name: str) -> None:
-        """One transaction."""
         self.variables = {**self.given, "op": next(self.ops)}
         self.block(name, list(self.steps[name]))
 

@@ -1,5 +1,3 @@
-"""A user's database in values: keys, variables, and short names for whatever tables are called."""
-
 from __future__ import annotations
 
 import re

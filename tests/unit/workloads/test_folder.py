@@ -1,5 +1,3 @@
-"""A user's folder: what is let through, and every fault of the rest at once."""
-
 import shutil
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""What a hostile folder meets: a limit, with file and line, before anything grows."""
-
 from __future__ import annotations
 
 import os

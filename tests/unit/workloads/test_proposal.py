@@ -452,7 +452,6 @@ def _surround(draw, schema: Schema, table: str, columns: list[str]) -> None:
 
 
 def made(schema: Schema) -> sqlite3.Connection | None:
-    """The schema in a database; None where it is none (a table called ``log``, say)."""
     try:
         return built(*(f"{statement};" for statement in schema.statements))
     except sqlite3.Error:

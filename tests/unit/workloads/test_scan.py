@@ -1,5 +1,3 @@
-"""Pieces of a script: what a client times and numbers."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Transaction scripts: what is let through, and what is said of the rest."""
-
 import json
 
 import pytest

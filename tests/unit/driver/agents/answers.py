@@ -1,5 +1,3 @@
-"""What agents' workers answer, made up."""
-
 from __future__ import annotations
 
 import base64

@@ -27,7 +27,6 @@ def listening() -> Iterator[socket.socket]:
 
 @pytest.fixture
 def closed() -> Iterator[str]:
-    """The address of a port that this test has, and at which nobody listens."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{held.getsockname()[1]}"

@@ -25,7 +25,6 @@ class Speed:
     since: float = 1e9
 
     def ends(self, operations: int, at: float) -> float:
-        """When so many are done that are begun at this time."""
         before = max(0.0, self.since - at) * self.first
         if operations <= before:
             return at + operations / self.first
@@ -34,8 +33,6 @@ class Speed:
 
 @dataclass
 class Clock:
-    """The time of a trial, in seconds."""
-
     now: float = 0.0
 
 
@@ -60,7 +57,6 @@ class Simulated:
     waited: float = 0.0
 
     def run(self) -> None:
-        """To the end of the last agent."""
         numbers = range(1, 1 + len(self.speeds))
         queues = {number: [(0.0, chunk) for chunk in self.handed.first(number)] for number in numbers}
         is_complete = self.handed.is_over

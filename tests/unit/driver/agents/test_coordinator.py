@@ -29,8 +29,6 @@ class Died(Exception):
 
 @dataclass
 class FakeActor:
-    """An agent on a node: answers at once, unless it or its node is dead."""
-
     ray: FakeRay
     node: str
     is_killed: bool = False

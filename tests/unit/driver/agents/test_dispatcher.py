@@ -44,8 +44,6 @@ class FailedAsMade(RayActorError):
 
 @dataclass
 class FakeSite:
-    """A place for a run on a node."""
-
     ray: FakeRay
     node: str
     is_killed: bool = False

@@ -63,7 +63,6 @@ def reported(done: Mapping[int, list[int]], recorded_from: int) -> dict[str, dic
 
 
 def digest(operation: int) -> int:
-    """Of one operation."""
     return (_native.operations_digest(operation + 1) - _native.operations_digest(operation)) % (1 << 64)
 
 
@@ -116,8 +115,6 @@ def test_of_a_trial_that_ended_early_it_says_nothing(ending: dict[str, Any]) -> 
 
 
 class Pool:
-    """Agents that answer so."""
-
     count = 1
     start_seconds = 1.0
 

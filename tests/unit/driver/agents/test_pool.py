@@ -1,5 +1,3 @@
-"""What the session makes of a coordinator that refuses, or ends."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""How connections are shared among agents."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The process of one run on a node: what it answers, and that it tidies up whoever is killed."""
-
 from __future__ import annotations
 
 import json

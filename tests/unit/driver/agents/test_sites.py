@@ -1,5 +1,3 @@
-"""What the session makes of nodes that a dispatcher leaves out."""
-
 from __future__ import annotations
 
 from typing import Any

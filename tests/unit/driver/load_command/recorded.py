@@ -1,5 +1,3 @@
-"""Where recorded outputs lie, and twins that nobody connects to."""
-
 from __future__ import annotations
 
 from pathlib import Path

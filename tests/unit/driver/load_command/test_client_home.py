@@ -1,5 +1,3 @@
-"""The home folder of commands that load into servers of tdelta's own."""
-
 from __future__ import annotations
 
 import os

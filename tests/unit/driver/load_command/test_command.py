@@ -1,5 +1,3 @@
-"""The user's words: checked as a whole, filled in for a twin and a trial."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""How clients are told whom to connect to."""
-
 from __future__ import annotations
 
 from pathlib import Path

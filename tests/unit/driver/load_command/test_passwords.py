@@ -1,5 +1,3 @@
-"""Passwords in commands, in the spellings that programs take."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Recipes of fake servers."""
-
 from __future__ import annotations
 
 import sys
@@ -32,7 +30,6 @@ def recipe(folder: Path, mode: str = "well", **changed: object) -> Recipe:
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Wait for what must come to be."""
     give_up = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < give_up, "it did not come to be"
@@ -40,7 +37,6 @@ def until(condition: Callable[[], object]) -> None:
 
 
 def state(pid: int) -> str | None:
-    """The letter of a process's state; None if it is gone."""
     try:
         return parse_stat(Path(f"/proc/{pid}/stat").read_text()).state
     except OSError:

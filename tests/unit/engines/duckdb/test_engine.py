@@ -1,5 +1,3 @@
-"""What DuckDB's twins need to be opened, without DuckDB."""
-
 from __future__ import annotations
 
 import dataclasses
@@ -21,8 +19,6 @@ PLAIN = {**GCM, "encrypted": "false", "cipher": "", "header": "plain"}
 
 
 class File(PurePosixPath):
-    """A file of a wheel."""
-
     def locate(self) -> Path:
         return Path("/site") / self
 

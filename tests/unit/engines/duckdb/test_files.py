@@ -1,5 +1,3 @@
-"""Which files a DuckDB twin has, and what each is for."""
-
 from __future__ import annotations
 
 import os

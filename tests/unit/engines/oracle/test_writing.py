@@ -1,5 +1,3 @@
-"""What is written for Oracle: scripts, direct path loads, and plans as it shows them. Nothing here asks a server."""
-
 from __future__ import annotations
 
 from types import SimpleNamespace

@@ -1,5 +1,3 @@
-"""Which protection is chosen, by what is installed."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -18,7 +18,6 @@ CONTENT = (b"x" * 5_000 + NEEDLE + b"y" * 11_000)[: PAGE_BYTES - 100]
 
 
 def page(kind: int, at: int, algorithm: int = 0) -> bytes:
-    """A page of that type whose compressed content begins at a place; what compressed it is said in byte 27, or not."""
     head = bytearray(max(at, 28))
     head[24:26] = kind.to_bytes(2, "big")
     head[27] = algorithm

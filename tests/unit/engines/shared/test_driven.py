@@ -1,5 +1,3 @@
-"""Servers by a driver of Python's: what a worker does with a driver that needs no server."""
-
 from __future__ import annotations
 
 import datetime

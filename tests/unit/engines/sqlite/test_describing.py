@@ -1,5 +1,3 @@
-"""What is in a database, asked by SQL; here of Python's own SQLite."""
-
 from __future__ import annotations
 
 import contextlib

@@ -1,5 +1,3 @@
-"""The embedded engine: how its twins are made and opened. Opens nothing."""
-
 from __future__ import annotations
 
 import dataclasses

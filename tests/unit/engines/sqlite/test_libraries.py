@@ -1,5 +1,3 @@
-"""What is known of SQLite libraries before any is loaded."""
-
 from __future__ import annotations
 
 import dataclasses

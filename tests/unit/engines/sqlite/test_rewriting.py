@@ -1,5 +1,3 @@
-"""How files are rewritten, and that the plain twin does the same without a key."""
-
 from __future__ import annotations
 
 import pytest

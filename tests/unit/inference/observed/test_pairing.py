@@ -31,7 +31,6 @@ def test_levels_are_the_same_in_any_order() -> None:
 
 
 def test_what_a_tool_reports_of_the_whole_is_the_value_and_its_figures_over_time_the_width() -> None:
-    """Lines may be missing, or of the ramp-up, too: they never override the report's own total."""
     given = [
         one
         for name in ("none", "tde")

@@ -10,7 +10,6 @@ BLANK = " "
 
 
 def peak_column(rows: list[str]) -> float:
-    """The middle of the columns that reach the top row."""
     return float(np.mean([at for at, character in enumerate(rows[0]) if character != BLANK]))
 
 

@@ -1,5 +1,3 @@
-"""Hand-built results with names that hold what each format has to escape."""
-
 from __future__ import annotations
 
 from dataclasses import replace

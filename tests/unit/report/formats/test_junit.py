@@ -1,5 +1,3 @@
-"""JUnit XML, parsed back."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -157,8 +157,6 @@ class Session:
 
 
 class Twin:
-    """Connections of the load."""
-
     is_metered = True
 
     def __init__(self, bench: FakeBench, server: Server) -> None:
@@ -205,8 +203,6 @@ class Twin:
 
 @dataclass
 class Twins:
-    """Makes them."""
-
     bench: FakeBench
 
     def expected_checksums(self) -> Any:

@@ -1,5 +1,3 @@
-"""Passwords come from a variable, a file or a person, once, and are nowhere else."""
-
 from __future__ import annotations
 
 import os

@@ -28,8 +28,6 @@ NAMES = ("a", "b")
 
 
 class Twin:
-    """A twin on a host."""
-
     def __init__(self, said: list[tuple[Any, ...]], settings: str, name: str) -> None:
         self.said, self.settings, self.name = said, settings, name
 

@@ -1,5 +1,3 @@
-"""A command that restores a dump: confined to its server, its folder and a limit."""
-
 from __future__ import annotations
 
 import os
