@@ -1,18 +1,15 @@
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 
+from support.json_docs import check_documented
 from tdelta.cli.main import main
 from tdelta.messages import Refusal
 from tdelta.records.contracts import Contract, ContractStep, Outcome
 from tdelta.report.contract import contract_document, contract_text
-from tdelta.report.document import to_json
 
-DOCS = Path(__file__).parents[3] / "docs" / "json.md"
 STEPS = (
     ContractStep("servers reached", Outcome.PASSED, 1.25, {"settings that differ": 2}),
     ContractStep("rows loaded", Outcome.FAILED, 4.0, refusals=(Refusal.of("contract-rows-differ", tables="orders"),)),
@@ -39,17 +36,7 @@ def test_a_contract_that_is_held_says_so_with_both_versions() -> None:
 
 
 def test_the_documentation_of_a_contract_names_exactly_its_fields() -> None:
-    def paths(value: object, at: str = "") -> set[str]:
-        if isinstance(value, list):
-            return {path for inner in value for path in paths(inner, f"{at}[]")}
-        if not isinstance(value, dict) or at in ("system", "steps[].found"):
-            return set()
-        named = {f"{at}.{key}" if at else key: inner for key, inner in value.items()}
-        return set(named).union(*(paths(inner, name) for name, inner in named.items()))
-
-    section = DOCS.read_text(encoding="utf-8").split("## `tdelta.contract/1`")[1].split("\n## ")[0]
-    documented = set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
-    assert paths(json.loads(to_json(contract_document(BROKEN, 4)))) == documented
+    check_documented("tdelta.contract/1", contract_document(BROKEN, 4))
 
 
 @pytest.mark.parametrize(

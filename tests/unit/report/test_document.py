@@ -2,16 +2,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import re
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from support import json_fields as tdelta_json_fields
 from support import samples as s
+from support.json_docs import check_documented
 from tdelta.messages import Reason, Refusal
 from tdelta.records import Percentile99, TailMeasure
 from tdelta.report.document import document, dry_run_document, error_document, to_json
@@ -20,82 +16,22 @@ from tdelta.session.outlook import DryRun
 
 from .listed import ENGINES, OWN_PLAN, PLAN, STUDIES
 
-DOCS = Path(__file__).parents[3] / "docs" / "json.md"
-_FREE_FORM = {"verdicts[].condition", "verdicts[].baseline", "noise_floor[].baseline", "settings.conditions[].levels"}
-_FREE_FORM |= {"version_differences[].condition", "version_differences[].versus"}
-_FREE_FORM |= {"contrasts[].condition", "contrasts[].versus", "evidence[].condition"}
-_FREE_FORM |= {"tails[].condition", "tails[].baseline", "steps[].condition", "actions[].condition", "actions[].counted"}
-_FREE_FORM |= {"backups[].condition", "backups[].markers"}
-_FREE_FORM |= {"replication[].condition", "storage[].condition"}
-_FREE_FORM |= {"traces.headings", "traces.statements[].condition", "traces.statements[].reads"}
-_FREE_FORM |= {"profiles[].condition.condition", "profiles[].baseline.condition"}
-_FREE_FORM |= {
-    "cost_breakdown[].condition",
-    "cost_breakdown[].baseline",
-}
-_FREE_FORM |= {"settings.options", "machine", "versions", "servers[].condition", "published[].condition"}
-_FREE_FORM |= {"stalls[].condition", "noise_floor[].condition", "percentiles[].condition", "percentiles[].baseline"}
-_FREE_FORM |= {
-    f"{at}[].parameters" for at in ("verdicts[].reason_codes", "validity[].details", "caution_codes", "refusals")
-}
-_FREE_FORM |= {
-    "cost_breakdown[].unattributed_codes[].parameters",
-    "cost_breakdown[].where_unknown_code.parameters",
-    "order_effect.unknown_codes[].parameters",
-}
-_FREE_FORM |= {"tails[].exceedance.reason_code.parameters", "tails[].p99.reason_code.parameters"}
-_FREE_FORM |= {"ciphers_in_force", "barely_encrypted"}
-_FREE_FORM |= {"checkpoints[].condition", "data_sizes[].condition"}
-_FREE_FORM |= {"agents.effects[].condition", "client_memory[].condition"}
-_FREE_FORM |= {"hosts.effects[].baseline", "hosts.overheads[].condition"}
-_FREE_FORM |= {f"temporary[].{part}" for part in ("condition", "counters", "files")}
-_FREE_FORM |= {f"twin_settings.{part}" for part in ("shared", "varied", "differing")}
-
-
-def paths(value: object, at: str = "") -> Iterator[str]:
-    """Every field of a document, as the documentation names it."""
-    if isinstance(value, dict) and at not in _FREE_FORM:
-        for key, inner in value.items():
-            here = f"{at}.{key}" if at else key
-            yield here
-            yield from paths(inner, here)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from paths(inner, f"{at}[]")
-
-
-def documented(schema: str) -> set[str]:
-    section = DOCS.read_text(encoding="utf-8").split(f"## `{schema}`")[1].split("\n## ")[0]
-    return set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
-
-
-def produced(*documents: dict[str, object]) -> set[str]:
-    return {path for values in documents for path in paths(json.loads(to_json(values)))}
-
 
 def test_the_documentation_of_a_run_names_exactly_its_fields() -> None:
     few = Percentile99(1, 2, None, Reason.of("percentile-few-rounds", fewest=3))
     short = s.changed(s.with_tails(), tails=(replace(s.with_tails().of(TailMeasure)[0], p99=few),))
-    made = produced(*(document(run, 0) for run in (short, *(sample() for sample in s.SAMPLES.values()))))
-    assert made == documented("tdelta.run/1")
-
-
-def test_fields_are_documented_as_their_types_have_them_each_with_words() -> None:
-    page = DOCS.read_text(encoding="utf-8")
-    written = tdelta_json_fields.generated(page)
-    if os.environ.get("TDELTA_UPDATE_GOLDEN"):
-        DOCS.write_text(written, encoding="utf-8")
-    assert page == written
-    assert not re.findall(r"^.* \|  \|$", written, re.MULTILINE), "a new field wants words"
+    check_documented(
+        "tdelta.run/1", *(document(run, 0) for run in (short, *(sample() for sample in s.SAMPLES.values())))
+    )
 
 
 def test_the_documentation_of_the_other_documents_names_exactly_their_fields() -> None:
     refused = replace(PLAN, faults=(Refusal.of("encrypted-folder-not-writable", folder="/x"),))
-    assert produced(dry_run_document(refused), dry_run_document(OWN_PLAN)) == documented("tdelta.dry-run/1")
-    assert produced(engines_document(ENGINES)) == documented("tdelta.engines/1")
-    assert produced(studies_document(STUDIES)) == documented("tdelta.studies/2")
+    check_documented("tdelta.dry-run/1", dry_run_document(refused), dry_run_document(OWN_PLAN))
+    check_documented("tdelta.engines/1", engines_document(ENGINES))
+    check_documented("tdelta.studies/2", studies_document(STUDIES))
     asked = Refusal.of("none-given", kind="mode").at("--modes")
-    assert produced(error_document([asked], asked.text, 2)) == documented("tdelta.error/1")
+    check_documented("tdelta.error/1", error_document([asked], asked.text, 2))
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)

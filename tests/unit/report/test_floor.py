@@ -2,39 +2,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from support.floor_samples import FLOORS, hmac_alone, not_hidden, whole
+from support.json_docs import check_documented
 from tdelta.measure.floor import Floor
 from tdelta.report.document import to_json
 from tdelta.report.floor import floor_document, floor_text
 
-DOCS = Path(__file__).parents[3] / "docs" / "json.md"
-_FREE_FORM = {"library_cpu", "machine", "pressure", "caution_codes[].parameters"}
-
-
-def paths(value: object, at: str = "") -> Iterator[str]:
-    """Every field of a document, as the documentation names it."""
-    if isinstance(value, dict) and at not in _FREE_FORM:
-        for key, inner in value.items():
-            here = f"{at}.{key}" if at else key
-            yield here
-            yield from paths(inner, here)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from paths(inner, f"{at}[]")
-
 
 def test_the_documentation_of_a_floor_names_exactly_its_fields() -> None:
-    section = DOCS.read_text(encoding="utf-8").split("## `tdelta.floor/1`")[1].split("\n## ")[0]
-    documented = set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
-    assert {
-        path for made in (whole(), not_hidden()) for path in paths(json.loads(to_json(floor_document(made))))
-    } == documented
+    check_documented("tdelta.floor/1", floor_document(whole()), floor_document(not_hidden()))
 
 
 def test_a_document_has_every_cell_and_nothing_that_strict_json_lacks() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from support import readings as r
 from support import samples as s
+from support.json_docs import check_documented
 from tdelta.evidence.reading import ReadState
 from tdelta.messages import Detail
 from tdelta.records import CheckState, EvidenceState, Validity
@@ -21,12 +22,10 @@ from tdelta.report.verify import (
     run_text,
 )
 
-from .test_document import documented, produced
-
 
 def test_the_documentation_names_exactly_the_fields_of_both_documents() -> None:
     files = [readings_document(r.FOLDER, *made(), 0) for made in r.READINGS.values()]
-    assert produced(*files, run_document(s.leaking(), 4)) == documented("tdelta.verify/1")
+    check_documented("tdelta.verify/1", *files, run_document(s.leaking(), 4))
 
 
 @pytest.mark.parametrize(("name", "code"), [("one_of_each", 4), ("absent", 0), ("without_marker", 0), ("nothing", 3)])

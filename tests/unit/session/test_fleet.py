@@ -91,9 +91,6 @@ class FakeNodes:
         self.is_ended = True
 
 
-Made = Callable[..., tuple[TargetRun, ...]]
-
-
 def inventory_of(folder: Path, text: str) -> Inventory:
     (folder / "inventory.toml").write_text(text, encoding="utf-8")
     return read_inventory(folder / "inventory.toml")

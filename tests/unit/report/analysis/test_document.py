@@ -1,38 +1,18 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from support import analysis_samples as s
+from support.json_docs import check_documented
 from tdelta.report.analysis import analysis_document
 from tdelta.report.document import to_json
 
-DOCS = Path(__file__).parents[4] / "docs" / "json.md"
-_FREE_FORM = re.compile(r"(comparisons\[\]\.(levels|priors)|formats|codes?(\[\])?\.parameters)$")
-
-
-def paths(value: object, at: str = "") -> Iterator[str]:
-    """Every field of a document, as the documentation names it."""
-    if isinstance(value, dict) and not _FREE_FORM.search(at):
-        for key, inner in value.items():
-            here = f"{at}.{key}" if at else key
-            yield here
-            yield from paths(inner, here)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from paths(inner, f"{at}[]")
-
 
 def test_the_documentation_names_exactly_the_fields() -> None:
-    section = DOCS.read_text(encoding="utf-8").split("## `tdelta.analysis/1`")[1].split("\n## ")[0]
-    documented = set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
-    found = {path for name in s.SAMPLES for path in paths(json.loads(to_json(analysis_document(s.SAMPLES[name](), 0))))}
-    assert found == documented
+    check_documented("tdelta.analysis/1", *(analysis_document(sample(), 0) for sample in s.SAMPLES.values()))
 
 
 def test_what_has_no_posterior_is_null_and_the_quotient_is_there() -> None:

@@ -15,8 +15,9 @@ from tdelta.report.quantities import percent
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
     found = s.SAMPLES[name]()
-    for details in (False, True):
-        assert max(map(len, analysis_text(found, s.pictures(found), width, details=details).splitlines())) <= width
+    brief, full = (analysis_text(found, s.pictures(found), width, details=details) for details in (False, True))
+    assert max(map(len, (brief + full).splitlines())) <= width
+    assert brief.count("\n") <= 30
 
 
 @pytest.mark.parametrize("name", s.SAMPLES)

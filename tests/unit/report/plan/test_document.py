@@ -1,36 +1,17 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from support.json_docs import check_documented
 from support.prospect_samples import PROSPECTS, hopeless, whole
 from tdelta.report.document import to_json
 from tdelta.report.plan import plan_document
 
-DOCS = Path(__file__).parents[4] / "docs" / "json-plan.md"
-
-
-def paths(value: object, at: str = "") -> Iterator[str]:
-    """Every field of a document, as the documentation names it."""
-    if isinstance(value, dict) and not at.endswith(".parameters"):
-        for key, inner in value.items():
-            here = f"{at}.{key}" if at else key
-            yield here
-            yield from paths(inner, here)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from paths(inner, f"{at}[]")
-
 
 def test_the_documentation_of_a_plan_names_exactly_its_fields() -> None:
-    section = DOCS.read_text(encoding="utf-8").split("## `tdelta.plan/1`")[1].split("\n## ")[0]
-    documented = set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
-    made = {path for sample in PROSPECTS.values() for path in paths(json.loads(to_json(plan_document(sample()))))}
-    assert made == documented
+    check_documented("tdelta.plan/1", *(plan_document(sample()) for sample in PROSPECTS.values()), page="json-plan.md")
 
 
 def test_a_plan_is_strict_json() -> None:
