@@ -10,8 +10,6 @@ import pytest
 import tdelta.session.analyzing
 from support import analysis_samples as s
 from support.refused import check_messages
-from tdelta.errors import ImportFault
-from tdelta.messages import Refusal
 from tdelta.records import Event, Phase
 from tdelta.session.analyzing import Analysis, AnalysisRequest
 
@@ -113,22 +111,6 @@ def test_a_threshold_without_a_unit_is_refused(asked: FakeAnalysis) -> None:
     refused = call("analyze", "a.csv", "--slo", "20")
     assert (refused.code, asked.requests) == (2, [])
     check_messages(refused.refusals, "not-a-response-time", found="20")
-
-
-def test_force_without_a_page_is_refused(asked: FakeAnalysis) -> None:
-    assert call("analyze", "a.csv", "--force").code == 2
-
-
-def test_a_file_that_cannot_be_read_is_a_message_and_no_traceback(
-    monkeypatch: pytest.MonkeyPatch, asked: FakeAnalysis
-) -> None:
-    def refuse(request: AnalysisRequest, observe: Callable[[Event], None]) -> Analysis:
-        raise ImportFault(Refusal.of("not-a-count", found=0).at("a.csv:3"))
-
-    monkeypatch.setattr(tdelta.session.analyzing, "analyze_files", refuse)
-    called = call("analyze", "a.csv")
-    assert (called.code, called.out) == (2, "")
-    check_messages(called.refusals, "not-a-count", found=0, where="a.csv:3")
 
 
 def test_without_files_it_says_what_is_expected() -> None:

@@ -54,12 +54,3 @@ def test_the_options_of_a_run_are_documented_as_they_are_declared() -> None:
     if os.environ.get("TDELTA_UPDATE_GOLDEN"):
         DOCS.write_text(written, encoding="utf-8")
     assert page == written
-
-
-def test_a_row_says_what_is_typed_its_default_and_who_takes_it_and_keeps_its_words() -> None:
-    blank = re.sub(r"^\| `--threads .*\n", "", DOCS.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    kept = blank.replace("| database page |", "| a page |")
-    rows = generated(kept).splitlines()
-    assert "| `--threads N` | `1` |  | concurrent clients |" in rows
-    assert "| `--page-size SIZE` | 4096; with --database its own | for SQLite | a page |" in rows
-    assert any(row.startswith("| `--max-time DURATION` | `85s`; `10m` on a server |  |") for row in rows)

@@ -8,11 +8,8 @@ import pytest
 
 import tdelta.measure.floor
 from support.floor_samples import whole
-from support.refused import Part, check_messages
 from tdelta.cli.floor import Names, PageSizes
-from tdelta.errors import EngineUnavailable
 from tdelta.measure.floor import Floor
-from tdelta.messages import Refusal
 from tdelta.records import Event, Phase
 
 from .calling import call
@@ -68,18 +65,6 @@ def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(measu
 def test_json_alone_is_on_standard_output(measured: FakeFloor) -> None:
     values = json.loads(call("floor", "--json").out)
     assert (values["schema"], len(values["cells"])) == ("tdelta.floor/1", 200)
-
-
-def test_what_the_measurement_refuses_is_a_message_and_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(**_: object) -> Floor:
-        raise EngineUnavailable(
-            Refusal.of("library-fails", said="expected OpenSSL, found: nothing; apt-get install libssl3")
-        )
-
-    monkeypatch.setattr(tdelta.measure.floor, "measure_floor", refuse)
-    done = call("floor")
-    assert done.code == 2
-    check_messages(done.refusals, "library-fails", said=Part("libssl3"))
 
 
 def test_all_names_and_sizes_that_do_not_exist_are_told_at_once() -> None:

@@ -10,9 +10,7 @@ import pytest
 import tdelta.session.prospecting
 from support.prospect_samples import whole
 from support.refused import check_messages
-from tdelta.errors import UsageError
 from tdelta.inference.planning import PlanQuery
-from tdelta.messages import Refusal
 from tdelta.records import Event, Metric, Phase
 from tdelta.records.prospects import Prospect
 from tdelta.session.request import RunRequest
@@ -129,12 +127,3 @@ def test_a_rope_of_nothing_is_refused(session: FakeProspecting) -> None:
     done = call("plan", "last", "--rope", "0%")
     assert done.code == 2
     check_messages(done.refusals, "rope-not-above-zero", found=0.0)
-
-
-def test_what_cannot_be_planned_is_a_message(session: FakeProspecting, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> Prospect:
-        raise UsageError(Refusal.of("command-line", said="not-enough"))
-
-    monkeypatch.setattr(tdelta.session.prospecting, "from_runs", refuse)
-    done = call("plan", "last")
-    assert (done.code, done.err) == (2, "error: not-enough\n")

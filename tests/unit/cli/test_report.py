@@ -7,7 +7,6 @@ import pytest
 
 from support import samples as s
 from support import stored as t
-from support.refused import Coded, coded, has
 from tdelta.store import Store
 
 from .calling import Called, call
@@ -47,21 +46,6 @@ def test_progress_goes_to_standard_error_alone(store: Path) -> None:
         "read: response times",
         "fit: the posteriors' curves",
     ]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("1999",), coded("unknown-name", kind="run", found="1999")),
-    ],
-)
-def test_what_cannot_be_drawn_is_a_usage_error_and_writes_nothing(
-    store: Path, words: tuple[str, ...], message: Coded
-) -> None:
-    done = report(store, *words)
-    assert (done.code, done.out) == (2, "")
-    assert has(done.refusals, message), done.refusals
-    assert not list(Path().glob("*.html"))
 
 
 def test_a_file_that_is_no_report_is_kept_unless_forced(store: Path) -> None:

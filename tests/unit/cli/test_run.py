@@ -14,7 +14,7 @@ from support.refused import check_messages
 from tdelta.cli.run import run
 from tdelta.errors import UnknownName
 from tdelta.records import Event, Metric, Phase, RunResult
-from tdelta.report.command import repeat_command, run_command
+from tdelta.report.command import run_command
 from tdelta.session import plan
 from tdelta.session.outlook import DryRun
 from tdelta.session.request import RunRequest
@@ -81,41 +81,6 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
             bb_twin=False,
         )
     ]
-
-
-def test_the_command_a_report_gives_to_repeat_a_run_asks_for_the_same_run(session: FakeSession) -> None:
-    options = {
-        "study": "order-entry",
-        "library": "/lib/my sqlite.so",
-        "key": "passphrase",
-        "workload": "./my folder",
-        "vary": {"cipher": ["aes-128"], "aes_instructions": ["on", "off"], "at": [0.25]},
-        "threads": 3,
-        "cache": 0.07,
-        "page_size": 8192,
-        "synchronous": "full",
-        "size_bytes": 12_345_678,
-        "rate": 50.5,
-        "trial_seconds": 0.5,
-        "blocks_per_round": 8,
-        "min_rounds": 4,
-        "max_rounds": 9,
-        "max_seconds": 300.0,
-        "rope": 0.0123456,
-        "budget": 0.055,
-        "metric": "cpu_per_operation",
-        "aa": True,
-        "aa_twin": False,
-        "plant": [0.05, 0.125],
-        "directory": "/d",
-        "store": "/s.db",
-    }
-    repeat = repeat_command(replace(s.settings(), options=options))
-    assert call(*shlex.split(repeat)[1:]).code == 0
-    varied = {name: tuple(levels) for name, levels in options["vary"].items()}  # type: ignore[attr-defined]
-    changed = {**options, "vary": varied, "plant": (0.05, 0.125), "metric": Metric.CPU_PER_OPERATION, "seed": 7301}
-    changed |= {"directory": Path("/d"), "store": Path("/s.db")}
-    assert session.requests == [RunRequest(**changed)]  # type: ignore[arg-type]
 
 
 SERVERS = {"baseline": "mysql://a@b/", "encrypted": "mysql://a@c/"}
@@ -210,16 +175,6 @@ def test_a_dry_run_measures_nothing(session: FakeSession) -> None:
     assert json.loads(call("run", "--dry-run", "--json").out)["schema"] == "tdelta.dry-run/1"
 
 
-def test_a_run_on_a_database_is_asked_for_and_repeated_by_its_path(session: FakeSession) -> None:
-    repeat = repeat_command(
-        replace(s.settings(), options={"database": "/d/my app.db", "workload": "./mine", "bb_twin": True})
-    )
-    words = shlex.split(repeat)[1:]
-    assert words == ["run", "--database", "/d/my app.db", "--workload", "./mine", "--seed", "7301"]
-    assert call(*words).code == 0
-    assert session.requests == [RunRequest(workload="./mine", database=Path("/d/my app.db"), seed=7301)]
-
-
 def test_writing_a_proposal_measures_nothing_and_shows_how_far_it_is(session: FakeSession) -> None:
     done = call("run", "--database", "app.db", "--write-workload", "./mine")
     assert (done.code, done.err) == (0, "copy: app.db\n")
@@ -250,11 +205,6 @@ def test_a_factor_that_is_varied_twice_is_refused(session: FakeSession) -> None:
     done = call("run", "--vary", "threads=1", "--vary", "threads=2")
     assert done.code == 2
     assert "threads: given twice" in done.err
-
-
-def test_a_run_can_leave_its_calibration_out(session: FakeSession) -> None:
-    assert call("run", "--no-calibration").code == 0
-    assert session.requests == [RunRequest(use_calibration=False)]
 
 
 def test_a_bad_value_names_the_option_what_was_expected_and_what_was_found(session: FakeSession) -> None:

@@ -6,14 +6,12 @@ from dataclasses import replace
 import pytest
 
 from support import samples as s
-from support.calibration_samples import CALIBRATIONS, calibration, short, sound, unsound
+from support.calibration_samples import CALIBRATIONS, calibration, short, sound
 from support.json_docs import check_documented
 from tdelta.records import Metric, RunResult
 from tdelta.report.calibrated import used_text, used_values
 from tdelta.report.calibration import calibration_document, calibration_text
-from tdelta.report.command import repeat_command
 from tdelta.report.document import document, to_json
-from tdelta.report.terminal import render
 
 
 def test_the_documentation_of_a_calibration_names_exactly_its_fields() -> None:
@@ -34,34 +32,12 @@ def test_a_document_says_what_each_length_shows_and_null_where_no_round_fits() -
     )
 
 
-def test_a_sound_calibration_leads_with_the_smallest_overhead_that_shows() -> None:
-    first = calibration_text(sound(), 100).partition("\n\n")[0].replace("\n", " ")
-    assert "identical twins were read 0.62 % apart" in first
-    assert "The smallest overhead that a run calls costly is +3.2 % in 5 minutes." in first
-
-
-def test_an_unsound_one_leads_with_that_and_names_no_overhead() -> None:
-    text = calibration_text(unsound(), 100)
-    assert text.startswith("Unsound: this instrument does not tell the truth here")
-    assert "smallest" not in text
-    assert "begin with this prior" not in text
-
-
 def test_colour_is_added_only_when_asked_for() -> None:
     assert "\x1b[" not in calibration_text(sound(), 100)
     assert "\x1b[" in calibration_text(sound(), 100, color=True)
 
 
 # How a run says it
-
-
-def test_a_run_names_its_calibration_and_what_it_can_show() -> None:
-    text = used_text(s.calibrated())
-    assert text == (
-        "Calibrated on 2026-11-20 (14 runs here): noise floor 0.62 %, as far apart as identical twins were read."
-        " Smallest detectable overhead: +3.2 % in 5 min, +2.6 % in 20 min, +2.4 % in 60 min."
-    )
-    assert " ".join(render(s.calibrated(), 100, details=True).split()).count(" ".join(text.split())) == 1
 
 
 def changed(**changes: object) -> RunResult:
@@ -95,8 +71,3 @@ def test_a_run_without_a_calibration_says_nothing() -> None:
     assert used_text(s.costly()) is None
     assert used_values(s.costly().settings) is None
     assert document(s.costly(), 0)["settings"]["calibration"] is None  # type: ignore[index]
-
-
-def test_a_run_that_left_it_out_is_repeated_without_it() -> None:
-    assert "--no-calibration" in repeat_command(s.settings(options={"use_calibration": False}))
-    assert "--no-calibration" not in repeat_command(s.settings(options={"use_calibration": True}))

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from support import samples as s
 from tdelta.report.command import next_command, repeat_command, run_command
-from tdelta.session.request import RunRequest
 
 
 @pytest.mark.parametrize(
@@ -66,25 +64,6 @@ def test_a_run_is_repeated_with_its_seed_and_what_differs_from_the_defaults(
     seed = "--seed 7301"
     expected = f"tdelta run{words} {seed}"
     assert repeat_command(s.settings(options=options)) == expected
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"engine": "mariadb"}, "--engine mariadb"),
-        ({"engine": "mariadb", "trial_seconds": 2.0}, "--engine mariadb --trial-seconds 2"),
-        ({"study": "dml-trace", "trial_seconds": 1.0}, "dml-trace --trial-seconds 1"),
-        (
-            {"engine": "mariadb", "study": "warehouse", "rate": 100.0, "discard_seconds": 0.1},
-            "warehouse --engine mariadb --rate 100 --trial-seconds 2 --discard 0.1s",
-        ),
-    ],
-)
-def test_a_length_of_trials_that_was_typed_is_typed_again_though_it_is_the_usual_one(
-    given: dict[str, Any], words: str
-) -> None:
-    asked = RunRequest(**given)
-    assert run_command(asked.to_json()) == f"tdelta run {words}"
 
 
 def test_a_following_command_names_the_store_only_if_one_was_named() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from support.floor_samples import FLOORS, hmac_alone, not_hidden, whole
+from support.floor_samples import FLOORS, not_hidden, whole
 from support.json_docs import check_documented
 from tdelta.measure.floor import Floor
 from tdelta.report.document import to_json
@@ -44,39 +44,6 @@ def test_every_cell_is_in_both_tables(width: int) -> None:
     assert len(found) >= 2 * 25  # more, where the page sizes do not fit side by side
     figures = sum(len(row) - 1 for row in found)
     assert figures == 2 * len(floor.cells) + len(floor.cells) // 2  # µs and GB/s, and a ratio for each pair
-
-
-def test_figures_of_a_column_have_their_points_below_each_other() -> None:
-    lines = [line for line in floor_text(whole(), 100).splitlines() if line.startswith("  aes-")]
-    table = lines[:22]
-    points = {tuple(match.start() for match in re.finditer(r"\.", line)) for line in table}
-    assert len(points) == 1
-
-
-def test_the_ratio_is_without_over_with() -> None:
-    row = next(row for row in rows(floor_text(hmac_alone(), 100)))
-    assert row[1:4] == ["0.310", "0.310", "1.0"]
-    assert rows(floor_text(whole(), 100))[0][1:4] == ["0.490", "9.80", "20.0"]
-
-
-def test_the_first_line_is_the_usual_cell_in_words() -> None:
-    assert " ".join(floor_text(whole(), 120).splitlines()[:2]) == (
-        "aes-256-cbc, decrypt, a page of 4 KiB: 0.610 µs with the CPU's AES instructions, 12.2 µs without them:"
-        " 20.0 times as long."
-    )
-
-
-def test_one_level_alone_has_no_ratio_and_its_caution_is_shown() -> None:
-    text = floor_text(not_hidden(), 100)
-    assert "ratio" not in text
-    assert "without them:" not in text
-    assert "- the AES instructions could not be hidden from OpenSSL" in text
-
-
-def test_the_widest_spread_is_named() -> None:
-    found = re.search(r"spans (\S+) % of its median\s+\(at most (\S+) %: (aes-\S+),", floor_text(whole(), 100))
-    assert found is not None
-    assert found.groups() == ("2.0", "5.0", "aes-128-gcm")
 
 
 def test_a_clock_that_stood_still_makes_no_figure() -> None:

@@ -11,30 +11,6 @@ from tdelta.records import CheckState, Decision, Estimate, Metric, Role, Validit
 from tdelta.report.sentence import answer, floor
 
 
-def test_a_costly_verdict_is_worded_as_the_statistics_page_asks() -> None:
-    assert answer(s.costly()) == (
-        "SQLite, order-entry, 50 MB with a 10 % cache, 1 thread: encryption with aes-256 costs +3.1 % response time "
-        "(95 % HDI +2.4 … +3.8), and +4.0 % CPU per operation (+3.6 … +4.4): above the default ±2 %."
-    )
-
-
-def test_the_noise_floor_follows_in_a_sentence_of_its_own() -> None:
-    text = "A/A twins differed by +0.2 % (95 % HDI −0.3 … +0.7): this instrument's noise floor."
-    assert floor(s.costly()) == text
-
-
-def test_a_median_below_the_baseline_is_not_called_a_cost() -> None:
-    text = answer(s.negligible())
-    assert "changes response time by −0.2 %" in text
-    assert "costs" not in text
-
-
-def test_an_undecided_run_says_so_first_and_says_what_the_interval_reaches_across() -> None:
-    text = answer(s.undecided())
-    assert ": undecided: encryption with aes-256" in text
-    assert "reaches across the edge of the default ±2 %" in text
-
-
 def test_an_undecided_gate_names_the_budget_and_the_99_percent_interval() -> None:
     given = replace(s.settings(), budget=0.03)
     head = s.verdict(s.estimate(1.031, 0.007), Decision.UNDECIDED, primary=True)
@@ -55,12 +31,6 @@ def test_a_speed_up_is_reported_with_the_advice_to_distrust_it() -> None:
     text = answer(s.result(Decision.FASTER, (head,)))
     assert "changes response time by −6.0 %" in text
     assert "look for another difference between the twins" in text
-
-
-def test_an_unsound_run_gives_no_figure_for_encryption_and_names_the_failed_check() -> None:
-    text = answer(s.unsound())
-    assert ": unsound, so no answer: the check “a/a twins are alike”" in text
-    assert "6.2" not in text
 
 
 def test_a_failed_check_of_the_whole_run_overrules_verdicts_that_look_fine() -> None:
@@ -88,21 +58,10 @@ def test_only_the_unsound_stratum_loses_its_answer() -> None:
     assert "At 16 threads, encryption with aes-128 costs +0.3 %" in text
 
 
-def test_twins_that_differ_from_each_other_are_not_called_a_noise_floor() -> None:
-    text = floor(s.unsound())
-    assert text is not None
-    assert "noise floor" not in text
-    assert "measured more than encryption" in text
-
-
 def test_without_an_a_a_twin_the_noise_floor_is_said_to_be_unknown() -> None:
     given = s.settings(s.PLAIN, s.AES)
     text = floor(replace(s.costly(), settings=given, noise_floor=()))
     assert text == "No A/A twin ran, so the noise floor of this instrument is not known."
-
-
-def test_identical_twins_that_are_judged_need_no_further_noise_floor() -> None:
-    assert floor(s.planted()) is None
 
 
 def test_an_identical_twin_that_looks_costly_is_called_a_false_alarm() -> None:
@@ -128,16 +87,6 @@ def test_a_cost_planted_at_several_threads_is_shown_but_not_judged() -> None:
     assert "inside the HDI" not in text
     assert "outside the HDI" not in text
     assert "not the truth for response time once threads wait" in text
-
-
-def test_more_than_three_encrypted_conditions_are_summed_up() -> None:
-    text = answer(s.sweep())
-    assert "by +0.3 % (aes-128, 16 threads) to +9.1 % (aes-256, 1 thread)" in text
-    assert "2 slower (above the default ±2 %); 1 negligible (within ±2 %); 1 undecided" in text
-
-
-def test_factors_that_do_not_vary_are_not_named() -> None:
-    assert "at 1 thread" not in answer(s.costly())
 
 
 def test_a_condition_without_a_single_measured_block_gets_no_figure() -> None:
@@ -167,16 +116,6 @@ def test_no_answer_speaks_of_significance(name: str) -> None:
     assert not re.search("significan", f"{answer(run)} {floor(run)}", re.IGNORECASE)
 
 
-def test_a_cipher_that_is_not_the_one_asked_for_stands_in_the_headline() -> None:
-    assert "encryption (asked for aes-256, in force AES-128-CBC) changes response time" in answer(s.other_cipher())
-
-
-def test_a_run_in_which_nothing_was_encrypted_says_so_behind_its_figure() -> None:
-    text = answer(s.other_cipher())
-    assert "Next to nothing was encrypted or decrypted in the trials (0.0025 pages per operation)" in text
-    assert "cannot show what encryption costs" not in answer(s.costly())
-
-
 @pytest.mark.parametrize(
     ("options", "words"), [({}, "the default ±2 %"), ({"rope_is_given": True}, "your limit of ±2 %")]
 )
@@ -191,36 +130,15 @@ def test_a_limit_that_is_not_the_default_was_given() -> None:
     assert "above your limit of ±1 %" in text
 
 
-def test_where_mean_and_typical_operation_part_a_sentence_says_what_makes_the_difference() -> None:
-    assert (
-        "A typical operation costs +0.4 % response time (95 % HDI −0.1 … +0.9); stalls of the encrypted twin make it"
-        " +18.0 % in all." in answer(s.stalling())
-    )
-    assert "typical operation" not in answer(s.costly())
-
-
 def test_stalls_of_the_plain_twins_are_not_laid_to_the_encrypted_one() -> None:
     head = s.verdict(s.estimate(0.9, 0.02), Decision.FASTER, primary=True, typical=s.estimate(1.01, 0.02))
     stalls = (s.odd(s.PLAIN, 60, 6, 0.12), s.odd(s.AES, 30))
     assert "stalls of the plain twins make it −10.0 % in all" in answer(s.result(head.decision, (head,), stalls=stalls))
 
 
-def test_few_stalls_are_a_reason_to_be_undecided_and_no_figure_is_laid_to_them() -> None:
-    text = answer(s.few_stalls())
-    assert "stalls are too few to bound what they cost: 2 in 120 trials" in text
-    assert "the stalls that were met make it +4.4 % in all" in text
-
-
 def test_an_unsound_verdict_has_no_word_on_typical_operations() -> None:
     head = replace(s.stalling().primary[0], decision=Decision.UNSOUND)
     assert "typical" not in answer(replace(s.stalling(), verdicts=(head,)))
-
-
-def test_encrypted_twins_that_are_identical_stand_beside_the_plain_ones() -> None:
-    assert floor(s.stalling()) == (
-        "A/A twins differed by +0.2 % (95 % HDI −0.3 … +0.7), B/B twins by +0.3 % (95 % HDI −0.8 … +1.4): this"
-        " instrument's noise floor."
-    )
 
 
 def test_encrypted_twins_that_clearly_differ_say_that_the_run_measured_more() -> None:

@@ -46,10 +46,6 @@ def test_a_factor_of_one_level_is_named_by_it_and_not_by_the_option() -> None:
     assert subject(with_levels).endswith("50 MB with a 50 % cache, 4 threads")
 
 
-def test_a_factor_that_varies_is_left_out_for_each_condition_names_its_level() -> None:
-    assert "thread" not in subject(s.sweep())
-
-
 @pytest.mark.parametrize(
     ("engine", "shared"),
     [
@@ -84,9 +80,3 @@ def test_a_users_database_is_as_large_as_it_is() -> None:
     result = run()
     text = subject(replace(result, settings=replace(result.settings, database=facts)))
     assert "app.db, the proposed workload, 24.10 MiB with a 10 % cache" in text
-
-
-def test_the_users_own_servers_are_named_and_their_cache_is_not_for_nothing_was_asked_of_it() -> None:
-    text = subject(s.external_servers())
-    assert text.startswith("your servers (MariaDB 10.11.19), order-entry")
-    assert "cache" not in text

@@ -5,43 +5,9 @@ from dataclasses import replace
 import pytest
 
 from support import samples as s
-from tdelta.records import BadTrials, RunResult, TailMeasure
-from tdelta.report.findings import tails
+from tdelta.records import BadTrials, TailMeasure
 from tdelta.report.findings.tails import TailRow, tail_groups, tail_notes, time_text
 from tdelta.report.terminal import render
-
-
-def titles(result: RunResult) -> list[str]:
-    return [group.title for group in tail_groups(result)]
-
-
-def test_the_mix_comes_before_the_types_and_exceedances_before_percentiles() -> None:
-    assert titles(s.with_tails()) == [
-        "longer than 20 ms",
-        "p99 (approximate)",
-        "browse products: longer than 20 ms",
-        "register customer: longer than 20 ms",
-        "register customer: trials with any longer than 20 ms",
-    ]
-
-
-def test_a_row_has_both_sides_their_quotient_and_its_interval() -> None:
-    exceeding, percentiles, none, few, bad = tail_groups(s.with_tails())
-    assert [row.label for row in exceeding.rows] == ["A/A twin over plain", "aes-256"]
-    row = exceeding.rows[1]
-    assert (row.baseline, row.condition, row.ratio, row.interval) == ("0.43 %", "0.63 %", "1.45 x", "1.22 … 1.73")
-    row = percentiles.rows[1]
-    assert (row.baseline, row.condition, row.ratio) == ("11.26 ms", "13.47 ms", "1.20 x")
-    assert (none.rows[0].baseline, none.rows[0].ratio, none.rows[0].interval) == ("0 %", "–", "–")
-    assert (few.rows[0].ratio, few.rows[0].interval) == ("2.33 x", "–")
-    assert (bad.rows[0].baseline, bad.rows[0].condition) == ("4 of 192", "16 of 96")
-    assert (bad.rows[0].ratio, bad.rows[0].interval) == ("8.00 x", "2.59 … 36.9")
-
-
-def test_every_missing_interval_is_explained_below_the_table() -> None:
-    text = render(s.with_tails(), 100, details=True)
-    assert "aes-256, browse products: longer than 20 ms: none on the condition nor on the plain twins" in text
-    assert "too few for an interval" in text
 
 
 def test_a_closed_loop_says_what_it_hides_and_an_open_one_does_not() -> None:
@@ -97,11 +63,6 @@ def test_types_are_left_to_the_page_where_several_conditions_are_judged() -> Non
     several = replace(result, verdicts=(*result.verdicts, second))
     assert "browse products: longer" not in render(several, 100, details=True)
     assert "longer than 20 ms" in render(several, 100, details=True)
-
-
-def test_a_run_without_tails_shows_none() -> None:
-    assert tails.text(s.costly(), 100) == []
-    assert tail_groups(s.costly()) == ()
 
 
 @pytest.mark.parametrize(

@@ -83,13 +83,6 @@ def test_looks_random_is_never_called_encrypted_without_its_other_reading() -> N
         assert text.count("encrypted") == text.count("encrypted or compressed")
 
 
-def test_tables_and_logs_come_first_and_an_engines_catalogue_last() -> None:
-    text = readings_text(r.FOLDER, *r.server(), 100)
-    order = ["ib_logfile0", "shop/orders.ibd", "notes.txt", "mysql/user.frm"]
-    assert [text.index(name) for name in order] == sorted(text.index(name) for name in order)
-    assert "2 plain (readable without a key; 1 of them an engine's own catalogue)" in text
-
-
 def test_a_file_with_a_marker_comes_before_all_others() -> None:
     readings, markers = r.one_of_each()
     text = readings_text(r.FOLDER, (*r.server()[0], *readings), markers, 100)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import sys
-from email.message import Message
 from importlib.metadata import PackagePath, distributions
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -44,25 +43,6 @@ def test_an_expression_fits_where_allowed_licences_alone_can_meet_it(licences, e
 @pytest.mark.parametrize("said", [None, "", "MIT AND", "(MIT", "MIT)", "do what you like"])
 def test_what_is_not_known_or_no_expression_is_a_fault(licences, said):
     assert licences.judged(said, frozenset({"MIT"}))
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"License-Expression": "MIT"}, "MIT"),
-        (
-            {"License": "Copyright (c) 2001, a whole text", "Classifier": "License :: OSI Approved :: MIT License"},
-            "MIT",
-        ),
-        ({"License": "Proprietary"}, "Proprietary"),
-        ({}, None),
-    ],
-)
-def test_a_distribution_s_licence_is_read_from_the_field_that_has_it(licences, fields, expected):
-    metadata = Message()
-    for name, value in fields.items():
-        metadata[name] = value
-    assert licences.licence_of(SimpleNamespace(metadata=metadata)) == expected
 
 
 def test_every_crate_fits(licences):
@@ -136,23 +116,3 @@ def test_a_text_that_a_distribution_owes_was_read_elsewhere(licences, tmp_path):
 
 def test_the_notices_are_those_of_the_lock_file(licences):
     assert licences.NOTICE.read_text() == licences.notice(), "scripts/licences --notice"
-
-
-def test_a_notice_has_the_text_of_what_is_linked_and_not_under_apache(licences, tmp_path, monkeypatch):
-    packages = []
-    for name, licence in (("alone", "MIT"), ("either", "MIT OR Apache-2.0"), ("not-linked", "MIT")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "LICENSE-MIT").write_text(f"Copyright of {name}\n")
-        manifest = str(tmp_path / name / "Cargo.toml")
-        packages.append(
-            {"name": name, "version": "1.0.0", "license": licence, "manifest_path": manifest, "authors": []}
-        )
-    document = tmp_path / "sbom.json"
-    linked = [{"purl": f"pkg:cargo/{name}@1.0.0"} for name in ("alone", "either")]
-    document.write_text(licences.json.dumps({"components": linked}))
-    monkeypatch.setattr(licences, "LINKED", document)
-    monkeypatch.setattr(licences, "foreign", lambda: packages)
-    said = licences.notice()
-    assert "alone 1.0.0 (MIT)\n\nCopyright of alone" in said
-    assert "either" not in said
-    assert "not-linked" not in said

@@ -169,13 +169,6 @@ def test_memory_is_asked_for_the_twins_of_one_round(sitting: Sitting) -> None:
     )
 
 
-def test_a_request_that_was_stored_before_there_were_any_has_none(sitting: Sitting) -> None:
-    stored = RunRequest(bb_twin=None).to_json()
-    assert RunRequest.from_json(stored).design.bb_twin is None
-    del stored["bb_twin"]
-    assert RunRequest.from_json(stored).design.bb_twin is False
-
-
 def test_files_are_searched_once_those_of_the_bb_twin_of_that_round_with_them(sitting: Sitting) -> None:
     """What is done to one twin of a round is done to all, or its rows would differ from theirs at the end."""
     result = sitting.conduct(**CIPHERS, min_rounds=3, max_rounds=3)

@@ -435,14 +435,6 @@ def test_resume_refuses_a_library_that_has_changed(sitting: Sitting, monkeypatch
     assert again.status() is RunStatus.INTERRUPTED
 
 
-def test_a_run_that_a_version_of_one_library_began_can_be_resumed(sitting: Sitting) -> None:
-    again = interrupted_at_block(sitting, 1)
-    with Store.open(again.store) as store, store._transaction() as db:
-        db.execute("DELETE FROM run_facts WHERE key = 'library'")
-        db.execute("DELETE FROM seals")
-    assert again.resume().decision is Decision.COSTLY
-
-
 def test_the_version_of_the_library_under_test_is_among_the_runs_versions(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,12 +71,6 @@ def test_paths_of_a_stored_request_do_not_depend_on_the_working_folder(
     ]
 
 
-def test_a_request_from_before_there_were_databases_is_read() -> None:
-    stored = RunRequest().to_json()
-    del stored["database"]
-    assert RunRequest.from_json({**stored, "page_size": 4096}) == RunRequest(page_size=4096)
-
-
 def test_without_anything_asked_plain_is_compared_with_aes_256() -> None:
     made = plan(RunRequest(), "r")
     found = [(condition.role, condition.level("cipher")) for condition in made.conditions]
@@ -254,11 +248,7 @@ def test_several_faults_are_named_at_once() -> None:
             UnknownName,
             coded("unknown-name-near", near="cipher", kind="factor", found="cifer"),
         ),
-        (
-            {"vary": {"threads": (1, "many")}},
-            UsageError,
-            coded("not-a-level", factor="threads", found="many"),
-        ),
+        ({"vary": {"threads": (1, "many")}}, UsageError, coded("not-a-level", factor="threads", found="many")),
         ({"vary": {"cache": (10,)}}, UsageError, coded("not-a-level", factor="cache", found="10")),
         ({"vary": {"cache": (0.1, -0.5)}}, UsageError, coded("not-a-level", factor="cache", found="-50%")),
         ({"vary": {"page_size": ("5k",)}}, UsageError, coded("not-a-level", factor="page_size", found="5k")),

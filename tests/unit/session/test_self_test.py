@@ -21,7 +21,7 @@ from tdelta.inference import detectable as simulation
 from tdelta.records import MachineCalibration, Measurement, Phase, Role, RunResult
 from tdelta.session import RunRequest, self_test, self_test_lookup
 from tdelta.session.planning import plan
-from tdelta.session.self_test import calibrate_machine, for_usual_time
+from tdelta.session.self_test import calibrate_machine
 from tdelta.session.self_test_lookup import key_of
 from tdelta.store import RunStatus, Store
 from tdelta.store.calibrations import add_calibration, newest_calibration
@@ -224,11 +224,6 @@ def test_what_has_no_place_in_a_calibration_is_named_at_once(place: Place) -> No
         place.calibrate(budget=0.05, vary={"threads": (1, 2)}, study="order-entry")
     assert all(name in str(fault.value) for name in ("STUDY", "--vary", "--budget"))
     assert not place.sitting.store.exists()
-
-
-def test_a_server_is_given_an_hour_and_a_file_ten_minutes() -> None:
-    assert for_usual_time(RunRequest()).decision.max_seconds == 600.0
-    assert for_usual_time(RunRequest(engine="mariadb")).decision.max_seconds == 3600.0
 
 
 # Runs that begin with it

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 import tdelta.workloads
-from support.refused import Part, check_messages, coded, has, refused
+from support.refused import Coded, Part, check_messages, coded, has, refused
 from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, WorkloadError
 from tdelta.messages import Refusal
@@ -73,6 +73,14 @@ def faults(folder: Path) -> tuple[Refusal, ...]:
     return raised.value.refusals
 
 
+def toml(line: int, code: str, **parameters: object) -> Coded:
+    return coded(code, where=f"workload.toml:{line}", **parameters)
+
+
+def column(line: int, code: str, **parameters: object) -> Coded:
+    return coded(code, where=Part(f"workload.toml:{line}: "), **parameters)
+
+
 def test_a_sound_folder_is_read(folder):
     workload = load(str(folder), dialects())
     assert (workload.name, workload.version, workload.fixed_bytes) == ("mine", 1, 0)
@@ -96,274 +104,109 @@ def test_an_override_replaces_the_generic_schema_for_its_engine_alone(folder):
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "fault"),
+    ("old", "new", "fault"),
     [
+        ("version = 1", "version = [", toml(3, "not-toml")),
+        ("version = 1", 'version = "1"', toml(2, "key-of-other-type", key="version", found="'1'")),
+        ('title = "Mine"', 'titel = "Mine"', toml(3, "unknown-key", key="'titel'", hint=Part("'title'"))),
+        ('title = "Mine"', "", coded("key-missing", key="title", where="workload.toml")),
+        ("version = 1", "version = 1\nspills = 1", toml(3, "not-true-or-false", path="spills", found="1")),
+        ("bytes_per_scale = 1000", "", toml(8, "bytes-per-scale-out-of-range", found="None")),
+        ("rows_per_scale = 10", "", toml(11, "rows-not-given-once", table="parents", found="none")),
+        ("rows_per_scale = 10", "rows_per_scale = 0", toml(12, "rows-out-of-range", key="rows_per_scale", found="0")),
+        ("rows_per_scale = 10", "rows = -1", toml(12, "rows-out-of-range", key="rows", found="-1")),
+        ("rows_per_scale = 10", "rows = 0", toml(22, "no-rows-to-refer-to", column="parent_id", table="parents")),
         (
-            "workload.toml",
-            "version = 1",
-            "version = [",
-            coded("not-toml", where="workload.toml:3"),
-        ),
-        (
-            "workload.toml",
-            "version = 1",
-            'version = "1"',
-            coded("key-of-other-type", key="version", found="'1'", where="workload.toml:2"),
-        ),
-        (
-            "workload.toml",
-            'title = "Mine"',
-            'titel = "Mine"',
-            coded("unknown-key", key="'titel'", hint=Part("'title'"), where="workload.toml:3"),
-        ),
-        ("workload.toml", 'title = "Mine"', "", coded("key-missing", key="title", where="workload.toml")),
-        (
-            "workload.toml",
-            "version = 1",
-            "version = 1\nspills = 1",
-            coded("not-true-or-false", path="spills", found="1", where="workload.toml:3"),
-        ),
-        (
-            "workload.toml",
-            "bytes_per_scale = 1000",
-            "",
-            coded("bytes-per-scale-out-of-range", found="None", where="workload.toml:8"),
-        ),
-        (
-            "workload.toml",
-            "rows_per_scale = 10",
-            "",
-            coded("rows-not-given-once", table="parents", found="none", where="workload.toml:11"),
-        ),
-        (
-            "workload.toml",
-            "rows_per_scale = 10",
-            "rows_per_scale = 0",
-            coded(
-                "rows-out-of-range",
-                key="rows_per_scale",
-                most=1099511627776,
-                found="0",
-                where="workload.toml:12",
-            ),
-        ),
-        (
-            "workload.toml",
-            "rows_per_scale = 10",
-            "rows = -1",
-            coded(
-                "rows-out-of-range",
-                key="rows",
-                most=1099511627776,
-                found="-1",
-                where="workload.toml:12",
-            ),
-        ),
-        (
-            "workload.toml",
-            "rows_per_scale = 10",
-            "rows = 0",
-            coded("no-rows-to-refer-to", column="parent_id", table="parents", where="workload.toml:22"),
-        ),
-        (
-            "workload.toml",
             'table = "parents"',
             'table = "parent"',
-            coded("no-parent-above", table="'parent'", hint=Part("'parents'"), where="workload.toml:19"),
+            toml(19, "no-parent-above", table="'parent'", hint=Part("'parents'")),
         ),
+        ("count = 3", "count = 0", toml(19, "count-out-of-range", found="0")),
+        ('"text"', '"txt"', toml(16, "unknown-distribution", column="name", distribution="'txt'", hint=Part("'text'"))),
+        ("min = 1", "minimum = 1", column(16, "parameter-missing", distribution="text", parameter="min")),
         (
-            "workload.toml",
-            "count = 3",
-            "count = 0",
-            coded("count-out-of-range", most=1099511627776, found="0", where="workload.toml:19"),
-        ),
-        (
-            "workload.toml",
-            '"text"',
-            '"txt"',
-            coded(
-                "unknown-distribution",
-                column="name",
-                distribution="'txt'",
-                hint=Part("'text'"),
-                where="workload.toml:16",
-            ),
-        ),
-        (
-            "workload.toml",
-            "min = 1",
-            "minimum = 1",
-            coded("parameter-missing", distribution="text", parameter="min", where=Part("workload.toml:16: ")),
-        ),
-        (
-            "workload.toml",
             "min = 1",
             "minn = 1",
-            coded(
-                "unknown-parameter",
-                distribution="text",
-                parameter="'minn'",
-                hint=Part("'min'"),
-                where=Part("workload.toml:16: "),
-            ),
+            column(16, "unknown-parameter", distribution="text", parameter="'minn'", hint=Part("'min'")),
         ),
+        ("min = 1", "min = 10", column(16, "range-out-of-order", low="min", low_value=10, high="max", high_value=9)),
+        ("min = 1", 'min = "1"', column(16, "parameter-of-other-type", parameter="min", found="'1'")),
         (
-            "workload.toml",
-            "min = 1",
-            "min = 10",
-            coded(
-                "range-out-of-order",
-                low="min",
-                low_value=10,
-                high="max",
-                high_value=9,
-                where=Part("workload.toml:16: "),
-            ),
-        ),
-        (
-            "workload.toml",
-            "min = 1",
-            'min = "1"',
-            coded(
-                "parameter-of-other-type",
-                parameter="min",
-                found="'1'",
-                where=Part("workload.toml:16: "),
-            ),
-        ),
-        (
-            "workload.toml",
             '"text", min = 1, max = 9',
             '"uniform", lo = 1, hi = 2',
-            coded(
-                "distribution-makes-other",
-                column="name",
-                distribution="uniform",
-                found="integer",
-                wanted="text",
-                where="workload.toml:16",
-            ),
+            toml(16, "distribution-makes-other", column="name", distribution="uniform", found="integer", wanted="text"),
         ),
         (
-            "workload.toml",
             '"text", min = 1, max = 9',
             '"ref", table = "parentz"',
-            coded(
-                "unknown-table-of-column",
-                column="name",
-                table="'parentz'",
-                hint=Part("'parents'"),
-                where="workload.toml:16",
-            ),
+            toml(16, "unknown-table-of-column", column="name", table="'parentz'", hint=Part("'parents'")),
         ),
         (
-            "workload.toml",
             '{ distribution = "serial" }',
             '{ distribution = "serial", null_share = 0.1 }',
-            coded("distribution-makes-keys", column="id", distribution="serial", where="workload.toml:15"),
+            toml(15, "distribution-makes-keys", column="id", distribution="serial"),
         ),
+        ("null_share = 0.5", "null_share = 5", toml(24, "null-share-out-of-range", column="born", found="5")),
         (
-            "workload.toml",
-            "null_share = 0.5",
-            "null_share = 5",
-            coded("null-share-out-of-range", column="born", found="5", where="workload.toml:24"),
-        ),
-        (
-            "workload.toml",
             "name = { distribution",
             "nmae = { distribution",
-            coded(
-                "column-not-in-schema", column="nmae", table="parents", hint=Part("'name'"), where="workload.toml:16"
-            ),
+            toml(16, "column-not-in-schema", column="nmae", table="parents", hint=Part("'name'")),
         ),
         (
-            "workload.toml",
             "line = { distribution",
             "born2 = { distribution",
             coded("column-without-distribution", column="line", table="children", where="schema.sql:4"),
         ),
         (
-            "workload.toml",
             '{ distribution = "serial" }',
             '{ distribution = "uniform", lo = 1, hi = 2 }',
-            coded("no-serial-key", column="parent_id", table="parents", where="workload.toml:22"),
+            toml(22, "no-serial-key", column="parent_id", table="parents"),
         ),
+        ("weight = 2.5", "weight = 0", toml(28, "weight-out-of-range", found="0")),
         (
-            "workload.toml",
-            "weight = 2.5",
-            "weight = 0",
-            coded("weight-out-of-range", found="0", where="workload.toml:28"),
-        ),
-        (
-            "workload.toml",
             "[transactions.look]",
             "[transactions.lock]",
             coded("script-missing", transaction="lock", hint=Part("'look.sql'"), where="lock.sql"),
         ),
+        ("[transactions.look]", "[transactions.Look-up]", toml(26, "not-a-name", name="'Look-up'")),
         (
-            "workload.toml",
-            "[transactions.look]",
-            "[transactions.Look-up]",
-            coded("not-a-name", name="'Look-up'", where="workload.toml:26"),
-        ),
-        (
-            "schema.sql",
             "CREATE INDEX by_name ON parents (name);",
             "CREATE INDEX by_name ON parents (nmae);",
             coded("sql-refused", said="no such column: nmae", where="schema.sql:8"),
         ),
         (
-            "schema.sql",
             "CREATE INDEX by_name ON parents (name);",
             "CREATE TABLE more (id BIGINT);",
             coded("table-without-entry", table="more", where="schema.sql:8"),
         ),
         (
-            "schema.sql",
             "CREATE INDEX by_name ON parents (name);",
             "DROP TABLE parents;",
             coded("not-a-definition", found="DROP TABLE", where="schema.sql:8"),
         ),
         (
-            "schema.sql",
             "CREATE INDEX by_name ON parents (name);",
             "CREATE INDEX by_name ON parents (name)",
             coded("statement-not-ended", where="schema.sql:8"),
         ),
-        ("schema.sql", "born BIGINT,", "born IN INTEGER,", coded("sql-not-readable", where="schema.sql:2")),
+        ("born BIGINT,", "born IN INTEGER,", coded("sql-not-readable", where="schema.sql:2")),
         (
-            "schema.sql",
             "born BIGINT,",
             "born BIGINT DEFAULT CURRENT_TIMESTAMP,",
             coded("reads-the-clock", what="CURRENT_TIMESTAMP", where="schema.sql:2"),
         ),
+        ("TABLE parents", "TABLE parens", toml(11, "table-not-in-schema", table="parents", hint=Part("'parens'"))),
         (
-            "schema.sql",
-            "TABLE parents",
-            "TABLE parens",
-            coded("table-not-in-schema", table="parents", hint=Part("'parens'"), where="workload.toml:11"),
-        ),
-        (
-            "look.sql",
             ":rows_parents",
             ":rows_parent",
             coded("unknown-variable", name="rows_parent", hint=Part("'rows_parents'"), where="look.sql:1"),
         ),
-        (
-            "look.sql",
-            "SELECT name",
-            "SELECT nmae",
-            coded("sql-refused", said="no such column: nmae", where="look.sql:2"),
-        ),
-        (
-            "look.sql",
-            "FROM parents",
-            "FROM parrents",
-            coded("sql-refused", said="no such table: parrents", where="look.sql:2"),
-        ),
+        ("SELECT name", "SELECT nmae", coded("sql-refused", said="no such column: nmae", where="look.sql:2")),
+        ("FROM parents", "FROM parrents", coded("sql-refused", said="no such table: parrents", where="look.sql:2")),
     ],
 )
-def test_a_fault_is_named_with_its_place_and_remedy(folder, file, old, new, fault):
+def test_a_fault_is_named_with_its_place_and_remedy(folder, old, new, fault):
+    (file,) = (path.name for path in folder.iterdir() if old in path.read_text(encoding="utf-8"))
     change(folder, file, old, new)
     found = faults(folder)
     assert has(found, fault), found

@@ -9,7 +9,7 @@ from support.refused import Coded, Part, check_messages, coded, has
 from tdelta.workloads import limits
 from tdelta.workloads.toml_lines import deepest_line, key_lines
 
-from .test_folder import LOOK, TOML, change, faults, folder
+from .test_folder import LOOK, TOML, change, faults, folder, toml
 
 __all__ = ["folder"]
 
@@ -33,47 +33,23 @@ def test_what_is_not_a_regular_file_is_neither_read_nor_waited_for(folder: Path,
     ("text", "fault"),
     [
         ("SELECT 1;\n" * (limits.MOST_PIECES + 1), coded("pieces-too-many", most=2000, where="look.sql:2001")),
-        ("SELECT 1;\n" * 200_000, coded("file-too-large", most="1 MiB", where="look.sql")),
+        ("SELECT 1;\n" * 200000, coded("file-too-large", most="1 MiB", where="look.sql")),
         (
             f"SELECT\n{'1,' * limits.LONGEST_STATEMENT}1;",
             coded("statement-too-long", most=65536, found=131080, where="look.sql:1"),
         ),
         (f"SELECT 1;\nSELECT {'(' * 3000}1{')' * 3000};", coded("parentheses-too-deep", most=30, where="look.sql:2")),
-        (
-            f"SELECT {'CASE WHEN 1 THEN ' * 900}1{' END' * 900};",
-            coded("statement-not-readable", where="look.sql:1"),
-        ),
+        (f"SELECT {'CASE WHEN 1 THEN ' * 900}1{' END' * 900};", coded("statement-not-readable", where="look.sql:1")),
         (f"\\set a {'(' * 3000}1{')' * 3000}\nSELECT :a;", coded("parentheses-too-deep", most=30, where="look.sql:1")),
+        (f"\\set a {'-' * 200}1\nSELECT :a;", coded("expression-too-deep", most=30, where=Part("look.sql:1: "))),
         (
-            f"\\set a {'-' * 200}1\nSELECT :a;",
-            coded(
-                "expression-too-deep",
-                most=30,
-                where=Part("look.sql:1: "),
-            ),
+            f"\\set a 1{'+1' * 30000}\nSELECT :a;",
+            coded("expression-too-long", most=300, found=60001, where=Part("look.sql:1: ")),
         ),
-        (
-            f"\\set a 1{'+1' * 30_000}\nSELECT :a;",
-            coded(
-                "expression-too-long",
-                most=300,
-                found=60001,
-                where=Part("look.sql:1: "),
-            ),
-        ),
-        (
-            f"\\set a {'9' * 5000}\nSELECT :a;",
-            coded(
-                "number-too-large",
-                where=Part("look.sql:1: "),
-            ),
-        ),
-        ("SELECT 1;\nSELECT 'a\0b';", coded("zero-byte", where="look.sql:2")),
-        ("/*" * 200_000, coded("not-closed", where="look.sql:1")),
-        (
-            f"SELECT date({chr(39)}{'now' + chr(39)} * 9000;",
-            coded("statement-not-readable", where="look.sql:1"),
-        ),
+        (f"\\set a {'9' * 5000}\nSELECT :a;", coded("number-too-large", where=Part("look.sql:1: "))),
+        ("SELECT 1;\nSELECT 'a\x00b';", coded("zero-byte", where="look.sql:2")),
+        ("/*" * 200000, coded("not-closed", where="look.sql:1")),
+        (f"SELECT date({chr(39)}{'now' + chr(39)} * 9000;", coded("statement-not-readable", where="look.sql:1")),
     ],
 )
 def test_a_script_beyond_a_limit_is_refused_by_its_line(folder: Path, text: str, fault: Coded) -> None:
@@ -93,108 +69,37 @@ def test_text_that_is_not_utf_8_is_refused_by_its_line(folder: Path) -> None:
         (
             "rows_per_scale = 10\n",
             "rows_per_scale = inf\n",
-            coded(
-                "rows-out-of-range",
-                key="rows_per_scale",
-                most=1099511627776,
-                found="inf",
-                where="workload.toml:12",
-            ),
+            toml(12, "rows-out-of-range", key="rows_per_scale", found="inf"),
         ),
         (
             "rows_per_scale = 10\n",
             "rows_per_scale = nan\n",
-            coded(
-                "rows-out-of-range",
-                key="rows_per_scale",
-                most=1099511627776,
-                found="nan",
-                where="workload.toml:12",
-            ),
+            toml(12, "rows-out-of-range", key="rows_per_scale", found="nan"),
         ),
         (
             "rows_per_scale = 10\n",
             "rows_per_scale = 1e18\n",
-            coded(
-                "rows-out-of-range",
-                key="rows_per_scale",
-                most=1099511627776,
-                found="1e+18",
-                where="workload.toml:12",
-            ),
+            toml(12, "rows-out-of-range", key="rows_per_scale", found="1e+18"),
         ),
         (
             "rows_per_scale = 10\n",
             "rows = 9223372036854775807\n",
-            coded(
-                "rows-out-of-range",
-                key="rows",
-                most=1099511627776,
-                found="9223372036854775807",
-                where="workload.toml:12",
-            ),
+            toml(12, "rows-out-of-range", key="rows", found="9223372036854775807"),
         ),
-        (
-            "rows_per_scale = 10\n",
-            "rows = 900000000\n",
-            coded("size-too-small", key="fixed_bytes", found=0, where="workload.toml:8"),
-        ),
-        (
-            "rows_per_scale = 10\n",
-            f"rows = 0x{'f' * 9000}\n",
-            coded(
-                "rows-out-of-range",
-                key="rows",
-                most=1099511627776,
-                where="workload.toml:12",
-            ),
-        ),
+        ("rows_per_scale = 10\n", "rows = 900000000\n", toml(8, "size-too-small", key="fixed_bytes", found=0)),
+        ("rows_per_scale = 10\n", f"rows = 0x{'f' * 9000}\n", toml(12, "rows-out-of-range", key="rows")),
         ("rows_per_scale = 10\n", f"rows = {'9' * 9000}\n", coded("toml-not-readable", where="workload.toml")),
-        (
-            "count = 3",
-            "count = 1099511627776",
-            coded("table-too-long", most=1099511627776, found="1.1e+13", where="workload.toml:18"),
-        ),
-        (
-            "bytes_per_scale = 1000",
-            "bytes_per_scale = 1",
-            coded("size-too-small", key="bytes_per_scale", found=1, where="workload.toml:9"),
-        ),
-        (
-            "bytes_per_scale = 1000",
-            "bytes_per_scale = true",
-            coded("bytes-per-scale-out-of-range", found="True", where="workload.toml:9"),
-        ),
-        ("max = 9 }", "max = 2000000000 }", coded("row-too-long", most=65536, where="workload.toml:11")),
-        (
-            "weight = 2.5",
-            "weight = 1e308",
-            coded("weight-out-of-range", found="1e+308", where="workload.toml:28"),
-        ),
-        (
-            "weight = 2.5",
-            f"weight = 1\nx = {'[' * 3000}{']' * 3000}",
-            coded("brackets-too-deep", most=30, where="workload.toml:29"),
-        ),
-        (
-            'name = "mine"',
-            'name = "\\u001b[31m"',
-            coded(
-                "title-malformed",
-                key="name",
-                found="'\\x1b[31m'",
-                where="workload.toml:1",
-            ),
-        ),
+        ("count = 3", "count = 1099511627776", toml(18, "table-too-long", found="1.1e+13")),
+        ("bytes_per_scale = 1000", "bytes_per_scale = 1", toml(9, "size-too-small", key="bytes_per_scale", found=1)),
+        ("bytes_per_scale = 1000", "bytes_per_scale = true", toml(9, "bytes-per-scale-out-of-range", found="True")),
+        ("max = 9 }", "max = 2000000000 }", toml(11, "row-too-long", most=65536)),
+        ("weight = 2.5", "weight = 1e308", toml(28, "weight-out-of-range", found="1e+308")),
+        ("weight = 2.5", f"weight = 1\nx = {'[' * 3000}{']' * 3000}", toml(29, "brackets-too-deep", most=30)),
+        ('name = "mine"', 'name = "\\u001b[31m"', toml(1, "title-malformed", key="name", found="'\\x1b[31m'")),
         (
             "version = 1",
             "version = 99999999999999999999",
-            coded(
-                "key-of-other-type",
-                key="version",
-                found="99999999999999999999",
-                where="workload.toml:2",
-            ),
+            toml(2, "key-of-other-type", key="version", found="99999999999999999999"),
         ),
     ],
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.refused import Coded, Part, check_messages, coded, has, refused
+from support.refused import Coded, Part, check_messages, has, refused
 from tdelta.engines.registry import dialects
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import StorageFault, UsageError, WorkloadError
@@ -17,6 +17,7 @@ from tdelta.workloads.proposal import propose, settle
 from tdelta.workloads.user_workload import read_user_workload, require_free_folder, write_user_workload
 
 from .own import built, described
+from .test_folder import toml
 
 TOML = """\
 name = "mine"
@@ -75,41 +76,17 @@ def test_a_folder_has_transactions_and_keys_and_neither_tables_nor_a_size(folder
         (
             'table = "Order Details"',
             'table = "Details"',
-            coded("no-such-table", table="'Details'", hint=Part("'Order Details'"), where="workload.toml:7"),
+            toml(7, "no-such-table", table="'Details'", hint=Part("'Order Details'")),
         ),
-        (
-            'table = "Order Details"',
-            'table = "nokey"',
-            coded("table-without-key", table="'nokey'", where="workload.toml:7"),
-        ),
-        ("[keys.details]", "[keys.taken]", coded("key-table-taken", table="tdelta_key_taken", where="workload.toml:6")),
-        ("[keys.details]", "[keys.Details]", coded("not-a-name", name="'Details'", where="workload.toml:6")),
-        (
-            'table = "Order Details"',
-            "count = 3",
-            coded("unknown-key", key="'keys.details.count'", where="workload.toml:7"),
-        ),
-        ('table = "Order Details"', "", coded("key-missing", key="keys.details.table", where="workload.toml:6")),
-        (
-            "[keys.details]",
-            "[tables.t]\nrows = 1\n[keys.details]",
-            coded("key-with-database", key="tables", where="workload.toml:6"),
-        ),
-        (
-            "[keys.details]",
-            "[size]\nbytes_per_scale = 1\n[keys.details]",
-            coded("key-with-database", key="size", where="workload.toml:6"),
-        ),
-        (
-            'name = "mine"',
-            'nane = "mine"',
-            coded("unknown-key", key="'nane'", hint=Part("'name'"), where="workload.toml:1"),
-        ),
-        (
-            "weight = 2.5",
-            "weight = 0",
-            coded("weight-out-of-range", found="0", where="workload.toml:11"),
-        ),
+        ('table = "Order Details"', 'table = "nokey"', toml(7, "table-without-key", table="'nokey'")),
+        ("[keys.details]", "[keys.taken]", toml(6, "key-table-taken", table="tdelta_key_taken")),
+        ("[keys.details]", "[keys.Details]", toml(6, "not-a-name", name="'Details'")),
+        ('table = "Order Details"', "count = 3", toml(7, "unknown-key", key="'keys.details.count'")),
+        ('table = "Order Details"', "", toml(6, "key-missing", key="keys.details.table")),
+        ("[keys.details]", "[tables.t]\nrows = 1\n[keys.details]", toml(6, "key-with-database", key="tables")),
+        ("[keys.details]", "[size]\nbytes_per_scale = 1\n[keys.details]", toml(6, "key-with-database", key="size")),
+        ('name = "mine"', 'nane = "mine"', toml(1, "unknown-key", key="'nane'", hint=Part("'name'"))),
+        ("weight = 2.5", "weight = 0", toml(11, "weight-out-of-range", found="0")),
     ],
 )
 def test_a_fault_of_the_toml_is_named_with_its_line(folder: Path, old: str, new: str, fault: Coded) -> None:

@@ -43,11 +43,6 @@ def test_ids_are_unique(name: str) -> None:
     assert sorted(ids) == sorted(set(ids))
 
 
-def test_the_first_section_says_what_the_design_can_bear() -> None:
-    text = page_of("one_run")
-    assert text.index("What this design can bear") < text.index("<figure")
-
-
 def test_strangers_names_are_escaped() -> None:
     odd = s.comparison(10.0, 11.0, name="<script>alert(1)</script>")
     found = s.result(odd)

@@ -46,33 +46,9 @@ def test_you_said_only_what_you_said() -> None:
     assert answer(s.result(found)).endswith(": more than your limit of 2 %.")
 
 
-def test_one_run_a_condition_says_what_would_have_to_be_true() -> None:
-    assert answer(s.named()) == (
-        "Undecided: one run per condition. Encryption (tde over plain) reads +3.1 % response time (95 % HDI"
-        " +2.1 … +4.1) of two runs; they mean something only where runs of one system differ by less than 0.42 %"
-        " (standard deviation)."
-    )
-    assert headline(s.named()) == "Undecided, one run per condition: +3.1 % response time"
-
-
 def test_the_same_sentence_is_said_once() -> None:
     twice = s.comparison(10.0, 10.31, runs=3, half95=0.007)
     assert answer(s.result(twice, twice)) == answer(s.result(twice))
-
-
-def test_notes_of_runs_are_one_line_each() -> None:
-    lines = design_lines(s.several_runs())
-    assert [line for line in lines if "neighbouring figures" in line] == [
-        "15 of 15 runs: neighbouring figures depend on each other: 900 are worth about 23 to 35; simulated, the"
-        " coverage for such series was 94 to 98 %"
-    ]
-    assert "runs of one condition differ by about 0.45 % to 0.87 % (standard deviation)" in lines
-
-
-def test_a_fall_within_a_run_is_said_with_its_figures() -> None:
-    assert any(
-        "tde: throughput is not steady: it goes from 4,700 to 1,920 /s" in line for line in design_lines(s.named())
-    )
 
 
 def test_what_the_user_states_of_runs_is_repeated() -> None:
@@ -102,27 +78,6 @@ def test_the_decision_is_worded_and_no_other(ratio: float, half95: float, decisi
     found = s.result(s.comparison(10.0, 10.0 * ratio, half95=half95, decision=decision, runs=3))
     assert words in answer(found)
     assert answer(found).startswith("Undecided: ") is (decision is Decision.UNDECIDED)
-
-
-def test_a_budget_is_held_against_the_99_per_cent_hdi() -> None:
-    found = s.several_runs()
-    assert "99 % HDI" in answer(found)
-    assert "95 % HDI" not in answer(found)
-    assert "over the budget of 5 %" in answer(found)
-    assert "within the budget of 5 %" in answer(found)
-
-
-def test_of_more_than_three_comparisons_the_least_and_the_most_are_told_and_how_many_were_decided() -> None:
-    text = answer(s.sweep())
-    assert "−1.9 % (buffer pool 60 GB, 1 thread)" in text
-    assert "+8.8 % (buffer pool 5 GB, 1 thread)" in text
-    assert "Of 4 comparisons: 4 undecided" in text
-    assert "All have one figure per condition" in text
-
-
-def test_without_a_common_figure_there_is_no_answer() -> None:
-    assert answer(s.nothing()).startswith("No answer")
-    assert headline(s.nothing()) == "No answer"
 
 
 def test_each_reason_is_told_once_and_of_how_many_comparisons_it_is_true() -> None:
@@ -156,13 +111,6 @@ def test_a_strangers_name_at_the_beginning_of_a_sentence_stays_as_it_is() -> Non
 def test_reasons_of_what_decides_come_first() -> None:
     secondary = [replace(c, primary=False) for c in s.sweep().comparisons]
     assert design_lines(s.result(*secondary, *s.one_run().comparisons))[0].startswith(s.ONE_RUN)
-
-
-def test_a_prior_that_changes_nothing_says_so_and_one_that_does_gives_its_figures() -> None:
-    assert prior_lines(s.one_run()) == (
-        "With a prior that forbids a speed-up: the same figures.",
-        "With the prior normal:0,0.01, tde: +27.4 % (95 % HDI +26.5 … +28.3).",
-    )
 
 
 def test_a_strangers_names_never_reach_the_terminal_as_control_characters() -> None:

@@ -36,33 +36,6 @@ def test_another_file_is_left_as_it_is_unless_forced(tmp_path: Path, there: str)
     assert path.read_text(encoding="utf-8") == PAGE
 
 
-def test_a_link_keeps_pointing_to_the_file_that_is_written(tmp_path: Path) -> None:
-    target, link = tmp_path / "target.html", tmp_path / "link.html"
-    target.write_text(PAGE, encoding="utf-8")
-    link.symlink_to(target)
-    write_page(PAGE, link)
-    assert link.is_symlink()
-
-
 def test_a_folder_that_is_missing_is_a_message(tmp_path: Path) -> None:
     with refused(StorageFault, "report-not-writable", path="run.html", fault="No such file or directory"):
         write_page(PAGE, tmp_path / "nowhere" / "run.html")
-
-
-def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "run.html"
-    write_page(PAGE, path)
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with refused(StorageFault, "report-not-writable", path=path, fault="No space left on device"):
-        write_page(PAGE.replace("Slower", "Newer"), path)
-    assert path.read_text(encoding="utf-8") == PAGE
-    assert [file.name for file in tmp_path.iterdir()] == ["run.html"]
-
-
-def test_a_device_is_written_to_and_never_replaced() -> None:
-    write_page(PAGE, Path("/dev/null"))
-    assert not Path("/dev/null").is_file()
