@@ -35,7 +35,6 @@ CHOSEN: dict[str, tuple[str, ...]] = {
         "does_not_say_so",
         "checkpoints",
         "same_rows_on_every_twin",
-        "folder_with_several_faults",
         "terminal_shows_a_sentence",
         "dry_run",
     ),

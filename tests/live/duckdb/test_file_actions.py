@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from support.file_actions import acted
-from tdelta.errors import UsageError
-from tdelta.session import RunRequest
-from tdelta.session.planning import plan
 
 REWRITES = ("encrypt", "rekey", "decrypt")
 CIPHER = "aes-256-gcm"
@@ -24,9 +19,3 @@ def test_every_action_is_done_to_plain_and_encrypted_twins_alike(tmp_path: Path)
         assert found[cipher, ""].operations == 5, "the twin is as it was"
         assert counters[cipher, "rekey"]["action_peak_disk_bytes"] > 0
         assert found[cipher, "restart"].elapsed_ns > 0
-
-
-def test_a_storm_is_refused_since_connections_share_one_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as refused:
-        plan(RunRequest(engine="duckdb", vary={"work": ("storm",)}), "r1")
-    assert [refusal.code for refusal in refused.value.refusals] == ["unknown-action"]

@@ -30,30 +30,6 @@ model {
 """recurrentnull 2015: one gamma prior centred on the pooled mean for both means (its width was not printed: sd = mean),
 Uniform(0, 100) on both standard deviations."""
 
-BLOCK_MODEL = """
-model {
-    for (i in 1:n) {
-        y[i] ~ dt(v[block[i]] + p[place[i]] + theta[of[i]] + u[instance[i]], 1 / (sigma[of[i]] * sigma[of[i]]), nu)
-    }
-    for (b in 1:blocks) { v[b] ~ dnorm(0, 0.01) }
-    for (k in 1:places) { p[k] ~ dnorm(0, 1 / (0.05 * 0.05)) }
-    for (j in 1:instances) { u[j] ~ dnorm(0, 1 / pow(tau * pow(rho, kind[j]), 2)) }
-    theta[1] <- 0
-    theta[2] ~ dt(0, 4, 3)
-    tau ~ dt(0, 1 / (0.01 * 0.01), 1)T(1.0E-5,)
-    log_rho ~ dnorm(0, 1 / (0.6 * 0.6))
-    rho <- exp(log_rho)
-    nu_at ~ dcat(nu_weight[])
-    nu <- nu_grid[nu_at]
-    for (k in 1:2) {
-        log_s[k] ~ dnorm(log(0.03), 1 / (1.5 * 1.5))
-        sigma[k] <- exp(log_s[k]) / sqrt((nu + 3) / (nu + 1))
-    }
-    answer <- theta[2]
-}
-"""
-"""The rounds' model of docs/statistics.md, no two stages and no quadrature."""
-
 
 def is_here() -> bool:
     return shutil.which("jags") is not None

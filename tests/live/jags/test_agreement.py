@@ -1,4 +1,4 @@
-"""The quadratures against JAGS: the published gamma model, and the rounds' model of tdelta's own runs."""
+"""The quadratures against JAGS: the published gamma model; runs' own model is held against NUTS (tests/calibration)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,13 @@ import pytest
 from scipy import stats
 
 from calibration.chains import Array
-from calibration.simulation import AA, TREATMENT, Machine, settings, simulate
-from tdelta.inference.costs import panels
-from tdelta.inference.fits import fit_metrics
-from tdelta.inference.noise import NU_GRID
 from tdelta.inference.observed import AnalysisSettings, analyze
 from tdelta.inference.observed.curves import log_ratio, plane
 from tdelta.inference.observed.fitting import fit_run
 from tdelta.inference.observed.gamma import PublishedMeans
-from tdelta.records import Bins, Condition, Group, Origin, Role, Samples, Summary
+from tdelta.records import Bins, Group, Origin, Samples, Summary
 
-from .running import BLOCK_MODEL, GAMMA_MODEL, run
+from .running import GAMMA_MODEL, run
 
 TABLE = Path(__file__).parents[3] / "python" / "tdelta" / "studies" / "response-times.csv"
 ERRORS = 4.0
@@ -117,52 +113,3 @@ def test_jags_gives_the_published_interval_for_the_reconstruction(tmp_path: Path
     (ours,) = analyze(reconstruction(), AnalysisSettings("none")).comparisons
     assert ours.difference is not None
     assert ours.difference.median == pytest.approx(found.mean, abs=0.02 + ERRORS * found.error)
-
-
-def _is_encrypted(condition: Condition) -> bool:
-    return condition.role in (Role.TREATMENT, Role.BB)
-
-
-def test_the_rounds_model_agrees_with_jags(tmp_path: Path) -> None:
-    """tdelta's two stages approximate: the interval may differ by a sixth, the middle by a fifth of its sd.
-
-    NUTS is asked more (``tests/calibration/test_nuts.py``); this is a second sampler, by other people.
-    """
-    trials = simulate(np.random.default_rng(5), Machine(trial_sd=0.03, instance_sd=0.01), [0.3], rounds=4)
-    asked = settings()
-    fit = fit_metrics(panels(trials, asked), (asked.metric,))[asked.metric]
-    (estimate,) = [a.typical_posterior.estimate(asked.rope) for a in fit.answers() if a.condition == TREATMENT]
-    instances = sorted({(t.round, t.condition.key) for t in trials})
-    weights = NU_GRID * np.exp(-0.1 * NU_GRID) * np.gradient(NU_GRID)
-    logs = np.log([t.measurement.elapsed_ns for t in trials])
-    found = run(
-        tmp_path,
-        BLOCK_MODEL,
-        {
-            "n": len(trials),
-            "blocks": len({t.block for t in trials}),
-            "instances": len(instances),
-            "y": logs - logs.mean(),
-            "block": [t.block + 1 for t in trials],
-            "instance": [instances.index((t.round, t.condition.key)) + 1 for t in trials],
-            "of": [2 if _is_encrypted(t.condition) else 1 for t in trials],
-            "places": len({t.position for t in trials}),
-            "place": [t.position + 1 for t in trials],
-            "kind": [float("aes" in key) for _, key in instances],
-            "nu_grid": NU_GRID,
-            "nu_weight": weights / weights.sum(),
-        },
-        ["answer"],
-        inits={"tau": 0.01},
-        adapt=2000,
-        draws=12000,
-        thin=4,
-    )["answer"]
-    assert found.effective > 150
-    assert any(t.condition == AA for t in trials)
-    low, high = np.log(estimate.hdi95)
-    theirs = found.hdi(0.95)
-    error = found.quantile_error(0.025) + found.quantile_error(0.975)
-    assert np.log(estimate.median) == pytest.approx(found.quantile(0.5), abs=0.2 * found.sd + ERRORS * found.error)
-    wide = theirs[1] - theirs[0]
-    assert high - low == pytest.approx(wide, abs=wide / 6 + ERRORS * error)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
-import signal
 from pathlib import Path
 
 import pytest
 from sqlite.test_answers import checks
 
-from support.codes import check_refused
-from support.refused import Part
-from support.running import SMALL, Place, end, read_until, require
+from support.running import Place, require
 from tdelta.engines.sqlite.driver import find_library
 
 
@@ -50,13 +46,6 @@ def test_identical_twins_of_the_systems_sqlite_can_be_compared(place: Place, sys
     assert {c["levels"]["cipher"] for c in document["settings"]["conditions"]} == {"none"}
 
 
-def test_the_systems_sqlite_cannot_be_compared_with_a_cipher_and_the_message_says_so(
-    place: Place, system_sqlite: str
-) -> None:
-    check_refused(place.run("--library", system_sqlite), "plain-library", library=system_sqlite)
-    assert not place.twins.exists()
-
-
 def test_sqlcipher_by_path_is_known_as_what_it_is_and_encrypts(place: Place, sqlcipher_file: str) -> None:
     found = find_library(sqlcipher_file)
     assert (found.kind, found.crypto) == ("sqlcipher", "openssl")
@@ -65,22 +54,3 @@ def test_sqlcipher_by_path_is_known_as_what_it_is_and_encrypts(place: Place, sql
     assert "failed" not in {state for state, _ in told.values()}
     assert told["files-encrypted"][1] == "none shows its header, aes-256 hides its header"
     assert document["settings"]["options"]["key"] == "raw"
-
-
-def test_a_run_is_not_resumed_with_a_file_that_has_changed(place: Place, sqlcipher_file: str) -> None:
-    mine = place.base / "libmine.so"
-    shutil.copy(sqlcipher_file, mine)
-    options = [option if option != "2..2" else "200..200" for option in SMALL]
-    process = place.start("run", "--json", "--library", "./libmine.so", *options)
-    read_until(process, "after round 1")
-    assert end(process, signal.SIGINT).code == 130
-    with mine.open("ab") as file:
-        file.write(b"another build")
-    ran = place.tdelta("run", "--resume", "last", "--json")
-    check_refused(ran, "library-changed", before=Part(f"{mine} SQLCipher 4."))
-
-
-@pytest.mark.parametrize("content", [b"", b"#!/bin/sh\n"])
-def test_a_file_that_is_no_library_ends_in_a_message(place: Place, content: bytes) -> None:
-    (place.base / "other.so").write_bytes(content)
-    check_refused(place.run("--library", "./other.so"), "library-fails", said=Part("other.so"))

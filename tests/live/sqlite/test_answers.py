@@ -12,7 +12,6 @@ import tdelta.workloads
 from support.codes import cautions, details
 from support.refused import check_messages
 from support.running import ANSWERED, ONCE, SMALL, Answered, Place
-from support.texts import has_no_answer
 from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.messages.checks import AA_CHECK, ROWS_AFTER
 
@@ -158,34 +157,6 @@ def test_a_folder_of_the_users_own_runs_in_an_open_loop_at_the_rate_that_was_ask
     assert document["counts"]["operations_per_trial"] == 50
     # Fifty operations of which one falls due every 2 ms on average: a loop that did not wait would need far less.
     assert all(trial["elapsed_ns"] >= 25 * 2_000_000 for trial in place.trials())
-
-
-def test_a_folder_with_several_faults_names_all_of_them_with_file_and_line(place: Place) -> None:
-    mine = place.base / "mine"
-    shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", mine)
-    text = (mine / "workload.toml").read_text()
-    (mine / "workload.toml").write_text(text.replace('"pattern"', '"patern"').replace("weight = 1", "weight = -1"))
-    (mine / "point_select.sql").write_text("SELECT c FROM sbtest1 WHERE id = :nobody;\n")
-    ran = place.run("--workload", "./mine")
-    assert (ran.code, has_no_answer(ran.out)) == (2, True)
-    listed = [line for line in ran.err.splitlines() if line.startswith("  ")]
-    assert f"{len(listed)} faults" in ran.err
-    for fault in ("patern", "weight", "nobody"):
-        assert fault in ran.err
-    assert "workload.toml:" in ran.err
-    assert "point_select.sql:" in ran.err
-    assert "Traceback" not in ran.err
-
-
-def test_each_number_of_threads_is_compared_with_its_own_baseline(place: Place) -> None:
-    ran = place.run("--vary", "threads=1,4")
-    document = ran.document
-    # So few short trials may well find identical twins apart: that is the A/A check's to tell, and not what is tested.
-    assert {name for name, (state, _) in checks(document).items() if state == "failed"} <= {AA_CHECK}
-    primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
-    assert [(v["condition"]["threads"], v["baseline"]["threads"]) for v in primary] == [(1, 1), (4, 4)]
-    assert [floor["stratum"] for floor in document["noise_floor"]] == [0, 1]
-    assert checks(document)["same-work"][0] == "ok"
 
 
 def test_factors_can_be_varied_together_and_the_twins_have_what_was_asked(place: Place) -> None:

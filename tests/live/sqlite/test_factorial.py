@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from support.codes import cautions, details
+from support.codes import details
 from support.refused import Part, check_messages
 from support.running import ONCE, Place
 from tdelta.measure.aes import CryptoKind, cannot_hide
@@ -61,31 +60,3 @@ def test_a_worker_without_the_instructions_shows_it(place: Place) -> None:
     document = place.answer(*LEVELS, "--workload", "point-select", "--no-aa-twin", *ONCE)
     assert check(document, "aes-instructions")["state"] == "ok"
     check_messages(details(document, "aes-instructions"), "instructions-shown", on=Part("µs"), off=Part("µs"))
-
-
-def test_where_the_instructions_cannot_be_hidden_the_level_is_left_out_and_told(place: Place) -> None:
-    """A library whose crypto nobody can reach: simulated by an installation without the preload."""
-    program = "; ".join(
-        (
-            "import pathlib, tdelta.measure.aes as aes",
-            "aes.preload_path = lambda: pathlib.Path('/nowhere/libno_aes.so')",
-            "from tdelta.cli.main import main",
-            "main()",
-        )
-    )
-    process = place.start("run", "--json", "--dry-run", *LEVELS, program=program)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    check_messages(
-        cautions(json.loads(out), "instructions-left-out"), "instructions-left-out", factor="aes_instructions"
-    )
-
-
-def test_a_share_of_the_baselines_capacity_becomes_a_rate(place: Place) -> None:
-    document = place.answer(
-        "--vary", "at=20%,40%", "--workload", "point-select", "--no-aa-twin", "--trial-seconds", "0.2", *ONCE
-    )
-    rates, capacities = document["arrival_rates"], document["capacities"]
-    assert [round(rates[key] / capacities[key], 6) for key in rates] == [0.2, 0.4]
-    assert len(set(capacities.values())) == 1
-    assert {v["condition"]["at"] for v in document["verdicts"] if v["primary"]} == {0.2, 0.4}

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import signal
-import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from support.codes import check_refused
-from support.refused import Coded, Part, coded
-from support.running import PATIENCE_SECONDS, PROGRAM, SMALL, Place, Ran, read_until, workers_left, workers_of
+from support.refused import Coded, coded
+from support.running import PATIENCE_SECONDS, SMALL, Place, Ran, read_until, workers_left, workers_of
 
 LONG = [option if option != "2..2" else "200..200" for option in SMALL]
 
@@ -34,66 +32,6 @@ def refusals(ran: Ran, *shown: str) -> list[str]:
 
 def near(kind: str, found: str, named: str) -> Coded:
     return coded("unknown-name-near", kind=kind, found=found, near=named)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--vary", "threads=1,many"), coded("not-a-level", factor="threads", found="many")),
-        (("--vary", "cipher=aes-265"), near("cipher", "aes-265", "aes-256")),
-        (("--vary", "cifer=none,aes-256"), near("factor", "cifer", "cipher")),
-        (("--engine", "sqlit"), near("engine", "sqlit", "sqlite")),
-        (("--engine", "oracle"), coded("engine-own-servers-only")),
-        (("order-entri",), near("study", "order-entri", "order-entry")),
-        (("response-times",), coded("study-does-not-run", command="tdelta analyze published:response-times")),
-        (("--workload", "read-onyl"), near("workload", "read-onyl", "read-only")),
-        (("--resume", "20260101-zzzz"), coded("no-store")),
-    ],
-)
-def test_a_name_that_does_not_exist_is_refused_with_the_nearest_one(
-    place: Place, options: tuple[str, ...], said: Coded
-) -> None:
-    check_refused(place.tdelta("run", "--json", *options), said)
-    assert not place.twins.exists()
-
-
-def test_a_store_of_a_newer_version_is_refused_and_left_as_it_is(place: Place) -> None:
-    store = place.base / "newer.sqlite"
-    place.tdelta("show", "--store", str(store))
-    with contextlib.closing(sqlite3.connect(store)) as db:
-        db.execute(f"PRAGMA application_id = {int.from_bytes(b'tdlt', 'big')}")
-        db.execute("PRAGMA user_version = 99")
-    before = store.read_bytes()
-    for command in (("run", "--json", *SMALL), ("show", "--json")):
-        check_refused(place.tdelta(*command, "--store", str(store)), "store-too-new", found=99)
-    ran = place.tdelta("export", "--format", "csv", "--store", str(store))
-    assert (ran.code, ran.out, "Traceback" in ran.err) == (2, "", False)
-    assert store.read_bytes() == before
-
-
-def test_a_store_that_is_no_store_is_refused(place: Place) -> None:
-    store = place.base / "notes.txt"
-    store.write_text("not a database at all, whatever its name is\n" * 50)
-    check_refused(place.run("--store", str(store)), "not-a-store", path=str(store))
-
-
-@pytest.mark.parametrize("option", ["--dir", "--store"])
-def test_a_folder_under_a_file_is_refused(place: Place, option: str) -> None:
-    (place.base / "file").touch()
-    (code,) = refusals(place.run(option, str(place.base / "file" / "below")), str(place.base / "file"))
-    assert code in UNWRITABLE
-
-
-@pytest.mark.parametrize("option", ["--dir", "--store"])
-def test_a_folder_where_nobody_can_write_is_refused(place: Place, option: str) -> None:
-    (code,) = refusals(place.run(option, "/proc/tdelta/runs.sqlite"), "/proc/tdelta")
-    assert code in UNWRITABLE
-
-
-def test_more_data_than_memory_for_its_cache_is_refused_before_anything_is_made(place: Place) -> None:
-    ran = place.run("--cache", "100000%", "--size", "1GB")
-    check_refused(ran, "memory-too-small", remedy=Part("--cache"))
-    assert not place.twins.exists()
 
 
 # A tiny file system of its own: only for root, who alone may mount one.
@@ -130,12 +68,6 @@ def ended(place: Place, process: subprocess.Popen[str]) -> Ran:
     out, err = process.communicate(timeout=PATIENCE_SECONDS)
     assert workers_left(process.pid) == []
     return Ran(process.returncode, out, err)
-
-
-def test_a_disk_that_is_too_small_is_refused_before_anything_is_made(place: Place, mount: Mount) -> None:
-    disk = mount(4_000)
-    check_refused(place.run("--dir", str(disk)), "disk-too-small", remedy=Part("--size"))
-    assert list(disk.iterdir()) == []
 
 
 @pytest.mark.parametrize("stage", ["load: none", "calibrate", "round 1:", "after round 1"])
@@ -196,13 +128,3 @@ def test_a_worker_that_is_killed_ends_the_run_with_a_message_and_keeps_the_trial
     check_refused(ended(place, process), "process-died", exit_code=1)
     assert place.query("SELECT status FROM runs") == [("failed",)]
     assert list(place.twins.iterdir()) == []
-
-
-def test_an_answer_that_cannot_be_written_is_told_and_stays_in_the_store(place: Place) -> None:
-    program = f"import os\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\n{PROGRAM}"
-    process = place.start("run", *SMALL, "--no-aa-twin", program=program)
-    ran = ended(place, process)
-    assert (ran.code, ran.out, "Traceback" in ran.err) == (2, "", False)
-    assert os.strerror(errno.ENOSPC) in ran.err
-    assert place.query("SELECT status FROM runs") == [("done",)]
-    assert "AES-256" in place.tdelta("show").out

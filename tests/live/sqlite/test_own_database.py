@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import sqlite3
 from collections.abc import Iterator
@@ -17,7 +16,6 @@ from typing import Any
 import apsw
 import pytest
 
-import tdelta.workloads
 from support.codes import cautions, check_refused, details
 from support.refused import Coded, Part, check_messages, coded, has
 from support.running import ONCE, Place, Ran, end, read_until, workers_left
@@ -424,12 +422,6 @@ def peculiar(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     return path, answer(Place(base), link, "--no-aa-twin", "--trial-seconds", "0.6")
 
 
-def test_a_link_is_followed_and_told(peculiar: tuple[Path, Any]) -> None:
-    path, document = peculiar
-    assert document["settings"]["database"]["file"] == "link.db"
-    check_messages(cautions(document, "symbolic-link"), "symbolic-link", path=path)
-
-
 def test_virtual_tables_that_the_library_knows_are_left_as_they_are(peculiar: tuple[Path, Any]) -> None:
     _, document = peculiar
     assert document["settings"]["database"]["tables"] == 4
@@ -500,10 +492,6 @@ def damaged(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda path: None, coded("database-not-readable", why=Part("No such file or directory"))),
-        (lambda path: path.mkdir(), coded("not-a-database-file")),
-        (lambda path: path.touch(), coded("database-empty")),
-        (lambda path: path.write_text("id,name\n" * 100), coded("not-plain-sqlite", found=Part("69 64 2c"))),
         (lambda path: encrypted(path, "aes256cbc"), coded("not-plain-sqlite", kind=Part("SQLite3 Multiple Ciphers"))),
         (lambda path: encrypted(path, "sqlcipher"), coded("not-plain-sqlite", kind=Part("sqlcipher_export"))),
         (lambda path: emptied(path, "CREATE VIEW v AS SELECT 1"), coded("no-table")),
@@ -514,29 +502,17 @@ def damaged(path: Path) -> None:
         ),
         (damaged, coded("quick-check-fails")),
     ],
-    ids=[
-        "missing",
-        "folder",
-        "empty",
-        "text",
-        "multiple ciphers",
-        "sqlcipher",
-        "no table",
-        "no rows",
-        "no key",
-        "damaged",
-    ],
+    ids=["multiple ciphers", "sqlcipher", "no table", "no rows", "no key", "damaged"],
 )
 def test_what_cannot_be_measured_is_refused_with_what_was_found(place: Place, make: Any, said: Coded) -> None:
     path = place.base / "users" / "app.db"
     path.parent.mkdir()
     make(path)
-    before = state(path.parent) if path.is_file() else None
+    before = state(path.parent)
     ran = run(place, path)
     check_refused(ran, said)
     assert str(path) in ran.err
-    if before is not None:
-        assert state(path.parent) == before
+    assert state(path.parent) == before
     assert not place.twins.exists() or list(place.twins.iterdir()) == []
     assert place.query("SELECT count(*) FROM runs") == [(0,)]
 
@@ -556,13 +532,6 @@ def test_every_statement_that_the_database_does_not_take_is_named_with_script_an
         coded("transaction-fails", where="wrong_column.sql:2", said=Part("no such column: y")),
         coded("transaction-fails", where="wrong_table.sql:3", said=Part("no such table: tt")),
     )
-
-
-def test_a_folder_that_makes_its_own_rows_is_refused_on_a_database(place: Place, small: Path) -> None:
-    folder = shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", place.base / "mine")
-    ran = run(place, small, "--workload", str(folder))
-    keys = [coded("key-with-database", key=key) for key in ("size", "tables")]
-    check_refused(ran, "unknown-variable", coded("schema-with-database", where="schema.sql"), *keys)
 
 
 def test_the_library_makes_twins_of_a_database_as_of_generated_rows(tmp_path: Path, small: Path) -> None:

@@ -59,15 +59,6 @@ def environment_of(pid: int) -> dict[str, str]:
     return dict(entry.split("=", 1) for entry in entries if entry)
 
 
-def test_a_worker_has_the_variables_that_it_was_given_and_those_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TDELTA_TEST_INHERITED", "kept")
-    with Worker({"TDELTA_TEST_GIVEN": "added"}) as worker:
-        worker.ask("hello")
-        found = environment_of(worker.pid)
-    assert (found["TDELTA_TEST_INHERITED"], found["TDELTA_TEST_GIVEN"]) == ("kept", "added")
-    assert "TDELTA_TEST_GIVEN" not in os.environ
-
-
 def test_the_users_own_word_for_openssl_does_not_reach_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(OPENSSL_VARIABLE, "~0x200000200000000")
     with Worker() as plain, Worker({OPENSSL_VARIABLE: OPENSSL_WORD}) as told:
@@ -90,14 +81,6 @@ def test_a_worker_that_is_killed_is_a_fault_that_says_so() -> None:
         os.kill(worker.pid, signal.SIGKILL)
         with refused(WorkerFault, "process-died", ending=Part("killed")):
             worker.ask("hello")
-
-
-def test_a_worker_that_breaks_says_its_last_words() -> None:
-    with (
-        Worker() as worker,
-        refused(WorkerFault, "process-died", ending=Part("1"), words=Part("do_nonsense")),
-    ):
-        worker.ask("nonsense")
 
 
 def test_a_worker_that_does_not_answer_is_ended() -> None:
@@ -205,22 +188,6 @@ def test_one_that_stands_stopped_is_not_waited_for_at_its_end(monkeypatch: pytes
         while not is_stopped(worker.pid):
             time.sleep(0.001)
     assert not is_running(worker.pid)
-
-
-def test_an_exception_does_not_wait_for_what_the_worker_is_at() -> None:
-    worker = Worker()
-    os.kill(worker.pid, signal.SIGSTOP)  # would outlast the seconds that a worker is given to end by itself
-    with pytest.raises(KeyboardInterrupt), worker:
-        raise KeyboardInterrupt
-    assert worker._process.returncode == -signal.SIGKILL
-
-
-def test_ctrl_c_in_the_terminal_does_not_reach_a_worker() -> None:
-    with Worker() as worker:
-        worker.ask("hello")
-        assert os.getpgid(worker.pid) != os.getpgid(0)
-        os.kill(worker.pid, signal.SIGINT)
-        assert worker.ask("hello") == {"pid": worker.pid}
 
 
 def test_a_worker_holds_no_sqlite_but_the_one_it_loads() -> None:

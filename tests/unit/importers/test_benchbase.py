@@ -11,7 +11,7 @@ from tdelta.importers.benchbase import IMPORTERS, SUCCESSFUL
 from tdelta.importers.protocol import Naming
 from tdelta.records.observed import Figure, Group, Samples, Summary
 
-from .given import FIXTURES, changed, faulty, figures, only, read, series, summaries, written
+from .given import FIXTURES, changed, faulty, figures, read, series, summaries, written
 
 FOLDER = FIXTURES / "benchbase"
 HEADER = (FOLDER / "tpcc.raw.csv").read_text(encoding="utf-8").splitlines()[0]
@@ -191,8 +191,3 @@ def test_a_summary_whose_figures_are_none_is_refused(tmp_path: Path, change: dic
 )
 def test_broken_json_is_refused_with_its_place(tmp_path: Path, content: str | bytes, said: Coded):
     assert has(faulty(IMPORTERS, written(tmp_path, content))[1], said), faulty(IMPORTERS, written(tmp_path, content))[1]
-
-
-def test_each_fixture_is_recognized_by_one_importer():
-    for path in sorted(FOLDER.iterdir()):
-        assert only(IMPORTERS, path).name.startswith("BenchBase")

@@ -16,7 +16,7 @@ from tdelta.importers.protocol import Naming
 from tdelta.messages import Caution
 from tdelta.records.observed import Group
 
-from .given import FIXTURES, changed, faulty, figures, only, read, series, summaries, written
+from .given import FIXTURES, changed, faulty, figures, read, series, summaries, written
 
 FOLDER = FIXTURES / "hammerdb"
 FOUR_USERS = (("threads", 4),)
@@ -206,13 +206,6 @@ def test_a_profile_that_was_cut_off_is_refused_with_its_line(tmp_path: Path):
     assert has(fault, "no-summary", where="p.log")
     _, fault = faulty(IMPORTERS, written(tmp_path, text[: text.index("AVG: 2.731")], "p.log"))
     assert has(fault, "no-figures-of-procedure", procedure="'NEWORD'", where="p.log:8")
-
-
-def test_each_fixture_is_recognized_by_one_importer():
-    kinds = {path.name: only(IMPORTERS, path).name for path in sorted(FOLDER.iterdir()) if path.suffix != ".md"}
-    assert kinds["hdbxtprofile.log"] == "HammerDB profile"
-    assert kinds["console.log"] == kinds["timing.json"] == kinds["summary.json"] == "HammerDB jobs"
-    assert json.loads((FOLDER / "timing.json").read_text(encoding="utf-8"))
 
 
 def test_what_would_fill_memory_is_refused(tmp_path: Path):

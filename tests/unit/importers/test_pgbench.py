@@ -9,7 +9,6 @@ from support.refused import Part, has, refused
 from support.texts import texts
 from tdelta.errors import ImportFault
 from tdelta.importers.pgbench import PgbenchReport
-from tdelta.importers.protocol import Naming
 from tdelta.records.observed import Figure, Series, Summary
 
 from .files import FIXTURES, all_of, only, read, read_text
@@ -105,13 +104,6 @@ def test_a_damaged_progress_line_is_named_by_its_line(tmp_path: Path) -> None:
     text = report("pgbench-9.6.txt").replace("1010.6 tps", "-nan tps")
     with refused(ImportFault, "not-a-progress-line", found=Part("-nan"), where="file.txt:3"):
         read_text(PgbenchReport(), tmp_path, text)
-
-
-def test_what_pgbench_says_of_clients_is_believed_and_told() -> None:
-    found = read(PgbenchReport(), FOLDER / "pgbench-19.txt", Naming("tde", levels=(("clients", 8),)))
-    summary = all_of(found, Summary)[0]
-    assert summary.group.levels == (("clients", 4),)
-    assert has(summary.origin.cautions, "name-contradicted", factor="clients", named="8", said="4")
 
 
 OLD = """\

@@ -14,7 +14,6 @@ from support.texts import texts
 from tdelta.errors import ImportFault
 from tdelta.importers.pgbench_log import PgbenchAggregates, PgbenchLog, is_aggregate, is_transaction
 from tdelta.importers.protocol import Naming
-from tdelta.importers.reading import FileSource
 from tdelta.records.observed import Observation, Samples, Series, Summary
 
 from .files import FIXTURES, all_of, only, read, read_text
@@ -104,13 +103,6 @@ def test_six_numbers_are_told_apart_by_where_the_epoch_stands(line: str, is_one_
 def test_no_row_is_both(numbers: list[int]) -> None:
     row = [str(number) for number in numbers]
     assert not (is_transaction(row) and is_aggregate(row))
-
-
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*log*")), ids=lambda path: path.name)
-def test_each_log_is_known_by_one_of_both(path: Path) -> None:
-    source = FileSource(path)
-    assert PgbenchLog().recognizes(source) is not PgbenchAggregates().recognizes(source)
-    assert PgbenchAggregates().recognizes(source) is path.name.startswith("aggregate")
 
 
 def test_aggregates_give_an_exact_summary_and_a_series() -> None:

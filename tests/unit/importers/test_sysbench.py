@@ -118,13 +118,6 @@ def test_the_csv_hooks_rows_are_read_with_and_without_header() -> None:
         assert has(transactions.origin.cautions, "report-missing")
 
 
-def test_what_sysbench_says_of_threads_is_believed_and_told(tmp_path: Path) -> None:
-    found = read(Sysbench(), FOLDER / "sysbench-0.5.txt", Naming("plain", levels=(("threads", 8), ("cache", "5 GB"))))
-    summary = only(found, Summary)
-    assert summary.group.levels == (("cache", "5 GB"), ("threads", 16))
-    assert has(summary.origin.cautions, "name-contradicted", factor="threads", named="8", said="16")
-
-
 def test_a_line_that_was_cut_off_at_the_end_is_left_out_and_told(tmp_path: Path) -> None:
     text = report("sysbench-0.5.txt")
     cut = text[: text.index("[  30s]") + 30]

@@ -314,10 +314,6 @@ def test_where_no_function_can_be_named_that_is_said_and_why() -> None:
     assert (found.functions, found.where_unknown_code) == ((), None)
 
 
-def test_the_same_trials_give_the_same_breakdown() -> None:
-    assert breakdown(3) == breakdown(3)
-
-
 def test_the_shortest_interval_leaves_a_long_tail_out() -> None:
     draws = np.concatenate([np.linspace(0.0, 1.0, 95), np.linspace(10.0, 20.0, 5)])
     assert shortest(draws) == (0.0, 1.0)

@@ -42,12 +42,6 @@ def test_the_reach_is_what_normal_theory_says_where_everything_is_known() -> Non
     assert found == pytest.approx((1.96 + 1.28) * sd, rel=0.15)
 
 
-def test_the_same_instrument_reaches_the_same_whenever_it_is_asked() -> None:
-    assert critical_log_ratio(noise(), prior(), rounds=5, blocks=6) == critical_log_ratio(
-        noise(), prior(), rounds=5, blocks=6
-    )
-
-
 def test_a_single_block_a_round_has_no_noise_of_its_own_and_still_an_answer() -> None:
     assert 0.0 < critical_log_ratio(noise(), prior(), rounds=4, blocks=1) < 1.0
 

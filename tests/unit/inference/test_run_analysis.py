@@ -94,11 +94,6 @@ def test_aa_twins_that_are_known_too_poorly_for_the_verdict_are_not_shown_to_be_
     assert has(check.details, "twins-too-wide", needed=pytest.approx(0.02, abs=0.0005))
 
 
-def test_a_large_cost_needs_its_twins_less_alike_than_none() -> None:
-    (check,) = analyze_run(run(noisy(0.5, sd=0.06), rounds=4), settings()).validity
-    assert check.state is CheckState.OK
-
-
 def test_aa_twins_that_clearly_differ_within_the_limit_are_a_caution() -> None:
     judgement = analyze_run(run(noisy(0.1, aa=0.013, sd=1e-3), rounds=12), settings())
     assert judgement.validity[0].ok

@@ -172,13 +172,6 @@ def test_the_shift_is_of_the_side_that_is_asked_about() -> None:
     assert abs(none.mean) < 0.01
 
 
-def test_the_same_events_give_the_same_shift() -> None:
-    one, same = (shift(events(0.2, trials=100), events(1.0, 2.0, trials=50)) for _ in range(2))
-    assert (one.points == same.points).all()
-    assert one.weights.sum() == pytest.approx(1.0)
-    assert (np.diff(one.points) >= 0.0).all()
-
-
 def test_events_met_evenly_ask_for_more_pooling_than_events_met_on_one_side() -> None:
     trials = np.array([100.0, 100.0])
     even, uneven = (_strength_posterior(np.array(counts), trials) for counts in ([8, 8], [16, 0]))

@@ -201,17 +201,6 @@ def test_intervals_without_transactions_have_no_mean(tmp_path: Path) -> None:
     assert (found.baseline.value, found.condition.value) == pytest.approx((10.0, 10.0))
 
 
-def test_lines_that_are_left_of_a_run_do_not_override_its_report(tmp_path: Path) -> None:
-    for condition, level in (("plain", 1000.0), ("tde", 900.0)):
-        left = [*range(1, 6), *range(40, 61)]
-        text = progress(left, lambda second, level=level: level * (1.3 if second < 20 else 1.0 + 0.001 * (second % 3)))
-        write(tmp_path, f"{condition}.log", text + report(level))
-    result = analyzed(tmp_path)
-    (rate,) = [c for c in result.comparisons if c.metric == "throughput"]
-    assert (rate.baseline.value, rate.condition.value) == pytest.approx((1000.0, 900.0))
-    assert has(result.cautions, "intervals-uneven", uneven=1)
-
-
 def status(second: int, rate: float, sign: str) -> str:
     at = f"2024-06-17 23:{48 + second // 60:02d}:{second % 60:02d}:125"
     return f"{at} {second} sec: {1000 * second} operations; {rate:.2f} current ops/sec; est completion".replace(

@@ -48,10 +48,6 @@ def test_samples_give_ratio_difference_and_both_means() -> None:
     assert found.baseline.mean.median == pytest.approx(first.mean(), rel=1e-3)
 
 
-def test_the_same_observations_give_the_same_answer() -> None:
-    assert analyze(two(10.0, 11.0), PLAIN) == analyze(two(10.0, 11.0), PLAIN)
-
-
 STATED = dataclasses.replace(PLAIN, run_sd=0.03)
 
 
