@@ -21,7 +21,6 @@ from calibration.harness import (
     Pair,
     answers,
     contrasts,
-    fixed_rounds,
     gated,
     is_missed,
     plain_twins,
@@ -165,12 +164,3 @@ def test_pooled_types_that_are_twice_too_sure_are_caught(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(verdicts, "as_posterior", overconfident)
     assert broken([MISSED], (pairs[0] for pairs in types(Machine(instance_sd=0.01), 0.2)))
-
-
-def test_the_same_seed_gives_the_same_figures() -> None:
-    assert fixed_rounds(Machine(), 0.05, 5) == fixed_rounds(Machine(), 0.05, 5)
-
-
-def test_every_cell_draws_experiments_of_its_own() -> None:
-    widths = {fixed_rounds(m, ratio, 1).points / np.exp(ratio) for m in MACHINES for ratio in (0.0, 1e-9)}
-    assert len(widths) == 2 * len(MACHINES)

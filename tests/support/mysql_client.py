@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from support.data import text_of
 from support.ports import free_port
 from support.serving import ENGINES, until
 from support.temporaries import temporary_files_in
@@ -34,45 +35,7 @@ START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 SEED = 7
 RIGHT, WRONG = "correct-horse", "battery-staple"
-EVERY_DISTRIBUTION = {
-    "tables": [
-        {
-            "name": "parents",
-            "rows": 300,
-            "columns": [
-                {"name": "id", "distribution": "serial"},
-                {"name": "least", "distribution": "const", "value": -9223372036854775808},
-                {"name": "most", "distribution": "const", "value": 9223372036854775807},
-            ],
-        },
-        {
-            "name": "every distribution",
-            "rows": 70_000,
-            "columns": [
-                {"name": "id", "distribution": "serial"},
-                {"name": "parent", "distribution": "ref", "table": "parents", "pick": "zipf", "s": 1.2},
-                {"name": "flat", "distribution": "uniform", "lo": -300, "hi": 300},
-                {"name": "price", "distribution": "decimal", "lo": -5.5, "hi": 9.99, "places": 2},
-                {"name": "tiny", "distribution": "choice", "values": [1e-300, -0.1, 1e300, None]},
-                {"name": "noise", "distribution": "text", "min": 0, "max": 40, "null_share": 0.25},
-                {
-                    "name": "odd",
-                    "distribution": "choice",
-                    "values": ["", "\\", "a\tb\nc", "ünïcödé 🔑", "\\N", "'; --", "\x00x"],
-                },
-                {"name": "at", "distribution": "timestamp", "start": 1, "end": 2_000_000_000},
-            ],
-        },
-        {
-            "name": "bytes",
-            "rows": 3,
-            "columns": [
-                {"name": "id", "distribution": "serial"},
-                {"name": "b", "distribution": "bytes", "hex": ["00ff5c0a09", "", "c3285c4e" * 100]},
-            ],
-        },
-    ]
-}
+EVERY_DISTRIBUTION = json.loads(text_of("every-distribution.json"))
 SCHEMA = [
     "CREATE TABLE parents (id INTEGER PRIMARY KEY, least BIGINT, most BIGINT)",
     "CREATE TABLE `every distribution` (id BIGINT PRIMARY KEY, parent INTEGER, flat SMALLINT, price DOUBLE,"

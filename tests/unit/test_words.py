@@ -10,75 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from support.data import text_of
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "python" / "tdelta"
 
-PHRASES = (
-    "limits are told",
-    "is told, and decides nothing;",
-    "to be told; repeatable",
-    "Server of your own",
-    "What finds the number of operations",
-    "Head of a trial",
-    "Draws everything",
-    "'s disk for encrypted",
-    "of servers of yours only",
-    "this is no TOML",
-    "keeps for its own",
-    "times as dear as",
-    "wait in the main",
-    "no I/O is told",
-    "preflight reckons",
-    "by lot",
-    "is told from it by",
-    "CPU an operation",
-    "time an operation",
-    "bits a byte",
-    "one run a condition",
-    "one figure a condition",
-    "you said you care about",
-    "you said you would not care about",
-    "oftener",
-    "a defect of tdelta",
-    "for ever.",
-    "for ever:",
-    "for want of",
-    "held the truth",
-    "is told, and decides nothing",
-    "to be told",
-    "overheads read that much",
-    "Smallest visible overhead",
-    "somebody",
-    "before anything is said",
-    "tells 10 %",
-    "prices measured apart",
-    "show them there, this one does not",
-    "With a prior that forbids a speed-up: the same figures",
-    "expected none of the options of a pilot",
-    "of tdelta's own loop only",
-    "by turns",
-    "servers of yours",
-    "server of yours",
-    "folder of yours",
-    "servers of your own",
-    "a database of your own",
-    "a workload of your own",
-    "bytes a page",
-    "µs a page",
-    "µs a statement",
-    "blocks a round",
-    "runs a side",
-    "transactions a second",
-    "operations a second",
-    "operations due a second",
-    "statements a run",
-    "row a trial",
-    "one item a condition",
-    "a column a condition",
-    "a row a condition",
-    "Clients at work at once",
-    "Look for no ",
-)
+PHRASES = [line.removesuffix("|") for line in text_of("phrases.txt").splitlines()]
+"""A bar ends each line of the file, so that a blank at the end of a phrase is seen."""
 
 
 @functools.cache  # not when tests are collected, which every process does

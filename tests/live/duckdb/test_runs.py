@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from sqlite.test_answers import checks
 
 from support.codes import cautions, details
 from support.refused import check_messages
-from support.running import ONCE, SMALL, Answered, Place, end, read_until, workers_left
+from support.running import ONCE, Answered, Place
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.messages.checks import FINDS, IN_FORCE, NO_MARKER, ROWS_AFTER
 
@@ -148,34 +147,3 @@ def test_aes_instructions_can_be_hidden_and_that_is_proved(cold: Answered) -> No
     trials = place.trials()
     encrypted = [trial for trial in trials if trial["cipher"] == "aes-256-gcm"]
     assert {trial["aes_instructions"] for trial in encrypted} == {"on", "off"}
-
-
-def test_several_threads_share_an_open_loop_and_a_planted_cost_is_told(place: Place) -> None:
-    options = ("--workload", "read-only", "--threads", "3", "--no-aa-twin", "--plant", "50%", "--rate", "50", *ONCE)
-    document = place.answer(*ENGINE, *options)
-    assert checks(document)["same-work"][0] == "ok"
-    planted = [trial for trial in place.trials() if trial["planted_cpu_ns"]]
-    assert len(planted) == len(place.trials()) / 3
-    assert all(trial["planted_elapsed_ns"] >= trial["planted_cpu_ns"] for trial in planted)
-    assert document["settings"]["options"]["rate"] == 50.0
-
-
-def test_an_interrupted_run_leaves_nothing_and_can_be_resumed(place: Place) -> None:
-    process = place.start("run", *SMALL, *SCAN, "--trial-seconds", "0.3", "--blocks", "4")
-    read_until(process, "round 1")
-    ended = end(process, signal.SIGINT)
-    assert workers_left(process.pid) == []
-    assert list(place.twins.glob("twins-*")) == []
-    assert ended.code == 130, ended.err
-    resumed = place.tdelta("run", "--resume", "last", "--json")
-    assert resumed.document["counts"]["rounds"] >= 2, resumed.err  # one that was cut off is made again
-
-
-def test_a_killed_run_leaves_no_process_and_the_next_one_its_folder(place: Place) -> None:
-    process = place.start("run", *SMALL, *SCAN, "--trial-seconds", "0.3")
-    read_until(process, "round 1")
-    end(process, signal.SIGKILL)
-    assert workers_left(process.pid) == []
-    assert len(list(place.twins.glob("twins-*"))) == 1
-    place.answer(*SCAN, "--size", "1MB", *ONCE)
-    assert list(place.twins.glob("twins-*")) == []

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import signal
 import statistics
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pytest
 
+from support.data import DATA
 from support.running import Ran, read_until
 from support.runs import (
     ALONE,
@@ -19,48 +19,8 @@ from support.runs import (
     check_load_of_others,
 )
 
-PGBENCH = """
-name = "pgbench"
-version = 1
-title = "pgbench's tables"
-description = "As many of pgbench's tables as its selects need."
-
-[size]
-bytes_per_scale = 15_000_000
-
-[tables.pgbench_branches]
-rows_per_scale = 1
-
-[tables.pgbench_branches.columns]
-bid = { distribution = "serial" }
-
-[tables.pgbench_accounts]
-rows_per_scale = 100_000
-
-[tables.pgbench_accounts.columns]
-aid = { distribution = "serial" }
-abalance = { distribution = "serial" }
-
-[transactions.select]
-title = "Select"
-weight = 1
-"""
-
-
-@pytest.fixture(scope="module")
-def pgbench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workload whose tables are those that ``pgbench -S`` reads."""
-    folder = tmp_path_factory.mktemp("workload") / "pgbench"
-    folder.mkdir()
-    (folder / "workload.toml").write_text(PGBENCH)
-    (folder / "schema.sql").write_text(
-        "CREATE TABLE pgbench_branches (bid INTEGER NOT NULL PRIMARY KEY);\n"
-        "CREATE TABLE pgbench_accounts (aid INTEGER NOT NULL PRIMARY KEY, abalance INTEGER NOT NULL);\n"
-    )
-    (folder / "select.sql").write_text(
-        "\\set aid random(1, :rows_pgbench_accounts)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
-    )
-    return folder
+PGBENCH = DATA / "workloads" / "pgbench"
+"""A workload whose tables are those that ``pgbench -S`` reads."""
 
 
 class TestPostgresRuns(ServerRuns):
@@ -93,8 +53,8 @@ class TestPostgresRuns(ServerRuns):
         assert any("gocryptfs" in caution for caution in document["cautions"])
         assert all(trial["engine_counters"]["buffer_reads"] > 0 for trial in place.trials())
 
-    def test_a_tool_of_others_is_the_load(self, place: ServerPlace, pgbench: Path) -> None:
-        load = ("--workload", str(pgbench), "--size", "15MB", "--load", "pgbench -n -S -M prepared")
+    def test_a_tool_of_others_is_the_load(self, place: ServerPlace) -> None:
+        load = ("--workload", str(PGBENCH), "--size", "15MB", "--load", "pgbench -n -S -M prepared")
         check_load_of_others(place, place.measured(*ALONE, *load))
 
     def test_an_interrupted_run_of_identical_twins_is_completed(self, place: ServerPlace) -> None:

@@ -324,12 +324,6 @@ def wait_until_gone(folder: Path, pids: list[int]) -> None:
         time.sleep(0.05)
 
 
-def test_a_server_that_will_not_start_shows_its_words(engine: PostgresEngine, tmp_path: Path) -> None:
-    impossible = dataclasses.replace(PLAIN, cache_bytes=1 << 50)
-    with made(engine, tmp_path / "server", impossible) as server, pytest.raises(ServerFault, match="shared_buffers"):
-        server.start(initialize=True)
-
-
 def test_a_server_whose_file_system_dies_is_ended_and_leaves_nothing(engine: PostgresEngine, tmp_path: Path) -> None:
     with running(engine, tmp_path / "server", ENCRYPTED) as server:
         os.kill(processes_of(server)["gocryptfs"], signal.SIGKILL)

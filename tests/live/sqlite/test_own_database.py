@@ -205,20 +205,6 @@ def test_a_written_proposal_is_edited_and_given_back_to_several_writers(place: P
     assert state(shop.parent) == before
 
 
-def test_a_dry_run_shows_the_proposal_and_leaves_nothing(place: Place, shop: Path) -> None:
-    before = state(shop.parent)
-    ran = place.tdelta("run", "--database", str(shop), "--dry-run", "--json")
-    assert ran.code == 0, ran.err
-    assert state(shop.parent) == before
-    document = ran.document
-    assert [table["name"] for table in document["tables"][:2]] == ["lines", "orders"]
-    assert sum(transaction["share"] for transaction in document["transactions"]) == pytest.approx(1.0)
-    again = place.tdelta("run", "--database", str(shop), "--dry-run", "--json").document
-    assert again["transactions"] == document["transactions"]
-    assert not place.twins.exists() or list(place.twins.iterdir()) == []
-    assert not place.store.exists()
-
-
 def test_ciphers_and_pages_can_be_others_than_the_originals(place: Place, small: Path) -> None:
     """Every cipher's conversion is held to the original's rows below."""
     before = state(small.parent)

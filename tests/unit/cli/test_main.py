@@ -12,7 +12,7 @@ import pytest
 
 from tdelta import __version__
 from tdelta.cli.commands import entries
-from tdelta.cli.main import guarded, main
+from tdelta.cli.main import guarded
 from tdelta.errors import Defect, UsageError, WorkloadError
 from tdelta.messages import Refusal
 
@@ -114,11 +114,6 @@ def test_a_reader_that_goes_away_leaves_the_exit_code_of_the_answer() -> None:
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (3, b"")
-
-
-def test_main_ends_the_process() -> None:
-    with pytest.raises(SystemExit):
-        main(["--version"])
 
 
 @pytest.mark.parametrize(

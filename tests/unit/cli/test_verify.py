@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -71,11 +70,6 @@ def test_a_marker_that_is_in_no_file_ends_in_0_and_says_what_that_rests_on(folde
     assert [one["text"] for one in document["markers"]] == ["hex:00112233445566"]
 
 
-def test_an_empty_folder_says_nothing(tmp_path: Path) -> None:
-    done = call("verify", str(tmp_path), "--json")
-    assert (done.code, json.loads(done.out)["files"]) == (3, [])
-
-
 def test_the_document_has_every_file_and_the_exit_code(folder: Path) -> None:
     done = call("verify", str(folder / "app.db"), "--json", "--marker", "account 4711")
     document = json.loads(done.out)
@@ -123,14 +117,6 @@ def test_markers_that_are_none_are_named_before_anything_is_read(folder: Path) -
     done = call("verify", str(folder), "--marker", "a", "--marker", "hex:0")
     assert (done.code, done.out) == (2, "")
     assert len([line for line in done.err.splitlines() if "--marker" in line]) == 2
-
-
-def test_nothing_is_changed_by_it(folder: Path) -> None:
-    path = folder / "app.db"
-    os.utime(path, ns=(1_000_000_000, 2_000_000_000))
-    call("verify", str(folder), "--marker", "account 4711")
-    assert (path.stat().st_atime_ns, path.stat().st_mtime_ns) == (1_000_000_000, 2_000_000_000)
-    assert [one.name for one in folder.iterdir()] == ["app.db"]
 
 
 def test_a_long_reading_says_how_far_it_is_and_a_short_one_does_not(

@@ -6,23 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from support.data import text_of
 from tdelta.driver.storage import available
 from tdelta.driver.storage.available import kernel_driver, needs_images, require_storage
 from tdelta.errors import UsageError
 
-CRYPTO = """\
-name         : xts(aes)
-driver       : xts(ecb(aes-fixed-time))
-priority     : 101
-
-name         : xts(aes)
-driver       : xts-aes-aesni
-priority     : 401
-
-name         : cbc(aes)
-driver       : cbc-aes-aesni
-priority     : 400
-"""
+CRYPTO = text_of("machines/crypto")
 
 
 def missing(level: str, root: Path) -> str:

@@ -385,9 +385,3 @@ def test_the_contract_is_held_and_what_was_said_is_recorded_without_names(
         re.findall(r"\bbench\b|\bdb[12]\b|/opt/wallets", text) == []
     )  # whole words: names of sessions are drawn, in hex
     assert "TDELTA_CONVERSATION" not in os.environ
-
-
-@pytest.mark.parametrize("engine", DSNS)
-def test_without_two_servers_it_says_what_it_wants(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, document = ran(capsys, "run", "--engine", engine)
-    assert (code, document["refusals"][0]["code"]) == (2, "engine-own-servers-only")

@@ -12,97 +12,15 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from support.data import text_of
 from tdelta.engines.registry import dialects, profile
 from tdelta.engines.shared.statements import statements
 from tdelta.workloads import load
 
 VENDORS = ("oracle", "sqlserver")
-NOT_PARSED = {
-    "oracle": {
-        "make_schema": "CREATE USER",
-        "drop_schema": "DROP USER",
-        "drop_table": "PL/SQL",
-        "statistics": "PL/SQL",
-        "mark_session": "PL/SQL",
-        "make_tablespace": "PL/SQL",
-        "convert": "ALTER TABLESPACE",
-        "offline": "ALTER TABLESPACE",
-        "online": "ALTER TABLESPACE",
-        "drop_converted": "PL/SQL",
-        "use_schema": "ALTER SESSION",
-        "memory_manual": "ALTER SESSION",
-        "memory_sort": "ALTER SESSION",
-        "memory_hash": "ALTER SESSION",
-        "explain": "EXPLAIN PLAN",
-        "explained": "a function of a package in the place of a table",
-        "hurry": "ALTER SESSION",
-        "end_session": "ALTER SYSTEM",
-        "checkpoint": "ALTER SYSTEM",
-        "flush_cache": "ALTER SYSTEM",
-    },
-    "sqlserver": {
-        "write_mark": "EXEC of a procedure",
-        "lock_take": "EXEC of a procedure",
-        "lock_seen": "EXEC of a procedure",
-        "lock_release": "EXEC of a procedure",
-        "make_key": "EXEC of a procedure",
-        "rekey": "EXEC of a procedure",
-        "checkpoint_schema": "EXEC of a procedure",
-        "drop_key": "IF and EXEC of a procedure",
-        "encrypt": "ALTER DATABASE",
-        "decrypt": "ALTER DATABASE",
-        "suspend": "ALTER DATABASE",
-        "resume": "ALTER DATABASE",
-        "await_encrypted": "WHILE",
-        "drop_schema": "WHILE and ALTER DATABASE",
-        "backup": "BACKUP",
-        "make_device": "EXEC of a procedure",
-        "restore": "EXEC of a procedure",
-        "drop_restored": "IF and ALTER DATABASE",
-        "drop_device": "IF and EXEC of a procedure",
-        "presize": "IF and ALTER DATABASE",
-        "statistics": "UPDATE STATISTICS",
-        "checkpoint": "CHECKPOINT",
-        "drop_clean": "DBCC",
-        "mark_session": "SET CONTEXT_INFO",
-    },
-}
-"""Statements that sqlglot reads as nothing in particular, and why."""
-
-GIVEN = {"schema": "tdelta_x", "lock": "'x'", "tablespace": "'T'", "table": "'t'", "named": "'x'"}
-GIVEN |= {
-    "length": "2",
-    "seconds": "2",
-    "bytes": "2",
-    "statement": "SELECT 1 FROM dual",
-    "milliseconds": "2",
-    "session": "7",
-    "statements": "'7h35uxf5uhmm1'",
-    "certificate": "c",
-    "algorithm": "AES_256",
-    "file": "f",
-    "compression": "COMPRESSION",
-    "device": "[x]",
-    "first_table": "tdelta_table",
-    "restored": "tdelta_x",
-    "restored_named": "'x'",
-    "transfer": "",
-    "pages": "8192",
-    "megabytes": "64",
-}
-
-RESERVED = frozenset(
-    """
-    access add all alter and any as asc audit between by char check cluster column comment compress connect
-    create current date decimal default delete desc distinct drop else exclusive exists file float for from
-    grant group having identified immediate in increment index initial insert integer intersect into is level
-    like lock long maxextents minus mlslabel mode modify noaudit nocompress not nowait null number of offline
-    on online option or order pctfree prior public raw rename resource revoke row rowid rownum rows select
-    session set share size smallint start successful synonym sysdate table then to trigger uid union unique
-    update user validate values varchar varchar2 view whenever where with
-    """.split()  # noqa: SIM905 - a list of so many words is a page
-)
-"""https://docs.oracle.com/en/database/oracle/oracle-database/19/sqlrf/Oracle-SQL-Reserved-Words.html"""
+DATA = tomllib.loads(text_of("vendors.toml"))
+NOT_PARSED, GIVEN = DATA["not-parsed"], DATA["given"]
+RESERVED = frozenset(DATA["reserved"]["oracle"].split())
 
 
 def parsed(vendor: str) -> Iterator[tuple[str, exp.Expression]]:

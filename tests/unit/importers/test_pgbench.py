@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.data import text_of
 from support.refused import Part, has, refused
 from support.texts import texts
 from tdelta.errors import ImportFault
@@ -106,19 +107,7 @@ def test_a_damaged_progress_line_is_named_by_its_line(tmp_path: Path) -> None:
         read_text(PgbenchReport(), tmp_path, text)
 
 
-OLD = """\
-starting vacuum...end.
-transaction type: <builtin: select only>
-scaling factor: 300
-query mode: simple
-number of clients: 1
-number of threads: 1
-duration: 900 s
-number of transactions actually processed: 13749231
-latency average: 0.065 ms
-tps = 15276.921738 (including connections establishing)
-tps = 15276.940308 (excluding connections establishing)
-"""
+OLD = text_of("printed/pgbench-old.txt")
 """Of tvondra/kernel-bench (i5-2500k, scale 300, read-only), as it was published."""
 
 

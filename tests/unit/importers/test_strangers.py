@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.data import text_of
 from support.refused import check_messages, coded, refused
 from tdelta.errors import ImportFault
 from tdelta.importers.naming import parse_arguments
@@ -23,39 +24,9 @@ from tdelta.records.observed import Figure, Series, Summary
 
 from .files import all_of
 
-DEBUG = """\
-pgbench (15.8 (Homebrew))
-pgbench: pghost: localhost pgport: 5432 nclients: 10 duration: 60 dbName: postgres
-pgbench: client 0 executing script "sql_statements/development_areas/insert.sql"
-pgbench: client 0 sending INSERT INTO public.development_areas (
-    name, created_at, updated_at, uuid, bespoke, length, width, geometry 
-) VALUES (
-"""  # noqa: W291
-REPORT = """\
-transaction type: multiple scripts
-scaling factor: 1
-query mode: simple
-number of clients: 10
-number of threads: 1
-maximum number of tries: 1
-duration: 60 s
-number of transactions actually processed: 1714
-number of failed transactions: 0 (0.000%)
-latency average = 262.401 ms
-initial connection time = 15415.723 ms
-tps = 38.109657 (without initial connection time)
-"""
-BUILD = """\
-HammerDB CLI v4.1
-Copyright (C) 2003-2021 Steve Shaw
-Database set to MySQL
-Vuser 1:RUNNING
-Vuser 1:CREATING TPCC SCHEMA
-Vuser 1:Loading Item
-Vuser 1:TPCC SCHEMA COMPLETE
-Vuser 1:FINISHED SUCCESS
-ALL VIRTUAL USERS COMPLETE
-"""
+DEBUG = text_of("printed/pgbench-debug.txt")
+REPORT = text_of("printed/pgbench-report.txt")
+BUILD = text_of("printed/hammerdb-build.log")
 RUN = """\
 Hammerdb Log @ Tue May 11 11:20:20 -05 2021
 Vuser 1:1 Active Virtual Users configured
@@ -67,15 +38,7 @@ sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
 Creating table 'sbtest1'...
 Inserting 100000 records into 'sbtest1'
 """
-SYSBENCH = """\
-sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
-
-Running the test with following options:
-Number of threads: 16
-[ 1s ] thds: 16 tps: 2861.56 qps: 57390.81 (r/w/o: 40200.52/11451.21/5739.08) lat (ms,95%): 8.13 err/s: 0.00 reconn/s: 0.00
-[ 2s ] thds: 16 tps: 3011.75 qps: 60263.03 (r/w/o: 42191.52/12048.00/6023.50) lat (ms,95%): 7.30 err/s: 0.00 reconn/s: 0.00
-[ 3s ] thds: 16 tps: 2995.40 qps: 59913.97 (r/w/o: 41943.58/11979.60/5990.80) lat (ms,95%): 7.30 err/s: 0.00 reconn/s: 0.00
-"""  # noqa: E501
+SYSBENCH = text_of("printed/sysbench-run.txt")
 LOGS = (
     "1778839446 8911 70973143 677022301639 3290 54612\n1778839456 9413 79918337 797018352217 3299 96361\n",
     "1778839446 8849 71050003 681121904519 3322 55377\n1778839456 9397 79930117 795302261871 3313 97210\n",

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from support.data import text_of
 from support.refused import Part, has, refused
 from support.texts import texts
 from tdelta.errors import ImportFault
@@ -15,17 +16,7 @@ from tdelta.records.observed import Binned, Figure, Group, Series, Summary
 from .files import FIXTURES, PLAIN, all_of, only, read, read_text
 
 FOLDER = FIXTURES / "sysbench"
-REPORT = """General statistics:
-    total time:                          2.0034s
-    total number of events:              1000
-
-Latency (ms):
-         min:                                    0.32
-         avg:                                    1.50
-         max:                                   15.63
-         99th percentile:                        4.65
-         sum:                                 1500.00
-"""
+REPORT = text_of("printed/sysbench-totals.txt")
 
 
 def report(name: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.data import text_of
 from support.fake_perf import install, report
 from support.refused import Coded, Part, check_messages, coded, refused
 from tdelta.errors import EnvironmentFault
@@ -21,23 +22,7 @@ from tdelta.profiling.sampling import Gone, Samples, why
 from tdelta.records import Sampled
 
 # What perf 6.1 printed of a SQLite twin, tabulators and blanks as they were.
-PRINTED = """\
-# To display the perf.data header info, please use --header/--header-only options.
-#
-#
-# Total Lost Samples: 0
-#
-# Samples: 263  of event 'cpu-clock'
-# Event count (approx.): 263263263
-#
-# Samples\t  Period\t    Pid:Command      \tShared Object\tSymbol
- 8          \t 8008008    \t  14317:python3\t[kernel.kallsyms]                       \t[k] _copy_to_iter
- 53         \t 53053053   \t     17:a:b c  \t_native.abi3.so                         \t[.] 0x00000000000e7d1c
- 2          \t 2002002    \t  14317:python3\t_native.abi3.so                         \t[.] 0x00000000000e7d20
- 401        \t 401401401  \t     17:a:b c  \t__init__.cpython-311-x86_64-linux-gnu.so\t[.] aesEncryptCBC
- 3          \t 3003003    \t  14317:python3\t_duckdb.so\t[.] duckdb::BitpackingScanPartial<int, int>
- 1          \t 1001001    \t     17:a:b c  \t[unknown]                               \t[.] 0x00007f0000000000
-"""
+PRINTED = text_of("printed/perf-report.txt")
 
 
 def test_what_perf_prints_becomes_functions_and_those_without_a_name_are_one_for_each_file() -> None:

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
+from support.data import text_of
 from tdelta.profiling.perf import OwnThreads, threads_of
 
 # What perf 6.1 printed of a machine: 11, its child 14 and others.
-OF_CPUS = """\
-    0/0     [000]     0.000000000: PERF_RECORD_FORK(11:11):(1:1)
-    7/7     [001]    19.999000000: 
-   11/11    [000]    20.000000000: 
-   11/11    [000]    20.001000000: PERF_RECORD_FORK(14:14):(11:11)
-   14/14    [001]    20.002000000: 
-   14/14    [001]    20.003000000: PERF_RECORD_FORK(15:15):(14:14)
-    7/7     [001]    20.005000000: 
-    7/7     [001]    20.005000000: PERF_RECORD_FORK(16:16):(7:7)
-   14/14    [000]    20.007000000: PERF_RECORD_EXIT(14:14):(11:11)
-   16/16    [000]    20.020000000: 
-"""  # noqa: W291
+OF_CPUS = text_of("printed/perf-forks.txt")
 LOST = "   11/11    [000]    20.008000000: PERF_RECORD_LOST lost 6\n"
 
 

@@ -135,11 +135,6 @@ def test_the_verdicts_are_those_of_the_stored_trials(sitting: Sitting) -> None:
     assert analyze_run(sitting.trials(), result.settings).verdicts == result.verdicts
 
 
-def test_nothing_of_the_twins_is_left_on_disk(sitting: Sitting) -> None:
-    sitting.conduct()
-    assert list((sitting.base / "twins").iterdir()) == []
-
-
 # Whether twins are twins
 
 
@@ -247,12 +242,6 @@ def test_a_failing_statement_fails_the_run_and_keeps_the_trials_before_it(sittin
     assert all(twin.ended for twin in sitting.twins.started)
 
 
-def test_a_failed_run_leaves_no_file_of_its_twins(sitting: Sitting) -> None:
-    with pytest.raises(TdeltaError):
-        sitting.scripted(before_trial=fail(at_stream=2)).conduct()
-    assert list((sitting.base / "twins").iterdir()) == []
-
-
 def test_what_went_wrong_is_told_even_if_the_store_cannot_take_it(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,11 +261,6 @@ def test_ctrl_c_during_a_trial_ends_with_what_is_known(sitting: Sitting) -> None
     assert [trial.block for trial in sitting.trials()] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
     assert any("interrupted" in caution for caution in map(str, result.cautions))
     assert all(twin.ended for twin in sitting.twins.started)
-
-
-def test_a_trial_that_ctrl_c_cut_short_is_not_kept(sitting: Sitting) -> None:
-    sitting.scripted(before_trial=press_ctrl_c(at_stream=1)).conduct()
-    assert {trial.measurement.stopped_by for trial in sitting.trials()} == {"count"}
 
 
 def test_ctrl_c_during_set_up_ends_at_once_and_marks_the_run_interrupted(sitting: Sitting) -> None:

@@ -125,13 +125,6 @@ def test_what_does_not_go_with_a_database_is_refused(tmp_path: Path, options: di
     assert not (tmp_path / "twins").exists()
 
 
-def test_several_faults_are_named_at_once(tmp_path: Path) -> None:
-    told = faults_of(RunRequest(database=tmp_path / "a.db", study="order-entry", workload="read-only", threads=0))
-    assert has(told, "study-and-rows", study="order-entry")
-    assert has(told, "workload-and-rows", workload="read-only")
-    assert has(told, "not-a-level", factor="threads")
-
-
 def test_a_file_that_is_missing_is_refused_before_a_folder_is_made(tmp_path: Path) -> None:
     request = RunRequest(database=tmp_path / "missing.db", directory=tmp_path / "twins")
     with (

@@ -11,7 +11,7 @@ import pytest
 from support.calibration_samples import KEY, calibration
 from support.refused import Part, refused
 from tdelta.errors import StoreError
-from tdelta.records import CalibrationKey, MachineCalibration
+from tdelta.records import CalibrationKey
 from tdelta.store import Store
 from tdelta.store.calibrations import (
     add_calibration,
@@ -19,7 +19,6 @@ from tdelta.store.calibrations import (
     key_digest,
     newest_calibration,
 )
-from tdelta.store.codec import decode, encode
 
 
 @pytest.fixture
@@ -31,10 +30,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def test_a_calibration_comes_back_as_it_was_added(store: Store) -> None:
     add_calibration(store, calibration())
     assert newest_calibration(store, KEY, since_unix_seconds=0.0) == calibration()
-
-
-def test_a_calibration_survives_its_json() -> None:
-    assert decode(MachineCalibration, encode(calibration())) == calibration()
 
 
 def test_of_several_that_fit_the_newest_is_found_and_none_that_is_too_old(store: Store) -> None:

@@ -4,60 +4,19 @@ from pathlib import Path
 import pytest
 
 import tdelta.workloads
+from support.data import DATA, text_of
 from support.refused import Coded, Part, check_messages, coded, has, refused
 from tdelta.engines.registry import dialects
 from tdelta.errors import UnknownName, WorkloadError
 from tdelta.messages import Refusal
 from tdelta.workloads import load
 
-TOML = """\
-name = "mine"
-version = 1
-title = "Mine"
-description = \"\"\"
-[tables.not_this]
-\"\"\"
-
-[size]
-bytes_per_scale = 1000
-
-[tables.parents]
-rows_per_scale = 10
-
-[tables.parents.columns]
-id = { distribution = "serial" }
-name = { distribution = "text", min = 1, max = 9 }
-
-[tables.children]
-rows_per = { table = "parents", count = 3 }
-
-[tables.children.columns]
-parent_id = { distribution = "parent" }
-line = { distribution = "line" }
-born = { distribution = "timestamp", start = 1970-01-02, end = 1970-01-03T00:00:00Z, null_share = 0.5 }
-
-[transactions.look]
-title = "Look"
-weight = 2.5
-"""
-SCHEMA = """\
-CREATE TABLE parents (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR(9) NOT NULL);
-CREATE TABLE children (
-    parent_id BIGINT NOT NULL,
-    line BIGINT NOT NULL,
-    born BIGINT,
-    PRIMARY KEY (parent_id, line)
-);
-CREATE INDEX by_name ON parents (name);
-"""
-LOOK = "\\set id random(1, :rows_parents)\nSELECT name FROM parents WHERE id = :id;\n"
+TOML, SCHEMA, LOOK = (text_of(f"workloads/mine/{name}") for name in ("workload.toml", "schema.sql", "look.sql"))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name, text in (("workload.toml", TOML), ("schema.sql", SCHEMA), ("look.sql", LOOK)):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    return tmp_path
+    return Path(shutil.copytree(DATA / "workloads" / "mine", tmp_path / "mine"))
 
 
 def change(folder: Path, file: str, old: str, new: str) -> None:

@@ -17,25 +17,10 @@ SETTINGS = TwinSettings("aes-256", 8192, "wal", "normal", 80, 4, 4 * 1024 * 1024
 KEY = "0123456789abcdef"
 
 
-def test_the_design_has_its_seven_ciphers() -> None:
-    assert set(ENGINE.ciphers) == {"none", "aes-128", "aes-256", "chacha20", "aegis", "ascon128", "sqlcipher"}
-
-
-def test_an_unknown_cipher_is_refused_with_the_nearest_one() -> None:
-    with refused(UnknownName, "unknown-name-near", near="chacha20", found="chacha"):
-        ENGINE.check_ciphers(["none", "chacha"])
-
-
 def test_a_library_that_encrypts_nothing_refuses_every_cipher_and_says_what_can_be_done() -> None:
     PLAIN_ENGINE.check_ciphers(["none"])
     with refused(UsageError, "plain-library", engine="SQLite", cipher="aes-256", library="libsqlite3.so.0"):
         PLAIN_ENGINE.check_ciphers(["aes-256"])
-
-
-def test_an_unknown_synchronous_level_is_refused() -> None:
-    ENGINE.check_synchronous("full")
-    with refused(UnknownName, "unknown-name-near", near="full", found="fulll"):
-        ENGINE.check_synchronous("fulll")
 
 
 def test_an_unknown_temporary_store_is_refused() -> None:
@@ -88,15 +73,6 @@ def test_reserved_bytes_are_the_most_that_any_cipher_of_the_run_needs() -> None:
 @pytest.mark.parametrize(("page_size", "cipher"), [(512, "chacha20"), (1024, "sqlcipher"), (512, "none")])
 def test_pages_that_can_hold_what_a_cipher_reserves_are_let_through(page_size: int, cipher: str) -> None:
     ENGINE.check_reserved(["none", cipher], page_size)
-
-
-def test_pages_too_small_for_what_a_cipher_reserves_are_refused() -> None:
-    with refused(UsageError, "smallest-page", page_size=512, reserved=80):
-        ENGINE.check_reserved(["none", "sqlcipher"], 512)
-
-
-def test_every_cipher_but_none_needs_a_key() -> None:
-    assert [cipher for cipher in ENGINE.ciphers if not ENGINE.needs_key(cipher)] == ["none"]
 
 
 def test_keys_are_raw_where_the_library_takes_them_and_connections_are_not_the_work() -> None:
@@ -174,8 +150,3 @@ def test_the_key_is_in_no_pragma() -> None:
 def test_a_file_is_made_with_its_page_size_and_reserved_bytes() -> None:
     options = ENGINE.create_options("t.db", SETTINGS, KEY)
     assert (options["create"], options["reserve"], options["pragmas"][0]) == (True, 80, "PRAGMA page_size=8192")
-
-
-def test_a_plain_file_is_told_by_its_header() -> None:
-    assert ENGINE.looks_plain(b"SQLite format 3\x00")
-    assert not ENGINE.looks_plain(b"\x8f\x02 anything else")

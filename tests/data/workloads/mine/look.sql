@@ -1,0 +1,2 @@
+\set id random(1, :rows_parents)
+SELECT name FROM parents WHERE id = :id;

@@ -1,0 +1,2 @@
+CREATE TABLE pgbench_branches (bid INTEGER NOT NULL PRIMARY KEY);
+CREATE TABLE pgbench_accounts (aid INTEGER NOT NULL PRIMARY KEY, abalance INTEGER NOT NULL);
