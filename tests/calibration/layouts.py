@@ -55,8 +55,6 @@ _SURE_DF = 1e4
 
 
 class Round(NamedTuple):
-    """How a round is laid out."""
-
     trial_seconds: float
     blocks: int
 
@@ -91,7 +89,6 @@ class Place:
         return Machine(trial_sd=sd, noise="gamma", instance_sd=self.instance_sd, drift_sd=0.01, walk_sd=0.02)
 
     def block_seconds(self, trial_seconds: float) -> float:
-        """Wall clock of a block."""
         return len(THREE) * self.times.slot_seconds(trial_seconds)
 
     def whole_round_seconds(self, of: Round) -> float:

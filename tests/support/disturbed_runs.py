@@ -98,8 +98,6 @@ class SilencedRuns(RunsOnTwoServers):
 
 @dataclass(frozen=True)
 class Reached:
-    """Where a server is reached."""
-
     port: int
 
 

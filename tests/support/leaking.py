@@ -67,7 +67,6 @@ def asking(server: Server, database: str = DATABASE) -> Iterator[Asking]:
 def running(
     engine: ServerEngine, folder: Path, settings: ServerSettings, environment: Mapping[str, str] | None = None
 ) -> Iterator[Server]:
-    """A server with an empty database."""
     key = secrets.token_hex(32) if settings.is_encrypted else None
     place = place_for(folder, getattr(engine, "socket_name", "s"))
     with Server(recipe_of(engine, place, settings, key), environment) as server:

@@ -170,7 +170,6 @@ def user(twin: _native.ServerTwin, name: str, password: str) -> None:
 
 
 def renewed(twin: _native.ServerTwin, *schema: str) -> None:
-    """An empty database, then ``schema``."""
     for statement in (
         f"DROP DATABASE {DATABASE}",
         f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4",

@@ -71,7 +71,6 @@ class Node:
         """What its environment differs in from this process's; taken when it is started."""
 
     def processes(self) -> list[int]:
-        """All that runs in its network."""
         return [int(word) for word in _ip("netns", "pids", self.name).split()]
 
     def named(self, *parts: str) -> list[int]:

@@ -24,7 +24,6 @@ class ReplicatedRuns:
     @pytest.fixture(scope="class")
     @classmethod
     def ran(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPlace, Any]]:
-        """A run at every level."""
         for place in occupied(cls.engine, tmp_path_factory.mktemp("replicated")):
             vary = ("--vary", f"replication={','.join(REPLICATIONS)}")
             yield place, place.tdelta("run", "--json", *place.options(*SMALL, *vary, *cls.options)).answer

@@ -113,7 +113,6 @@ class Place:
         return Answered(self, ran.code, ran.answer)
 
     def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Ask the store itself, without tdelta."""
         with contextlib.closing(sqlite3.connect(self.store)) as db:
             return db.execute(sql, values).fetchall()
 

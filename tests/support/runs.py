@@ -257,7 +257,6 @@ class ServerRuns:
 
 
 def check_load_of_others(place: ServerPlace, document: Any) -> None:
-    """A run whose load was a tool of others."""
     assert failed_checks(document) == []
     assert cautions(document, "load-command")
     trials = place.trials()

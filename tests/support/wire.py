@@ -64,7 +64,6 @@ def read_message(taken: socket.socket) -> tuple[int, bytes]:
 
 
 def packet(body: bytes) -> bytes:
-    """A server's answer."""
     return struct.pack(">BBHHBB", 4, _LAST_PACKET, HEADER_BYTES + len(body), 0, 1, 0) + body
 
 

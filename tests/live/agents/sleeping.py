@@ -19,8 +19,6 @@ FAST_SECONDS, SLOW_SECONDS = 0.001, 0.003
 
 
 class Cursor:
-    """Sleeps, and remembers what is bound."""
-
     def __init__(self, seconds: float, done: list[int]) -> None:
         self.seconds = seconds
         self.done = done

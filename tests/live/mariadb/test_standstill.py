@@ -33,7 +33,6 @@ def place(tmp_path: Path) -> Iterator[ServerPlace]:
 
 
 def the_one_at_work(place: ServerPlace) -> int:
-    """The server that is not frozen."""
     give_up = time.monotonic() + PATIENCE_SECONDS
     while not (awake := [pid for pid, state in servers_of(place, "mariadbd") if state not in "TZX"]):
         assert time.monotonic() < give_up, "no server was ever at work"

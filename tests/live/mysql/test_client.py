@@ -13,7 +13,6 @@ NAME, RIGHT, WRONG = "known@'%'", "pässwörd", "battery-staple"
 
 
 def account(options: str) -> str:
-    """Whom the server takes the client for."""
     twin = _native.ServerTwin(options, 1)
     try:
         return twin.text("SELECT CURRENT_USER()")

@@ -33,7 +33,6 @@ class Opened:
         self._worker = worker
 
     def text(self, sql: str) -> str:
-        """The first value of a statement's answer."""
         return self._worker.ask("facts", queries={"answer": sql})["answer"]
 
 

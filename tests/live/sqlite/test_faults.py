@@ -41,7 +41,6 @@ Mount = Callable[[int], Path]
 
 @pytest.fixture
 def mount(tmp_path: Path) -> Iterator[Mount]:
-    """Mounts a tmpfs of so many kB."""
     mounted: list[Path] = []
 
     def mount(kilobytes: int) -> Path:

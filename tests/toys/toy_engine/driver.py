@@ -77,8 +77,6 @@ def listed() -> Iterator[EngineInfo]:
 
 
 class ToyTwin:
-    """A file and its worker."""
-
     def __init__(self, path: Path, worker: Worker) -> None:
         self._path, self._worker = path, worker
 

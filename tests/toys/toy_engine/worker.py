@@ -15,7 +15,6 @@ class ToyHost(Host):
     """One twin: a database in memory, written to its file when a load or a trial has ended."""
 
     def do_open(self, request: Request) -> Reply:
-        """Read the file, or begin with nothing."""
         self.path, self.key = Path(request["path"]), bytes.fromhex(request["key"])
         self.database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         if self.path.exists():
@@ -27,7 +26,6 @@ class ToyHost(Host):
         return {"library": f"Toy on SQLite {sqlite3.sqlite_version}"}
 
     def do_load(self, request: Request) -> Reply:
-        """Fill it, and write the file."""
         super().do_load(request)
         self._save()
         return {}

@@ -19,7 +19,6 @@ PATIENCE_SECONDS = 20
 
 @pytest.fixture(autouse=True)
 def _patience() -> Iterator[None]:
-    """Whatever waits for a pipe is ended."""
     signal.alarm(PATIENCE_SECONDS)
     yield
     signal.alarm(0)

@@ -25,7 +25,6 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def server(path: Path, *, is_encrypted: bool) -> str:
-    """The DSN of a server that holds nothing."""
     database = sqlite3.connect(path)
     database.executescript(
         f"CREATE TABLE about AS SELECT {int(is_encrypted)} AS encrypted; CREATE TABLE locks (name);"

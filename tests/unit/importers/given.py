@@ -42,7 +42,6 @@ def written(folder: Path, text: str | bytes, name: str = "given") -> Path:
 
 
 def changed(folder: Path, fixture: str, old: str, new: str) -> Path:
-    """A fixture with one place changed."""
     text = (FIXTURES / fixture).read_text(encoding="utf-8")
     assert old in text
     return written(folder, text.replace(old, new, 1), Path(fixture).name)

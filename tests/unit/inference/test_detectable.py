@@ -19,7 +19,6 @@ def few_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def noise(trial_sd: float = 0.03, instance_effect: float = 0.003) -> InstrumentNoise:
-    """InstanceEffect that is known exactly."""
     return InstrumentNoise(Metric.RESPONSE_TIME, trial_sd, 1.0, np.array([instance_effect]), np.array([1.0]), 100)
 
 

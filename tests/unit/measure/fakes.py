@@ -17,8 +17,6 @@ def usual(task: dict[str, Any], level: str, index: int) -> int:
 
 
 class FakeChild:
-    """A child of a level that is not there."""
-
     def __init__(self, level: str, log: list[tuple[object, ...]], cpu_ns: MakeCpuNs = usual) -> None:
         self.level = level
         self._log = log

@@ -26,8 +26,6 @@ def pace(clock: FakeClock | None = None, **options: object) -> Pace:
 
 
 class SlowLoads(FakeTwins):
-    """Loads take so long."""
-
     seconds = 0.0
 
     def load(self, settings):

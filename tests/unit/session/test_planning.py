@@ -113,7 +113,6 @@ def plain_library(monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def sqlcipher(monkeypatch: pytest.MonkeyPatch) -> str:
-    """SQLCipher, installed or not."""
     found = dataclasses.replace(SQLCIPHER, distribution=None, version="SQLCipher 4.19.0")
     monkeypatch.setattr("tdelta.engines.sqlite.driver.find_library", lambda _text: found)
     return found.name

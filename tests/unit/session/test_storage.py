@@ -15,7 +15,6 @@ LEVELS = ("plain", "fscrypt", "gocryptfs")
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that can make all storage."""
     monkeypatch.setattr(faults, "require_storage", lambda _level: None)
     monkeypatch.setattr(housing, "needs_images", lambda levels: "fscrypt" in levels)
 

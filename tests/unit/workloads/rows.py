@@ -22,7 +22,6 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def value(column: dict, index: int, rows: dict[str, int], draw: random.Random):
-    """One value of a column of the plan."""
     if draw.random() < column.get("null_share", 0):
         return None
     match column:

@@ -79,7 +79,6 @@ def handed_out(first: int, last: int, agents: int, draw: Any) -> dict[int, list[
 
 
 def iter_times(draw: Any) -> Iterator[float]:
-    """A clock that goes on."""
     now = 0.0
     while True:
         now += draw(st.sampled_from([0.0, 0.001, 0.01, 0.1]))

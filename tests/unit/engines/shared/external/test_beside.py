@@ -98,8 +98,6 @@ def test_what_is_plain_only_loses_its_key(stands: bool | None, ran: list[str]) -
 
 
 class Unlimited:
-    """A session for one statement."""
-
     def __init__(self) -> None:
         self.said: list[str] = []
 
