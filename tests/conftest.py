@@ -1,7 +1,5 @@
 """What all tests share: nothing is timed, each begins as in a new process, and they are shared out in a good order."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Iterator

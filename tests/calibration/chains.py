@@ -1,7 +1,5 @@
 """What a sampler drew, and how much it may be off: for the references that tdelta's quadratures are held against."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TypeAlias
 

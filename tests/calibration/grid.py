@@ -11,8 +11,6 @@ A gate is asked at its edge, the truth being the budget itself: after 3, 4, 6, 9
 most 2.5 % and ``within`` in at most 2.5 % (5 % each with odd instances).
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ what several say may be added up. Experiments come without end, and a test takes
 (`calibration.sequential`). A single cell has no useful upper bound, so that is asked of many cells together.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

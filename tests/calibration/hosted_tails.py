@@ -5,8 +5,6 @@ round (the A/A twin), so that hosts cancel. Without it the condition is held aga
 after an odd number of rounds it was on one of the hosts more often than they were.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Simulated runs whose twins change between hosts, one of which is slower, and may see another overhead."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count

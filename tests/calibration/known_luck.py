@@ -3,8 +3,6 @@
 A calibration is told here by its prior of luck alone; a simulated one is made of simulated runs by the shipped code.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

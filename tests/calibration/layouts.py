@@ -4,8 +4,6 @@ A trial's noise follows its length as planning believes (`tdelta.inference.plann
 independent but for a slow drift, and instances have luck. Wall clock is what `TimeCosts` makes of it; nothing is timed.
 """
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Iterator

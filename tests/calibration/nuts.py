@@ -1,7 +1,5 @@
 """NUTS on the whole model of a run: trials to arrays, a program that samples, its chains read back."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

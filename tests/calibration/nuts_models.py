@@ -5,8 +5,6 @@ tdelta averages over, summed out in the likelihood: it is discrete, and NUTS nee
 (``nuts.py`` starts it), since JAX' threads and a test process that forks do not go together.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

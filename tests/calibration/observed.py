@@ -5,8 +5,6 @@ response times, stalls, neighbours that depend on each other, runs that differ, 
 checkpoints. Experiments come without end: whoever looks at them takes as many as it needs.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass

@@ -7,8 +7,6 @@ it. An odd instance has two truths, and both are looked at: without it (``typica
 Trials go through the same entrance as measured ones, in tdelta's own block orders.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 

@@ -10,8 +10,6 @@ A model that lies exactly *at* a limit breaks it with a probability of at most 1
 ``test_grid.py`` holds it to that.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

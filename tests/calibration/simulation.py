@@ -6,8 +6,6 @@ differ by 0.3 % or 1 %, trials with heavy tails or skewed like sums of gamma res
 away: a treatment whose trials are noisier, or whose instances are less alike, than the plain twins'.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias

@@ -9,8 +9,6 @@ Apart from that, `Slow` counts what is beyond a threshold trial by trial, withou
 take one by one, or stalls that hold up sixty of them together; instances have luck in how often.
 """
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Iterable, Sequence

@@ -7,8 +7,6 @@ differs by ``sqrt(p (1 - p) (1/P + 1/F))`` (one standard error), and by chance b
 times.
 """
 
-from __future__ import annotations
-
 import zlib
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Differences of the overheads of two runs hold the truth as often as they say, from what results keep of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain, islice
 

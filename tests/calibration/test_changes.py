@@ -1,7 +1,5 @@
 """Histories without a change show none, and a planted one is found, with Apache Otava's own detector."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import islice
 

@@ -4,8 +4,6 @@ Cells stop as soon as it is clear (`calibration.sequential`): a model at the edg
 once in 10,000 times, and intervals half as wide pass none of them but once in a thousand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 

@@ -5,8 +5,6 @@ some thirty things: if every one of them lay exactly at its limit, at most one i
 here by chance. ``benches/calibration.py --grid`` has all cells, with 1000 experiments each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

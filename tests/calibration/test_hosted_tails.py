@@ -1,7 +1,5 @@
 """Tails of twins that change hosts: a slower host is in no interval, also after an odd number of rounds."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

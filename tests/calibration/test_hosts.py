@@ -1,7 +1,5 @@
 """Twins that change hosts: a slower host is no overhead, hides none, and widens no interval."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np

@@ -3,8 +3,6 @@
 Cells stop as soon as it is clear (`calibration.sequential`), as those of `test_coverage` do.
 """
 
-from __future__ import annotations
-
 import math
 
 import pytest

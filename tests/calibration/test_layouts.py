@@ -4,8 +4,6 @@ Efforts are in logs. That of one run scatters with the width of its interval, so
 of their variance over their number, and two differ by more than three standard errors by chance once in 370 times.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """tdelta's two stages against NUTS on the whole model of typical costs: rounds, conditions, types pooled."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,8 +5,6 @@ misses a quarter of the time. Cells of a kind are added up, some hundred experim
 all cells together catch one that misses a tenth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from itertools import chain, islice

@@ -3,8 +3,6 @@
 Bands are binomial, as in `harness`: of 200 experiments an interval of 95 % misses more than 18 once in 170 times.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

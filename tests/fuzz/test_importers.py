@@ -1,7 +1,5 @@
 """Twenty mutated files for each importer, or thousands; ``benches/fuzz_importers.py`` makes more."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Of an HTML page it is what is read there, block by block, and of a figure its de
 drawings.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """The study ``direct-load`` at a small scale: one serial load, with and without the CPU's AES instructions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The study ``dml-trace`` at a small scale, on every engine that it is for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

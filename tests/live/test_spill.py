@@ -1,7 +1,5 @@
 """The study ``spill`` at a small scale: all trials write temporary files, and what lies in them is told."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterator
 from typing import Any

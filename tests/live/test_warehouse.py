@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import html
 import statistics
 from collections.abc import Iterator

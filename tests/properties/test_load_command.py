@@ -1,7 +1,5 @@
 """Whatever is typed or printed: a fault that says what is wrong, or a result; never a traceback."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from contextlib import suppress

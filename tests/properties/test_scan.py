@@ -1,7 +1,5 @@
 """The scanner says what Python's own search says, whatever the bytes, the files and the threads."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Actions done to a private server that runs already, without a run around them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Hand-built answers of ``tdelta analyze``: nobody measured them, and golden files are about words and columns only."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

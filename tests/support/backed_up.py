@@ -1,7 +1,5 @@
 """What backups must show on whatever engine: what compression makes of them, what lies in the clear, rows compared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from support.file_actions import Acted

@@ -1,7 +1,5 @@
 """A trial of a private server's twin beside whose load something goes on, without a run around it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

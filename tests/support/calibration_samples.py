@@ -1,7 +1,5 @@
 """A calibration to store, and what a run must have in common with it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tdelta.messages import Caution, Reason

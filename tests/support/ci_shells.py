@@ -1,7 +1,5 @@
 """The shells in ``ci/``, as their systems run them: taken out of the YAML, with the environment that it declares."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from dataclasses import dataclass

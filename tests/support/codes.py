@@ -1,7 +1,5 @@
 """What a ``--json`` document says, as messages: tests look at their codes and parameters, not at their English."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """``tdelta contract`` on two servers of one engine, by the driver of Python's that its DSNs ask for."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from support.external_runs import RunsOnTwoServers

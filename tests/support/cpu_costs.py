@@ -4,8 +4,6 @@ Processes beside each other make the clock say little: where a suite's minutes g
 only those count that were waited for.
 """
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Texts that tests read: what programs printed, files of a machine, workloads, dumps, long lists of words."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

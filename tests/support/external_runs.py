@@ -3,8 +3,6 @@
 One class of tests an engine. ``own`` is the engine's module of that name.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

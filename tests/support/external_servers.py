@@ -3,8 +3,6 @@
 One class of tests an engine. ``own`` is the engine's module of that name; the rest says in what its servers differ.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ One class of tests an engine, one small run a study; the servers are shared. MyS
 alone, which is the cheapest and asks most of an engine's SQL; the others were run on them by hand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 

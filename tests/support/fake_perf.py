@@ -1,7 +1,5 @@
 """A ``perf`` that samples nothing, for tests: it answers orders as the real one does, and reports what it is given."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

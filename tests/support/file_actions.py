@@ -1,7 +1,5 @@
 """Actions on the twins of embedded engines, by themselves: no rounds, no answer, one process for each twin."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path

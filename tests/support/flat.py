@@ -1,7 +1,5 @@
 """Measurements by the flat names of what they hold, as stores and exports have them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tdelta.records import Measurement

@@ -1,7 +1,5 @@
 """Hand-built floors: no machine measured them, and the golden files are about their words and columns only."""
 
-from __future__ import annotations
-
 from tdelta.measure.floor import Floor, FloorCell
 from tdelta.measure.page_tasks import ALGORITHMS, LEVELS, MODES, PAGE_SIZES, PageTask, page_tasks
 from tdelta.messages import Caution

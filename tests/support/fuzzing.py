@@ -4,8 +4,6 @@ One child process for each importer does the work: its memory is bounded (``RLIM
 it starts), and a timer of its own CPU time ends what hangs. What fails is saved, and the seed alone repeats it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

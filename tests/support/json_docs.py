@@ -1,7 +1,5 @@
 """docs/json.md against the documents themselves: which fields there are, and of which type each is."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """``kill -9`` of a tdelta that has servers, at seeded random moments of all stages of its run."""
 
-from __future__ import annotations
-
 import random
 import signal
 import time

@@ -1,7 +1,5 @@
 """Private servers that are searched for what each scope of their encryption leaves in the clear."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -5,8 +5,6 @@ huge, negative, ``nan`` or empty, text becomes another encoding. Several mutatio
 packed, cut off while packed, or damaged while packed.
 """
 
-from __future__ import annotations
-
 import gzip
 import random
 import re

@@ -3,8 +3,6 @@
 One class of tests an engine. Each has a private server of its own, in a folder of its own, which ends with its parent.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -5,8 +5,6 @@ has a host name, and a folder for temporary files that no other node sees. Takes
 what is in the namespaces and the head, which was started here, and removes them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

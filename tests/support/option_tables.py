@@ -5,8 +5,6 @@ where the page has some, and are those of ``--help`` where it has none. ``TDELTA
 (``tests/unit/cli``).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 

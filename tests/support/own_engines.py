@@ -1,7 +1,5 @@
 """Private servers that stand for a user's own: what is the same on every engine. The rest is in its module ``own``."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

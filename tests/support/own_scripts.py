@@ -1,7 +1,5 @@
 """A workload folder of a user's: transactions by their names, all equally frequent."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

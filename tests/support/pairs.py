@@ -1,7 +1,5 @@
 """What holds for the replica of any private server: at every level, compared with its primary, and lost."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Hand-built plans: from a pilot of three lengths, from one stored run, and one that nothing can be promised of."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

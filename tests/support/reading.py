@@ -1,7 +1,5 @@
 """Reads a page as a browser would: elements in order, and nothing that does not close."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser

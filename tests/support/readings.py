@@ -1,7 +1,5 @@
 """Hand-built readings of files, one list for each thing that ``tdelta verify`` can say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tdelta.evidence.headers import Header, Meaning

@@ -8,8 +8,6 @@
 All refusals are named, in the order in which they are raised; a parameter that is left out may be anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What holds for every engine with replicas: one small run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar
 

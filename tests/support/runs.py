@@ -1,7 +1,5 @@
 """Runs on private servers, through the command line. One class of tests an engine; most of them read one run."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -1,7 +1,5 @@
 """Hand-built results, one for each thing a run can say. Figures are plausible, and chosen to test the layout."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
 from typing import Any

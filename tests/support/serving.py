@@ -1,7 +1,5 @@
 """What holds for every private server of the MySQL family. One class of tests an engine; SQL goes by ``mariadb``."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import os

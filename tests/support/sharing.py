@@ -5,8 +5,6 @@ share a server or a run. Three studies run once for each engine, which takes min
 Benches and simulated experiments share nothing.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

@@ -5,8 +5,6 @@ time; verdicts are what inference says of these trials. Contrasts, page costs an
 `support.samples`.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Where a test's own MariaDB or MySQL server keeps its temporary files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,7 +1,5 @@
 """Messages in English, where a test is about the words; and what a command prints that fails."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 

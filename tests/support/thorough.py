@@ -1,7 +1,5 @@
 """How often tests draw at random: a few times at each push, many times where ``TDELTA_THOROUGH`` is set."""
 
-from __future__ import annotations
-
 import os
 
 

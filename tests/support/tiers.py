@@ -3,8 +3,6 @@
 ``make test-all`` runs every test. One of the others that takes long is marked ``@pytest.mark.long`` where it is.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

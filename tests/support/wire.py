@@ -3,8 +3,6 @@
 Sections are those of [MS-TDS], version 2026 or earlier: they kept their numbers.
 """
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

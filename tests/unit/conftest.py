@@ -1,7 +1,5 @@
 """Unit tests have a cache and data folder to themselves: what live tests beside them leave there is not theirs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

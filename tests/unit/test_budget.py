@@ -5,8 +5,6 @@ it. The number of wide lines and the statements per line of code are held as wel
 joining lines.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """Folders of this user's own: no other user's link, file or folder can redirect what is removed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Phrases that a native reader stumbles over, and that must not come back into what users read."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import io

@@ -3,8 +3,6 @@
 It says who is slow, which trials it has begun and which operations it did by files in the folder that it connects to.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Load agents on a Ray of this machine with a private server: one of them is killed, and the run goes on."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

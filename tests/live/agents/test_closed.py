@@ -3,8 +3,6 @@
 How well they overlap depends on the machine; `tests/unit/driver/agents/test_chunks.py` simulates that.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

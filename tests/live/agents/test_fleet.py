@@ -1,7 +1,5 @@
 """A fleet on a Ray of this machine: `tdelta fleet` is killed, nothing is left, and called again it goes on."""
 
-from __future__ import annotations
-
 import os
 import signal
 import tempfile

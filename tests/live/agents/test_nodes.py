@@ -4,8 +4,6 @@ Where the network is cut, and which processes are killed, is the test's doing; t
 left is asked of every run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

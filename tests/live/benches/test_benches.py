@@ -1,7 +1,5 @@
 """Every bench and every campaign runs: seconds each, far too short for a figure."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ The pages are of a real small run, of the made-up factorial (sound, and with a l
 sweep on servers, and of what `tdelta analyze` makes of other results.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """The HTML page in a real browser: it asks nothing of any network, every figure is drawn, and nothing overlaps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

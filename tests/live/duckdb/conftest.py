@@ -1,7 +1,5 @@
 """These need the wheels duckdb and duckdb-extension-httpfs, and a folder of their own for every file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

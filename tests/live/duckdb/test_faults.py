@@ -1,7 +1,5 @@
 """What goes wrong with DuckDB's encryption is seen, and no key is: wrong secrets make plain files without a word."""
 
-from __future__ import annotations
-
 import io
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Files of DuckDB attached anew, and copied into encrypted and plain ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from support.file_actions import acted

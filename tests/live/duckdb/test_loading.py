@@ -1,7 +1,5 @@
 """What DuckDB holds after a load is what the generator made: every kind of value, in order, whatever the memory."""
 
-from __future__ import annotations
-
 import ast
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """What blocks cost DuckDB itself, and the line that makes of a cold scan."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 

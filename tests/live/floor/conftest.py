@@ -1,7 +1,5 @@
 """These need the machine's own libcrypto."""
 
-from __future__ import annotations
-
 import json
 import os
 

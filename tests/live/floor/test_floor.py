@@ -4,8 +4,6 @@ What is asserted of times are effects many times larger than any noise: AES with
 as long, while HMAC, which must not be touched, does not.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

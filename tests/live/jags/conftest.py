@@ -1,7 +1,5 @@
 """These need JAGS (`scripts/need-jags`); without it they skip, but never where TDELTA_REQUIRE_ENGINES is set."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

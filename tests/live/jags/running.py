@@ -3,8 +3,6 @@
 The samplers' own seeds are given, so a run repeats itself on the same machine and version.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The quadratures against JAGS: the published gamma model; runs' own model is held against NUTS (tests/calibration)."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """sysbench and other commands as the load of a private MariaDB."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

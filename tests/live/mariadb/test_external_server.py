@@ -1,7 +1,5 @@
 """Servers of users: here two private ones, one of them encrypted, with users that log in by password over TCP."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

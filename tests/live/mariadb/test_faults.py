@@ -1,7 +1,5 @@
 """What goes wrong with private servers: a clear message, or the run goes on; and nothing is left behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

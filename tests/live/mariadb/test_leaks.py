@@ -1,7 +1,5 @@
 """What each scope of MariaDB's encryption leaves in the clear, found by searching every file of a server at work."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A user's dump in a private server: restored by the user's command, and described from the catalog."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import threading

@@ -1,7 +1,5 @@
 """``tdelta run --restore CMD``: a dump of a user's, restored into every kind of private MariaDB twin, and measured."""
 
-from __future__ import annotations
-
 import contextlib
 import shlex
 import subprocess

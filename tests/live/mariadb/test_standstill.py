@@ -1,7 +1,5 @@
 """A server that is stopped by a signal while it is at work: for a moment, and for ever."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """``--max-time`` on a server is kept, whatever else the machine is at."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Time that is planted in every call of MariaDB's cipher is in what its calls take, and no more than that."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

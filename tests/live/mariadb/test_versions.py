@@ -1,7 +1,5 @@
 """Two versions of a server beside each other: here one server and a copy of it, between which nothing differs."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The native client of the MySQL protocol against MySQL, with the ways to prove a password that MySQL alone has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

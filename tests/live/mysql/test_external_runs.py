@@ -1,7 +1,5 @@
 """``tdelta run --baseline DSN --encrypted DSN`` on two private MySQL servers, one encrypted, disturbed and killed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What MySQL's encryption leaves in the clear, found by searching every file of a server at work."""
 
-from __future__ import annotations
-
 import pytest
 
 from support.leaking import all_searched, states

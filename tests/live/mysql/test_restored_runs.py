@@ -1,7 +1,5 @@
 """``tdelta run --restore CMD`` with a MySQL server: a dump of a user's, and statements that only the engine reads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from shutil import which
 

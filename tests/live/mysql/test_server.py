@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """These need PostgreSQL's server programs; one private server serves a module."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """How fast gocryptfs's own AES is on this machine, by its own speed test: proof that AES instructions are hidden."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

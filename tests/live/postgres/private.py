@@ -1,7 +1,5 @@
 """A PostgreSQL server of the tests' own: its data in a folder, reached by a Unix socket there and over TLS."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """Private PostgreSQL servers for tests, and psql to ask them: no client of tdelta's own has a part in it."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

@@ -1,7 +1,5 @@
 """What goes on beside the load of a private PostgreSQL server's twin, and what it leaves in the clear."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from support.beside import beside

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 from support.codes import cautions, check_refused

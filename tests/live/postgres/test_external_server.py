@@ -1,7 +1,5 @@
 """Servers of users: two private PostgreSQL servers that ask for passwords, with users of few rights."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from support.external_servers import ExternalServers, LookedAt

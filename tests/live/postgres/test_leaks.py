@@ -1,7 +1,5 @@
 """What PostgreSQL leaves in the clear, plain and on gocryptfs, found by searching every file of a server at work."""
 
-from __future__ import annotations
-
 import pytest
 
 from support.leaking import all_searched, condition, states

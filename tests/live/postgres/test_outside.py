@@ -1,7 +1,5 @@
 """pgbench, sysbench and other commands as the load of a private PostgreSQL."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re

@@ -1,7 +1,5 @@
 """``tdelta run --restore CMD``: a dump of a user's, restored into every kind of PostgreSQL twin, and measured."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shlex

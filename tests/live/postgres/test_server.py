@@ -1,7 +1,5 @@
 """Private PostgreSQL servers: plain, on gocryptfs, and in a folder that its user encrypted."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import dataclasses

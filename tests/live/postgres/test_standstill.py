@@ -1,7 +1,5 @@
 """The encrypted file system under a server is stopped by a signal while that is at work: for a moment, and for ever."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

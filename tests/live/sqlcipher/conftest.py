@@ -1,7 +1,5 @@
 """These need the wheel sqlcipher3, and a folder of their own for every file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Opens files in a worker, with the options that the engine gives for their settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The workload ``connect`` on both libraries, and scripts that connect in the middle of other work."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

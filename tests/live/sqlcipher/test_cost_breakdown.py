@@ -1,7 +1,5 @@
 """A MAC that is planted, and reads that are, land in their own lines of the cost breakdown, on real files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from support.running import Place

@@ -1,7 +1,5 @@
 """SQLCipher under the same eyes: its cipher read back, its files searched, a user's database converted by it."""
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every cipher level of SQLCipher: what it encrypts with, what it reserves, whom it lets in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Libraries by path: the system's plain SQLite, and SQLCipher from the file of its wheel."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A database as users have it, built by a process that goes without closing it: its last row is in the log only."""
 
-from __future__ import annotations
-
 import os
 import random
 import sqlite3

@@ -1,7 +1,5 @@
 """AES instructions on and off: shown by what a page costs, and harmless to everything else in the process."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

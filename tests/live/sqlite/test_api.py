@@ -1,7 +1,5 @@
 """`tdelta.api` in another program, in its main thread and in another: the same experiment, the signals untouched."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """``tdelta calibrate`` from the command line to a run that begins with it, at a tiny scale."""
 
-from __future__ import annotations
-
 from support.running import Place
 
 TINY = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2")

@@ -1,7 +1,5 @@
 """The shells in ``ci/`` with the real program and a small run: the answer is shown, in files that parsers read."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

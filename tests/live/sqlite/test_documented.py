@@ -1,7 +1,5 @@
 """The commands of README and of the tutorial are run, in their order, as a reader would; runs are made short."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sqlite3

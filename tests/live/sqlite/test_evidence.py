@@ -1,7 +1,5 @@
 """What a run's search finds on a real database: honest twins, planted leaks, every journal, temporary files."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Sequence

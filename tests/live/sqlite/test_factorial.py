@@ -1,7 +1,5 @@
 """The study order-entry: ciphers with and without the CPU's AES instructions, from one command to an answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a user can mend: one clear message, exit code 2, no traceback, nothing left running."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Files of SQLite3 Multiple Ciphers opened anew, opened by several, encrypted, rekeyed and decrypted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

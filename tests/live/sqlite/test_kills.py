@@ -4,8 +4,6 @@ What was finished is not asked of the store but of a witness: the observer of th
 to standard error, and what reached the pipe before the kill must be in the store after it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 import signal

@@ -1,7 +1,5 @@
 """The example notebook runs cell by cell, and what it keeps as its output is of a run that was answered."""
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``tdelta run --database``: a database as users have it, measured on copies, and left exactly as it was."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

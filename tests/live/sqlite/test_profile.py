@@ -1,7 +1,5 @@
 """The twins' functions, sampled by the machine's own perf."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from typing import Any

@@ -1,7 +1,5 @@
 """A repository with a project file and a workload folder, and nothing else, runs as it is cloned."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

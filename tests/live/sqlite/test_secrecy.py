@@ -1,7 +1,5 @@
 """The key of an encrypted twin is in no argument, environment, log, store, output or file."""
 
-from __future__ import annotations
-
 import io
 import os
 import secrets

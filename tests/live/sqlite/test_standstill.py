@@ -1,7 +1,5 @@
 """Runs of which a part is stopped by a signal: the block is void, and the run ends well, whoever goes on or not."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """TDE or the disk, for real: a small run on images that nothing, fscrypt or gocryptfs encrypts; what is left of it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from tdelta.engines.profile import Profile
 from tdelta.workloads.dialect import Dialect
 

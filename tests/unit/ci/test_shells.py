@@ -1,7 +1,5 @@
 """What the shells in ``ci/`` ask of tdelta, and what they end with, with a stand-in that ends as it is asked to."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``tdelta history``, and ``--against`` of ``show`` and ``report``, over stores of hand-built runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

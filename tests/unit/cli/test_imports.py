@@ -3,8 +3,6 @@
 On an idle CPU of November 2026 ``--help`` takes 0.07 CPU seconds more than ``python -c pass``; NumPy alone takes 0.1.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Links that lead in a circle, wherever a command takes a path to write to: an error that names them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Pipes, devices, folders and sockets where a file is expected: refused with a sentence, and never waited for."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """``tdelta verify`` on files of a test's own, and on a stored run."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

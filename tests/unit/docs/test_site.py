@@ -1,7 +1,5 @@
 """The commands in the documentation are commands of tdelta. `make site` looks for broken links and lost pages."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

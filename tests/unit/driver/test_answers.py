@@ -1,7 +1,5 @@
 """What a worker's answers are made into: whose delay is whose, and what stood still."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

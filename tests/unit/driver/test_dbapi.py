@@ -1,7 +1,5 @@
 """The load loop over drivers of Python's: what is called, bound and counted; the same work as a native client's."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading

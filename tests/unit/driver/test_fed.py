@@ -1,7 +1,5 @@
 """A trial whose operations are given to it while it runs."""
 
-from __future__ import annotations
-
 import io
 import json
 import queue

@@ -1,7 +1,5 @@
 """A folder of a killed run is removed by its keeper; and where that was killed, too, by the next command."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

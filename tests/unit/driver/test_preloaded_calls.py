@@ -1,7 +1,5 @@
 """The preload in a real process: calls into OpenSSL of a module that brought its library for itself alone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from tdelta.driver.jobs import LoadAndRebuild, PopulateJob
 from tdelta.driver.steps import client_step, embedded_step
 from tdelta.measure.usage import spent

@@ -1,7 +1,5 @@
 """What storage a machine can make, and which of the kernel's drivers would encrypt; without making any."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A worker process: asked, refused, killed; no database is needed to test that."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

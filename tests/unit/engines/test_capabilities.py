@@ -1,7 +1,5 @@
 """Which server can what. A capability is asked by ``isinstance``, so that a method that is renamed is lost silently."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A file's path says what it holds, on each engine."""
 
-from __future__ import annotations
-
 import pytest
 
 from support.data import rows_of

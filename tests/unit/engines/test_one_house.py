@@ -1,7 +1,5 @@
 """Only the modules in engines/ name an engine."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Oracle and SQL Server on SYNTHETIC conversations (tests/peers), which no server ever said: as far as that goes."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A toy engine is one folder (tests/toys/toy_engine) and one registry line: rows, twins, evidence, answer, page."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A toy server that is reached by a DSN is one folder (tests/toys/toy_server) and one registry line."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import sys

@@ -1,7 +1,5 @@
 """Statements for databases that nobody can install here: parsed where the parser knows them, names held to a list."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

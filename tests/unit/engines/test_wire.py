@@ -1,7 +1,5 @@
 """What drivers make of peers on the wire that are no servers: refused, cut off, no TLS; and of servers' numbers."""
 
-from __future__ import annotations
-
 import gc
 import re
 import socket

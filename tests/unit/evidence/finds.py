@@ -1,7 +1,5 @@
 """Conditions and what a search of their twins found, in few words."""
 
-from __future__ import annotations
-
 from tdelta.evidence import FileClass, MarkerHit, Searched
 from tdelta.records import Condition, Role
 

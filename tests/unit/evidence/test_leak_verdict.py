@@ -1,7 +1,5 @@
 """What a search shows, and what it does not."""
 
-from __future__ import annotations
-
 import pytest
 
 from support.refused import Part, check_messages, coded, has

@@ -1,7 +1,5 @@
 """A user's files: what is said of them, what is not, and that nothing is touched."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import os

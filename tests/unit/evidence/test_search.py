@@ -1,7 +1,5 @@
 """The files of a process are seen with and without a name, and searched as they are."""
 
-from __future__ import annotations
-
 import errno
 import importlib
 import os

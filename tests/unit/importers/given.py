@@ -1,7 +1,5 @@
 """Files for importers: the fixtures, variants of them, and what is read from either."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

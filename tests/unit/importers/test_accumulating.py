@@ -1,7 +1,5 @@
 """Sums, bins and stretches of samples, against the same from all samples at once."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The three layouts of CSV, in the spellings that the documentation promises."""
 
-from __future__ import annotations
-
 import math
 import random
 from pathlib import Path

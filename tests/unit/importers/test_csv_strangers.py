@@ -4,8 +4,6 @@ The table by threads has the form in which Percona's post on data at rest encryp
 rows of JMeter are of a README on GitHub.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

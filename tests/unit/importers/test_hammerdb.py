@@ -1,7 +1,5 @@
 """HammerDB's results: printed, in its time profile, and what its figures must and cannot be."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """HammerDB's jobs database: read as it is, and never run."""
 
-from __future__ import annotations
-
 import gzip
 import sqlite3
 from contextlib import closing

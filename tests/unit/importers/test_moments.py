@@ -1,7 +1,5 @@
 """Bounds of a standard deviation hold for every set of values, and are near enough to tell clicks from ms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

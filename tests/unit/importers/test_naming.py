@@ -1,7 +1,5 @@
 """Conditions by the arguments, levels and runs from names; what stays open is an error with a command that works."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """pgbench's logs, and the two layouts of six numbers that are told apart by where the seconds since 1970 stand."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tools that print means: wrk, hey, YCSB, Go benchmarks; and what they do not say."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """From paths to observations: every fixture is known by one importer, and what is not known is said in words."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 from pathlib import Path

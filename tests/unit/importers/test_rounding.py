@@ -1,7 +1,5 @@
 """Half a unit of the last digit, and every importer that prints figures says it of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tdelta.importers.hammerdb import IMPORTERS as HAMMERDB

@@ -1,7 +1,5 @@
 """Tools that log single requests: k6, JMeter, hey, YCSB's raw data. A request is a sample, failed ones are left out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Spreadsheets: one sheet is a table; archives, formulas and sheets that would do harm do none."""
 
-from __future__ import annotations
-
 import sys
 import zipfile
 from pathlib import Path

@@ -5,8 +5,6 @@ josmera/hammerDB (a build's log), serverscamp/pgbench-aws-vs-serverscamp (report
 Percona-Lab-results/2026-pgo (sysbench).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Swingbench's results: what is read, what is refused, and that a hostile document ends nothing but itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tables in other clothes: JSON lines; and the column that the user chooses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Small hand-made runs: every trial's costs are given, so that a test can say what must come out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """What an action costs a load while it goes on, out of trials in which it ends early: against what was simulated."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

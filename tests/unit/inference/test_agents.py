@@ -1,7 +1,5 @@
 """Load agents: whether they see the same overhead."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Encrypted trials that slow the next one, whatever its twin."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The real library of Apache Otava proposes, and every place it proposes is judged."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Whether the cipher had anything to do, from counters that are given."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from tdelta.inference.client_memory import client_memory
 from tdelta.records import Client, Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 from tdelta.records.serving import Typical

@@ -1,7 +1,5 @@
 """One condition over another: from the same fit as the verdicts, whatever happened to the baseline."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,8 +1,6 @@
 """The cost breakdown against simulated truth: every line's interval holds what was put in, and all that is unknown is
 rest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

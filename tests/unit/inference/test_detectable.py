@@ -1,7 +1,5 @@
 """The smallest overhead that a run can show: how it moves with noise, luck and time, and what it means."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """HdrHistogram payloads as arrays, held against the native decoder."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 

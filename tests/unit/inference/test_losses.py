@@ -1,7 +1,5 @@
 """Trials that failed: whose they were, and which verdicts they keep back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """CPU profiles side by side: times, classes, shares, and how often their intervals hold the truth."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

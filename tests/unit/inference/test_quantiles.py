@@ -1,7 +1,5 @@
 """Quantiles and incomplete integrals, compared with SciPy, closed forms and numerical integration."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import special, stats

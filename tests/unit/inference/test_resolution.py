@@ -1,7 +1,5 @@
 """Costs in steps: what they leave open is in the interval, and what is only alike by chance is not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What held a load back, from trials whose CPU, pages and pressure are given."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What answers say of themselves is what the grid of simulated runs has."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The second encrypted twin as a check of its own condition's verdict, and of no other's."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

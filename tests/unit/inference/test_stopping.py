@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from tdelta.inference.stopping import gate_decided, is_gate_look, precise_enough, should_stop, target_width

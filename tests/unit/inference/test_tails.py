@@ -1,7 +1,5 @@
 """From stored trials to tails: which trials count, what is compared with what, and when nothing is said."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Tails of what other tools measured: what a design can bear, and both ends of what bins leave open."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a series of runs with a known truth says: exact intervals, and faults that only intervals can make."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

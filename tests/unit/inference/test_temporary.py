@@ -1,7 +1,5 @@
 """Temporary data is counted by the engine where it counts, else by the bytes that were written."""
 
-from __future__ import annotations
-
 import pytest
 
 from tdelta.evidence import FileClass

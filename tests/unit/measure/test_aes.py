@@ -1,7 +1,5 @@
 """What hides the AES instructions, and where it cannot be had."""
 
-from __future__ import annotations
-
 import platform
 import re
 from pathlib import Path

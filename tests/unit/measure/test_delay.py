@@ -1,7 +1,5 @@
 """Whose doing a run-queue delay is: the rule, and how many CPUs there are to be had."""
 
-from __future__ import annotations
-
 import math
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What encrypts a folder, on machines we do not have here; fscrypt is tried live."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is made of the batches that the processes answer. The processes here are fakes; tests/live has real ones."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

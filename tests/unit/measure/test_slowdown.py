@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from tdelta.session.clock import measure_slowdown
 
 

@@ -1,7 +1,5 @@
 """What stands still: seen in this process, and in the state of another."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Every code that is written stands in its catalogue, with the parameters of its template, and no other does."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """An error about what was asked carries its refusals, and its text is theirs."""
 
-from __future__ import annotations
-
 import pytest
 
 from tdelta.errors import (

@@ -1,7 +1,5 @@
 """What functions are for. The symbols of tests/data/functions.csv were seen by perf, or libraries export them."""
 
-from __future__ import annotations
-
 import pytest
 
 from support.data import rows_of

@@ -1,7 +1,5 @@
 """perf is found, told when to sample, and read; whatever keeps it from that is told with its remedy."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The ten lines: what they say of a decision, what stands against it, and how much room they take."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Client memory stands beside the fetch size, in one unit, and takes no room where there is none."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What the cost breakdown says of costs that have no line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from support import samples as s

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from support import samples as s
 from tdelta.report.findings.stalls import missed_text
 

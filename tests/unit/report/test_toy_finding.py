@@ -1,7 +1,5 @@
 """A finding is a record, a model and a renderer: these three and a line of the registry are all that one takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """``scripts/build-cache``: a fresh checkout goes on with an earlier one's build, and never with a stale part of it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

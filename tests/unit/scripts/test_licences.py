@@ -1,7 +1,5 @@
 """``scripts/licences``: what is read as fitting, and that everything in the lock files does."""
 
-from __future__ import annotations
-
 import importlib.machinery
 import importlib.util
 import sys

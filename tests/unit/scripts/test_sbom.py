@@ -1,7 +1,5 @@
 """``scripts/sbom``: the document that the wheel holds names every crate that is linked into its libraries."""
 
-from __future__ import annotations
-
 import importlib.machinery
 import importlib.util
 import json

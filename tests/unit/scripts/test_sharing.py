@@ -1,7 +1,5 @@
 """Which tests go to one process together, and which files come first."""
 
-from __future__ import annotations
-
 from support.sharing import BY_ENGINE, BY_TEST, HERE, LONGEST_FIRST
 
 

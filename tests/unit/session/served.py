@@ -1,7 +1,5 @@
 """Runs on servers that are not there: the adapter is real, its program and its twins are not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

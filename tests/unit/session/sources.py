@@ -1,7 +1,5 @@
 """A user's database as a staging would hand it over, without any database."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What load agents are refused with, before anything runs; Ray need not be installed for that."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

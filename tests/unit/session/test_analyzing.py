@@ -1,7 +1,5 @@
 """From files to an answer, with the real importers and models: small files that each say one thing."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import itertools

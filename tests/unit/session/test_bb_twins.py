@@ -1,7 +1,5 @@
 """A second encrypted instance: in every round one, drawn, and only where there is room for it."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path

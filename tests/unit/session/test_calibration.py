@@ -1,7 +1,5 @@
 """How many operations fill a trial, found on fake baselines of known cost."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """A run from its first file to its answer, on fake twins: how it ends, what it refuses, what it keeps."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 from dataclasses import replace

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from support.refused import check_messages, coded
 from support.texts import texts
 from tdelta.records import Bins, Figure, Group, Observation, Origin, Samples, Summary

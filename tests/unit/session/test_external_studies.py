@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from tdelta.engines.registry import external_server_studies, profiles

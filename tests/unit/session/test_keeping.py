@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Iterator

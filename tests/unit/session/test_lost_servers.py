@@ -1,7 +1,5 @@
 """Servers that die at work: what they were at is void, the twins are made anew, the run goes on; but not for ever."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

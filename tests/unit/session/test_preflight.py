@@ -1,7 +1,5 @@
 """What a run takes of the machine, and what is refused for it before anything is made."""
 
-from __future__ import annotations
-
 import os
 import resource
 from dataclasses import replace

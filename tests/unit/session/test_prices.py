@@ -1,7 +1,5 @@
 """Which twins are measured for the cost breakdown's prices, and when."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

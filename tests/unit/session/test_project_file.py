@@ -1,7 +1,5 @@
 """The project file that nobody named: found above, readable, and of nobody's making but this user's and root's."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

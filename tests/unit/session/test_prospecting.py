@@ -1,7 +1,5 @@
 """A pilot on fake twins, whose noise is known, and plans from stored runs."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from typing import Any

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections import defaultdict
 
 from support.fake_twins import FakeTwin, cost_by_cipher

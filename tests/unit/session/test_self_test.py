@@ -1,7 +1,5 @@
 """A calibration from its runs to its row in the store, and the runs that begin with it; all on fake twins."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 import signal

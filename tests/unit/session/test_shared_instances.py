@@ -1,7 +1,5 @@
 """Conditions that differ in the client only share a server, and what follows from that."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Wrong answers that strangers' files once got: written here as their tools write them, with the truth known."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The published tables as they are shipped, and what ``tdelta analyze`` says of each: the figures of its study."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Calls of a cipher are timed on instances of their own, whose trials count for nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An option is one declaration: a package with one line more has a flag, a default, a refusal, JSON and a command."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

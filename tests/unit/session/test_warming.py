@@ -1,7 +1,5 @@
 """When a cache counts as warm: by what trials missed, and by nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from tdelta.records import Measurement

@@ -1,7 +1,5 @@
 """Calibrations: kept whole, found by what a run has in common with them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path

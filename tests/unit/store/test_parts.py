@@ -1,7 +1,5 @@
 """A record's parts: records in Python, names among the whole's where it is stored."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from support.refused import refused

@@ -1,7 +1,5 @@
 """Databases of users' own, in memory: built, described, and worked on by scripts, in plain Python."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import sqlite3

@@ -3,8 +3,6 @@
 The rows obey the same distributions as the generator's in Rust without being the same rows.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

@@ -1,7 +1,5 @@
 """``docs/own-database.md`` says of the proposal what the code does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is proposed for a user's database: fit to run on any schema that SQLite takes, and the same every time."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sqlite3

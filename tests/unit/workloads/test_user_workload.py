@@ -1,7 +1,5 @@
 """A folder of transactions on a user's database: read with all faults at once, written whole or not at all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whether a Ray head can be at an address, before Ray is asked, which tries for minutes."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Iterator
 

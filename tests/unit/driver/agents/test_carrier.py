@@ -1,7 +1,5 @@
 """The carrier, with a Ray that is made up: one actor on each node, calls and answers as bytes."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import dataclass, field
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Chunks of a closed loop: every operation once, whoever is how fast, and all agents at work to the end."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field

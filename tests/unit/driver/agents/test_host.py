@@ -1,7 +1,5 @@
 """A load agent whose trial is given chunks: what it hands on, and when it says that more are wanted."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What agents measured, added up, and which trials do not count."""
 
-from __future__ import annotations
-
 from dataclasses import astuple
 from typing import Any
 

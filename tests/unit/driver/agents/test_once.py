@@ -1,7 +1,5 @@
 """Whether agents did each operation of a trial once, as the load loop reports it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

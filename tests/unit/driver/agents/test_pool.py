@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from tdelta.driver.agents.pool import of_lost_head, ray_refused

@@ -1,7 +1,5 @@
 """Programs that do nothing, so that commands can be checked where the real ones are not installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``docs/load-command.md`` names every placeholder, and no others; its examples are commands."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What real tools printed, recorded with their versions, in the units of a trial."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands as trials, without a database: timed, accounted for, ended with everything that they started."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

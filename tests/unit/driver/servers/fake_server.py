@@ -3,8 +3,6 @@
 It has a child in a session of its own, as PostgreSQL has; both say that they are alive by adding to ``FOLDER/ticks``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

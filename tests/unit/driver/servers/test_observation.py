@@ -1,7 +1,5 @@
 """Counts of a preload are read, subtracted and told; what is missing is said and not taken for an absence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """DuckDB's worker, as far as it goes without DuckDB: its program, its refusals, its loop, what it tells of errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What an Oracle database says of a tablespace's encryption is asserted, and never taken from one view alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """What the adapter for PostgreSQL writes and asks. Nothing is run here; the live tests do."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import struct

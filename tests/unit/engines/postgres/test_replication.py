@@ -1,7 +1,5 @@
 """What is asked of PostgreSQL servers that replicate, on answers as they give them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which pages zlib compressed, what was in them, and what a catalog says of tables that have them."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from pathlib import Path

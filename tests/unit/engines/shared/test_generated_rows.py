@@ -1,7 +1,5 @@
 """Files that analytic engines are filled from: every value of every distribution in order, and what full disks say."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import io

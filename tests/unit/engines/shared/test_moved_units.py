@@ -1,7 +1,5 @@
 """What each unit of moved data costs, and what is no price: units that were not moved."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is asked of servers of MySQL's family that replicate, on answers as MariaDB gives them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

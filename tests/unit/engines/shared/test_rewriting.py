@@ -1,7 +1,5 @@
 """What a rewrite takes of the disk, and what it leaves."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

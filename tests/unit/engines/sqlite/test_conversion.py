@@ -1,7 +1,5 @@
 """The steps from a plain copy to the file of a twin. Nothing is run here; the live tests do."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

@@ -1,7 +1,5 @@
 """The markers on their way: what a worker is told, in which order; the statements run on the SQLite of Python."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import signal

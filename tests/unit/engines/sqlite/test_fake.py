@@ -1,7 +1,5 @@
 """The fakes are like the real ones, and do as they are told."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 

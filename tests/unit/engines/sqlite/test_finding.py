@@ -1,7 +1,5 @@
 """Which library a request means; what is said of files that are none. No database library is needed to test that."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 import shutil

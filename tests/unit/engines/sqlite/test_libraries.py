@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 import tomllib
 from importlib.metadata import PackageNotFoundError

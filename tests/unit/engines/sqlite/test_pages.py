@@ -1,7 +1,5 @@
 """A page's cost is refused unless every scan found its rows and read its pages; no database is needed to test that."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

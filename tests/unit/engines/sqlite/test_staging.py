@@ -1,7 +1,5 @@
 """A user's database is copied by plain reads: as it is at one moment, and without a trace."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import errno

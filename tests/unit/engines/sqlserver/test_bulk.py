@@ -1,7 +1,5 @@
 """Bulk copies, on a driver that only remembers, and on the signature of the real one."""
 
-from __future__ import annotations
-
 import inspect
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """SQL Server's adapter, asked by answers that are written by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Observations as importers would make them, from values that a test knows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

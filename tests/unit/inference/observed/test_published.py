@@ -1,7 +1,5 @@
 """The reconstruction of the published comparison: the study's model gives its result (JAGS: ``tests/live/jags``)."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

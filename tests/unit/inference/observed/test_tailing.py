@@ -1,7 +1,5 @@
 """The tail of a comparison: from which runs, and why there is none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs of a machine whose noise, luck and times are known, as the store would hand them over."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Tails of other tools' results in words: cells with two ends, why there is no interval, what is left to the page."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from support import analysis_samples as s

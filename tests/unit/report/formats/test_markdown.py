@@ -1,7 +1,5 @@
 """Markdown as GitHub's dialect is read: by markdown-it with tables."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

@@ -1,7 +1,5 @@
 """Verdicts as rows: CSV and Parquet, each read back by a parser."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -1,7 +1,5 @@
 """The made-up factorial of tests/golden, in a store, and the pages drawn from it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

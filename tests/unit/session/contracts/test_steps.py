@@ -1,7 +1,5 @@
 """Every ability of a contract, with an adapter that has it and with one that fails in it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

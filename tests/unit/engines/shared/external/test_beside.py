@@ -1,7 +1,5 @@
 """Conversions beside a load on servers of the user's: what is suspended is resumed, and what cannot be is refused."""
 
-from __future__ import annotations
-
 import contextlib
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """DSNs: what they say, what is wrong with them, and that no password gets anywhere."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The keeper of schemas drops what its run has made and nothing else, and gives up in time."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What servers of users say of themselves, told by rows as they were seen or as their manuals have them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Which process a server on this machine is: here programs that only listen, some called as servers are."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """What may leave a user's machine: no secret in any form, whatever statement or column it stands in."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

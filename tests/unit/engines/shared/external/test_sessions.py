@@ -1,7 +1,5 @@
 """A session with a user's server that is lost is opened anew, with its settings and locks; what cannot be is named."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

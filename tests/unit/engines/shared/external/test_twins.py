@@ -1,7 +1,5 @@
 """When tables on a user's server are loaded anew: after trials that may have written, and where it is quick."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

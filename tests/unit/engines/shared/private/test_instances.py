@@ -1,7 +1,5 @@
 """An instance is awake exactly while somebody needs it."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

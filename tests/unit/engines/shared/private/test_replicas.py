@@ -1,7 +1,5 @@
 """What a replica does for a trial, and what is counted of it: on sessions and servers that are not there."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import socket
