@@ -17,6 +17,7 @@ from support.analysis_samples import SAMPLES as ANALYSES
 from support.analysis_samples import pictures
 from support.calibration_samples import CALIBRATIONS
 from support.floor_samples import FLOORS
+from support.listed import ENGINES, OWN_PLAN, PLAN, STUDIES
 from support.prospect_samples import PROSPECTS
 from support.reading import outline
 from support.readings import FOLDER, READINGS
@@ -24,6 +25,7 @@ from tdelta import __version__
 from tdelta.report.analysis import analysis_text, compose_analysis
 from tdelta.report.calibration import calibration_text
 from tdelta.report.floor import floor_text
+from tdelta.report.listings import dry_run_text, engines_text, studies_text
 from tdelta.report.page.blocks import Page
 from tdelta.report.page.compose import compose
 from tdelta.report.page.gather import RunData, gather
@@ -78,6 +80,10 @@ def analyses(name: str) -> dict[str, Text]:
 
 
 TEXTS: dict[str, Text] = {
+    "listings/engines.txt": lambda _: engines_text(ENGINES, 80),
+    "listings/studies.txt": lambda _: studies_text(STUDIES, 80),
+    "listings/dry_run.txt": lambda _: dry_run_text(PLAN, 80),
+    "listings/dry_run_own.txt": lambda _: dry_run_text(OWN_PLAN, 80),
     "page/sound.txt": partial(factorial, has_leak=False),
     "page/leaking.txt": partial(factorial, has_leak=True),
     "verify/run_leaking-100.txt": lambda _: run_text(s.leaking(), 100),

@@ -38,10 +38,7 @@ GOCRYPTFS = Gocryptfs(Path("/usr/bin/gocryptfs"))
     [
         (MariadbEngine(BINARY), {Keyed, Proven, Restorable}),
         (MysqlEngine(BINARY), {Cautioned, Proven, Restorable}),
-        (
-            PostgresEngine(BINARY, GOCRYPTFS),
-            {Cautioned, Flushed, FolderEncrypted, Keyed, Prepared, Proven, Restorable},
-        ),
+        (PostgresEngine(BINARY, GOCRYPTFS), {Cautioned, Flushed, FolderEncrypted, Keyed, Prepared, Proven, Restorable}),
     ],
     ids=["mariadb", "mysql", "postgres"],
 )

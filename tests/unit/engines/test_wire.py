@@ -118,10 +118,7 @@ def test_what_oracle_says_is_told_apart_by_its_number(number: int, kind: str, is
     ("words", "kind"),
     [
         ("Driver Error: Invalid authorization; DDBC Error: [Microsoft]Login failed for user 'sa'.", "auth"),
-        (
-            "Client unable to establish connection; DDBC Error: [Microsoft]TCP Provider: 0x2749",
-            "connection",
-        ),
+        ("Client unable to establish connection; DDBC Error: [Microsoft]TCP Provider: 0x2749", "connection"),
         ("[Microsoft][ODBC Driver 18 for SQL Server]SSL Provider: certificate verify failed", "tls"),
         ("Driver Error: Communication link failure", "connection"),
         ("Transaction (Process ID 5) was deadlocked on lock resources", "conflict"),

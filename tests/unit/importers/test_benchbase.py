@@ -157,10 +157,7 @@ def test_a_summary_without_its_count_is_a_figure_and_told():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (
-            {"Latency Distribution": {"Average Latency (microseconds)": -1}},
-            coded("no-average-latency", where="given"),
-        ),
+        ({"Latency Distribution": {"Average Latency (microseconds)": -1}}, coded("no-average-latency", where="given")),
         ({"Latency Distribution": "none"}, coded("no-average-latency", found="'none'", where="given")),
         ({"Throughput (requests/second)": "fast"}, coded("no-throughput", found="'fast'", where="given")),
         ({"Throughput (requests/second)": -3.5}, coded("no-throughput", found="'-3.5'", where="given")),
@@ -177,10 +174,7 @@ def test_a_summary_whose_figures_are_none_is_refused(tmp_path: Path, change: dic
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (
-            '{"Latency Distribution": {}, \n "x": }',
-            coded("json-not-readable", where="given:2"),
-        ),
+        ('{"Latency Distribution": {}, \n "x": }', coded("json-not-readable", where="given:2")),
         ('{"Latency Distribution": ' + "[" * 100_000 + "]" * 100_000 + "}", coded("json-too-long", where="given")),
         ('{"Latency Distribution": ' + "9" * 5000 + "}", coded("json-too-long", where="given")),
         (b'{"Latency Distribution": "\xff"}', coded("json-not-utf-8", byte=255, where="given")),

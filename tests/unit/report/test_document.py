@@ -6,13 +6,12 @@ import pytest
 
 from support import samples as s
 from support.json_docs import check_documented
+from support.listed import ENGINES, OWN_PLAN, PLAN, STUDIES
 from tdelta.messages import Reason, Refusal
 from tdelta.records import Percentile99, TailMeasure
 from tdelta.report.document import document, dry_run_document, error_document, to_json
 from tdelta.report.listings import engines_document, studies_document
 from tdelta.session.outlook import DryRun
-
-from .listed import ENGINES, OWN_PLAN, PLAN, STUDIES
 
 
 def test_the_documentation_of_a_run_names_exactly_its_fields() -> None:

@@ -79,19 +79,13 @@ def test_the_engine_and_its_defaults_follow_from_the_dsns() -> None:
         ({"cache": 0.5}, (coded("not-supported-on-own-servers", options="--cache"),)),
         (
             {"cold": True, "scope": "data"},
-            (
-                coded("not-supported-on-own-servers", options="--scope"),
-                coded("own-servers-not-cold", options="--cold"),
-            ),
+            (coded("not-supported-on-own-servers", options="--scope"), coded("own-servers-not-cold", options="--cold")),
         ),
         ({"study": "restart", "vary": {}}, (coded("study-on-own-servers", study="restart"),)),
         ({"load": "sysbench run"}, (coded("not-supported-on-own-servers", options="--load"),)),
         ({"restore": "true"}, (coded("not-supported-on-own-servers", options="--restore"),)),
         ({"vary": {"page_size": (4096,)}}, (coded("not-supported-on-own-servers", options="--vary page_size"),)),
-        (
-            {"vary": {"cipher": ("aes-256",)}},
-            (coded("unknown-name", found="aes-256"),),
-        ),
+        ({"vary": {"cipher": ("aes-256",)}}, (coded("unknown-name", found="aes-256"),)),
         ({"discard_seconds": 3.0}, (coded("discard-too-long", discard=3.0),)),
     ],
 )

@@ -54,13 +54,7 @@ def test_each_kind_of_work_is_a_stratum_of_its_own(tmp_path: Path) -> None:
     ("options", "told"),
     [
         ({"plant": (0.05,)}, (coded("not-in-steps", options="--plant"),)),
-        (
-            {"rate": 100.0},
-            (
-                coded("not-cold", options="--rate"),
-                coded("not-in-steps", options="--rate"),
-            ),
-        ),
+        ({"rate": 100.0}, (coded("not-cold", options="--rate"), coded("not-in-steps", options="--rate"))),
         ({"cold": True}, (coded("cold-and-work"),)),
         ({"workload": "order-entry"}, (coded("no-rebuild", workload="order-entry", known="none", dialect="sqlite"),)),
     ],
@@ -124,10 +118,7 @@ def test_what_cannot_be_traced_is_refused(asked: dict[str, Any], told: str) -> N
         ),
         (
             {"during": ("encrypt",)},
-            (
-                coded("unknown-action", factor="during", action="encrypt"),
-                coded("locks-beside-load", actions="encrypt"),
-            ),
+            (coded("unknown-action", factor="during", action="encrypt"), coded("locks-beside-load", actions="encrypt")),
         ),
         (
             {"work": ("backup:compress=own",)},

@@ -166,11 +166,7 @@ def test_all_faults_of_a_command_are_told_at_once_with_their_remedies() -> None:
     [
         ("", "mysql", coded("load-missing")),
         ("sysbench 'oltp", "mysql", coded("load-not-closed")),
-        (
-            "nosuchtool --x",
-            "mysql",
-            coded("load-program-missing", program="nosuchtool"),
-        ),
+        ("nosuchtool --x", "mysql", coded("load-program-missing", program="nosuchtool")),
         ("sysbench oltp_read_only prepare", "mysql", coded("load-is-preparation", command="prepare")),
         ("sysbench oltp_read_only", "mysql", coded("load-without-test", found="oltp_read_only")),
         ("sysbench run", "mysql", coded("load-without-test", found="run")),

@@ -194,20 +194,14 @@ def test_a_symbolic_link_is_followed_with_its_log_beside_the_target(database: Pa
     ("content", "told"),
     [
         (b"", coded("database-empty", where="app.db")),
-        (
-            b"SQLite format 3\x00" + bytes(20),
-            coded("not-plain-sqlite", where="app.db"),
-        ),
+        (b"SQLite format 3\x00" + bytes(20), coded("not-plain-sqlite", where="app.db")),
         (
             b"** This file contains an SQLite 2.1 database **" + bytes(100),
             coded("not-plain-sqlite", kind=Part("SQLite 2"), where="app.db"),
         ),
         (bytes(8) + b"DUCK" + bytes(4096), coded("not-plain-sqlite", kind=Part("DuckDB database"), where="app.db")),
         (b"\x1f\x8b" + bytes(100), coded("not-plain-sqlite", kind=Part("gzip"), where="app.db")),
-        (
-            b"\x37\x7f\x06\x82" + bytes(100),
-            coded("not-plain-sqlite", kind=Part("write-ahead"), where="app.db"),
-        ),
+        (b"\x37\x7f\x06\x82" + bytes(100), coded("not-plain-sqlite", kind=Part("write-ahead"), where="app.db")),
         (
             bytes.fromhex("d9d505f920a163d7") + bytes(100),
             coded("not-plain-sqlite", kind=Part("rollback"), where="app.db"),

@@ -33,10 +33,7 @@ def faults(text: str) -> tuple[str, ...]:
             "mysql://app@db1?tls-ca=/etc/ca.pem&password-env=DB_PASSWORD",
             Dsn("mysql", "app", "db1", 3306, tls="verify-full", tls_ca="/etc/ca.pem", password_env="DB_PASSWORD"),  # noqa: S106
         ),
-        (
-            "postgres://app@[::1]/b?client=dbapi",
-            Dsn("postgres", "app", "::1", 5432, database="b", client="dbapi"),
-        ),
+        ("postgres://app@[::1]/b?client=dbapi", Dsn("postgres", "app", "::1", 5432, database="b", client="dbapi")),
         (
             "mysql://app@db1?tls=verify-ca&tls-ca=ca.pem&password-file=pass%26word",
             Dsn("mysql", "app", "db1", 3306, tls="verify-ca", tls_ca="ca.pem", password_file="pass&word"),  # noqa: S106
