@@ -34,6 +34,14 @@ def test_another_file_is_left_as_it_is_unless_forced(tmp_path: Path, there: str)
     assert path.read_text(encoding="utf-8") == PAGE
 
 
+def test_a_link_keeps_pointing_to_the_file_that_is_written(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.html", tmp_path / "link.html"
+    target.write_text(PAGE, encoding="utf-8")
+    link.symlink_to(target)
+    write_page(PAGE, link)
+    assert link.is_symlink()
+
+
 def test_a_folder_that_is_missing_is_a_message(tmp_path: Path) -> None:
     with refused(StorageFault, "report-not-writable", path="run.html", fault="No such file or directory"):
         write_page(PAGE, tmp_path / "nowhere" / "run.html")
