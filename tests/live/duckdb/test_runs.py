@@ -1,5 +1,6 @@
 import json
 import re
+import signal
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from sqlite.test_answers import checks
 
 from support.codes import cautions, details
 from support.refused import check_messages
-from support.running import ONCE, Answered, Place
+from support.running import ONCE, SMALL, Answered, Place, end, read_until, workers_left
 from tdelta.engines.duckdb.engine import DuckdbEngine
 from tdelta.messages.checks import FINDS, IN_FORCE, NO_MARKER, ROWS_AFTER
 
@@ -145,3 +146,14 @@ def test_aes_instructions_can_be_hidden_and_that_is_proved(cold: Answered) -> No
     trials = place.trials()
     encrypted = [trial for trial in trials if trial["cipher"] == "aes-256-gcm"]
     assert {trial["aes_instructions"] for trial in encrypted} == {"on", "off"}
+
+
+def test_an_interrupted_run_leaves_nothing_and_can_be_resumed(place: Place) -> None:
+    process = place.start("run", *SMALL, *SCAN, "--trial-seconds", "0.3", "--blocks", "4")
+    read_until(process, "round 1")
+    ended = end(process, signal.SIGINT)
+    assert workers_left(process.pid) == []
+    assert list(place.twins.glob("twins-*")) == []
+    assert ended.code == 130, ended.err
+    resumed = place.tdelta("run", "--resume", "last", "--json")
+    assert resumed.document["counts"]["rounds"] >= 2, resumed.err  # one that was cut off is made again

@@ -365,6 +365,9 @@ class TestTls:
         strange = str(tmp_path / "ca.crt")
         assert refusal(server.over_tls(tls="verify-ca", tls_ca=strange))[0] == "tls"
 
+    def test_a_wrong_password_is_refused_over_tls_too(self, server: PrivateServer) -> None:
+        assert refusal(server.over_tls(password=WRONG))[0] == "auth"
+
     def test_the_server_says_that_it_wants_tls(self, server: PrivateServer) -> None:
         kind, message = refusal(server.over_tls(tls="disable"))
         assert (kind, "pg_hba.conf" in message) == ("auth", True)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -401,6 +402,11 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path):
 def test_a_store_that_is_a_folder_is_told(tmp_path):
     with refused(StorageFault, "store-out-of-reach", path=tmp_path):
         Store.open(tmp_path)
+
+
+def test_a_folder_that_takes_no_files_is_told_even_to_root():
+    with refused(StorageFault, "store-not-writable", path="/proc/runs.sqlite"):
+        Store.open(Path("/proc/runs.sqlite"))
 
 
 def test_a_store_another_process_holds_is_told(store, path):

@@ -148,3 +148,8 @@ def test_the_key_is_in_no_pragma() -> None:
 def test_a_file_is_made_with_its_page_size_and_reserved_bytes() -> None:
     options = ENGINE.create_options("t.db", SETTINGS, KEY)
     assert (options["create"], options["reserve"], options["pragmas"][0]) == (True, 80, "PRAGMA page_size=8192")
+
+
+def test_a_plain_file_is_told_by_its_header() -> None:
+    assert ENGINE.looks_plain(b"SQLite format 3\x00")
+    assert not ENGINE.looks_plain(b"\x8f\x02 anything else")

@@ -42,6 +42,11 @@ def test_a_wheel_that_is_not_installed_has_no_version(monkeypatch: pytest.Monkey
     assert (SQLCIPHER.installed_version(), SQLCIPHER.versions()) == (None, {})
 
 
+def test_the_version_of_a_wheel_goes_with_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda _name: "0.6.4")
+    assert (SQLCIPHER.versions(), SQLCIPHER.identity()) == ({"sqlcipher3": "0.6.4"}, "sqlcipher3 0.6.4")
+
+
 @pytest.mark.parametrize("change", [{"version": "SQLite 3.40.2"}, {"sha256": "ab13"}, {"name": "/opt/libsqlite3.so.0"}])
 def test_a_library_by_path_is_the_same_only_with_the_same_path_version_and_bytes(change: dict[str, str]) -> None:
     assert BY_PATH.identity() == "/lib/libsqlite3.so.0 SQLite 3.40.1, sha256 ab12"
