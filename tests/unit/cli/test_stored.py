@@ -59,13 +59,6 @@ def test_export_writes_one_csv_row_a_trial_to_standard_output(store: Path) -> No
     assert (done.code, [row["cipher"] for row in rows]) == (0, ["none", "aes-256"])
 
 
-def test_export_writes_json_to_a_file(store: Path, tmp_path: Path) -> None:
-    target = tmp_path / "run.json"
-    done = call("export", "last", "--format", "json", "--output", str(target), "--store", str(store))
-    assert (done.code, done.out) == (0, "")
-    assert len(json.loads(target.read_text(encoding="utf-8"))["trials"]) == 2
-
-
 @pytest.mark.parametrize("file_format", ["csv", "json"])
 def test_an_export_that_standard_output_does_not_take_is_told(
     store: Path, file_format: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -41,14 +41,6 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
-def test_files_that_look_random_are_answered_with_what_bytes_cannot_tell(folder: Path) -> None:
-    done = call("verify", str(folder))
-    assert (done.code, done.err) == (0, "")
-    document = json.loads(call("verify", str(folder), "--json").out)
-    assert [one["state"] for one in document["files"]] == [ReadState.LOOKS_RANDOM]
-    assert document["markers"] == []
-
-
 def test_a_marker_that_is_found_ends_in_4_and_names_the_file(folder: Path) -> None:
     (folder / "app.db-journal").write_bytes(noise(5000) + "account 4711".encode("utf-16le"))
     done = call("verify", str(folder), "--marker", "account 4711")
@@ -57,15 +49,6 @@ def test_a_marker_that_is_found_ends_in_4_and_names_the_file(folder: Path) -> No
     document = json.loads(call("verify", str(folder), "--marker", "account 4711", "--json").out)
     (found,) = (hit for one in document["files"] for hit in one["markers"])
     assert (found["encoding"], found["count"], found["first_offset"]) == ("utf-16le", 1, 5000)
-
-
-def test_a_marker_that_is_in_no_file_ends_in_0_and_says_what_that_rests_on(folder: Path) -> None:
-    words = ("verify", str(folder), "--marker", "hex:00112233445566")
-    done = call(*words)
-    assert done.code == 0
-    document = json.loads(call(*words, "--json").out)
-    assert [one["markers"] for one in document["files"]] == [[]]
-    assert [one["text"] for one in document["markers"]] == ["hex:00112233445566"]
 
 
 def test_the_document_has_every_file_and_the_exit_code(folder: Path) -> None:

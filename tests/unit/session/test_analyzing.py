@@ -3,7 +3,6 @@
 import gzip
 import io
 import itertools
-import re
 import shlex
 from pathlib import Path
 
@@ -68,11 +67,6 @@ def test_the_rope_is_the_users_only_where_it_was_given(two: tuple[str, ...]) -> 
     assert not analyze_files(AnalysisRequest(two)).result.is_rope_given
 
 
-def test_a_budget_makes_it_a_gate(two: tuple[str, ...]) -> None:
-    result = analyze_files(AnalysisRequest(two, budget=0.05, run_sd=0.03)).result
-    assert (result.decision, result.budget) == (Decision.OVER, 0.05)
-
-
 def test_a_folder_is_its_files_and_says_what_was_no_result(two: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "README").write_text("nothing to see here\n", encoding="utf-8")
     result = analyze_files(AnalysisRequest((str(tmp_path),))).result
@@ -107,13 +101,6 @@ def test_what_an_importer_says_of_a_file_is_a_caution_with_the_files_name(tmp_pa
     assert has(result.cautions, "authors-say", word="reconstruction", said="made up", where=path)
 
 
-def test_several_runs_are_the_unit(tmp_path: Path) -> None:
-    for run, (name, mean) in itertools.product(range(1, 4), (("plain", 10.0), ("tde", 15.0))):
-        samples(tmp_path / name / f"run{run}.csv", mean * (1 + 0.01 * run), 10 * run + len(name), 500)
-    (only,) = analyze_files(AnalysisRequest((str(tmp_path),))).result.comparisons
-    assert (only.model, only.baseline.runs, only.condition.runs) == (Model.RUNS, 3, 3)
-
-
 def test_a_threshold_is_held_against_single_response_times(two: tuple[str, ...]) -> None:
     result = analyze_files(AnalysisRequest(two, slo_seconds=0.02)).result
     (tail,) = (c.tail for c in result.comparisons)
@@ -146,18 +133,6 @@ def test_a_threshold_and_throughput_alone_is_told_with_the_remedy() -> None:
     assert has(result.cautions, "slo-without-tail", why=Part("throughput"), remedy=Part("CSV"))
 
 
-def test_a_file_is_believed_before_its_name_and_the_answer_says_so(tmp_path: Path) -> None:
-    recorded = (FIXTURES / "sysbench" / "sysbench-1.0.20-events.txt").read_text(encoding="utf-8")
-    said = re.search(r"Number of threads: (\d+)", recorded)
-    assert said is not None
-    for name, text in (("plain-t99", recorded), ("tde", f"{recorded}\n")):
-        (tmp_path / f"{name}.log").write_text(text, encoding="utf-8")
-    result = analyze_files(AnalysisRequest((str(tmp_path),))).result
-    assert {c.levels for c in result.comparisons} == {(("threads", int(said[1])),)}
-    told = f"the file's name says threads 99, the file itself {said[1]}: the file is believed"
-    assert f"{tmp_path / 'plain-t99.log'}: {told}" in texts(result.cautions)
-
-
 def test_progress_is_told_only_when_reading_takes_longer_than_a_moment(
     two: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,11 +146,6 @@ def test_progress_is_told_only_when_reading_takes_longer_than_a_moment(
     assert quick == 0
     assert heard
     assert all(isinstance(event, Phase) and event.name == "reading" for event in heard)
-
-
-def test_a_prior_that_is_none_is_refused_before_anything_is_read() -> None:
-    with refused(UsageError, "no-such-prior", "what-a-prior-is", where=("prior 'flat'", None)):
-        analyze_files(AnalysisRequest(("/nowhere",), priors=("flat",)))
 
 
 def test_a_published_table_is_called_as_it_was_named() -> None:

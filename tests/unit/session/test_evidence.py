@@ -78,12 +78,6 @@ def test_a_search_that_finds_nothing_in_a_plain_twin_makes_the_run_unsound(sitti
     assert states(result)["cipher=none,threads=1", "database"] is EvidenceState.MISSING
 
 
-def test_a_run_of_plain_twins_has_nothing_to_leak(sitting: Sitting) -> None:
-    result = sitting.conduct(aa=True)
-    assert has(check(result, NO_MARKER).details, "markers-not-tested")
-    assert check(result, FINDS).ok
-
-
 def test_a_cipher_that_is_not_the_one_asked_for_makes_the_run_unsound(sitting: Sitting) -> None:
     def weaker(settings):
         return cipher_as_asked(settings) | ({"cipher": "aes128cbc"} if settings.cipher == "aes-256" else {})
@@ -98,13 +92,6 @@ def test_a_cipher_that_is_not_the_one_asked_for_makes_the_run_unsound(sitting: S
             condition="cipher=aes-256,threads=1",
             fault=Part("aes128cbc"),
         ),
-    )
-
-
-def test_a_twin_that_is_really_plain_is_seen_by_its_file_as_well(sitting: Sitting) -> None:
-    result = sitting.scripted(cipher_facts=lambda s: cipher_as_asked(s) | {"header": "plain"}).conduct()
-    assert has(
-        check(result, IN_FORCE).details, "cipher-fault", condition="cipher=aes-256,threads=1", fault=Part("plain")
     )
 
 

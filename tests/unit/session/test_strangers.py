@@ -443,29 +443,6 @@ def test_per_cents_have_no_exponent(drift: float) -> None:
 # what is a run, and what a limit
 
 
-def go_bench(mean: float, seed: int, repetitions: int = 20) -> str:
-    rng = np.random.default_rng(seed)
-    lines = (f"BenchmarkInsert-8  1000  {mean * np.exp(rng.normal(0.0, 0.002)):.1f} ns/op" for _ in range(repetitions))
-    return "goos: linux\npkg: example.org/db\n" + "\n".join(lines) + "\nPASS\n"
-
-
-def test_repetitions_in_one_file_of_go_decide_nothing(tmp_path: Path) -> None:
-    for at, (condition, mean) in enumerate((("plain", 1000.0), ("tde", 1100.0))):
-        write(tmp_path, f"{condition}.txt", go_bench(mean, at))
-    result = analyzed(tmp_path)
-    assert has(result.primary[0].undecided_because, "one-run-only")
-    assert "repetitions" in against_trust(result)[0]
-
-
-def test_days_that_differ_are_what_files_of_go_are_judged_by(tmp_path: Path) -> None:
-    """As 75 runs a side, days of one binary that differ by 3 % were called different."""
-    for condition, days in (("plain", (1000.0, 1003.0, 1001.0)), ("tde", (1040.0, 1005.0, 1036.0))):
-        for day, mean in enumerate(days, 1):
-            write(tmp_path, f"{condition}/{day}.txt", go_bench(mean, day))
-    (found,) = analyzed(tmp_path).primary
-    assert (found.baseline.runs, found.condition.runs, found.decision) == (3, 3, Decision.UNDECIDED)
-
-
 @pytest.mark.parametrize("column", ["response_ms", "elapsed_ms"])
 def test_a_table_of_a_row_a_figure_is_read_by_whatever_name(column: str, tmp_path: Path) -> None:
     """99 queries of two conditions in 6 runs are more than 1000 combinations, and no ids."""

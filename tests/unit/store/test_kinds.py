@@ -100,12 +100,6 @@ def test_runs_are_removed_all_or_none(store: Store) -> None:
     assert store.run_ids() == (NEW, OLD)
 
 
-def test_a_damaged_run_can_be_removed(store: Store) -> None:
-    store._db.execute("UPDATE runs SET settings = substr(settings, 2) WHERE run_id = ?", (OLD,))
-    remove_runs(store, [OLD])
-    assert [run.run_id for run in store.runs()] == [NEW]
-
-
 def test_the_room_of_what_was_removed_is_given_back(store: Store) -> None:
     before = store.path.stat().st_size
     for block in range(1, 60):

@@ -9,7 +9,6 @@ import pyarrow.parquet
 import pytest
 
 from support import samples as s
-from tdelta.cli.formats import FORMATS
 from tdelta.errors import EnvironmentFault
 from tdelta.report.formats import parquet
 from tdelta.report.formats.answered import Answered
@@ -69,10 +68,3 @@ def test_without_pyarrow_parquet_says_what_to_install(monkeypatch: pytest.Monkey
         parquet.parquet({"a": [1]})
     (said,) = told.value.refusals
     assert (said.code, said.parameters["extra"]) == ("library-missing", "parquet")
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_format_of_the_registry_makes_an_answer(name: str) -> None:
-    made = FORMATS[name].answer(answered(s.costly()))
-    assert isinstance(made, bytes) is FORMATS[name].is_binary
-    assert made
