@@ -47,6 +47,7 @@ class Server:
     folder: Path
     port: int
     sockets: Path
+    process: subprocess.Popen[bytes]
 
 
 programs = folder_of_programs
@@ -81,7 +82,7 @@ def running(installed: Path, folder: Path, *settings: str) -> Iterator[Server]:
         )
         try:
             await_server(process, port, folder / "log", "ready to accept connections")
-            yield Server(folder, port, Path(sockets))
+            yield Server(folder, port, Path(sockets), process)
         finally:
             process.send_signal(signal.SIGQUIT)  # PostgreSQL ends at once, and takes its children along
             process.wait(PATIENCE_SECONDS)

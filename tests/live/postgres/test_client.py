@@ -1,4 +1,5 @@
 import json
+import signal
 import threading
 import time
 from pathlib import Path
@@ -337,7 +338,7 @@ class TestFaults:
             twin = _native.ServerTwin(json.dumps(own.options()), 4)
             twin.observe(json.dumps({"watch": [own.process.pid], "counters": [COUNTERS]}))
             prepare(twin, slow="SELECT pg_sleep(0.005);")
-            killer = threading.Timer(0.3, own.stop)
+            killer = threading.Timer(0.3, own.process.send_signal, (signal.SIGQUIT,))
             killer.start()
             found = trial(twin, 100_000)
             killer.join()
