@@ -52,6 +52,6 @@ def _fields(value: object, at: str, types: Mapping[str, str]) -> Iterator[tuple[
 def _is_of(value: object, kind: str) -> bool:
     named = kind.removesuffix(" or null")
     if value is None:
-        return named != kind
+        return named != kind or named == "number"  # one that does not exist
     expected = (list,) if named.startswith(("list", "`[")) else _TYPES[named]
     return isinstance(value, expected) and isinstance(value, bool) == (bool in expected)
