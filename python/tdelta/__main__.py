@@ -16,7 +16,6 @@ _USAGE = 2
 
 
 def main() -> None:
-    """Run the command line and end the process."""
     if said := _lacking():
         if sys.stderr is not None:
             sys.stderr.write(f"error: {said}\n")

@@ -299,8 +299,6 @@ class EngineUnavailable(EnvironmentFault):
 
 
 class StoreError(TdeltaError):
-    """A store that cannot be read or written."""
-
     exit_code = 2
 
 

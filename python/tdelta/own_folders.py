@@ -22,7 +22,6 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def is_trusted(found: os.stat_result) -> bool:
-    """Whether something belongs to this user or to root."""
     return found.st_uid in (0, os.geteuid())
 
 

@@ -135,7 +135,6 @@ def connects(works: Iterable[object]) -> bool:
 
 
 def is_for(level: str, *, is_encrypted: bool) -> bool:
-    """Whether a level of ``during`` is for plain twins, or for encrypted ones."""
     if level == NOTHING:
         return True
     action = ACTIONS[parse_action(level).name]

@@ -198,7 +198,6 @@ def cache_level(text: str) -> float | str:
 
 
 def cache_bytes(level: Level, data_bytes: int) -> int:
-    """How large the cache of a level is, given the size of the data."""
     size = size_bytes(level) if isinstance(level, str) else round(float(level) * data_bytes)
     assert size is not None  # noqa: S101 - `cache_level` wrote it
     return size

@@ -42,7 +42,6 @@ class Storage:
 
     @property
     def encrypts(self) -> bool:
-        """Whether what lies on it is encrypted."""
         return self.name != PLAIN_STORAGE
 
 
@@ -95,7 +94,6 @@ def storage_of(level: str) -> Storage:
 
 
 def is_user_folder(level: str) -> bool:
-    """Whether a level is the path of a folder of the user's."""
     return level.startswith("/")
 
 

@@ -102,8 +102,6 @@ def as_left(counter: str) -> tuple[str, str] | None:
 
 
 class _Idle:
-    """Nothing goes on."""
-
     def prepare(self) -> None:
         """Nothing."""
 
@@ -130,7 +128,6 @@ class Halt:
 
     @property
     def is_asked(self) -> bool:
-        """Whether the action is to end."""
         return self._asked.is_set()
 
     def pause(self, seconds: float) -> None:
@@ -342,6 +339,5 @@ def _counted(outcome: Outcome, elapsed_ns: int) -> dict[str, int]:
 
 
 def difference(later: Usage, earlier: Usage) -> Usage:
-    """What was used between two looks."""
     pairs = zip(dataclasses.astuple(later), dataclasses.astuple(earlier), strict=True)
     return Usage(*(max(type(a)(0), a - b) for a, b in pairs))

@@ -67,7 +67,6 @@ _READ_SECONDS = 24 * 3600.0
 
 
 def checksums(worker: Worker, tables: Tables) -> Checksums:
-    """Have a worker read all rows of these tables."""
     return as_checksums(worker.ask("checksums", seconds=_READ_SECONDS, tables=tables))
 
 
@@ -86,7 +85,6 @@ def raise_failed(answer: Mapping[str, Any], failed: Callable[[str, str], TdeltaE
 
 
 def measurement(answer: Mapping[str, Any]) -> Measurement:
-    """What a trial measured. Raises as `raise_failed` does."""
     raise_failed(answer)
     outcome, spans = answer["outcome"], answer["spans"]
     extra = answer["extra"] or {}

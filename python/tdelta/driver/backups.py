@@ -223,7 +223,6 @@ class Restore:
         self._expected: Checksums = {}
 
     def prepare(self) -> None:
-        """Make the backup, and read the rows that it must have."""
         self._place = _BackupFolders(self._request.folder, self._halt)
         self._maker.start()
         self._maker.make(self._place.made, self._request.compress, self._place.programs)
@@ -265,7 +264,6 @@ def packed(programs: Programs, file: Path, into: Path) -> Usage:
 
 
 def unpacked(programs: Programs, made: Path, into: Path) -> Usage:
-    """Every file of a folder that ``zstd`` compressed, decompressed into another."""
     used = Usage()
     for file in sorted(made.iterdir()):
         if file.suffix == _SUFFIX:

@@ -77,7 +77,6 @@ class TwinFolder:
         self._keeper.close(_KEEPER_SECONDS)
 
     def file(self, name: str) -> Path:
-        """The path of a database file of that name."""
         return self.path / f"{name}.db"
 
     def copy(self, source: Path, name: str) -> Path:
@@ -220,7 +219,6 @@ def _make_owned(folder: Path) -> tuple[int, int] | None:
 
 
 def _is_locked(lock: int, folder: int) -> bool:
-    """Lock a file, and make sure that nobody removed it meanwhile."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.path.samestat(os.fstat(lock), os.stat(_LOCK, dir_fd=folder, follow_symlinks=False))

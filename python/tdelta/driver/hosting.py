@@ -84,11 +84,9 @@ class TwinHost:
         self.do_close({})
 
     def do_hello(self, _request: Request) -> Reply:
-        """Say who is there."""
         return {"pid": os.getpid()}
 
     def do_prepare(self, request: Request) -> Reply:
-        """Compile and prepare the transactions."""
         self.prepared = json.dumps(request["transactions"]), json.dumps(request["constants"])
         self.open_twin().prepare(*self.prepared)
         return {}

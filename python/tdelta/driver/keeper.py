@@ -20,8 +20,6 @@ _LOOK_AGAIN_SECONDS = 0.05
 
 
 class KeeperHost(Host):
-    """The keeper of one folder."""
-
     def __init__(self, requests: Input) -> None:
         super().__init__(requests)
         self._tdelta = os.getppid()

@@ -26,7 +26,6 @@ def mounts_below(folder: Path, mountinfo: str | None = None) -> tuple[Path, ...]
 
 
 def is_mounted(point: Path) -> bool:
-    """Whether something is mounted exactly there."""
     return Path(os.path.realpath(point)) in mounts_below(point)
 
 

@@ -25,7 +25,6 @@ class PipingHost(Host):
     """One pipeline at a time."""
 
     def do_hello(self, _request: Request) -> Reply:
-        """Say that it is there."""
         return {}
 
     def do_run(self, request: Request) -> Reply:

@@ -25,8 +25,6 @@ _GRACE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program that is looked for in the PATH, and how to come by it."""
-
     name: str
     remedy: str
 

@@ -234,7 +234,6 @@ MakeTwins: TypeAlias = Callable[[Any, TwinFolder, AnyJob, WorkloadSpec], Twins[A
 
 
 def joined_to(twins: Twins[TwinT], twin: TwinT, settings: Settings) -> TwinT:
-    """Connections of another condition to the instance that ``twin`` is."""
     assert isinstance(twins, Joined)  # noqa: S101 - instances are shared only by engines that have client factors
     joined: TwinT = twins.join(twin, settings)
     return joined

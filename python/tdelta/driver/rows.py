@@ -29,5 +29,4 @@ def populate(worker: Worker, job: PopulateJob) -> None:
 
 
 def generated_checksums(job: PopulateJob) -> Checksums:
-    """The checksums of the rows that a plan generates."""
     return as_checksums(_native.plan_checksums(json.dumps(job.plan), job.seed, os.cpu_count() or 1))

@@ -60,7 +60,6 @@ def io_bytes(pid: int) -> dict[str, int]:
 
 
 def living(root: int, spare: Collection[int] = ()) -> tuple[int, ...]:
-    """The ids of those that run or could."""
     return tuple(process.pid for process in below(root, spare) if process.lives)
 
 
@@ -79,7 +78,6 @@ def freeze(root: int, spare: Collection[int], seconds: float) -> bool:
 
 
 def thaw(root: int, spare: Collection[int]) -> None:
-    """Let everything below ``root`` go on, children first: a parent that wakes finds them awake."""
     for pid in reversed(living(root, spare)):
         _signal(pid, signal.SIGCONT)
 

@@ -66,18 +66,15 @@ class Host(TwinHost):
             return {"refused": list(refusal.args)}
 
     def do_load(self, request: Request) -> Reply:
-        """Make the tables, fill them, build the indexes."""
         self.open_twin().load(
             json.dumps(request["plan"]), request["seed"], request["threads"], request["tables"], request["indexes"]
         )
         return {}
 
     def do_facts(self, request: Request) -> Reply:
-        """The first value of each query, by name."""
         return {name: self.open_twin().text(sql) for name, sql in request["queries"].items()}
 
     def do_checksums(self, request: Request) -> Reply:
-        """Row counts and order-independent checksums of tables."""
         tables = [(name, list(columns)) for name, columns in request["tables"]]
         return dict(self.open_twin().checksums(tables))
 

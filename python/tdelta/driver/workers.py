@@ -141,7 +141,6 @@ class Worker(Child):
                 self.lose(Refusal.of("still-at-work", process=self.called, seconds=self._hurried_seconds))
 
     def lose(self, said: Refusal) -> None:
-        """End it; its answer is ``ServerLost``."""
         self._loss = ServerLost(said)
         self.kill()
 

@@ -131,7 +131,6 @@ def _uncovered(evidence: Sequence[FileEvidence]) -> Iterator[Detail]:
 
 
 def _by_condition(evidence: Sequence[FileEvidence], state: EvidenceState) -> Iterator[tuple[str, str]]:
-    """The classes of each condition that are in a state, by the condition's key."""
     found = [one for one in evidence if one.state is state]
     for condition in dict.fromkeys(one.condition for one in found):
         yield condition.key, ", ".join(_classes(one for one in found if one.condition == condition))

@@ -25,7 +25,6 @@ _NEEDLES = 32
 
 
 def table_sql(dialect: Dialect) -> str:
-    """The statement that makes the table, in an engine's SQL."""
     of_bytes = dialect.bytes_type.format(MARKER_BYTES)
     return f"CREATE TABLE {TABLE} (id INTEGER PRIMARY KEY, marker {of_bytes} NOT NULL)"
 
@@ -39,7 +38,6 @@ class Markers:
 
     @classmethod
     def drawn(cls, seed: int) -> Markers:
-        """The markers of a run."""
         rng = stream(seed, "markers")
         rows = tuple(rng.bytes(MARKER_BYTES) for _ in range(MARKER_ROWS))
         sample = rng.permutation(MARKER_ROWS)[:_NEEDLES]

@@ -92,7 +92,6 @@ def plans_of(dialect: Dialect, rows: Rows, statements: Iterable[Sampled]) -> dic
 
 
 def compare(baseline: Mapping[str, Plan], other: Mapping[str, Plan]) -> tuple[PlanDifference, ...]:
-    """The statements whose plans differ."""
     return tuple(
         PlanDifference(name, *_words(plan, other.get(name)))
         for name, plan in baseline.items()

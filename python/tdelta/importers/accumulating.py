@@ -58,7 +58,6 @@ class ExactSum:
 
     @property
     def value(self) -> float:
-        """The sum so far."""
         return self._sum + self._correction
 
 
@@ -72,7 +71,6 @@ class Stretches:
         self._rest: NDArray[np.float64] = np.zeros(0)
 
     def extend(self, values: NDArray[np.float64]) -> None:
-        """The next values of the stream."""
         pending = np.concatenate((self._rest, values))
         while self._totals.size + pending.size // self._length > self._most:
             pending = np.concatenate((self._merge(), pending))
@@ -102,8 +100,6 @@ class Stretches:
 
 
 class Accumulator:
-    """One group of samples so far."""
-
     def __init__(self) -> None:
         self.count = 0
         self.zeros = 0

@@ -77,7 +77,6 @@ class Belonging:
         return Group(self.condition, transaction, THROUGHPUT, "/s", self.run, self.levels)
 
     def origin(self, line: int | None = None, *cautions: Caution) -> Origin:
-        """Where figures were read, and what must be said of them."""
         return Origin(self.file, self.format, line, (*self.cautions, *cautions), settings=self.settings)
 
     def with_level(self, name: str, value: Level | None) -> Belonging:

@@ -267,7 +267,6 @@ class _Reader:
         yield from self._other_figures(cells, line, faults, self.of(Part.METRIC))
 
     def figures(self, cells: Sequence[str], line: int, faults: LineFaults) -> Iterator[Observation]:
-        """The figures of a row, one for each metric."""
         yield from self._other_figures(cells, line, faults, self.of(Part.METRIC, Part.RESPONSE, Part.MEAN))
 
     def rows(self, read: Callable[[Sequence[str], int, LineFaults], Iterator[Observation]]) -> Iterator[Observation]:

@@ -32,7 +32,6 @@ class Format:
     times: str
 
     def importers(self) -> tuple[Importer, ...]:
-        """What reads its files; loads the module."""
         found: tuple[Importer, ...] = import_module(f"{__package__}.{self.module}").IMPORTERS
         return found
 

@@ -43,7 +43,6 @@ class GoBenchmarks:
     has_columns = True
 
     def recognizes(self, source: Source) -> bool:
-        """Whether its beginning has a line of a benchmark."""
         return any(map(self.is_mark, head_lines(source)))
 
     def is_mark(self, line: str) -> bool:
@@ -59,7 +58,6 @@ class GoBenchmarks:
         return bool(lines) and all(_Name.of(match["name"]).condition for match in lines)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """A summary, or a figure, of each benchmark and unit."""
         problems = problems_of(source, self.name)
         lines = 0
         found: dict[tuple[Belonging, str], list[_Repetition]] = {}

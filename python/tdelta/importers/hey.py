@@ -38,8 +38,6 @@ _MARKS = ("Response time histogram:", "Details (average, fastest, slowest):")
 
 
 class ReportImporter:
-    """What hey prints."""
-
     name = "hey"
 
     def recognizes(self, source: Source) -> bool:
@@ -136,7 +134,6 @@ class _Report:
             self.seconds = float(match[1])
 
     def observations(self, belonging: Belonging) -> Iterator[Observation]:
-        """What there is of the run."""
         own = belonging.noting(*self._cautions())
         if self.average and self.responses:
             yield Summary(

@@ -44,7 +44,6 @@ class Hyperfine:
         return len(results) > 1 and all(said_of_encryption(_command(it)) for it in results)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """The times of each command, and the CPU time that it took."""
         problems = problems_of(source, self.name)
         results = _results(json_object(source, problems))
         if not results and not problems:

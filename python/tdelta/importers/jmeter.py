@@ -31,8 +31,6 @@ _MOST_FAULTY = 100
 
 
 class XmlImporter:
-    """Results as XML."""
-
     name = FORMAT
 
     def recognizes(self, source: Source) -> bool:
@@ -54,8 +52,6 @@ class XmlImporter:
 
 
 class CsvImporter(CsvRows):
-    """Results as CSV with a header."""
-
     name = "JMeter CSV"
 
     def recognizes(self, source: Source) -> bool:

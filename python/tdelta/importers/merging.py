@@ -32,12 +32,10 @@ def together(observations: Iterable[Observation]) -> Iterator[Observation]:
 
 
 def _begin(parts: Iterable[Observation]) -> float | None:
-    """When the first of the threads began."""
     return min((it.started_unix_seconds for it in parts if it.started_unix_seconds is not None), default=None)
 
 
 def _end(parts: Iterable[Observation]) -> float | None:
-    """When the last of the threads ended."""
     return max(
         (
             it.started_unix_seconds + it.duration_seconds

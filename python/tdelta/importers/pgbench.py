@@ -81,7 +81,6 @@ class PgbenchReport:
     name = "pgbench"
 
     def recognizes(self, source: Source) -> bool:
-        """Whether its beginning has lines that only pgbench prints."""
         return any(map(self.is_mark, head_lines(source)))
 
     def is_mark(self, line: str) -> bool:
@@ -211,7 +210,6 @@ class _Run:
                 self._section.line = self._section.line or number
 
     def observations(self, belonging: Belonging) -> Iterator[Observation]:
-        """What there is of the run, whose file and number among runs with as many clients are known."""
         own = belonging.with_level("clients", self.clients or None).with_settings(self._said())
         for one in self._all_of(own.throughput(), own.origin(None, *self._cautions())):
             yield replace(one, started_unix_seconds=self._started, duration_seconds=self._lasted)

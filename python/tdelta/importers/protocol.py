@@ -80,8 +80,6 @@ class Importer(Protocol):
 
 @runtime_checkable
 class Choosable(Protocol):
-    """An importer of files that hold several figures, of which the user may choose one (`Naming.column`)."""
-
     has_columns: bool
 
 

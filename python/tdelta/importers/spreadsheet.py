@@ -67,8 +67,6 @@ IMPORTERS: tuple[Importer, ...] = (Spreadsheet(),)
 
 
 class _Sheet:
-    """A sheet as lines of a CSV, numbered as its rows are."""
-
     def __init__(self, source: Source, lines: Sequence[str]) -> None:
         self._source = source
         self._lines = lines

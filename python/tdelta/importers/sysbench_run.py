@@ -79,7 +79,6 @@ class Run:
 
     @property
     def has_begun(self) -> bool:
-        """Whether it printed any of its results."""
         return bool(self._seconds or self._bars or self._in_report)
 
     @property
@@ -89,18 +88,15 @@ class Run:
 
     @property
     def has_ended(self) -> bool:
-        """Whether its final report was read."""
         return "events" in self._facts and not self.has_checkpoints
 
     @property
     def last_second(self) -> float | None:
-        """When its last interval ended."""
         return self._seconds[-1] if self._seconds else None
 
     def add_interval(
         self, line: int, file: str, seconds: float, threads: int, per_second: float, queries: float | None
     ) -> None:
-        """One more interval of ``--report-interval``."""
         if len(self._seconds) >= MOST_INTERVALS:
             raise ImportFault(Refusal.of("run-with-too-many-intervals", most=MOST_INTERVALS).at(place(file, line)))
         self._seconds.append(seconds)

@@ -27,7 +27,6 @@ _MOST_PREFIXES = 3
 
 
 def without_prefix(line: str) -> str:
-    """A line as the tool printed it."""
     text = _COLOUR.sub("", line) if "\x1b" in line else line
     if quoted := _QUOTED.match(text):
         text = quoted[1]

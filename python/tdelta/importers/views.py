@@ -29,7 +29,6 @@ class _View:
 
     @property
     def count(self) -> int | None:
-        """How many transactions there were in all."""
         whole = [it for it in self.observations if it.group.transaction == ALL]
         samples = [it.count for it in whole if isinstance(it, Samples)]
         counts = [*samples, *(it.count for it in whole if isinstance(it, Summary))]

@@ -72,8 +72,6 @@ _MS = 1e-3
 
 
 class TextImporter:
-    """What YCSB prints."""
-
     name = TEXT
 
     def recognizes(self, source: Source) -> bool:
@@ -123,7 +121,6 @@ class RawImporter:
         return any(_RAW_HEADER.match(line.strip()) for line in head_lines(source))
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """The response times of each type of operation, in their order."""
         belonging = belonging_of(source, RAW, naming)
         requests = Requests(source.name, has_whole=False)
         for line, text in source.text_lines():

@@ -77,7 +77,6 @@ def preload_path() -> Path:
 
 
 def cpu_has_aes(root: Path = Path("/")) -> bool:
-    """Whether ``/proc/cpuinfo`` lists AES instructions."""
     return "aes" in parse_cpuinfo(read_text(root / "proc/cpuinfo") or "").flags
 
 

@@ -68,7 +68,6 @@ class FloorCell:
 
     @property
     def task(self) -> PageTask:
-        """What was done to the pages."""
         return PageTask(self.algorithm, self.mode, self.page_bytes, self.direction)
 
 

@@ -42,7 +42,6 @@ class Host:
 
 
 def main() -> None:
-    """Serve orders until the input ends."""
     die_with_parent(int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")

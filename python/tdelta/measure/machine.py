@@ -35,8 +35,6 @@ class Cpu(NamedTuple):
 
 
 class Mount(NamedTuple):
-    """One line of ``/proc/self/mountinfo``."""
-
     point: str
     file_system: str
     source: str
@@ -170,5 +168,4 @@ def _is_virtualized(cpu: Cpu, root: Path) -> bool | None:
 
 
 def _unescaped(text: str) -> str:
-    """Undo the kernel's octal escapes of blanks and backslashes."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

@@ -51,8 +51,6 @@ __all__ = ["Caution", "Detail", "Message", "Parameter", "Reason", "Refusal", "Ru
 
 
 class Caution(Message):
-    """What a reader must know before believing the figures."""
-
     __slots__ = ()
     TEMPLATES = CAUTIONS | IMPORTED_CAUTIONS | INSTRUMENT_CAUTIONS
     AGAINST_TRUST = AGAINST_TRUST | IMPORTED_AGAINST_TRUST

@@ -1,5 +1,3 @@
-"""The English of a run's cautions, by code."""
-
 _DISTURBED = "other people's load is measured along"
 _PASSES_ON = "whatever tdelta writes goes to them as well"
 

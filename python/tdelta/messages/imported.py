@@ -1,5 +1,3 @@
-"""The English of cautions about other tools' results, by code."""
-
 IMPORTED_CAUTIONS = {
     "name-contradicted": "the file's name says {factor} {named}, the file itself {said}: the file is believed",
     "authors-say": "{word}: {said}",

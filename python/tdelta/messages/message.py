@@ -42,7 +42,6 @@ _TEMPLATES = _Templates()
 
 
 def fields_of(template: str) -> frozenset[str]:
-    """The names of the parameters that a template takes."""
     return frozenset(name for _, name, _, _ in _TEMPLATES.parse(template) if name)
 
 

@@ -1,5 +1,3 @@
-"""The English of reasons, by code."""
-
 _FARTHER = ", so the 99 % HDI would have to lie beyond ±{rope:g%}"
 _HARDLY = "{rounds} {rounds:round hardly shows|rounds hardly show} how much fresh databases differ by chance"
 

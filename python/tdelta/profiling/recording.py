@@ -52,7 +52,6 @@ def parse_report(printed: Iterable[str], threads: Collection[int] | None = None)
 
 
 def added(recordings: Iterable[Recording]) -> Recording:
-    """Several recordings as one."""
     found: dict[Sampled, tuple[int, int]] = {}
     has_kernel = True
     is_lost = False

@@ -10,8 +10,6 @@ from tdelta.records.findings import Finding
 
 @dataclass(frozen=True, slots=True)
 class ShareEffect:
-    """What something adds to a cost, a share of it, with its 95 % interval."""
-
     share: float
     interval95: tuple[float, float]
 

@@ -1,5 +1,3 @@
-"""The memory that a client took, beside what it was told about arrays of rows."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass

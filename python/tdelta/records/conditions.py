@@ -71,7 +71,6 @@ class Condition:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing encrypts this condition's twins, whatever their role."""
         return self.level("cipher") == "none" and not self.is_on_encrypted_storage
 
     @property

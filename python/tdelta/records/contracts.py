@@ -1,5 +1,3 @@
-"""What was tried of an engine's adapter on a pair of servers, and how each ability did."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""What a posterior says of one ratio."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -48,8 +48,6 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True)
 class TrialDone:
-    """One trial is measured and stored."""
-
     trial: Trial
     trials_done: int
 

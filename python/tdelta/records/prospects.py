@@ -104,7 +104,6 @@ class Layout:
 
     @property
     def whole_round_seconds(self) -> float:
-        """Wall clock of a round: its fresh twins and its blocks."""
         return self.round_seconds + self.blocks_per_round * self.block_seconds
 
     def seconds(self, rounds: float) -> float:

@@ -221,7 +221,6 @@ class Validity:
 
     @property
     def failed(self) -> bool:
-        """Whether it was made and did not hold."""
         return self.state is CheckState.FAILED
 
     @property

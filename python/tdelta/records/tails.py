@@ -122,7 +122,6 @@ class Percentile99:
 
     @property
     def quotient(self) -> float:
-        """The condition's over the baseline's."""
         return self.condition_ns / self.baseline_ns
 
 
@@ -144,7 +143,6 @@ class Percentile(Finding):
 
     @property
     def quotient(self) -> float:
-        """The condition's over the baseline's."""
         return self.condition_ns / self.baseline_ns
 
 

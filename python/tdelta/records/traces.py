@@ -1,5 +1,3 @@
-"""What each statement costs on each twin, in the shape that people know from SQL traces."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

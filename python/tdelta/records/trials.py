@@ -1,5 +1,3 @@
-"""What one trial was and what it measured."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -226,7 +224,6 @@ class Measurement:
 
     @property
     def agents(self) -> Mapping[str, AgentPart]:
-        """The parts of load agents, by their names."""
         return self.client.agents
 
     @property

@@ -318,7 +318,6 @@ def _place(verdict: Verdict, settings: RunSettings, *, besides: str = "") -> str
 
 
 def _name(verdict: Verdict, result: RunResult) -> str:
-    """What makes the load slower: ``AES-256``."""
     if result.settings.external_servers is not None:
         return "your encrypted server"
     words = compared_words(verdict.condition)
@@ -412,7 +411,6 @@ def _has_answer(result: RunResult) -> bool:
 
 
 def _certainty(result: RunResult) -> Iterator[Line]:
-    """What the interval is, and on which side of the limit it lies."""
     settings, level = result.settings, 95 if result.settings.budget is None else 99
     judged = [v for v in result.primary if v.baseline_value and v.decision is not Decision.UNSOUND]
     if not _has_answer(result) or not any(is_encryption(v.condition) for v in judged):

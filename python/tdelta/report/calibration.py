@@ -21,7 +21,6 @@ _INDENT = "  "
 
 
 def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str, object]:
-    """A calibration as JSON values."""
     head = {"schema": CALIBRATION_SCHEMA, "exit_code": exit_code, "is_sound": found.is_sound}
     texts = {
         "faults": list(map(str, found.faults)),

@@ -77,7 +77,6 @@ def against_sentences(against: Against, later: RunResult) -> Iterator[str]:
 
 
 def against_text(against: Against, later: RunResult, width: int, *, color: bool = False) -> str:
-    """The same for a terminal, ``width`` columns."""
     width = max(NARROWEST, width)
     lines = [line for text in against_sentences(against, later) for line in paragraph(text, width, indent="  ")]
     return draw([Text(), *lines], width, color=color)
@@ -191,7 +190,6 @@ def history_text(history: History, width: int, *, color: bool = False) -> str:
 
 
 def left_out_words(one: LeftOut) -> str:
-    """Which run is not in a history, and why."""
     return f"run {one.run_id}: {_WHY.get(one.why, one.why)}"
 
 

@@ -20,7 +20,6 @@ _LENGTH, _DISCARD = "trial_seconds", "discard_seconds"
 
 
 def repeat_command(settings: RunSettings) -> str:
-    """The ``tdelta run`` that draws the same run again, quoted for a shell."""
     return shlex.join([*_run_words(settings.options), "--seed", str(settings.seed)])
 
 

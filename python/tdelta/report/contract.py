@@ -19,7 +19,6 @@ _NO_DATA = (
 
 
 def contract_document(found: Contract, exit_code: int) -> dict[str, object]:
-    """A contract as JSON values."""
     values = record_values(found)
     steps = [_step_values(step) for step in found.steps]
     return {"schema": CONTRACT_SCHEMA, "exit_code": exit_code, "is_held": found.is_held, **values, "steps": steps}

@@ -65,7 +65,6 @@ def document(result: RunResult, exit_code: int) -> dict[str, object]:
 
 
 def dry_run_document(plan: DryRun) -> dict[str, object]:
-    """What a run would take, as JSON values."""
     texts = {
         "faults": [str(fault) for fault in plan.faults],
         "refusals": values_of(plan.faults),

@@ -37,7 +37,6 @@ class Effect:
 
     @property
     def is_more(self) -> bool:
-        """Whether the best estimate is above the baseline."""
         return self.median >= 1.0
 
     @property
@@ -46,7 +45,6 @@ class Effect:
         return self.ends[0] > 1.0 or self.ends[1] < 1.0
 
     def slower(self, level: str = "") -> str:
-        """After ``makes it``: ``36 % slower (32 to 40 %)``; ``level`` stands before the interval."""
         return f"{self.amount()} {'slower' if self.is_more else 'faster'} ({level}{self.span('faster', 'slower')})"
 
     def more(self, what: str, level: str = "") -> str:

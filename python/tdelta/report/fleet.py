@@ -38,7 +38,6 @@ def fleet_csv(runs: Sequence[Answered]) -> str:
 
 
 def fleet_document(runs: Sequence[Answered], inventory: str, exit_code: int) -> dict[str, object]:
-    """The rows as JSON values."""
     return {"schema": FLEET_SCHEMA, "inventory": inventory, "exit_code": exit_code, "rows": fleet_rows(runs)}
 
 

@@ -25,7 +25,6 @@ _INDENT = "  "
 
 
 def floor_document(floor: Floor) -> dict[str, object]:
-    """The floor as JSON values."""
     texts = {"cautions": list(map(str, floor.cautions)), "caution_codes": values_of(floor.cautions)}
     return {"schema": FLOOR_SCHEMA, **record_values(floor), **texts}
 

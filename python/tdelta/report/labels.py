@@ -175,7 +175,6 @@ def action_label(level: str) -> str:
 
 
 def compared_words(condition: Condition) -> str:
-    """The same within a sentence: ``aes-256 (tables only)``."""
     cipher, *scope = compared_label(condition).split(", ", 1)
     return f"{cipher} ({scope[0]})" if scope else cipher
 

@@ -74,7 +74,6 @@ def studies_text(studies: Sequence[Study], width: int, *, color: bool = False) -
 
 
 def studies_document(studies: Sequence[Study]) -> dict[str, object]:
-    """The studies as JSON values."""
     return {
         "schema": STUDIES_SCHEMA,
         "studies": [

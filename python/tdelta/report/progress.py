@@ -206,7 +206,6 @@ class LiveProgress:
 
 
 def planned_text(event: RunPlanned) -> str:
-    """What was laid out, in one line."""
     settings = event.settings
     return (
         f"run {settings.run_id}: {settings.engine}, {settings.workload}{_on(settings)},"
@@ -269,7 +268,6 @@ def hdi_bar(estimate: Estimate, axis: tuple[float, float], rope: float, columns:
 
 
 def picture_lines(picture: _Picture) -> list[Text]:
-    """The live picture, line by line."""
     settings = picture.planned.settings if picture.planned else None
     lines = (
         [Text(planned_text(picture.planned), style="dim", overflow="ellipsis", no_wrap=True)] if picture.planned else []

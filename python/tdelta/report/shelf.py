@@ -56,7 +56,6 @@ def listed(shelf: Shelf, wanted: Wanted, store: str) -> Listed:
 
 
 def _is_wanted(run: RunSummary, wanted: Wanted) -> bool:
-    """Whether a run is wanted, but for its kind."""
     return (
         run.created_unix_seconds >= wanted.since_unix_seconds
         and (not wanted.labels or not set(wanted.labels).isdisjoint(run.labels))
@@ -110,7 +109,6 @@ def runs_document(found: Listed) -> dict[str, object]:
 
 
 def run_values(run: RunSummary, shelf: Shelf) -> dict[str, object]:
-    """One run of the list as JSON values."""
     return {
         "run_id": run.run_id,
         "created_unix_seconds": run.created_unix_seconds,

@@ -53,7 +53,6 @@ def panel_of(condition: Condition, result: RunResult) -> str:
 
 
 def panels(cells: Iterable[SweepCell]) -> tuple[str, ...]:
-    """The columns, in the design's order."""
     return tuple(dict.fromkeys(cell.panel for cell in cells))
 
 

@@ -35,7 +35,6 @@ def values_of(value: object, names: Mapping[str, str] | None = None) -> object:
 
 
 def record_values(record: object, names: Mapping[str, str] | None = None) -> dict[str, object]:
-    """The fields of a record by their names in the document, and what is derived of them."""
     found: dict[str, object] = {}
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
         if (prefix := prefix_of(field)) is not None:

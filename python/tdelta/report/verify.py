@@ -109,7 +109,6 @@ def limits(readings: Sequence[FileReading], markers: Sequence[Marker]) -> list[s
 def readings_document(
     target: Path, readings: Sequence[FileReading], markers: Sequence[Marker], exit_code: int
 ) -> dict[str, object]:
-    """The same as JSON values, every file of it."""
     return {
         "schema": VERIFY_SCHEMA,
         "exit_code": exit_code,
@@ -128,7 +127,6 @@ def readings_document(
 
 
 def run_document(result: RunResult, exit_code: int) -> dict[str, object]:
-    """The evidence of a stored run as JSON values."""
     return {
         "schema": VERIFY_SCHEMA,
         "exit_code": exit_code,

@@ -73,8 +73,6 @@ class AnalysisRequest:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The answer with the curves behind it."""
-
     result: AnalysisResult
     pictures: tuple[ComparisonPicture, ...]
 

@@ -303,7 +303,6 @@ def _statements(plan: Plan) -> dict[str, str]:
 
 
 def _cpus(machine: Mapping[str, object]) -> int:
-    """How many CPUs tdelta and the servers may use."""
     usable = machine.get("usable_cpus")
     return usable if isinstance(usable, int) else os.cpu_count() or 1
 

@@ -43,15 +43,12 @@ _SOON = 1e-3
 
 
 class Clock:
-    """Wall clock of a sitting, set-up included."""
-
     def __init__(self, max_seconds: float, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._began = now()
         self._max_seconds = max_seconds
 
     def elapsed(self) -> float:
-        """Seconds since the sitting began."""
         return self._now() - self._began
 
     def left(self) -> float:

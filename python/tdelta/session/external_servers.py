@@ -84,7 +84,6 @@ def on_external_servers(
 
 
 def _works(engine: str) -> Collection[str]:
-    """The levels of ``work`` that users' servers of an engine have."""
     address = profile(engine).address
     is_cooled = address is not None and address.is_cooled
     return [level for level in (*TRANSACTIONS, *STEPS) if is_cooled or level != _COLD]

@@ -219,7 +219,6 @@ def _made(
 
 
 def _taken(target: Target, ended: Ended, store: Store) -> TargetRun:
-    """A run that ended, its pack in the store."""
     code, run_id, fault = ended.code, "", ended.lost or _error_of(ended.said)
     if ended.lost:
         code = _INTERNAL

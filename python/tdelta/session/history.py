@@ -55,8 +55,6 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What runs must have in common to be of one series."""
-
     engine: str
     study: str
     workload: str

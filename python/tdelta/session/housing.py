@@ -128,7 +128,6 @@ def resource_estimate(plan: Plan) -> ResourceEstimate:
 
 
 def user_folders(layout: RunLayout) -> tuple[Path, ...]:
-    """The folders of the user's that twins lie in."""
     return tuple(Path(level) for level in layout.storages if is_user_folder(level))
 
 
@@ -139,7 +138,6 @@ def _image_bytes(plan: Plan) -> int:
 
 
 def storage_cautions(plan: Plan) -> Iterator[Caution]:
-    """What is to be said of every figure of a run that varies storage."""
     layout = plan.layout
     levels = [level for level in layout.storages if storage_of(level).encrypts]
     if not levels:

@@ -84,8 +84,6 @@ def read_inventory(path: Path) -> Inventory:
 
 
 class _Reader(ProjectReader):
-    """One reading of one inventory."""
-
     missing = Refusal.of("inventory-missing", hint="")
 
     def inventory(self) -> Inventory | None:

@@ -124,6 +124,5 @@ def option(flag: str, value: Value, about: str, default: Any = None, *, compare:
 
 
 def options_of(record: str, kind: type[Any]) -> Iterator[Option]:
-    """The options that a record declares, in the order of its fields."""
     for field in dataclasses.fields(kind):
         yield dataclasses.replace(field.metadata[_DECLARED], name=field.name, record=record)

@@ -10,8 +10,6 @@ from tdelta.records import DatabaseFacts
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """A table of a user's database, in a dry run."""
-
     name: str
     rows: int
     size_bytes: int

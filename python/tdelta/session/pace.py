@@ -151,7 +151,6 @@ class Pace:
         self.took(stage, self._elapsed() - began)
 
     def took(self, stage: Stage, seconds: float) -> None:
-        """Take note of how long a stage took."""
         self._done[stage] += 1
         self._took[stage] += seconds  # type: ignore[assignment]
         # Caches fill from lap to lap: the last one is the most like what comes.

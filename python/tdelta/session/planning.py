@@ -64,7 +64,6 @@ class Plan:
 
     @property
     def layout(self) -> RunLayout:
-        """The run as its engine sees it."""
         copy = None if self.source is None else self.source.copy
         return RunLayout(self.request.values, self.conditions, self.workload, self.scale, copy)
 
@@ -153,7 +152,6 @@ class Plan:
 
     @property
     def strata(self) -> dict[int, tuple[Condition, ...]]:
-        """The conditions of each stratum."""
         return self.layout.strata
 
     def populate_job(self) -> AnyJob:

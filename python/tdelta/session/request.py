@@ -65,17 +65,14 @@ class RunRequest:
         }
 
     def replace(self, **changes: Any) -> RunRequest:
-        """The same with other values of some options."""
         return self._of({**self.values, **{name: _option(name).value.taken(value) for name, value in changes.items()}})
 
     @property
     def values(self) -> dict[str, Any]:
-        """Every option's value, by its name."""
         return {name: getattr(getattr(self, option.record), name) for name, option in OPTIONS.items()}
 
     @property
     def is_served(self) -> bool:
-        """Whether twins are servers, private ones or the user's own."""
         return self.tested.engine in servers() or self.tested.baseline is not None
 
     def changed(self) -> Iterator[Option]:

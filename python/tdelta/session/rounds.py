@@ -38,8 +38,6 @@ _TRACED_OPERATIONS = 60
 
 
 class RoundRunner:
-    """Runs rounds of one plan."""
-
     def __init__(self, context: RunContext, ready: Ready, collectors: Collectors) -> None:
         self._context = context
         self._plan = context.plan
@@ -104,7 +102,6 @@ class RoundRunner:
                 self._compare_rows(twins)
 
     def _collect(self, of: Round) -> None:
-        """What is due behind the blocks."""
         self.extra_seconds = 0.0
         for collector in self._collectors.behind_blocks:
             self._at = collector.stage

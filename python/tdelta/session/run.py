@@ -276,7 +276,6 @@ def _rounds(context: RunContext, ready: Ready, runner: RoundRunner) -> str:
 
 
 def _whole_rounds(context: RunContext) -> int:
-    """Rounds of earlier sittings that came to their end."""
     in_round = Counter(trial.round for trial in context.trials)
     return sum(count >= context.plan.trials_in(number) for number, count in in_round.items())
 

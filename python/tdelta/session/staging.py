@@ -103,8 +103,6 @@ def _require_other_than_store(database: Path, request: RunRequest) -> None:
 
 
 class _Staging:
-    """One staging; `run` is its stages."""
-
     def __init__(self, request: RunRequest, engine: RunEngine, data: UserData, copy: Staged, observe: Observer) -> None:
         self._request = request
         self._dialect = engine.profile.dialect

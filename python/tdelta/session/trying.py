@@ -116,7 +116,6 @@ def left_by_writes(workload: Workload, tables: Tables, on: Tries) -> Checksums:
 
 
 def writing(workload: Workload) -> list[Transaction]:
-    """The transactions that change rows."""
     return [transaction for transaction in workload.transactions if transaction.writes]
 
 
@@ -127,7 +126,6 @@ def nondeterminism_cautions(nondeterministic_tables: tuple[str, ...]) -> Iterato
 
 
 def tables_of(database: Database) -> Tables:
-    """The user's tables, as they are compared."""
     return tuple((table.name, table.stored_columns) for table in database.tables)
 
 

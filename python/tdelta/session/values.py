@@ -100,8 +100,6 @@ class Choice(Value):
 
 @dataclass(frozen=True, slots=True)
 class WholeNumber(Value):
-    """A whole number within limits."""
-
     metavar: str = "N"
     least: int = 1
     most: int | None = None
@@ -109,8 +107,6 @@ class WholeNumber(Value):
 
 @dataclass(frozen=True, slots=True)
 class Number(Value):
-    """A number above 0."""
-
     def taken(self, value: Any) -> Any:
         """Python's whole numbers, too."""
         return float(value) if isinstance(value, int) else value
@@ -123,7 +119,6 @@ class Percent(Number):
     metavar: str = "PERCENT"
 
     def parse(self, text: str) -> float:
-        """Turn the text into a share."""
         match = _PERCENT.fullmatch(text.strip())
         if match is None:
             raise ValueError(Refusal.of("not-a-percentage", found=text))
@@ -141,7 +136,6 @@ class Size(Value):
     of: Callable[[str], int | None] = size_bytes
 
     def parse(self, text: str) -> int:
-        """Turn the text into bytes."""
         found = self.of(text)
         if found is None:
             raise ValueError(Refusal.of("not-a-size", found=text))
@@ -159,7 +153,6 @@ class CacheSize(Number):
     metavar: str = "PERCENT|SIZE"
 
     def parse(self, text: str) -> float | str:
-        """Turn the text into a share, or the size in its shortest form."""
         try:
             return cache_level("" if re.fullmatch(r"[\d.\s]*", text) else text.strip())
         except ValueError:
@@ -194,7 +187,6 @@ class Duration(Number):
     zero: bool = False
 
     def parse(self, text: str) -> float:
-        """Turn the text into seconds."""
         parts = _DURATION_PART.findall(text.strip())
         seconds = math.fsum(float(number) * _SECONDS[unit] for number, unit in parts)
         is_allowed = seconds > 0 or (self.zero and bool(parts))
@@ -215,7 +207,6 @@ class ResponseTime(Number):
     metavar: str = "TIME"
 
     def parse(self, text: str) -> float:
-        """Turn the text into seconds."""
         match = _RESPONSE_TIME.fullmatch(text.strip())
         seconds = float(f"{match[1]}{_EXPONENTS[match[2]]}") if match else 0.0
         if seconds <= 0:

@@ -69,7 +69,6 @@ def decode(kind: type[T], data: object) -> T:
 
 
 def dumps(value: object) -> str:
-    """Encode to compact JSON text."""
     return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 

@@ -73,8 +73,6 @@ LIMITS = Limits()
 
 
 class _Damaged(ValueError):
-    """What is wrong with a pack."""
-
     def __init__(self, said: Refusal) -> None:
         self.said = said
         super().__init__(said)
@@ -297,7 +295,6 @@ def _plain_text(text: str) -> str:
 
 
 def _headed(header: dict[str, Any]) -> Whole:
-    """What the first line says of the run."""
     if unknown := header.keys() - {*_OF_HEADER, "result"}:
         found = ", ".join(sorted(unknown))[:_LONGEST_SAID]
         raise _Damaged(Refusal.of("pack-line", expected="the fields of a run", found=found))

@@ -93,7 +93,6 @@ class Store:
         return store
 
     def close(self) -> None:
-        """Close the connection. What was added is already on disk."""
         self._db.close()
 
     def __enter__(self) -> Store:
@@ -266,7 +265,6 @@ class Store:
             return {run_id: json.loads(value) for run_id, value in rows}
 
     def run_ids(self) -> tuple[str, ...]:
-        """The ids of all runs, the newest first."""
         return tuple(self._run_ids())
 
     def require(self, run_id: str) -> None:
@@ -275,7 +273,6 @@ class Store:
             raise self._unknown(run_id)
 
     def runs(self) -> tuple[RunSummary, ...]:
-        """Every run, the newest first."""
         return tuple(map(self.summary, self._run_ids()))
 
     def summary(self, run_id: str) -> RunSummary:

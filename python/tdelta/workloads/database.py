@@ -226,5 +226,4 @@ def is_writable_name(name: str) -> bool:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL quotes it."""
     return '"' + name.replace('"', '""') + '"'

@@ -45,7 +45,6 @@ class Dialect:
     names_keys: bool = False
 
     def text_literal(self, text: str) -> str:
-        """A text as this engine writes it."""
         text = text.replace("\\", "\\\\") if self.doubles_backslashes else text
         return "'" + text.replace("'", "''") + "'"
 

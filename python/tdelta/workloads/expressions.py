@@ -65,15 +65,11 @@ class ExpressionFault(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A literal."""
-
     value: int | float
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable, without its colon."""
-
     name: str
 
 
@@ -116,8 +112,6 @@ def variables(expression: Expression) -> Iterator[str]:
 
 
 class _Parser:
-    """Recursive descent over the tokens of one expression."""
-
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self.tokens = tokens
         self.at = 0

@@ -20,12 +20,10 @@ PREFIX = "tdelta_key_"
 
 
 def key_table_name(name: str) -> str:
-    """What the table of ``[keys.NAME]`` is called."""
     return f"{PREFIX}{name}"
 
 
 def key_count(table: DatabaseTable) -> int:
-    """How many keys of a table are sampled."""
     return -(-_keys(table) // _stride(table)) if _keys(table) else 0
 
 

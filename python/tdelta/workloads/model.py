@@ -87,7 +87,6 @@ class Workload:
 
     @property
     def connects(self) -> bool:
-        """Whether opening connections is part of the work."""
         return any(transaction.connects for transaction in self.transactions)
 
     def rows(self, scale: float) -> dict[str, int]:

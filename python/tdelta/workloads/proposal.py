@@ -190,7 +190,6 @@ def _is_writable(table: DatabaseTable) -> bool:
 
 
 def _checked(choice: Choice, given: frozenset[str], notes: list[Detail], dialect: Dialect) -> Choice | None:
-    """The choice with those of its scripts that pass the checks."""
     faults = {text: [fault for _, fault in check_script(text, given, dialect).faults] for text in choice.scripts}
     sound = tuple(text for text in choice.scripts if not faults[text])
     if not sound:
@@ -256,13 +255,11 @@ class _Writer:
         return rf"\set id random({lowest}, {highest})"
 
     def _drawn(self) -> str:
-        """The key that was drawn, as a value (or a row of values)."""
         if self.is_drawn_directly:
             return ":id"
         return f"(SELECT {', '.join(key_columns(self.key))} FROM {key_table_name(self.key_name)} WHERE n = :n)"
 
     def _key(self) -> str:
-        """The key, as a column (or a row of columns)."""
         columns = [_collated(column, self.quoted) for column in self.key.columns]
         return columns[0] if len(columns) == 1 else f"({', '.join(columns)})"
 

@@ -29,7 +29,6 @@ class Schema:
     indexes: tuple[str, ...]
 
     def into(self, dialect: Dialect) -> Schema:
-        """This schema in the dialect of an engine."""
         read, write = self.dialect.sqlglot, dialect.sqlglot
         tables = _turned(self.tables, read, write, names_keys=dialect.names_keys)
         return Schema(dialect, tables, _turned(self.indexes, read, write))

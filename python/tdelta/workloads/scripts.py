@@ -48,7 +48,6 @@ class Statement:
 
     @property
     def writes(self) -> bool:
-        """Whether it changes rows."""
         return self.tree.find(*sql.WRITES) is not None or sql.opaque_writes(self.tree)
 
 
@@ -73,17 +72,14 @@ class Script:
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """The SQL statements, in order."""
         return tuple(step for step in self.steps if isinstance(step, Statement))
 
     @property
     def writes(self) -> bool:
-        """Whether any statement changes rows."""
         return any(statement.writes for statement in self.statements)
 
     @property
     def connects(self) -> bool:
-        r"""Whether it opens its connection anew, with ``\connect``."""
         return any(isinstance(step, Command) and step.word == "connect" for step in self.steps)
 
 

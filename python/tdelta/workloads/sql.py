@@ -47,7 +47,6 @@ CHECKING = Dialect("sqlite", "sqlite")
 
 
 def parse(text: str, dialect: Dialect = GENERIC) -> exp.Expression | str:
-    """The syntax tree of one statement, or why there is none."""
     for written, read in dialect.misread:
         text = written.sub(read, text)
     try:
@@ -75,7 +74,6 @@ def opaque(piece: Piece) -> exp.Expression | None:
 
 
 def opaque_writes(tree: exp.Expression) -> bool:
-    """Whether a statement of `opaque` may change rows."""
     return isinstance(tree, exp.Command) and bool(tree.args.get("expression"))
 
 

@@ -42,8 +42,6 @@ def read_user_workload(folder: Path, database: Database, dialect: Dialect = GENE
 
 
 class _OwnReader(FolderReader):
-    """One reading of a folder for a database that is there."""
-
     is_tried = True
 
     def __init__(self, folder: Path, database: Database, dialect: Dialect) -> None:
@@ -80,7 +78,6 @@ class _OwnReader(FolderReader):
         )
 
     def keys(self, document: Mapping[str, object]) -> tuple[KeyTable, ...]:
-        """The tables of sampled keys that the folder asks for."""
         if "keys" not in document:
             return ()
         found: list[KeyTable] = []

@@ -85,7 +85,6 @@ class _Feeding:
         }
 
     def ask(self) -> None:
-        """Have every agent say when it wants more."""
         if not self._chunks.is_over:
             for agent in self._agents:
                 self._call(agent, None, is_next=False)
@@ -138,7 +137,6 @@ class Coordinator:
         return {"ray": ray.__version__, "agents": self._introductions()}
 
     def do_open(self, request: Request) -> Reply:
-        """Take note of a twin, and have every agent connect to it."""
         self._twins[request["twin"]] = request
         return {"answers": self._opened(request["twin"])}
 
@@ -178,7 +176,6 @@ class Coordinator:
         return answered
 
     def do_close(self, request: Request) -> Reply:
-        """Have every agent let go of a twin."""
         self._twins.pop(request["twin"], None)
         refs = {}
         for number, agent in self._agents.items():
@@ -228,7 +225,6 @@ class Coordinator:
         return found
 
     def _replace(self) -> None:
-        """Place those anew that were lost."""
         lost = [number for number, agent in self._agents.items() if agent.actor is None]
         if lost:
             self._place(lost)

@@ -47,7 +47,6 @@ class Site:
         self._process: subprocess.Popen[bytes] | None = None
 
     def hello(self) -> dict[str, Any]:
-        """Where it is, and which tdelta is there."""
         return {"node": platform.node(), "machine": machine(), "version": tdelta_version(), "pid": os.getpid()}
 
     def run(self, words: list[str]) -> dict[str, Any]:
@@ -70,7 +69,6 @@ class Site:
             return {"lost": f"the run's process ended with status {code}"}
 
     def end(self) -> None:
-        """Have the run end, and tidy up after itself."""
         if self._process is not None and self._process.stdin is not None:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
@@ -86,8 +84,6 @@ _GENTLE_SECONDS = GRACE_SECONDS + 10.0
 
 @dataclass(slots=True)
 class _Running:
-    """A run where it is."""
-
     name: str
     node_id: str
     node: str
@@ -116,7 +112,6 @@ class Dispatcher:
             return {"error": list(refusal.args)}
 
     def do_start(self, request: Request) -> Reply:
-        """Join a cluster, or start a Ray of this machine's."""
         self._folder = request["folder"]
         self._ray = joined(request["address"], self._folder, 1)
         return {"ray": self._ray.__version__}
@@ -191,7 +186,6 @@ class Dispatcher:
         """Nothing was stopped."""
 
     def leave(self) -> None:
-        """Wait for no run any more."""
         self._is_over.set()
 
     def end(self) -> None:

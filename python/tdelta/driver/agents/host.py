@@ -142,7 +142,6 @@ class Agent:
         return self._wishes.take(number)
 
     def stop(self) -> None:
-        """Have trials that are running end after the operation they are at."""
         for worker in list(self._workers.values()):
             with contextlib.suppress(TdeltaError):
                 worker.send("stop")

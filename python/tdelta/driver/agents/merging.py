@@ -93,7 +93,6 @@ def not_once(trial: Mapping[str, Any], answers: Mapping[str, Answer]) -> Refusal
 
 
 def parts(answers: Mapping[str, Answer], nodes: Mapping[str, str]) -> dict[str, AgentPart]:
-    """What each agent did, by its name."""
     return {name: _part(answer, nodes[name]) for name, answer in answers.items()}
 
 
@@ -124,7 +123,6 @@ def fault(agents: Mapping[str, AgentPart]) -> str:
 
 
 def _recorded(trial: Mapping[str, Any]) -> int:
-    """How many of its operations are recorded."""
     return max(0, int(trial["operations"]) - int(trial["discard"]))
 
 

@@ -37,7 +37,6 @@ class Call:
 
 
 def packed(value: object) -> bytes:
-    """A value, or an error, as bytes."""
     return pickle.dumps(value)
 
 

@@ -287,7 +287,6 @@ class AgentsTrial:
 
 
 def ray_refused(kind: str, said: str) -> TdeltaError:
-    """What a process that speaks to Ray refused."""
     if kind == "ray_missing":
         return UsageError(Refusal.of("ray-missing"))
     if kind == "no_node":

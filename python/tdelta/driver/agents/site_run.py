@@ -85,7 +85,6 @@ def _end_when(child: subprocess.Popen[bytes], stopped: threading.Event, ended: t
 
 
 def main() -> None:
-    """Carry out one order, in a child of this process."""
     if child := os.fork():
         _, status = os.waitpid(child, 0)
         os._exit(abs(os.waitstatus_to_exitcode(status)))

@@ -142,7 +142,6 @@ class LoadCommand:
 
     @property
     def calibrates(self) -> bool:
-        """Whether tdelta chooses how many operations a trial has."""
         return self.filled.amount is Amount.ASKED
 
     @property

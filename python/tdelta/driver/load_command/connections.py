@@ -72,7 +72,6 @@ class Connection:
 
     @property
     def needs_tls(self) -> bool:
-        """Whether what goes to the server has to be encrypted."""
         return self.socket is None and self.tls != _NO_TLS
 
     def placeholders(self) -> dict[str, str]:

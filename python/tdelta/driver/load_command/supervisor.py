@@ -30,8 +30,6 @@ _MOST_OUTPUT_BYTES = 8 << 20
 
 
 class CommandHost(Host):
-    """One load command at a time."""
-
     def __init__(self, requests: Input) -> None:
         super().__init__(requests)
         self._folder: Path | None = None

@@ -95,7 +95,6 @@ class CommandLoad:
         return self.answer()
 
     def fileno(self) -> int:
-        """The descriptor on which the answer arrives, for `ready`."""
         return self._supervisor.fileno()
 
     def begin(self, work: Work, deadline_seconds: float) -> None:
@@ -127,7 +126,6 @@ class CommandLoad:
             self._remove_logs()
 
     def stop(self) -> None:
-        """Have the command end now, by its process group."""
         with contextlib.suppress(WorkerFault):
             self._send("stop")
 

@@ -39,7 +39,6 @@ class ServerPaths:
 
     @property
     def temporary(self) -> Path:
-        """The server's temporary files."""
         return self.folder / "tmp"
 
 

@@ -71,5 +71,4 @@ def by_agents(agents: AgentLoad, worker: Worker, job: TrialJob) -> Measurement:
 
 
 def work_of(mix: WorkloadSpec) -> dict[str, Any]:
-    """The transactions as a worker is told them."""
     return {"transactions": mix.transactions, "constants": mix.constants}

@@ -105,7 +105,6 @@ class ServerHost(Host):
         return {"pid": os.getpid()}
 
     def do_initialize(self, request: Request) -> Reply:
-        """Make the data directory."""
         recipe = self._adopted()
         if recipe.mount:
             recipe.mount.ciphertext.mkdir(mode=0o700, parents=True, exist_ok=True)

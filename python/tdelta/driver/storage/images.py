@@ -149,7 +149,6 @@ def detach(at: Path) -> None:
 
 
 def flush(folder: Path) -> None:
-    """Have the file system of a folder write all that it has."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

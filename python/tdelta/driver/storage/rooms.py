@@ -123,7 +123,6 @@ class Rooms:
         return self._rooms[name].below(needles) if name in self._rooms else ()
 
     def _own(self, level: str, name: str, stack: contextlib.ExitStack) -> Room:
-        """A folder in one of the user's, with a keeper as the run's own has."""
         home = Path(level)
         sweep(home)
         path = stack.enter_context(TwinFolder(home, f"{self._folder.run_id}-{name}")).path

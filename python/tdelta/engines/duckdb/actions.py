@@ -55,7 +55,6 @@ class CopyFile:
         self._rows = ""
 
     def prepare(self) -> None:
-        """Detach the twin's file, and attach what is to be copied."""
         site = self._site
         self._remove()
         self._place.mkdir(FOLDER_MODE)
@@ -80,7 +79,6 @@ class CopyFile:
         return Outcome(counted, seconds=answer["elapsed_ns"] / 1e9)
 
     def undo(self) -> None:
-        """Attach the twin's file again, and remove the new one."""
         self._site.worker.ask("rejoin", seconds=ACTION_SECONDS)
         self._remove()
 

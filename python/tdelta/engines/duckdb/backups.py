@@ -39,7 +39,6 @@ _NAME, _OTHER = "backup.db", "backup"
 
 
 def backup_act(site: DuckdbSite, asked: AskedAction) -> Act:
-    """The action ``backup`` or ``restore`` on one twin."""
     tool, compress = tool_of(asked.choices, BESIDE if site.is_beside else TOOLS)
     request = BackupRequest(TOOLS[tool], compress, site.path.parent / "backup", tuple(markers_of(site.job)))
     is_backup = asked.name == "backup"

@@ -85,7 +85,6 @@ class Database:
 
     @property
     def is_read_only(self) -> bool:
-        """Whether the attached file cannot be written."""
         return bool(self._options["read_only"])
 
     @contextlib.contextmanager
@@ -101,7 +100,6 @@ class Database:
         return explained(as_client_error(error, self._options["key"]) if isinstance(error, self._error) else error)
 
     def attach(self) -> None:
-        """Attach the file."""
         with self.translated_errors():
             self._main.execute(attach_sql(self._options))
             self._main.execute(f"USE {CATALOG}")
@@ -128,17 +126,14 @@ class Database:
 
     @property
     def is_attached(self) -> bool:
-        """Whether the file is attached."""
         return bool(self.rows(DATABASE_SQL))
 
     def take(self, options: Options) -> None:
-        """Attach another file as what is copied, in the place of what was."""
         with self.translated_errors(options["key"]):
             self._main.execute(f"DETACH DATABASE IF EXISTS {_SOURCE}")
             self._main.execute(attach_sql(options, _SOURCE))
 
     def copy(self, options: Options) -> None:
-        """Copy all of it into a new file, and write that to the disk."""
         with self.translated_errors(options["key"]):
             self._main.execute(attach_sql(options, _TARGET))
             self._main.execute(f"COPY FROM DATABASE {_SOURCE} TO {_TARGET}")
@@ -157,7 +152,6 @@ class Database:
         return connection
 
     def drop(self, connection: Connection) -> None:
-        """Close a connection."""
         self._connections.remove(connection)
         connection.close()
 
@@ -168,7 +162,6 @@ class Database:
 
     @contextlib.contextmanager
     def threads(self, count: int) -> Iterator[None]:
-        """Within the block, DuckDB spreads its work over so many threads."""
         before = self.text("SELECT current_setting('threads')")
         self.run(f"SET threads = {count}")
         try:
@@ -210,12 +203,10 @@ class Database:
         self.checkpoint()
 
     def types(self, table: str) -> dict[str, str]:
-        """The type of each column of a table."""
         sql = "SELECT column_name, data_type FROM duckdb_columns() WHERE database_name = ? AND table_name = ?"
         return dict(self.rows(sql, [self._catalog, table]))
 
     def file_sizes(self) -> dict[str, int]:
-        """Bytes of the file and of its log."""
         sizes = {"database": self.path, "wal": self._log}
         return {name: path.stat().st_size if path.exists() else 0 for name, path in sizes.items()}
 
@@ -231,7 +222,6 @@ class Database:
         return Path(f"{self.path}.wal")
 
     def checkpoint(self) -> None:
-        """Move the write-ahead log into the database file."""
         self.run(f"CHECKPOINT {CATALOG}")
 
     def digest(self, source: str, columns: Sequence[str]) -> tuple[int, str]:
@@ -266,7 +256,6 @@ class Connection:
             self.cursor.execute(sql)
 
     def interrupt(self) -> None:
-        """End the statement that another thread runs on it."""
         self.cursor.interrupt()
 
     def close(self) -> None:

@@ -49,7 +49,6 @@ class DuckdbDriver:
 
     @property
     def ciphers(self) -> tuple[str, ...]:
-        """The levels of the factor ``cipher``."""
         return tuple(self.engine.ciphers)
 
     @property
@@ -63,7 +62,6 @@ class DuckdbDriver:
         return self.engine.identity()
 
     def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> DuckdbSettings:
-        """What a condition's files and connections are made with."""
         levels = dict(condition.levels)
         threads, session_bytes = int(levels["threads"]), layout.options["session_memory"] or 0
         spread = self.engine.engine_threads(len(os.sched_getaffinity(0)), session_bytes)
@@ -132,7 +130,6 @@ class DuckdbDriver:
         return frozenset(FileClass) if settings.encrypts_temp else frozenset(FileClass) - {FileClass.TEMP}
 
     def can_be_searched(self, _settings: DuckdbSettings) -> bool:
-        """DuckDB itself encrypts, so files are read as they lie on the disk."""
         return True
 
     def estimate(self, layout: RunLayout) -> ResourceEstimate:

@@ -1,5 +1,3 @@
-"""DuckDB, as far as it is data."""
-
 from __future__ import annotations
 
 from tdelta.engines.profile import Profile

@@ -1,5 +1,3 @@
-"""One DuckDB twin, as an action sees it."""
-
 from __future__ import annotations
 
 import json
@@ -67,10 +65,8 @@ class DuckdbSite:
 
     @property
     def table(self) -> str:
-        """A table of the run's, quoted."""
         return quoted(self.job.tables[0][0])
 
     def options(self, path: Path, key: str | None, *, read_only: bool = False) -> dict[str, object]:
-        """How a file is attached, with a key or plain."""
         settings = self.settings if key is not None else replace(self.settings, cipher="none")
         return self.engine.options(path, settings, key, read_only=read_only)

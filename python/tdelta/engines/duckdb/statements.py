@@ -59,10 +59,8 @@ DATABASE_SQL = f"SELECT * FROM duckdb_databases() WHERE database_name = '{CATALO
 
 
 def literal(text: str) -> str:
-    """A text as SQL writes it."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def quoted(name: str) -> str:
-    """A name as SQL writes it, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'

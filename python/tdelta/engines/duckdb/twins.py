@@ -119,7 +119,6 @@ class DuckdbTwin:
 
     @property
     def pid(self) -> int:
-        """The worker's process id."""
         return self._worker.pid
 
     @property
@@ -246,7 +245,6 @@ class DuckdbTwin:
         return embedded_step(step, self._worker.ask("step", seconds=STEP_SECONDS, **request), rows)
 
     def processes(self) -> tuple[int, ...]:
-        """The worker's: the database is in it."""
         return (self._worker.pid,)
 
     def stop(self) -> None:
@@ -351,7 +349,6 @@ class DuckdbTwins(SequentialBlocks):
         return DuckdbTwin(self._engine, settings, path, worker, self._control, self._request, prices, act)
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
-        """Run the transactions on a client that does nothing, in a worker like any other."""
         with Worker(program=PROGRAM) as worker:
             measured = measurement(worker.ask("loop_cost", **work_of(self._mix), trial=job.as_json()))
         statements = sum(span.count for span in measured.statements.values())
@@ -381,7 +378,6 @@ class DuckdbTwins(SequentialBlocks):
         return self._shown
 
     def _ask(self, settings: DuckdbSettings) -> dict[str, object]:
-        """Prices of blocks under these settings."""
         home = self._home(_PRICED).parent
         return ask_block_prices(self._engine, PROGRAM, home, self._environment(settings), settings)
 

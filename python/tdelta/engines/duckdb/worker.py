@@ -31,7 +31,6 @@ The driver has no prepared statement: each execution is parsed and planned, as i
 
 
 def load_twin(database: Database, connections: int) -> _native.DbApiTwin:
-    """So many connections to an attached file, for trials."""
     return _native.DbApiTwin(
         json.dumps(STYLE),
         partial(_connect, database),
@@ -102,7 +101,6 @@ class Host(TwinHost):
         return dict(write_files(request["plan"], request["seed"], request["files"]))
 
     def do_open(self, request: Request) -> Reply:
-        """Attach (or make) the twin's file, with so many connections for the load."""
         self.do_close({})
         self._database = Database(request["options"])
         if connections := request.get("connections", 0):
@@ -120,21 +118,17 @@ class Host(TwinHost):
         return sums
 
     def do_load(self, request: Request) -> Reply:
-        """Make the tables and fill them out of their files."""
         self._open().run(*request["tables_sql"])
         self._open().fill(request["tables"], request["files"])
         return {}
 
     def do_facts(self, request: Request) -> Reply:
-        """The first value of each query, by name."""
         return {name: self._open().text(sql) for name, sql in request["queries"].items()}
 
     def do_cipher(self, _request: Request) -> Reply:
-        """What DuckDB says of the file's encryption."""
         return dict(self._open().cipher())
 
     def do_checksums(self, request: Request) -> Reply:
-        """Row counts and order-independent checksums of tables."""
         return {table: self._open().digest(quoted(table), columns) for table, columns in request["tables"]}
 
     def do_trial(self, request: Request) -> Reply:
@@ -161,7 +155,6 @@ class Host(TwinHost):
             return {**spent(step), "files": database.file_sizes()}
 
     def do_detach(self, _request: Request) -> Reply:
-        """Detach the twin's file."""
         self._open().detach()
         return {}
 
@@ -186,7 +179,6 @@ class Host(TwinHost):
         return {}
 
     def do_run(self, request: Request) -> Reply:
-        """Run statements."""
         self._open().run(*request["statements"])
         return {}
 
@@ -236,17 +228,14 @@ class Host(TwinHost):
         return {}
 
     def do_prove(self, request: Request) -> Reply:
-        """Time a page cipher on two files of its own."""
         return page_times(request["files"]["plain"], request["files"]["encrypted"])
 
     def do_price(self, request: Request) -> Reply:
-        """Time blocks of files of its own."""
         from tdelta.engines.duckdb.block_prices import block_prices  # not earlier: few workers are asked
 
         return {"passes": block_prices(request["files"], request["repeats"], request["least_seconds"])}
 
     def do_close(self, request: Request) -> Reply:
-        """Close the twin and its file."""
         self._exposed = []
         super().do_close(request)
         if self._database is not None:

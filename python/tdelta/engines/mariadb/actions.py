@@ -1,5 +1,3 @@
-"""What can be done to a MariaDB server beside its load."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -148,8 +146,6 @@ class _Conversion:
 
 
 class _Background(_Conversion):
-    """InnoDB's tablespaces, by background threads (knobs ``threads``, ``iops``)."""
-
     def _encrypt(self, threads: int, iops: int) -> None:
         """Until no tablespace is plain."""
         all_of_them = self._number(_ALL)
@@ -187,8 +183,6 @@ class _Background(_Conversion):
 
 
 class Encrypt(_Background):
-    """They are encrypted."""
-
     def _convert(self) -> Mapping[str, int]:
         before, size = self._number(_ENCRYPTED), self._number(_BYTES)
         self._encrypt(*self._asked)
@@ -228,16 +222,12 @@ class _Altered(_Conversion):
 
 
 class Alter(_Altered):
-    """They are encrypted."""
-
     def _convert(self) -> Mapping[str, int]:
         self._alter("ENCRYPTED = YES")
         return self._converted()
 
 
 class Rekey(_Altered):
-    """They, encrypted before, get another key."""
-
     def _begin(self) -> None:
         self._alter("ENCRYPTED = YES")
 

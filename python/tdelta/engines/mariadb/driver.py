@@ -1,5 +1,3 @@
-"""MariaDB as a run sees it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping

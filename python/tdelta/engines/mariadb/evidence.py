@@ -1,5 +1,3 @@
-"""What is searched for on MariaDB, and what each scope of its encryption covers."""
-
 from __future__ import annotations
 
 from tdelta.engines.shared.compressed_pages import inflated

@@ -23,8 +23,6 @@ from tdelta.engines.shared.sessions import Ask, literal
 
 
 class MariaDbServers(MySqlFamily):
-    """MariaDB servers of users."""
-
     replication_sql = ("SHOW ALL SLAVES STATUS",)
     replication_right = "SLAVE MONITOR"
     session_sql = (*MySqlFamily.session_sql, "SET SESSION max_statement_time = 0")

@@ -125,8 +125,6 @@ _AWAIT_ENCRYPTION = (
 
 @dataclass(frozen=True, slots=True)
 class MariadbCipher(ServerCipher):
-    """A key length in hexadecimal digits and a mode of file_key_management."""
-
     digits: int
     mode: str
 
@@ -178,7 +176,6 @@ class MariadbEngine(MysqlFamily):
     )
 
     def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
-        """How the server of a twin is made and run."""
         option_path, user_path = place.folder / OPTION_FILE, place.folder / "user.sql"
         options = {
             **shared_options(self.binary, place, settings),

@@ -1,1 +1,0 @@
-"""MySQL and Percona Server."""

@@ -1,5 +1,3 @@
-"""What can be done to a MySQL server beside its load."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +64,6 @@ class _Connected:
             self._session.close()
 
     def number(self, query: str) -> int:
-        """The first value of a query's first row."""
         return int(self.session.rows(query)[1][0][0] or 0)
 
 

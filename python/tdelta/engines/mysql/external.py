@@ -27,8 +27,6 @@ _UNSEEN = "none that this user may see"
 
 
 class MySqlServers(MySqlFamily):
-    """MySQL and Percona servers of users."""
-
     isolation_setting = "transaction_isolation"
     session_sql = (*MySqlFamily.session_sql, "SET SESSION max_execution_time = 0")
 

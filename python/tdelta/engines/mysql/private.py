@@ -175,7 +175,6 @@ class MysqlEngine(MysqlFamily):
         return (PLAIN_SCOPE, "data", *parts, "all")
 
     def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
-        """How the server of a twin is made and run. It draws its key itself."""
         option_path, user_path = place.folder / OPTION_FILE, place.folder / "user.sql"
         files = {
             option_path: option_file(self._options(place, settings)),
@@ -268,7 +267,6 @@ class MysqlEngine(MysqlFamily):
         }
 
     def _unpacked_options(self) -> Options:
-        """Where a server that was unpacked has what it looks for elsewhere."""
         if self.binary.root is None:
             return {}
         share = base_folder(self.binary) / "share" / "mysql"

@@ -1,5 +1,3 @@
-"""MySQL, as far as it is data."""
-
 from __future__ import annotations
 
 from tdelta.engines.profile import ServerProgram

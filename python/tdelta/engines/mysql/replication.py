@@ -19,7 +19,6 @@ _SERVER_UUID = "[auto]\nserver-uuid=00000000-0000-4000-8000-000000000002\n"
 
 
 def replication(version: str) -> MysqlReplication:
-    """That of a server of a version, digits and dots."""
     is_new = tuple(int(part) for part in version.split(".")[:2]) >= _SHOWN_ANEW
     return MysqlReplication(
         Words(

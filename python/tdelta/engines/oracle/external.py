@@ -182,7 +182,6 @@ class OracleServers:
         return (Caution.of("other-sessions", option=option, sessions=others),) if others else ()
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:
-        """The statements that would give the rights that are missing."""
         held = {row["privilege"] for row in ask(SQL["privileges"])}
         lacking = [right for right in _NEEDED if right not in held]
         grants = [f"GRANT {', '.join(lacking)} TO {self.identity.user}"] if lacking else []
@@ -227,7 +226,6 @@ class OracleServers:
         return ""
 
     def unkey_sql(self, _schema: str) -> tuple[str, ...]:
-        """None, either."""
         return ()
 
     def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
@@ -252,7 +250,6 @@ class OracleServers:
         return SQL["convert"].format(schema=schema, mode="ONLINE", how=f"USING '{self._algorithm}' REKEY")
 
     def suspend_sql(self, _schema: str) -> str:
-        """An online conversion cannot be suspended."""
         return ""
 
     def resume_sql(self, _schema: str) -> str:

@@ -1,5 +1,3 @@
-"""Oracle Database, as far as it is data."""
-
 from __future__ import annotations
 
 from tdelta.engines.profile import CLIENT_FACTORS, Profile, ServerAddress

@@ -1,5 +1,3 @@
-"""What can be done to a PostgreSQL server beside its load."""
-
 from __future__ import annotations
 
 import dataclasses
@@ -117,7 +115,6 @@ class Encrypt:
                 self._started.site.server.end()
 
     def _copy(self, server: Server) -> None:
-        """Make the encrypted storage and the backup in it."""
         with ThreadPoolExecutor(1) as pool:
             done = pool.submit(server.initialize, seconds=ACTION_SECONDS)
             try:

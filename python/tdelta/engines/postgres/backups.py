@@ -47,7 +47,6 @@ def tools(server: Path) -> Tools:
 
 
 def reach(site: Site) -> Words:
-    """How a client reaches a server."""
     socket = site.recipe.place.socket
     port = socket.suffix.removeprefix(".")
     return (f"--host={socket.parent}", f"--port={port}", f"--username={site.recipe.connect['user']}", "--no-password")

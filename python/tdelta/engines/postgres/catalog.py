@@ -35,8 +35,6 @@ _KINDS = {
 
 
 class PostgresCatalog:
-    """``pg_catalog`` of PostgreSQL."""
-
     def facts(self, ask: Ask, schema: str) -> CatalogFacts:
         """What is in the schema of the database that is connected to; a partitioned table counts as one."""
         of = f"n.nspname = {literal(schema)}"

@@ -71,8 +71,6 @@ _SYSTEM = "nspname !~ '^pg_' AND nspname <> 'information_schema'"
 
 
 class PostgresServers:
-    """PostgreSQL servers of users."""
-
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
     session_sql: tuple[str, ...] = (
         f"SELECT {', '.join(f'set_config({literal(n)}, {literal(v)}, false)' for n, v in _SESSION.items())}",
@@ -110,7 +108,6 @@ class PostgresServers:
         return tuple(found)
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:
-        """The statements that would give the rights that are missing."""
         found = ask(
             "SELECT quote_ident(current_database()) AS base, quote_ident(current_user) AS who,"
             " has_database_privilege(current_database(), 'CREATE')::text AS may"
@@ -151,7 +148,6 @@ class PostgresServers:
         )
 
     def settings(self, ask: Ask) -> Mapping[str, str]:
-        """All settings in force that this user may read."""
         rows = ask("SELECT name, setting || coalesce(' ' || unit, '') AS value FROM pg_settings")
         return {row["name"] or "": row["value"] or "" for row in rows}
 
@@ -171,7 +167,6 @@ class PostgresServers:
         return bool(ask(f"SELECT 1 AS one FROM pg_namespace WHERE nspname = {literal(schema)}"))
 
     def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
-        """What makes the schema and marks it, all or nothing."""
         name, mark = schema.name, literal(MARK + schema.run_id)
         return (f"""DO $tdelta$ BEGIN CREATE SCHEMA "{name}"; COMMENT ON SCHEMA "{name}" IS {mark}; END $tdelta$""",)
 
@@ -205,7 +200,6 @@ class PostgresServers:
         return f"SELECT pg_terminate_backend({int(session)})"
 
     def hurry_sql(self, seconds: int) -> str:
-        """What has a session wait no longer for locks."""
         return f"SET lock_timeout TO '{seconds}s'"
 
     @property
@@ -232,7 +226,6 @@ class PostgresServers:
         )
 
     def drop_sql(self, schema: str) -> str:
-        """What removes the schema with all that is in it."""
         return f'DROP SCHEMA "{schema}" CASCADE'
 
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:

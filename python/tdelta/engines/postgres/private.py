@@ -107,8 +107,6 @@ _SHARED_SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class PostgresEngine:
-    """The adapter for one server program and one way to encrypt its files."""
-
     binary: ServerBinary
     protection: Protection
 
@@ -122,12 +120,10 @@ class PostgresEngine:
 
     @property
     def ciphers(self) -> Mapping[str, ServerCipher]:
-        """The levels of the factor ``cipher``."""
         return self.protection.ciphers
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """The levels of the factor ``scope``."""
         return self.protection.scopes
 
     @property
@@ -141,7 +137,6 @@ class PostgresEngine:
 
     @property
     def major(self) -> int:
-        """The major version: 15 of 15.19."""
         return int(self.binary.version.split(".", 1)[0])
 
     @property
@@ -209,7 +204,6 @@ class PostgresEngine:
         }
 
     def schema_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
-        """What is run before tables are made, connected to the database ``postgres``."""
         return (f"CREATE DATABASE {DATABASE} TEMPLATE template0",)
 
     def before_load_sql(self, settings: ServerSettings) -> tuple[str, ...]:
@@ -226,7 +220,6 @@ class PostgresEngine:
         return settings | {"collation": "SELECT datcollate FROM pg_database WHERE datname = current_database()"}
 
     def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
-        """Queries for what the server says of its encryption."""
         return self.protection.facts(settings)
 
     def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
@@ -239,7 +232,6 @@ class PostgresEngine:
 
     @property
     def catalog(self) -> PostgresCatalog:
-        """``pg_catalog``."""
         return PostgresCatalog()
 
     @property
@@ -268,11 +260,9 @@ class PostgresEngine:
         return _DATA_BYTES_SQL
 
     def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
-        """What this twin has otherwise than a plain one."""
         return self.protection.differing(settings)
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
-        """What must be said beside every figure of such a twin."""
         return self.protection.cautions(settings)
 
     @property

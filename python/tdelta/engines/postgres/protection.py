@@ -12,8 +12,6 @@ from tdelta.messages import Caution, Detail
 
 
 class Protection(Protocol):
-    """One way to encrypt. What it wants of the server for that, is asked by ``isinstance``."""
-
     @property
     def ciphers(self) -> Mapping[str, ServerCipher]:
         """The levels of the factor ``cipher``, ``none`` among them."""

@@ -66,7 +66,6 @@ class PostgresPair:
         _set(self._replica, primary_slot_name=_SLOT)
 
     def connect(self, *, confirms: bool) -> None:
-        """Have the replica stream, then have commits wait for it."""
         _set(self._replica, recovery_min_apply_delay="0", primary_conninfo=self._conninfo)
         self._await(self._is_streaming)
         if confirms:
@@ -83,7 +82,6 @@ class PostgresPair:
         _set(self._replica, recovery_min_apply_delay="0")
 
     def disconnect(self) -> None:
-        """Have no commit wait, and the replica know no primary."""
         _set(self._primary, synchronous_standby_names="")
         _set(self._replica, primary_conninfo="")
         self._await(lambda: not self._is_streaming())

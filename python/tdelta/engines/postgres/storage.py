@@ -94,7 +94,6 @@ class Gocryptfs:
         return Detail.of("data-directory-elsewhere", wanted=wanted, found=kind)
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
-        """No setting of PostgreSQL."""
         return (f"data directory on {self.ciphers[settings.cipher].asked}",) if settings.is_encrypted else ()
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:
@@ -111,12 +110,10 @@ class Unencrypted:
 
     @property
     def ciphers(self) -> Mapping[str, ServerCipher]:
-        """None."""
         return {"none": _PLAIN}
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """None."""
         return (PLAIN_SCOPE,)
 
     @property
@@ -124,7 +121,6 @@ class Unencrypted:
         return "none"
 
     def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
-        """Which file system the server sees under its data directory."""
         return {"file system": _FILE_SYSTEM_SQL}
 
     def fault(self, _settings: ServerSettings, _found: Mapping[str, str]) -> Detail | None:
@@ -132,7 +128,6 @@ class Unencrypted:
         return None
 
     def differing(self, _settings: ServerSettings) -> tuple[str, ...]:
-        """No setting of PostgreSQL."""
         return ()
 
     def cautions(self, _settings: ServerSettings) -> tuple[Caution, ...]:
@@ -183,7 +178,6 @@ class EncryptedFolder:
         return Detail.of("data-directory-not-in-folder", wanted=wanted, folder=self.path)
 
     def differing(self, settings: ServerSettings) -> tuple[str, ...]:
-        """No setting of PostgreSQL."""
         return (f"data directory in {self.path} ({self.encryption})",) if settings.is_encrypted else ()
 
     def cautions(self, settings: ServerSettings) -> tuple[Caution, ...]:

@@ -1,1 +1,0 @@
-"""What several engines have in common, and no other package needs to know."""

@@ -62,8 +62,6 @@ class IndexFact:
 
 @dataclass(frozen=True, slots=True)
 class TableFact:
-    """A table as the catalog has it."""
-
     name: str
     size_bytes: int
     columns: tuple[ColumnFact, ...]
@@ -98,8 +96,6 @@ class Catalog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A database on a server. ``types`` are the server's own words, by table and column."""
-
     database: Database
     types: Mapping[str, Mapping[str, str]]
     left_out: tuple[Caution, ...] = ()
@@ -126,7 +122,6 @@ def describe(catalog: Catalog, ask: Ask, schema: str) -> Described:
 
 
 def bounded(catalog: Catalog, ask: Ask, table: DatabaseTable) -> DatabaseTable:
-    """The table with its number of rows and the bounds of its integer key as they are now."""
     number = catalog.quoted(table.integer_key) if table.integer_key is not None else "NULL"
     row = ask(
         f"SELECT count(*) AS total, min({number}) AS lowest, max({number}) AS highest FROM {catalog.quoted(table.name)}"
@@ -237,12 +232,10 @@ def _spread(
 
 
 def named(row: Row) -> str:
-    """What a row of a catalog calls its table."""
     return row["name"] or ""
 
 
 def by_table(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Rows of a catalog by their table."""
     found: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         found[named(row)].append(row)
@@ -250,7 +243,6 @@ def by_table(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def by_index(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Rows of a catalog by their index."""
     found: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         found[row["idx"] or ""].append(row)

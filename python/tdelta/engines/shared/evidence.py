@@ -34,5 +34,4 @@ class ServerEvidence:
         return self.inflate if is_compressed else None
 
     def parts_of(self, product: str) -> Parts:
-        """What each part of a scope covers on that product."""
         return self.parts.get(product, self.parts[""])

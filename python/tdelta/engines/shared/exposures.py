@@ -54,5 +54,4 @@ class ExposurePlan:
 
 
 def steps(connection: str, *statements: str) -> tuple[ExposureStep, ...]:
-    """Statements of one connection, one after another."""
     return tuple(ExposureStep(connection, sql) for sql in statements)

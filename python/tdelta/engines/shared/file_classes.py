@@ -15,7 +15,6 @@ FileRules: TypeAlias = tuple[tuple[re.Pattern[str], FileClass], ...]
 
 
 def rules(*pairs: tuple[str, FileClass]) -> FileRules:
-    """Rules, from patterns of whole paths."""
     return tuple((re.compile(pattern), of) for pattern, of in pairs)
 
 

@@ -40,8 +40,6 @@ _PERIOD = ("ROW START", "ROW END")
 
 
 class MySqlCatalog:
-    """``information_schema`` of MariaDB and MySQL."""
-
     def facts(self, ask: Ask, schema: str) -> CatalogFacts:
         """What is in the database ``schema``, whose statistics are brought up to date for it."""
         where = f"WHERE TABLE_SCHEMA = {literal(schema)}"

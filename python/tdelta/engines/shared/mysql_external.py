@@ -89,7 +89,6 @@ _ISOLATION = "REPEATABLE READ"
 
 
 def _value(text: str) -> str:
-    """A value as SET takes it."""
     return text if text.isdigit() else literal(text)
 
 
@@ -168,7 +167,6 @@ class MySqlFamily:
         return _pairs(ask("SHOW GLOBAL VARIABLES"))
 
     def probe(self, name: str) -> Probe:
-        """A lock of that name, which the server keeps in memory for the session."""
         quoted = literal(name)
         return Probe(
             f"SELECT GET_LOCK({quoted}, 0)",
@@ -218,11 +216,9 @@ class MySqlFamily:
         return f"{size} WHERE TABLE_SCHEMA = {literal(schema)}"
 
     def drop_sql(self, schema: str) -> str:
-        """What removes the schema with all that is in it."""
         return f"DROP SCHEMA {quoted(schema)}"
 
     def mark_sql(self, schema: NewSchema) -> str:
-        """What marks a schema as a run's."""
         return (
             f"CREATE TABLE {quoted(schema.name)}.{MARK_TABLE} (run VARCHAR(64) PRIMARY KEY)"
             f" ENGINE = InnoDB COMMENT = {literal(MARK + schema.run_id)}"
@@ -294,7 +290,6 @@ def _pairs(rows: Iterable[Row]) -> dict[str, str]:
 
 
 def is_on(variables: Mapping[str, str], name: str) -> bool:
-    """Whether a switch is on."""
     return variables.get(name, "OFF").upper() in _ON
 
 
@@ -335,7 +330,6 @@ def _session_lock(mark: str, session: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name in backticks."""
     return "`" + name.replace("`", "``") + "`"
 
 

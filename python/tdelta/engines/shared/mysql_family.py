@@ -83,11 +83,9 @@ class MysqlFamily:
         return variables((*SHARED_FACTS, *self.own_facts))
 
     def switches_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
-        """A switch that is not as asked."""
         return switch_fault(wanted_switches(self.switches, settings), found)
 
     def differing_settings(self, settings: ServerSettings) -> tuple[str, ...]:
-        """What keeps the keys, and the switches of the scope."""
         if not settings.is_encrypted:
             return ()
         switches = switched_on(self.switches, settings)
@@ -100,7 +98,6 @@ class MysqlFamily:
 
     @property
     def catalog(self) -> MySqlCatalog:
-        """``information_schema``."""
         return MySqlCatalog()
 
     @property
@@ -143,7 +140,6 @@ def client_target(socket: Path, user: str, database: str, folder: Path, port: in
 
 
 def option_file(options: Options) -> str:
-    """The text of an option file."""
     lines = [name if value is None else f"{name}={value}" for name, value in options.items()]
     return "\n".join(["[mysqld]", *lines, ""])
 
@@ -228,7 +224,6 @@ def session_options(settings: ServerSettings) -> Options:
 
 
 def binary_log_options(settings: ServerSettings) -> Options:
-    """The binary log: rows, flushed with each commit if commits are to reach the disk. Loading writes none."""
     if not settings.has_binlog or settings.is_loading:
         return {"skip_log_bin": None}
     return {
@@ -312,7 +307,6 @@ def dirty_pages_sql(table: str) -> str:
 
 
 def variables(names: Iterable[str]) -> dict[str, str]:
-    """Queries for settings of the server, by name."""
     return {name: f"SELECT @@global.{name}" for name in names}
 
 

@@ -10,7 +10,6 @@ from tdelta.workloads.dialect import FLIPPED, Dialect
 
 
 def mysql_dialect(name: str) -> Dialect:
-    """The dialect, by the name of the engine that speaks it."""
     return Dialect(
         name=name,
         sqlglot="mysql",

@@ -91,7 +91,6 @@ class WorkerSession:
             raise
 
     def run(self, sql: str) -> None:
-        """Run one statement; rows are dropped."""
         self._put("perform", statements=[sql])
 
     def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
@@ -171,7 +170,6 @@ class LastingSession:
         self._kept.append(sql)
 
     def run(self, sql: str) -> None:
-        """Run one statement; rows are dropped."""
         self._asked(lambda session: session.run(sql))
 
     def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
@@ -253,7 +251,6 @@ def first(rows: Sequence[Row]) -> str:
 
 
 def is_true(rows: Sequence[Row]) -> bool:
-    """Whether the first value of the first row says so."""
     return first(rows) in _TRUE
 
 

@@ -46,23 +46,17 @@ class Module(Protocol):
 
 
 class BackupRequests:
-    """Requests that a worker's host carries out, kept in a separate file."""
-
     def do_open(self, request: Request) -> Reply:
-        """Open a file; the host's."""
         raise NotImplementedError
 
     def _open(self) -> _native.SqliteTwin:
         raise NotImplementedError
 
     def do_back_up(self, request: Request) -> Reply:
-        """Write a backup of a file by one tool, and say what that took."""
         with _said():
             return spent(lambda: _TOOLS[request["tool"]](request))
 
     def do_restore_files(self, request: Request) -> Reply:
-        """Copy the files of a backup, open what they are, and read a row; say what that took."""
-
         def restore() -> None:
             for source, target in request["files"]:
                 with Path(source).open("rb") as reader, private(Path(target)) as writer:

@@ -39,13 +39,11 @@ _SQL_NAME = "backup.sql"
 
 
 def tools_of(library: Library) -> Mapping[str, BackupTool]:
-    """The tools of a library, by name."""
     has = [name for name in TOOLS if library.distribution or name in _BY_STATEMENTS]
     return {name: TOOLS[name] for name in has if name != _NOT_OF.get(library.kind)}
 
 
 def backup_act(site: FileSite, asked: AskedAction) -> Act:
-    """The action ``backup`` or ``restore`` on one twin."""
     tool, compress = tool_of(asked.choices, TOOLS)
     folder = site.path.parent / f"{site.path.name}-backup"
     request = BackupRequest(TOOLS[tool], compress, folder, tuple(markers_of(site.job)))

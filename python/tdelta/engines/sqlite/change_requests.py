@@ -16,8 +16,6 @@ from tdelta.measure.usage import spent
 
 
 class ChangeRequests:
-    """Requests that a worker's host carries out, kept in a separate file."""
-
     def __init__(self) -> None:
         super().__init__()
         self._others: list[_native.SqliteTwin] = []
@@ -34,7 +32,6 @@ class ChangeRequests:
         return {**spent(opened), "text": answers[0]}
 
     def do_close_others(self, _request: Request) -> Reply:
-        """Close what was opened beside the twin."""
         while self._others:
             self._others.pop().close()
         if self._pages is not None:

@@ -84,7 +84,6 @@ class ConversionStep:
     reserved_bytes: int = 0
 
     def as_json(self) -> dict[str, object]:
-        """As a worker reads it."""
         return {
             "sql": self.sql,
             "is_keyed": self.is_keyed,

@@ -16,10 +16,7 @@ Reply = dict[str, Any]
 
 
 class DatabaseRequests:
-    """Requests that a worker's host carries out, kept in a separate file."""
-
     def do_open(self, request: Request) -> Reply:
-        """Open a file; the host's."""
         raise NotImplementedError
 
     def _open(self) -> _native.SqliteTwin:
@@ -60,7 +57,6 @@ class DatabaseRequests:
 
 
 def run_step(twin: _native.SqliteTwin, step: Request, key: str | None) -> None:
-    """Run one step of a conversion (`tdelta.engines.sqlite.conversion.ConversionStep`)."""
     if step["schema"] is not None:
         twin.reserve(step["schema"], step["reserved_bytes"])
     elif step["is_keyed"]:

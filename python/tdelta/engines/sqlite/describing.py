@@ -51,7 +51,6 @@ _SIZES = "SELECT json_group_object(name, pgsize) FROM dbstat WHERE aggregate = 1
 
 
 def virtual_tables(query: Query) -> tuple[str, ...]:
-    """The names of the virtual tables."""
     return tuple(found["name"] for found in json.loads(query(_OBJECTS)) if found["type"] == "virtual")
 
 

@@ -145,7 +145,6 @@ class SqliteDriver:
         self._versions = versions
 
     def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
-        """The libraries that the run sets beside each other."""
         return {LIBRARY: tuple(self._versions)} if self._versions else {}
 
     def _of(self, settings: TwinSettings) -> SqliteEngine:
@@ -167,7 +166,6 @@ class SqliteDriver:
 
     @property
     def ciphers(self) -> tuple[str, ...]:
-        """The levels of the factor ``cipher``."""
         return tuple(self.engine.ciphers)
 
     @property
@@ -220,7 +218,6 @@ class SqliteDriver:
         return self.engine.key_kind(asked, connects=connects)
 
     def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> TwinSettings:
-        """What a condition's files and connections are made with."""
         levels, options = dict(condition.levels), layout.options
         cipher = str(levels["cipher"])
         return TwinSettings(

@@ -66,7 +66,6 @@ class SqliteEngine:
 
     @property
     def ciphers(self) -> Mapping[str, Cipher]:
-        """The levels of the factor ``cipher``, by name."""
         return self.library.ciphers
 
     @property
@@ -154,13 +153,11 @@ class SqliteEngine:
         return self.crypto == "openssl" and self.library.distribution is None
 
     def check_temp_store(self, place: str) -> None:
-        """Raise ``UnknownName`` for a place of temporary tables and sorts that does not exist."""
         if place not in self.temp_stores:
             raise UnknownName("temporary store", place, self.temp_stores)
 
     @property
     def cipher_queries(self) -> Mapping[str, str]:
-        """What to ask an open twin about its cipher, by name."""
         names = {name for cipher in self.ciphers.values() for name in cipher.in_force}
         return {name: f"PRAGMA {name}" for name in sorted(names)}
 
@@ -274,12 +271,10 @@ class SqliteEngine:
 
     @staticmethod
     def needs_key(cipher: str) -> bool:
-        """Whether twins of this cipher are opened with a key."""
         return cipher != "none"
 
     @staticmethod
     def looks_plain(head: bytes) -> bool:
-        """Whether a file that begins like this is a plain SQLite database."""
         return head.startswith(_MAGIC)
 
 

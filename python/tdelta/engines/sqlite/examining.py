@@ -54,7 +54,6 @@ class CopyExaminer:
         self._worker.__exit__(kind, error, trace)
 
     def end(self) -> None:
-        """End the worker; the copy stays."""
         self._worker.end()
 
     def recover(self) -> None:
@@ -151,7 +150,6 @@ class CopyExaminer:
         return None
 
     def _as_reported(self, read: Any) -> Any:
-        """What a reader of `tdelta.engines.sqlite.describing` reads."""
         try:
             return read(self._query)
         except Refused as refusal:

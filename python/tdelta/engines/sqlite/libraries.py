@@ -72,7 +72,6 @@ class Library:
 
     @property
     def ciphers(self) -> Mapping[str, Cipher]:
-        """The levels of the factor ``cipher``, by name."""
         return KINDS[self.kind].ciphers
 
     @property

@@ -43,7 +43,6 @@ class _Priced:
         self._open = [_native.SqliteTwin(json.dumps(options[name]), 1) for name in ("reading", "writing")]
 
     def read_us(self, *, cached: bool = False) -> float:
-        """The CPU time of a scan, µs per page."""
         twin = self._open[1 if cached else 0]
         began_ns = time.thread_time_ns()
         found = twin.text(_SCAN)
@@ -53,7 +52,6 @@ class _Priced:
         return took_ns / PAGES / 1000
 
     def write_us(self) -> float:
-        """The CPU time of writing every page, µs per page."""
         twin = self._open[1]
         twin.text("BEGIN IMMEDIATE")
         twin.text(_CHANGE)

@@ -1,5 +1,3 @@
-"""SQLite, as far as it is data."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""One SQLite twin, as an action sees it."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -47,5 +45,4 @@ class FileSite:
 
     @property
     def table(self) -> str:
-        """A table of the run's."""
         return self.job.tables[0][0]

@@ -90,7 +90,6 @@ class SqliteTwin:
 
     @property
     def pid(self) -> int:
-        """The worker's process id."""
         return self.worker.pid
 
     @property
@@ -208,7 +207,6 @@ class SqliteTwin:
             self.worker.ask("cool", seconds=seconds, path=str(self._path))
 
     def processes(self) -> tuple[int, ...]:
-        """The worker's: the database is in it."""
         return (self.worker.pid,)
 
     def stop(self) -> None:
@@ -318,7 +316,6 @@ class SqliteTwins:
         asked: AskedAction,
         halt: acting.Halt,
     ) -> acting.Act:
-        """An action, bound to a twin."""
         job = self._job
         if not isinstance(job, PopulateJob):
             raise Defect(f"{asked.name} was asked of twins of a user's rows")
@@ -355,12 +352,10 @@ class SqliteTwins:
         return worker.ask("open", seconds=seconds, library=library, options=options, connections=connections)
 
     def block(self, entries: Sequence[tuple[SqliteTwin, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
-        """Run one trial on each twin, in the given order."""
         measured = {index: entries[index][0].trial(entries[index][1]) for index in slots}
         return tuple(measured[index] for index in range(len(entries)))
 
     def loop_cost(self, job: TrialJob) -> LoopCost:
-        """Run the transactions on a client that does nothing, in a worker like any other."""
         with Worker() as worker:
             answer = worker.ask(
                 "loop_cost",

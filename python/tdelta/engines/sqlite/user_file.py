@@ -131,7 +131,6 @@ class StagedFile:
         self._examiner.check()
 
     def describe(self) -> Inventory:
-        """What is in it, and what is to be said of it."""
         database = self._examiner.describe()
         return Inventory(database, tuple(self._cautions(database)))
 

@@ -29,12 +29,10 @@ class SqliteHost(BackupRequests, ChangeRequests, DatabaseRequests, Host):
         self.exposure: _native.SqliteExposure | None = None
 
     def do_library(self, request: Request) -> Reply:
-        """Load a library and say what it is."""
         loaded = self._load(request["library"])
         return library_facts() | {"sha256": library_digest(loaded)}
 
     def do_open(self, request: Request) -> Reply:
-        """Open (or make) the twin's file, with the library that is named."""
         self._load(request["library"])
         self.options, self.connections = request["options"], request["connections"]
         self.twin = _native.SqliteTwin(json.dumps(self.options), self.connections)
@@ -47,7 +45,6 @@ class SqliteHost(BackupRequests, ChangeRequests, DatabaseRequests, Host):
         return self.do_resume({})
 
     def do_shut(self, _request: Request) -> Reply:
-        """Close the twin's file."""
         self._open().close()
         self.twin = None
         return {}
@@ -66,25 +63,21 @@ class SqliteHost(BackupRequests, ChangeRequests, DatabaseRequests, Host):
         return {}
 
     def do_conceal(self, _request: Request) -> Reply:
-        """Let go of them."""
         if self.exposure is not None:
             self.exposure.close()
             self.exposure = None
         return {}
 
     def do_prove(self, request: Request) -> Reply:
-        """Time a page cipher of the library under test, on two files of its own."""
         self._load(request["library"])
         files = {name: Files(**options) for name, options in request["files"].items()}
         return {"library": library_facts()["text"], **page_times(files["plain"], files["encrypted"])}
 
     def do_price(self, request: Request) -> Reply:
-        """Time pages that the library under test reads and writes, on files of its own."""
         self._load(request["library"])
         return {"passes": page_prices(request["files"], request["body_bytes"], request["passes"])}
 
     def do_close(self, request: Request) -> Reply:
-        """Close the twin's file and all others, and let go of what is held."""
         self.do_conceal({})
         self.do_close_others({})
         return super().do_close(request)

@@ -110,7 +110,6 @@ class SqlServers:
         return (Caution.of("other-sessions", option=option, sessions=others),) if others else ()
 
     def missing_grants(self, ask: Ask) -> tuple[str, ...]:
-        """The statements that would give the rights that are missing."""
         held = one(ask(SQL["rights"]))
         if held["controls"] in _HELD:
             return ()
@@ -277,12 +276,10 @@ class SqlServers:
         return SQL["end_session"].format(session=int(session))
 
     def hurry_sql(self, seconds: int) -> str:
-        """What has a session wait no longer for locks."""
         return SQL["hurry"].format(milliseconds=seconds * _MILLISECONDS)
 
 
 def kind(ask: Ask) -> SqlServers:
-    """Who answers, and what encrypts databases there."""
     found = one(ask(SQL["identity"]))
     keys = ask(SQL["encryptor"])
     encryptor = None

@@ -52,8 +52,6 @@ MOST_ROWS = {"JOBMAIN": 100_000, "JOBOUTPUT": 10_000_000, "JOBTCOUNT": 400_000, 
 
 
 class JobsDatabaseImporter:
-    """The SQLite database of HammerDB's jobs."""
-
     name = FORMAT
 
     def recognizes(self, source: Source) -> bool:

@@ -64,8 +64,6 @@ def settings_in(text: str, before: Mapping[str, Level]) -> Mapping[str, Level]:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A ``TEST RESULT`` line."""
-
     nopm: int
     tpm: int
 

@@ -200,7 +200,6 @@ def _window_minutes(settings: object) -> tuple[int, int] | None:
 
 
 def _settings(said: object) -> Mapping[str, Level | None]:
-    """What a job's settings say of the test."""
     if not isinstance(said, str):
         return {}
     found = {words: pattern.findall(said) for words, pattern in _SETTINGS.items()}

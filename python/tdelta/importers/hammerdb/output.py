@@ -97,7 +97,6 @@ class JobsOutputImporter:
         return any(self.is_mark(line) or _ANSWER.search(line) for _, line in source.text_lines())
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """Throughput, counter series and procedure times of every run in the file."""
         belonging = belonging_of(source, FORMAT, naming)
         problems = problems_of(source, FORMAT)
         found = _Contents()

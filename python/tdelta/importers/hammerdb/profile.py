@@ -45,8 +45,6 @@ class _Report:
 
 
 class TimeProfileImporter:
-    """Logs of HammerDB's extended time profiler."""
-
     name = FORMAT
 
     def recognizes(self, source: Source) -> bool:

@@ -64,8 +64,6 @@ _UNLIKELY = 10.0
 
 
 class SwingbenchImporter:
-    """Results XML of Swingbench 2 and newer."""
-
     name = FORMAT
 
     def recognizes(self, source: Source) -> bool:
@@ -75,7 +73,6 @@ class SwingbenchImporter:
         return _ROOT.search(head) is not None and any(word in lower for word in _OWN_WORDS)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """A summary a transaction type, the average throughput, and its readings."""
         belonging = belonging_of(source, FORMAT, naming)
         problems = problems_of(source, FORMAT)
         document = Document(problems)

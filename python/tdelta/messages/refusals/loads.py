@@ -1,5 +1,3 @@
-"""The English of refusals of load commands, by code."""
-
 LOADS: dict[str, str] = {
     "load-without-transactions": "pgbench finished not a single transaction",
     "load-without-report": "expected pgbench's report with `number of transactions …` and `tps`",

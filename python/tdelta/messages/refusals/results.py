@@ -1,5 +1,3 @@
-"""The English of refusals of results of other tools, by code."""
-
 RESULTS: dict[str, str] = {
     "all-times-zero": (
         "expected response times above 0, found {found} that are all 0. Their clock is too coarse, or the"

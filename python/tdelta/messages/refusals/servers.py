@@ -1,5 +1,3 @@
-"""The English of refusals of DSNs and servers, by code."""
-
 from __future__ import annotations
 
 from tdelta.messages.cautions import SCHEMA_LEFT

@@ -1,5 +1,3 @@
-"""The English of refusals of stores, by code."""
-
 _ELSEWHERE = "name another store with --store FILE or TDELTA_STORE"
 
 STORES = {

@@ -1,5 +1,3 @@
-"""The English of refusals of the files of a workload, by code."""
-
 _MEASURE = "load scale 1 and scale 11 into a plain database file; a tenth of the difference is bytes_per_scale"
 
 WORKLOADS: dict[str, str] = {

@@ -208,7 +208,6 @@ def _priors(result: AnalysisResult, width: int) -> list[Text | Table]:
 
 
 def _pictures(result: AnalysisResult, pictures: Sequence[ComparisonPicture], width: int) -> list[Text | Table]:
-    """The pictures of the first comparisons that decide."""
     deciding = [p for p in pictures if is_primary(p, result)]
     parts: list[Text | Table] = []
     for picture in deciding[:PICTURES_SHOWN]:
@@ -220,7 +219,6 @@ def _pictures(result: AnalysisResult, pictures: Sequence[ComparisonPicture], wid
 
 
 def is_primary(picture: ComparisonPicture, result: AnalysisResult) -> bool:
-    """Whether a picture is of a comparison that decides."""
     found = comparison_of(picture, result)
     return found is not None and found.primary
 

@@ -111,7 +111,6 @@ def run_sd_name(result: AnalysisResult) -> str | None:
 
 
 def deciding(comparison: Comparison) -> Estimate | None:
-    """The estimate that the decision was taken on."""
     single_run = single_run_estimate(comparison)
     return comparison.ratio if single_run is None else single_run[1]
 
@@ -127,7 +126,6 @@ def decided_word(comparison: Comparison) -> str:
 
 
 def judgement(comparison: Comparison, result: AnalysisResult) -> str:
-    """What a decision says, after the figures."""
     match comparison.decision:
         case Decision.COSTLY:
             return f"more than {limit_words(result)}"

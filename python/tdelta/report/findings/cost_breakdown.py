@@ -151,7 +151,6 @@ def items_text(line: CostComponent) -> str:
 
 
 def item_text(item: CostItem) -> str:
-    """One count and its unit cost."""
     return f"{small_count(item.count)} {item.what} × {microseconds(item.unit_cost_us)}"
 
 

@@ -45,7 +45,6 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
 
 
 def heading(profile: CpuProfile, result: RunResult) -> str:
-    """What a profile is of, what was sampled, and the whole difference."""
     plain, encrypted = profile.baseline, profile.condition
     low, high = (signed_amount(end) for end in profile.interval95)
     return (
@@ -69,7 +68,6 @@ def share_text(one: ClassShare) -> str:
 
 
 def interval_text(one: ClassShare) -> str:
-    """The ends of the interval of a class's difference."""
     low, high = (signed_amount(end) for end in one.interval95)
     return f"{low} … {high}"
 

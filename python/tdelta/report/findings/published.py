@@ -72,7 +72,6 @@ def _published_text(cell: SweepCell) -> str:
 
 
 def blocks(result: RunResult) -> Iterator[Block]:
-    """The study, and its published figures beside what was measured."""
     study = _study(result.settings)
     if study is None:
         return

@@ -1,5 +1,3 @@
-"""How much room the same rows take, plain and encrypted."""
-
 from __future__ import annotations
 
 from tdelta.records import DataSize, RunResult

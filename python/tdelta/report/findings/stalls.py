@@ -35,7 +35,6 @@ def text(result: RunResult, width: int) -> list[Text | Table]:
 
 
 def has_odd_trials(result: RunResult) -> bool:
-    """Whether any trial of any condition was odd."""
     return any(measure.down_weighted or measure.stalls for measure in result.of(StallMeasure))
 
 

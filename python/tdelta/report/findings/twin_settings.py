@@ -1,5 +1,3 @@
-"""In what the twins differ beside the ciphertext of their rows, and what they share."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""What every format of an answer is made from."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -46,5 +44,4 @@ class Answered:
         return label if verdict.transaction == ALL else f"{label}: {verdict.transaction}"
 
     def labelled(self) -> Iterator[tuple[str, Verdict]]:
-        """The primary verdicts by their labels."""
         return ((self.label(verdict), verdict) for verdict in self.result.primary)

@@ -1,5 +1,3 @@
-"""The JSON document as a format."""
-
 from __future__ import annotations
 
 from tdelta.report.changes import against_values

@@ -24,7 +24,6 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(answered: Answered) -> str:
-    """One suite with the verdicts and the checks."""
     result = answered.result
     settings = result.settings
     cases = [*_verdicts(answered), *_checks(answered)]

@@ -40,8 +40,6 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Something to type, or to quote."""
-
     text: str
     label: str
 
@@ -102,15 +100,11 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """The answers, side by side."""
-
     tiles: Sequence[Tile]
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading within a section."""
-
     text: str
 
 

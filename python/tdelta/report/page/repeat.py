@@ -24,7 +24,6 @@ _ROLES = {
 
 
 def repeat_section(data: RunData) -> Section:
-    """Everything that, with the same versions, repeats the run."""
     result = data.result
     settings = result.settings
     blocks: list[Block] = [

@@ -18,7 +18,6 @@ def is_unsound(result: RunResult) -> bool:
 
 
 def verdict_row(verdict: Verdict, name: str) -> Row:
-    """A verdict as a row of a forest plot."""
     style = RowStyle.ALARM if verdict.decision is Decision.UNSOUND else RowStyle.JUDGED
     if not has_data(verdict):
         return Row(name, None, "no data", style)

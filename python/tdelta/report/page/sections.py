@@ -66,7 +66,6 @@ def estimates_of(result: RunResult) -> dict[str, Estimate]:
 
 
 def differences_section(data: RunData) -> Section:
-    """What was compared, block by block."""
     blocks: list[Block] = [
         Paragraph(
             "In each block every condition does the same work, close together in time and in a drawn order, so what"

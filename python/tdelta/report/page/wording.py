@@ -23,7 +23,6 @@ _MARKS = {
 
 
 def mark(decision: Decision) -> str:
-    """A sign that stands beside a decision's word, for those who look before they read."""
     return _MARKS[decision]
 
 
@@ -70,7 +69,6 @@ def label(condition: Condition, settings: RunSettings) -> str:
 
 
 def bounds_of(settings: RunSettings) -> tuple[float, ...]:
-    """The quotients that the primary verdicts are held against."""
     return limits(settings)
 
 

@@ -39,7 +39,6 @@ def curves(targets: Sequence[Target], assurance: float, width: int) -> list[str]
 
 
 def effect_words(effect: float) -> str:
-    """``none``, or the overhead: ``+3 %``."""
     return "none" if effect == 0 else f"+{share(effect)}"
 
 

@@ -10,7 +10,6 @@ PLAN_SCHEMA = "tdelta.plan/1"
 
 
 def plan_document(found: Prospect) -> dict[str, object]:
-    """A plan as JSON values."""
     values = record_values(found) | {
         "schema": PLAN_SCHEMA,
         "cautions": list(map(str, found.cautions)),

@@ -16,7 +16,6 @@ _INDENT = "  "
 
 
 def grounds(found: Prospect, width: int) -> list[list[Text | Table]]:
-    """Sections, each with its title."""
     return [_lengths(found, width), _scales(found), _facts(found, width)]
 
 

@@ -76,7 +76,6 @@ def _advised(found: Prospect, width: int) -> list[Text | Table]:
 
 
 def _minutes(found: Prospect) -> list[Text | Table]:
-    """Rounds and wall clock for each overhead, a column a ROPE."""
     ropes = list(dict.fromkeys(target.rope for target in found.targets))
     effects = list(dict.fromkeys(target.effect for target in found.targets))
     targets = {(target.effect, target.rope): target for target in found.targets}
@@ -95,7 +94,6 @@ def _cell(target: Target) -> str:
 
 
 def _curves(found: Prospect, width: int) -> list[Text | Table]:
-    """The curves of the first ROPE of the headline."""
     rope = found.primary_targets[0].rope
     lines = curves([target for target in found.targets if target.rope == rope], found.assurance, width)
     title = f"Chance that a run decides rightly, ROPE ±{share(rope)}, by true overhead"

@@ -62,7 +62,6 @@ class Checks:
             self._notes.ciphers.append(Detail.of("file-unlike-cipher", cipher=cipher, found=found))
 
     def _in_force(self, condition: Condition, facts: Mapping[str, str]) -> None:
-        """What a twin says of its cipher, against the one it was asked for."""
         engine, settings = self._plan.engine, self._plan.twin_settings(condition, 0)
         self._in_force_seen.setdefault(str(condition.level("cipher")), engine.described(settings, facts))
         fault = engine.fault(settings, facts)
@@ -296,7 +295,6 @@ class Checks:
             yield Detail.of("settings-varied", settings=", ".join(compared.varied))
 
     def settings_compared(self) -> SettingsCompared:
-        """What twins were found to share, what differs between strata, and what encrypted twins are given beyond."""
         values: dict[str, dict[str, None]] = {}
         for _, facts in self._notes.facts.values():
             for name, value in facts.items():

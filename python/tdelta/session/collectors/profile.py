@@ -174,7 +174,6 @@ class CpuProfiles:
         return not self._notes.is_given_up and needed <= _SHARE_OF_TIME * taken
 
     def records(self) -> tuple[CpuProfile, ...]:
-        """Side by side, in the design's order."""
         found = self._found
         sampled = [
             Profiled(c, found[c.key].trials, found[c.key].operations, found[c.key].functions)
@@ -210,7 +209,6 @@ class CpuProfiles:
         return self._notes.conditions
 
     def _add(self, passes: _Passes) -> None:
-        """What a round's passes brought, to what is there of other rounds."""
         for condition, more in passes.found():
             if (known := self._found.get(condition.key)) is not None:
                 functions = added(Recording(of.functions) for of in (known, more)).functions
@@ -275,7 +273,6 @@ class _Passes:
 
     @property
     def fewest_cpu_seconds(self) -> float:
-        """The CPU seconds of the condition that took the fewest, so far."""
         conditions = self.done[0] if self.done else ()
         return min((sum(one[condition][1].cpu_seconds for one in self.done) for condition in conditions), default=0.0)
 
@@ -361,7 +358,6 @@ class _Passes:
                 yield condition, SampledTwins(len(kept), operations, recording.functions)
 
     def _remove(self) -> None:
-        """Remove all files of samples."""
         for file in self._folder.glob("perf-*.data*"):
             with suppress(OSError):
                 file.unlink()

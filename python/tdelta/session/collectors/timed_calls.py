@@ -45,7 +45,6 @@ class TimedCalls:
         return bool(self._left())
 
     def first_seconds(self) -> float:
-        """What it takes to time those that are left."""
         return 0.0 if self._refusal() else self._context.pace.calls(len(self._left()))
 
     def collect(self, of: Round) -> None:

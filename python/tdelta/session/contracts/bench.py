@@ -132,7 +132,6 @@ class Bench:
         return len(self.servers.pair.differences)
 
     def make(self) -> None:
-        """Make the schemas, and all that is needed to work in them."""
         servers = self._found
         self._made.enter_context(servers.made())
         made = plan(self._request, self._run_id, None, servers)
@@ -161,7 +160,6 @@ class Bench:
         return self._found.pair.expected(server)
 
     def end_twins(self) -> None:
-        """Close the connections of the load."""
         while self.running:
             self.running.pop().end()
 

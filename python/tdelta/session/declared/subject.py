@@ -32,8 +32,6 @@ from tdelta.workloads import BUILT_IN
 
 @dataclass(frozen=True, slots=True)
 class _Named(Value):
-    """One of some names, which a shell offers."""
-
     names: Collection[str] = ()
 
     def offered(self) -> Iterable[str]:
@@ -63,7 +61,6 @@ class _Dsn(Value):
         return _with_files(value, folder)
 
     def to_json(self, value: Any) -> str:
-        """The DSN as it can be typed anywhere, its files' paths absolute."""
         return _with_files(value, Path.cwd())
 
 

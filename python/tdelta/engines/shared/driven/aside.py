@@ -59,7 +59,6 @@ class LoadsAside(ABC):
         self._cursor.connection.rollback()
 
     def close(self) -> None:
-        """Close the connection."""
         self._cursor.connection.close()
 
     def __getattr__(self, name: str) -> Any:

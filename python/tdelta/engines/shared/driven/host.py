@@ -59,7 +59,6 @@ class DrivenHost(Host):
         self._external: _ExternalLoad | None = None
 
     def refused(self, error: Exception) -> list[str] | None:
-        """What the driver said, as well."""
         if (said := super().refused(error)) is not None:
             return said
         kind, message, _ = self.driver.explained(error)
@@ -90,7 +89,6 @@ class DrivenHost(Host):
         return self._or_refused(lambda: self.do_run(request))
 
     def do_observe(self, request: Request) -> Reply:
-        """Say what counts as the server's processes, and which counters to read."""
         self._observed = request["observed"]
         return {}
 
@@ -121,7 +119,6 @@ class DrivenHost(Host):
             return super().do_checksums(request)
 
     def do_prepare(self, request: Request) -> Reply:
-        """Compile the transactions, as this server takes them."""
         return super().do_prepare(self._written(request))
 
     def do_trial(self, request: Request) -> Reply:
@@ -207,7 +204,6 @@ class DrivenHost(Host):
         return loop_cost(self.driver.style, self.driver.dialect, self._written(request))
 
     def do_close(self, request: Request) -> Reply:
-        """Close all connections."""
         super().do_close(request)
         if self._asking is not None:
             with contextlib.suppress(Exception):  # a driver may say that the server has gone already
@@ -343,7 +339,6 @@ class RenamingCursor:
         self._named = named
 
     def execute(self, sql: str, *parameters: object) -> Any:
-        """Run a statement."""
         return self._cursor.execute(self._named(sql), *parameters)
 
     def executemany(self, sql: str, rows: object) -> Any:
@@ -354,7 +349,6 @@ class RenamingCursor:
 
 
 def as_text(cell: object) -> str | None:
-    """A value as tdelta's own clients tell it."""
     match cell:
         case None | str():
             return cell

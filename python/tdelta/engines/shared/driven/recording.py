@@ -59,7 +59,6 @@ class Recorder:
         self._write(sql, {"kinds": [type(value).__name__ for value in values]})
 
     def refused(self, sql: str, kind: str, words: str) -> None:
-        """What the server says against a statement."""
         self._write(sql, {"error": [kind, without(words, self._secrets)]})
 
     def _write(self, sql: str, answer: Mapping[str, object]) -> None:
@@ -87,7 +86,6 @@ class RecordingCursor:
         self._known: set[str] = set()
 
     def execute(self, sql: str, *parameters: Any) -> Any:
-        """Run a statement."""
         try:
             answer = self._cursor.execute(sql, *parameters)
         except Exception as error:

@@ -103,7 +103,6 @@ class ExternalDriver:
         yield partial(_check_numbers, levels.get("work", ()), self._actions)
 
     def actions(self, factor: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-        """What can be done to such servers by SQL alone, as a trial or beside a load."""
         if factor == "work":
             return {name: one.knobs for name, one in self._actions.items()}
         beside: Mapping[str, Mapping[str, tuple[str, ...]]] = getattr(external(self._dsns[0].engine), "BESIDE", {})
@@ -146,7 +145,6 @@ class ExternalDriver:
         return f"NOT the same: {differing} that are not encryption differ between the two servers, as the cautions say"
 
     def encryption_status(self, cipher: str, *, is_encrypted: bool) -> str:
-        """What the server's catalog says of the tables, where it can tell."""
         expected = self._expected(cipher)
         if expected is None:
             return f"{cipher}: {'as the user says' if is_encrypted else 'plain, as the user says'}"

@@ -111,7 +111,6 @@ class Dsn:
 
     @property
     def server(self) -> str:
-        """The server's address, for people."""
         if self.socket is not None:
             return self.socket
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -125,7 +124,6 @@ class Dsn:
 
     @property
     def is_here(self) -> bool:
-        """Whether its address is this machine's own."""
         return self.socket is not None or _is_here(self.host)
 
     def options(
@@ -245,7 +243,6 @@ class _Reader:
         )
 
     def _decoded(self, what: str, text: str) -> str:
-        """Percent-encoding undone."""
         if _BROKEN_CODE.search(text):
             self.faults.append(Refusal.of("dsn-percent").at(what))
             return ""

@@ -55,8 +55,6 @@ class KeptServer:
 
 
 class SchemaKeeperHost(Host):
-    """The keeper of the schemas of one run."""
-
     def __init__(self, requests: Input) -> None:
         super().__init__(requests)
         self._servers: dict[str, KeptServer] = {}

@@ -81,7 +81,6 @@ class Encryption:
 
     @property
     def encrypted(self) -> tuple[str, ...]:
-        """The names of the scopes that are encrypted."""
         return tuple(scope.name for scope in self.scopes if scope.is_encrypted)
 
 
@@ -144,8 +143,6 @@ class SchemaSessions:
 
 
 class Examined(Protocol):
-    """How a server is asked who it is and how it stands."""
-
     @property
     def identity(self) -> Identity:
         """Who answered."""
@@ -182,8 +179,6 @@ class Examined(Protocol):
 
 
 class HoldsSchemas(Protocol):
-    """How tdelta's schemas are made there, found and removed."""
-
     def has_schema(self, ask: Ask, schema: str) -> bool:
         """Whether a schema of that name exists, as far as this user may see."""
 
@@ -205,8 +200,6 @@ class HoldsSchemas(Protocol):
 
 
 class HoldsTables(Protocol):
-    """How the tables of a schema are treated."""
-
     def tables(self, ask: Ask, schema: str) -> Mapping[str, bool | None]:
         """Whether each table of the schema is encrypted, read from the engine's own catalog."""
 
@@ -441,8 +434,6 @@ class LimitsSessions(Protocol):
 
 @runtime_checkable
 class ExplainsBySteps(Protocol):
-    """A server that is asked for a plan by two statements: one explains, the other reads what that left."""
-
     def explain_sql(self, statement: str) -> str:
         """What explains a statement, its parameters given."""
 

@@ -310,7 +310,6 @@ def _facts(server: FoundServer) -> dict[str, str]:
 
 
 def _dropped(made: Sequence[RunSchema]) -> list[Refusal]:
-    """Drop every schema, whatever becomes of the others. Returns what is left, and why."""
     left: list[Refusal] = []
     with held():
         for schema in reversed(made):

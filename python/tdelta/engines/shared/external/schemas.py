@@ -154,5 +154,4 @@ def left_by_name(server: FoundServer) -> dict[str, Caution]:
 
 
 def is_held(server: FoundServer, lock: str) -> bool:
-    """Whether a session holds a lock."""
     return is_true(server.ask(server.kind.probe(lock).seen))

@@ -98,7 +98,6 @@ class Passwords:
         return _in_file(dsn.password_file) if dsn.password_file is not None else None
 
     def _variable(self, name: str) -> str:
-        """A variable's value, which no process that is started from now on inherits."""
         if name not in self._variables:
             if name not in self._environment:
                 raise _Unreadable(Refusal.of("no-such-variable", name=name))

@@ -36,8 +36,6 @@ _CONTROL = dict.fromkeys((*range(32), *range(127, 160)), " ")
 
 @dataclass(frozen=True, slots=True)
 class FoundServer:
-    """A user's server as it was found, with the session by which it was asked."""
-
     option: str
     dsn: Dsn
     connection: Connection
@@ -54,7 +52,6 @@ class FoundServer:
         return self.kind.identity
 
     def ask(self, sql: str) -> Sequence[Row]:
-        """Run one query. Raises ``Refused``."""
         return asking(self.connection, _shown)(sql)
 
     def translated_errors(self) -> AbstractContextManager[None]:
@@ -146,7 +143,6 @@ def checked_name(name: str) -> str:
 
 
 def _kind(dsn: Dsn, ask: Ask) -> ExternalServer:
-    """Which engine answers, of those that speak the protocol of the DSN's."""
     protocol = profile(dsn.engine).protocol
     speaking = [one for one in profiles() if one.address is not None and one.protocol == protocol]
     kinds = (external(one.name).kind(ask) for one in speaking)

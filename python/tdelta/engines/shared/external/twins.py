@@ -365,7 +365,6 @@ class ExternalTwin:
         return dataclasses.replace(measured, engine_counters={**measured.engine_counters, "rows": steps.rows})
 
     def _elsewhere(self, database: str) -> Worker:
-        """A worker that is connected to another schema of the same server."""
         worker = _worker_of(self.schema)
         try:
             options = {**_options(self.schema, self._access, (), 0), "database": database}
@@ -415,7 +414,6 @@ class ExternalTwin:
 
 
 def _worker_of(schema: RunSchema) -> Worker:
-    """A worker that can connect to a schema's server."""
     return Worker(program=schema.server.dsn.program, failed=schema.server.failed)
 
 

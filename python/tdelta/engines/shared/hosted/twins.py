@@ -41,8 +41,6 @@ class OnHosts:
 
 
 class HostedTwin:
-    """One twin, on its host."""
-
     def __init__(self, nodes: Nodes, host: int, number: int) -> None:
         self._nodes = nodes
         self.host = host
@@ -71,7 +69,6 @@ class HostedTwin:
         return found
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """Run one trial that nobody measures, and search all files for marker rows meanwhile."""
         found: tuple[MarkerHit, ...] = self._call("evidence", job, list(needles))
         return found
 
@@ -88,7 +85,6 @@ class HostedTwin:
         return ()
 
     def stop(self) -> None:
-        """Have trials that are running end, on whichever host."""
         self._nodes.send("stop")
 
     def end(self) -> None:
@@ -114,7 +110,6 @@ class HostedTwins(SequentialBlocks):
             raise
 
     def on(self, host: int) -> HostedStarts:
-        """What starts twins on one host, by its number."""
         return HostedStarts(self._nodes, host)
 
     def load(self, settings: Any) -> tuple[Path, Checksums]:
@@ -198,5 +193,4 @@ class HostedStarts:
     host: int
 
     def start(self, settings: Any, name: str) -> HostedTwin:
-        """Copy the loaded data there under an instance's name, start a server on it, connect."""
         return HostedTwin(self.nodes, self.host, self.nodes.call(self.host, Call("start", (settings, name))))

@@ -24,8 +24,6 @@ MakeRecipe: TypeAlias = Callable[[ServerSettings], Recipe]
 
 @dataclass(frozen=True, slots=True)
 class TwinRows:
-    """The run's tables with their columns, and how the markers that were planted in them begin."""
-
     tables: Tables
     needles: tuple[bytes, ...]
 
@@ -68,7 +66,6 @@ class Site:
 
     @contextlib.contextmanager
     def session(self) -> Iterator[AdminConnection]:
-        """A connection, in another process."""
         asking = self.connect()
         try:
             yield asking
@@ -76,7 +73,6 @@ class Site:
             asking.close()
 
     def run(self, *statements: str) -> None:
-        """Run statements on a connection that is closed after them."""
         with self.session() as asking:
             for statement in statements:
                 asking.run(statement)
@@ -109,8 +105,6 @@ def knobs_of(actions: Mapping[str, ServerAction], factor: str) -> dict[str, Mapp
 
 @runtime_checkable
 class Acts(Protocol):
-    """A server that something can be done to."""
-
     @property
     def actions(self) -> Mapping[str, ServerAction]:
         """Its actions, by the names of `tdelta.design.actions`."""

@@ -184,7 +184,6 @@ class _ServerMaker:
         return checksums(self._restored_into().asking, self._site.rows.tables)
 
     def let_go(self) -> None:
-        """End the other server, and remove what was installed for backups."""
         if self._other is not None:
             self._other.end()
             self._other.site.server.end()

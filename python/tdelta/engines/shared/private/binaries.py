@@ -97,14 +97,12 @@ def named_servers(kind: str, paths: Sequence[Path]) -> dict[Path, ServerBinary]:
 
 
 def is_same_program(one: ServerBinary, other: ServerBinary) -> bool:
-    """Whether two are one file, or copies of it."""
     if (one.product, one.version) != (other.product, other.version):
         return False
     return one.path.samefile(other.path) or filecmp.cmp(one.path, other.path, shallow=False)
 
 
 def _program_in(kind: str, path: Path, place: str) -> Path:
-    """The server's program of an installation."""
     if not path.is_dir():
         return path
     names = _programs()[kind].names
@@ -204,7 +202,6 @@ def _launcher(root: Path) -> tuple[str, ...]:
 
 
 def _examined(path: Path, root: Path | None) -> tuple[ServerBinary | None, str]:
-    """What a program is, and what it said."""
     launcher = _launcher(root) if root else ()
     text = _said([*launcher, str(path), "--version"])
     found = parse_version(text)

@@ -39,7 +39,6 @@ class DiskPeak:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """Within the block the disk is watched."""
         self._before = self._most = allocated_bytes(self._folder)
         watcher = threading.Thread(target=self._watch, daemon=True)
         watcher.start()

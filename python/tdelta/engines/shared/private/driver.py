@@ -61,7 +61,6 @@ class PrivateDriver:
         self._versions = versions
 
     def versions_compared(self) -> Mapping[str, tuple[str, ...]]:
-        """The versions that the run sets beside each other."""
         return {SERVER: tuple(self._versions)} if self._versions else {}
 
     def _of(self, settings: ServerSettings) -> ServerEngine:
@@ -77,7 +76,6 @@ class PrivateDriver:
 
     @property
     def ciphers(self) -> tuple[str, ...]:
-        """The levels of the factor ``cipher`` that every version has."""
         return tuple(name for name in self.engine.ciphers if all(name in one.ciphers for one in self._engines))
 
     @property
@@ -92,7 +90,6 @@ class PrivateDriver:
         return found
 
     def identity(self) -> str:
-        """The program's path, and what it says of itself."""
         return "; ".join(f"{engine.binary.path}: {engine.binary.text}" for engine in self._engines)
 
     def option_checks(
@@ -109,7 +106,6 @@ class PrivateDriver:
         yield from backup_checks(tools, levels) if tools else ()
 
     def settings(self, layout: RunLayout, condition: Condition, data_bytes: int) -> ServerSettings:
-        """What a condition's servers and connections are made with."""
         levels = dict(condition.levels)
         cipher = str(levels["cipher"])
         scope = PLAIN_SCOPE if cipher == "none" else self._scope(layout, condition)
@@ -236,7 +232,6 @@ def _check_versions(options: Mapping[str, Any]) -> None:
 
 
 def _check_cores(levels: Sequence[Level]) -> None:
-    """Refuse more than there are here."""
     usable = len(os.sched_getaffinity(0))
     too_many = [str(level) for level in levels if int(level) > usable]
     if too_many:
@@ -244,7 +239,6 @@ def _check_cores(levels: Sequence[Level]) -> None:
 
 
 def _storm(layout: RunLayout) -> int:
-    """The connections that storms of a run open."""
     asked = [parse_action(layout.step(condition)) for condition in layout.conditions]
     return max((storm_connections(one.knobs) + 1 for one in asked if one.name == "storm"), default=0)
 

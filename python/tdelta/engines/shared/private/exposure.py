@@ -31,8 +31,6 @@ CONTROL = "control"
 
 
 class Connection(Protocol):
-    """One connection to a server, by one thread at a time."""
-
     def run(self, sql: str) -> object:
         """Run a statement and drop what it answers."""
 
@@ -44,8 +42,6 @@ class Connection(Protocol):
 
 
 class Files(Protocol):
-    """The files of one server."""
-
     def files(self) -> tuple[TwinFile, ...]:
         """Every regular file that it has now."""
 

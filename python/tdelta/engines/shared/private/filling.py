@@ -25,7 +25,6 @@ def loading(settings: ServerSettings) -> ServerSettings:
 
 
 def make_database(worker: Worker, engine: ServerEngine, recipe: Recipe, settings: ServerSettings) -> None:
-    """Make the database, and leave the worker connected to it."""
     worker.ask("connect", options={**recipe.connect, "database": engine.admin_database}, connections=1)
     worker.ask("run", seconds=POPULATE_SECONDS, statements=engine.schema_sql(settings))
     worker.ask("connect", options={**recipe.connect, "database": DATABASE}, connections=1)

@@ -97,7 +97,6 @@ class Instance:
 
     @contextlib.contextmanager
     def awake(self) -> Iterator[None]:
-        """Within the block the server runs."""
         with self._lock:
             if self._awake == 0:
                 self.thaw()
@@ -111,7 +110,6 @@ class Instance:
                     self.freeze()
 
     def thaw(self) -> None:
-        """Let the server go on, and its replica."""
         self.server.thaw()
         if self.replica is not None:
             self.replica.server.thaw()
@@ -130,7 +128,6 @@ class Instance:
             yield
 
     def restarted(self) -> None:
-        """Somebody started the server anew."""
         self.starts += 1
 
     def cool(self) -> None:
@@ -141,15 +138,12 @@ class Instance:
         self.starts += 1
 
     def end(self) -> None:
-        """End the server, and its replica, and remove their folders."""
         if self.replica is not None:
             self.replica.end()
         self.server.end()
 
 
 class ServerTwin:
-    """One condition's connections to an instance, in a worker of their own."""
-
     def __init__(
         self,
         instance: Instance,
@@ -183,7 +177,6 @@ class ServerTwin:
 
     @property
     def pid(self) -> int:
-        """The process id of the server."""
         return self.instance.server.pid
 
     def facts(self) -> dict[str, str]:
@@ -198,7 +191,6 @@ class ServerTwin:
             return checksums(self._worker, tables)
 
     def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
-        """How the server runs each statement of these transactions."""
         dialect = self.instance.engine.profile.dialect
         with self._connected():
             return plans_of(dialect, lambda sql: self._worker.ask("rows", sql=sql)["rows"], sampled(dialect, scripts))
@@ -296,7 +288,6 @@ class ServerTwin:
             return measurement(self._worker.ask("trial", seconds=seconds, trial=job.as_json()))
 
     def _act(self, level: str) -> acting.Act:
-        """An action, bound to this instance."""
         asked, instance = parse_action(level), self.instance
         if not isinstance(instance.engine, Acts):
             raise Defect(f"{asked.name} was asked of a server that has no actions")
@@ -383,7 +374,6 @@ class ServerTwin:
         return traced(self._worker.ask("trace", seconds=seconds, trial=job.as_json(), tracing=request))
 
     def _commanded(self, command: CommandLoad, job: TrialJob) -> Measurement:
-        """One run of the user's command, with what the server used meanwhile."""
         work = Work(self._settings.threads, job.operations, job.trial_seconds, _load_seed(job))
         self._worker.ask("begin_external_load")
         measured = command.trial(work, job.deadline_seconds)

@@ -51,8 +51,6 @@ class RemainsSql:
 
 
 class Remains:
-    """The rows of one twin, on one connection."""
-
     def __init__(self, site: Site, sql: RemainsSql, session: AdminConnection) -> None:
         self._sql = sql
         self._session = session
@@ -114,5 +112,4 @@ class Remains:
         return found
 
     def remove(self) -> None:
-        """Remove the table."""
         self._session.run(f"DROP TABLE IF EXISTS {DELETED_TABLE}")

@@ -115,8 +115,6 @@ class Pair(Protocol):
 
 
 class Replication(Protocol):
-    """How an engine replicates."""
-
     @property
     def kept_until_applied(self) -> Sequence[str]:
         """Which statements of the primary's settling remove log: they wait until the replica has applied it."""
@@ -130,8 +128,6 @@ class Replication(Protocol):
 
 @runtime_checkable
 class Replicated(Protocol):
-    """A server that can have a replica."""
-
     @property
     def replication(self) -> Replication:
         """How."""
@@ -185,7 +181,6 @@ class Replica:
         return self.server.recipe.place.folder.name
 
     def end(self) -> None:
-        """End the sessions and the server, and remove its folder."""
         self._stack.close()
         self.server.end()
 
@@ -241,7 +236,6 @@ class Replica:
             self._primary.run(statement)
 
     def settle(self, settling: Settling) -> None:
-        """Have its pages written."""
         for statement in settling.statements:
             self._replica.run(statement)
         give_up = time.monotonic() + settling.seconds

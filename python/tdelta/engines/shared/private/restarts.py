@@ -177,7 +177,6 @@ class Throttle:
         """Nothing."""
 
     def perform(self) -> Outcome:
-        """Stop and go on, and say for how long it was stopped."""
         share = min(_MOST_STOPPED, self._site.knobs.get("percent", 0) / 100.0)
         end = time.monotonic() + self._site.knobs.get("seconds", _THROTTLED_SECONDS)
         stopped_ns = 0

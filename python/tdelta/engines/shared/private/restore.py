@@ -57,7 +57,6 @@ class DumpEncryption:
     refusal: str
 
     def fault(self, said: str) -> Refusal:
-        """What is wrong with a dump that has them."""
         return Refusal.of("dump-encrypts", said=said, options=self.options, remedy=self.remedy)
 
 
@@ -154,7 +153,6 @@ def is_strict() -> bool:
 
 
 def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
-    """The exit code; None at the deadline."""
     deadline = time.monotonic() + seconds
     while process.poll() is None:
         if time.monotonic() >= deadline:
@@ -219,7 +217,6 @@ class _Tail:
             self._stream.close()
 
     def last_lines(self) -> str:
-        """The last lines, for a message."""
         lines = [line.decode("utf-8", "replace").rstrip() for line in self._lines]
         shown = [line for line in lines if line]
         return "; it wrote nothing" if not shown else "\n  " + "\n  ".join(shown)

@@ -149,7 +149,6 @@ class RestoredServer:
                 raise RestoreFault(target.encryption.fault(", ".join(tables[:_MOST_NAMED])))
 
     def describe(self) -> Inventory:
-        """What is in it, and what is to be said of it."""
         with self._session() as session:
             found = describe(self._engine.catalog, asking(session), self._engine.schema)
         cautions = found.left_out if is_strict() else (*found.left_out, Caution.of("restore-without-bash"))
@@ -176,7 +175,6 @@ class RestoredServer:
                     raise DatabaseFault(self._dump.named, Refusal.of("own-table-refused", said=refusal)) from refusal
 
     def _sizes(self) -> tuple[int, int]:
-        """The bytes of all tables with their indexes, and of a page."""
         with self._session() as session:
             data_bytes = float(session.text(self._engine.data_bytes_sql) or 0)
             return int(data_bytes), int(session.text(self._engine.page_size_sql))
@@ -239,7 +237,6 @@ class Scratch:
         return too_much(transaction["name"], self._most_bytes)
 
     def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table, as the transactions have left them."""
         return self._made().checksums(tables)
 
     def _made(self) -> Trier:

@@ -99,7 +99,6 @@ class ServerTwins(SequentialBlocks):
         return sums, int(float(size["data_bytes"]))
 
     def expected_checksums(self) -> Checksums:
-        """The checksums of the rows as generated, before any server had them."""
         return generated_checksums(self._job) if isinstance(self._job, PopulateJob) else self._job.checksums
 
     def data_bytes(self, path: Path) -> int:
@@ -242,8 +241,6 @@ class ServerTwins(SequentialBlocks):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Load:
-    """A stopped server with the run's rows."""
-
     settings: ServerSettings
     recipe: Recipe
     data_bytes: int

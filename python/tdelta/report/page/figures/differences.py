@@ -176,7 +176,6 @@ def _edges(panel: _Points, frame: Frame, across: Scale) -> list[tuple[int, float
 
 
 def _stripes(panel: _Points, frame: Frame, across: Scale) -> list[Markup]:
-    """A stripe for every second round."""
     edges = _edges(panel, frame, across)
     return [rect(left, frame.top, right - left, frame.height, "stripe") for round_, left, right in edges if round_ % 2]
 

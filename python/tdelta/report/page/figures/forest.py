@@ -75,7 +75,6 @@ class Row:
 
     @property
     def is_heading(self) -> bool:
-        """Whether it only names the rows below."""
         return self.estimate is None and not self.note
 
 

@@ -53,8 +53,6 @@ TAILS = (
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """One line of a panel."""
-
     label: str
     style: str
     latency: Latency

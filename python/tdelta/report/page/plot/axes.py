@@ -31,12 +31,10 @@ class Frame:
 
     @property
     def width(self) -> float:
-        """From left to right."""
         return self.right - self.left
 
     @property
     def height(self) -> float:
-        """From top to bottom."""
         return self.bottom - self.top
 
 
@@ -137,7 +135,6 @@ def left_axis(frame: Frame, scale: Scale, ticks: Iterable[Tick]) -> list[Markup]
 
 
 def vertical_line(frame: Frame, x: float, class_: str) -> Markup:
-    """A line from the top of the frame to its bottom."""
     return line(x, frame.top, x, frame.bottom, class_)
 
 

@@ -67,7 +67,6 @@ def drawing(
 
 
 def group(*children: str, class_: str | None = None) -> Markup:
-    """Elements that belong together."""
     return element("g", *children, class_=class_)
 
 
@@ -85,7 +84,6 @@ def circle(x: float, y: float, radius: float, class_: str) -> Markup:
 
 
 def square(x: float, y: float, half: float, class_: str) -> Markup:
-    """A square about a point."""
     return rect(x - half, y - half, 2 * half, 2 * half, class_)
 
 

@@ -40,7 +40,6 @@ class Scale:
         return self.start + self._share(min(max(value, self.low), self.high)) * (self.end - self.start)
 
     def holds(self, value: float) -> bool:
-        """Whether a value lies within the scale."""
         return self.low <= value <= self.high
 
     def _share(self, value: float) -> float:
