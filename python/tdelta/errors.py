@@ -88,7 +88,6 @@ def raise_together(faults: Sequence[UsageError], heading: str | None = None) -> 
     """Raise all faults at once, if there are any; one alone is raised as it is.
 
     Args:
-        faults: what is wrong.
         heading: what stands before the number of several, each set in below it; None leaves the number out, too.
     """
     if len(faults) == 1:
@@ -108,8 +107,6 @@ class UnknownName(UsageError):
 
     Args:
         kind: what was named, e.g. ``"cipher"``.
-        found: the unknown name.
-        known: the names there are.
     """
 
     def __init__(self, kind: str, found: str, known: Iterable[str]) -> None:
@@ -122,36 +119,21 @@ class UnknownName(UsageError):
 
 
 class WorkloadError(UsageError):
-    """A workload folder with faults.
-
-    Args:
-        folder: where it is.
-        faults: all of them, each with its file (and line).
-    """
+    """A workload folder with faults."""
 
     def __init__(self, folder: str, faults: Sequence[Refusal]) -> None:
         super().__init__(*faults, text=_listed(f"workload {folder}: ", faults))
 
 
 class ProjectError(UsageError):
-    """A project file with faults.
-
-    Args:
-        file: where it is.
-        faults: all of them, each with its file (and line).
-    """
+    """A project file with faults."""
 
     def __init__(self, file: str, faults: Sequence[Refusal]) -> None:
         super().__init__(*faults, text=_listed(f"project {file}: ", faults))
 
 
 class InventoryError(UsageError):
-    """An inventory of a fleet with faults.
-
-    Args:
-        file: where it is.
-        faults: all of them, each with its file (and line).
-    """
+    """An inventory of a fleet with faults."""
 
     def __init__(self, file: str, faults: Sequence[Refusal]) -> None:
         super().__init__(*faults, text=_listed(f"inventory {file}: ", faults))
@@ -174,7 +156,6 @@ class DsnFault(UsageError):
 
     Args:
         option: the option that it was given to, e.g. ``--baseline``.
-        faults: what was expected, and what to do.
     """
 
     def __init__(self, option: str, faults: Sequence[Refusal]) -> None:
@@ -187,7 +168,6 @@ class ExternalServerFault(UsageError):
 
     Args:
         server: which one, e.g. ``--baseline (app@db1:3306)``.
-        faults: all that was found.
     """
 
     def __init__(self, server: object, *faults: Refusal) -> None:
@@ -208,7 +188,6 @@ class LoadCommandError(UsageError):
 
     Args:
         program: its first word.
-        faults: all that is wrong, each with its remedy.
     """
 
     def __init__(self, program: str, faults: Sequence[Refusal]) -> None:
@@ -219,7 +198,6 @@ class LoadFault(UsageError):
     """A command of ``--load`` that failed, or whose results cannot be read.
 
     Args:
-        said: what went wrong.
         words: the last lines that it wrote.
     """
 
@@ -269,7 +247,6 @@ class ServerFault(EnvironmentFault):
     """A server of tdelta's own that will not start or stop, or died.
 
     Args:
-        said: what was expected, what was found, and the remedy.
         words: its log's last lines; empty if it has none.
     """
 
@@ -278,12 +255,7 @@ class ServerFault(EnvironmentFault):
 
 
 class ServerLost(EnvironmentFault):
-    """A server that died, or hung up, while it was at work: the trial is void, and may be run again on a fresh twin.
-
-    Args:
-        said: what happened.
-        words: the last lines of its log.
-    """
+    """A server that died, or hung up, while it was at work: the trial is void, and may be run again on a fresh twin."""
 
     def __init__(self, said: Refusal, words: str = "") -> None:
         self.said = said

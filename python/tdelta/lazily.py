@@ -14,7 +14,6 @@ def lazy_getattr(package: str, **modules: tuple[str, ...]) -> Callable[[str], ob
     """A package's ``__getattr__``.
 
     Args:
-        package: the package's name.
         **modules: the names of each module. None may be called like a module, since importing that one would bind it.
     """
     homes = {name: module for module, names in modules.items() for name in names}

@@ -7,6 +7,21 @@ takes longer to import than all else here.
 import _signal  # type: ignore[import-not-found]
 import os
 
+from tdelta import _native
+
+_CLASS = "PanicException"
+"""What PyO3 raises for a panic. It is no `Exception`, so that nothing handles it by accident."""
+
+
+def panic_words(error: BaseException) -> str | None:
+    """What is to be said where this exception is a panic; None where it is anything else."""
+    if type(error).__name__ != _CLASS:
+        return None
+    report = _native.panic_report()
+    where = f"{report} says where, without data or keys: please send it with what you ran" if report else "no report"
+    return f"an internal error of tdelta's native module; {where}"
+
+
 ENDING = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGUSR1, _signal.SIGUSR2)
 """The signals by which people and systems ask a run to end, and those that would end it without tidying up."""
 

@@ -24,7 +24,7 @@ from calibration.tails import (
     tally,
     times_ns,
 )
-from tdelta.design.hosts import hosts_of
+from tdelta.design.layout import hosts_of
 from tdelta.inference.bad_trials import bad_counts, bad_trials
 from tdelta.inference.exceedances import Shares, exceedance_ratio, reason_for_none
 from tdelta.inference.histograms import bin_of

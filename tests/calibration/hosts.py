@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 
 from calibration.simulation import BASELINE, ENCRYPTED, TREATMENT, TWINS, Machine, settings, simulate
-from tdelta.design.hosts import hosts_of
+from tdelta.design.layout import hosts_of
 from tdelta.inference import analyze_run
 from tdelta.inference.run_analysis import Judgement
 from tdelta.records import Condition, SpanTotals, Trial

@@ -13,8 +13,7 @@ import numpy as np
 from calibration.harness import ROPE, Pair, Tally, tally
 from calibration.simulation import AA, BASELINE, THREE, TREATMENT, Machine, settings, simulate
 from tdelta.inference import decide, interim_estimates
-from tdelta.inference.detectable import critical_log_ratio
-from tdelta.inference.instrument import InstrumentNoise, pooled_noise
+from tdelta.inference.instrument import InstrumentNoise, critical_log_ratio, pooled_noise
 from tdelta.records import (
     CalibrationUsed,
     Condition,

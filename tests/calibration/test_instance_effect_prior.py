@@ -11,7 +11,7 @@ from calibration.harness import LEAST_COVERAGE, MISSED
 from calibration.known_luck import answers_with, called_costly, simulated_calibration, with_luck
 from calibration.sequential import MOST_EXPERIMENTS, broken
 from calibration.simulation import Machine
-from tdelta.inference.detectable import ASSURANCE
+from tdelta.inference.instrument import ASSURANCE
 from tdelta.records import InstanceEffectPrior
 
 COMPARED = 80

@@ -44,9 +44,9 @@ from tdelta.engines.mariadb.evidence import EVIDENCE as OF_MARIADB
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
 from tdelta.engines.mysql.private import MysqlEngine
+from tdelta.engines.postgres.driver import gocryptfs_program
 from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES
 from tdelta.engines.postgres.private import PostgresEngine
-from tdelta.engines.postgres.protections import gocryptfs_program
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.shared.evidence import ServerEvidence

@@ -12,12 +12,11 @@ import pytest
 from support.own_engines import OPTIONS, PASSWORD, ClientSession, OnTwoServers
 from support.ports import free_port
 from support.refused import refused
-from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
 from tdelta.engines.shared.external.pairs import Pair, own_schemas, pair
 from tdelta.engines.shared.external.schemas import RunSchema, leftovers
 from tdelta.engines.shared.external.secrets import Passwords
-from tdelta.engines.shared.external.servers import FoundServer, examine
+from tdelta.engines.shared.external.servers import FoundServer, connect, examine
 from tdelta.engines.shared.sessions import Connection, WorkerSession
 from tdelta.errors import ExternalServerFault
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from tdelta.messages import Caution, Reason
 from tdelta.records import Decision, Metric
-from tdelta.records.carryover import ShareEffect
 from tdelta.records.prospects import (
     Advice,
     Attainability,
@@ -17,6 +16,7 @@ from tdelta.records.prospects import (
     Point,
     Prospect,
     ScaleNoise,
+    ShareEffect,
     Target,
     TimeCosts,
     Width,

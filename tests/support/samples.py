@@ -81,7 +81,7 @@ from tdelta.records import (
     Validity,
     Verdict,
 )
-from tdelta.records.carryover import CarryOver, ShareEffect
+from tdelta.records.prospects import CarryOver, ShareEffect
 from tdelta.session.housing import storage_layers
 
 RUN_ID = "20261121-2112-k3vq"

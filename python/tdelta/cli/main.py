@@ -27,8 +27,8 @@ from tdelta.cli.output import (
 )
 from tdelta.driver import signals
 from tdelta.errors import Defect, EnvironmentFault, Interrupted, TdeltaError, UsageError
+from tdelta.leaving import panic_words
 from tdelta.messages import Refusal
-from tdelta.panics import panic_words
 
 _JSON = "--json"
 _NO_PROCESSES = Refusal.of("no-processes")

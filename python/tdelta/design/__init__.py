@@ -9,20 +9,3 @@ from tdelta.design.blocks import block_order, stratified_order, williams_design
 from tdelta.design.factors import FACTORS, Factor, parse_level, parse_vary
 from tdelta.design.layout import PLANTED_SHARE_MAX, lay_out, with_bb_twins
 from tdelta.design.randomness import drawn_twin, fresh_seed, instances, stream
-
-__all__ = [
-    "FACTORS",
-    "PLANTED_SHARE_MAX",
-    "Factor",
-    "block_order",
-    "drawn_twin",
-    "fresh_seed",
-    "instances",
-    "lay_out",
-    "parse_level",
-    "parse_vary",
-    "stratified_order",
-    "stream",
-    "williams_design",
-    "with_bb_twins",
-]

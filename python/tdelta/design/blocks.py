@@ -48,9 +48,7 @@ def block_order(seed: int, block: int, count: int, of: str = "blocks", *which: i
     """Draw the order of one block.
 
     Args:
-        seed: the run's seed.
         block: the block's number, from 0 through the whole run.
-        count: how many conditions a block has.
         of: the purpose of the draw.
         *which: which of its streams; each has designs of its own.
 
@@ -69,7 +67,6 @@ def stratified_order(seed: int, block: int, strata: Sequence[int], nth: Mapping[
     """Draw the order of one block, stratum by stratum; :func:`block_order` where there is one stratum.
 
     Args:
-        seed: the run's seed.
         block: the block's number, from 0 through the whole run.
         strata: the stratum of each condition of the block.
         nth: of strata that not every block has: which of its own blocks this is, from 0, so that its orders balance.

@@ -34,7 +34,6 @@ def stream(seed: int, name: str, *indices: int) -> np.random.Generator:
     construction (O'Neill 2015, as NumPy implements it).
 
     Args:
-        seed: the run's seed, not negative.
         name: the purpose; two purposes never share a name.
         indices: which of the purpose's streams, e.g. the round.
     """

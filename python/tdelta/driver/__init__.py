@@ -22,23 +22,3 @@ else:
         protocol=("Checksums", "LoopCost", "MakeTwins", "Tables", "Twin", "Twins"),
         workers=("Worker",),
     )
-
-__all__ = [
-    "AnyJob",
-    "Checksums",
-    "DatabaseJob",
-    "LoopCost",
-    "MakeTwins",
-    "PopulateJob",
-    "RestoreJob",
-    "Tables",
-    "TrialJob",
-    "Twin",
-    "TwinFolder",
-    "Twins",
-    "Worker",
-    "WorkloadSpec",
-    "default_base",
-    "sweep",
-    "sweep_all",
-]

@@ -192,11 +192,7 @@ def alone(
     """A trial that is an action: how long it took, and what the database used meanwhile.
 
     Args:
-        act: the action.
         level: what it is called among transactions.
-        usage: what the database used so far.
-        halt: says whether it is to end.
-        ready: called when it begins.
     """
     with prepared(act, halt):
         if ready is not None:

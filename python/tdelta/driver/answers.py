@@ -45,8 +45,6 @@ def delay_is_others(
     host steals from a virtual machine is no run-queue delay.
 
     Args:
-        is_closed: whether the loop is closed.
-        load_threads: how many threads the load has.
         database_threads: how many the database works with, the load's included; None for one in other processes.
         usable_cpus: how many CPUs this process may use; asked of the system if None.
     """

@@ -65,9 +65,7 @@ def loop_cost(
     """Run the transactions of a request on a cursor that does nothing; scripts may fail on the rows it makes up.
 
     Args:
-        style: how the driver is spoken to.
         dialect: whose SQL it takes, as sqlglot calls it.
-        request: the transactions and the trial.
         wrapped: what an engine puts around its driver's cursor.
     """
     twin = _native.DbApiTwin(json.dumps(style), lambda _old: wrapped(NoDatabase(dialect)), 1, explained)

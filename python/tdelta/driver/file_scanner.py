@@ -14,13 +14,7 @@ from tdelta.measure.children import ready
 
 
 class FileScanner(ABC):
-    """What every scan of the files of one twin found; how markers get into them is the engine's own.
-
-    Args:
-        worker: has the database open.
-        database: its file.
-        needles: what is searched for.
-    """
+    """What every scan of the files of one twin found; how markers get into them is the engine's own."""
 
     def __init__(self, worker: Worker, database: Path, needles: Sequence[bytes]) -> None:
         self._worker = worker

@@ -12,7 +12,7 @@ from typing import Any
 
 from tdelta import _native
 from tdelta.driver.worker_protocol import Reply, Request
-from tdelta.panics import panic_words
+from tdelta.leaving import panic_words
 
 
 class NoTwin(ValueError):

@@ -75,7 +75,6 @@ class LoadAndRebuild:
     """What the phases ``load`` and ``rebuild`` of a run are made of.
 
     Args:
-        job: how the rows are made.
         rebuild: the statements that rebuild the tables, in the engine's own words; none where there is nothing to.
     """
 

@@ -43,7 +43,6 @@ class Programs:
 
     Args:
         folder: where they run, and what they say is written.
-        halt: says whether they are to end.
     """
 
     def __init__(self, folder: Path, halt: Halt) -> None:

@@ -67,7 +67,6 @@ class Twin(Protocol):
         """Run one trial.
 
         Args:
-            job: the trial.
             ready: called once when what comes before the work is done and the work begins (a server was started anew,
                 a file opened, a table dropped); not at all where the trial was stopped before.
 
@@ -131,10 +130,6 @@ class Searchable(Protocol):
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
         """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
-
-        Args:
-            job: the trial.
-            needles: what to search for.
 
         Returns:
             What was found in every file, during the trial and after it.

@@ -111,12 +111,6 @@ class Staged(Protocol):
     def complete(self, database: Database, tables: Tables, additions: Additions, observe: Observer) -> Completed:
         """Add what is tdelta's, and read all rows; from now on it is only copied.
 
-        Args:
-            database: as it was described.
-            tables: the user's tables, as they are compared.
-            additions: what is added.
-            observe: told how far it is.
-
         Raises:
             DatabaseFault: it refuses.
             UnsoundTwins: rows of the user's changed meanwhile.
@@ -157,7 +151,6 @@ class Trier:
         """What the database says against a transaction, if anything.
 
         Args:
-            transaction: its name, weight and text.
             trial: how often to run it, with which draws; None only prepares it.
         """
         answer = self._worker.ask(

@@ -12,20 +12,3 @@ from tdelta.evidence.classes import FileClass, file_class
 from tdelta.evidence.leak_verdict import Searched, classify, validity
 from tdelta.evidence.markers import COLUMNS, TABLE, Markers, table_sql
 from tdelta.evidence.search import MarkerHit, TwinFile, files_of, merged, search
-
-__all__ = [
-    "COLUMNS",
-    "TABLE",
-    "FileClass",
-    "MarkerHit",
-    "Markers",
-    "Searched",
-    "TwinFile",
-    "classify",
-    "file_class",
-    "files_of",
-    "merged",
-    "search",
-    "table_sql",
-    "validity",
-]

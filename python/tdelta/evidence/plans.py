@@ -74,8 +74,6 @@ def sampled(
     """The statements of a workload that have a plan.
 
     Args:
-        dialect: whose SQL it is.
-        scripts: the text of each transaction, by name.
         values: what to put for a parameter, by name; `SAMPLES` for those that are not named.
     """
     return tuple(

@@ -182,8 +182,6 @@ def read_files(paths: Sequence[Path], markers: Sequence[Marker], tick: Tick | No
     A file that is gone by then is left out.
 
     Args:
-        paths: regular files.
-        markers: what to search for; none is fine.
         tick: told about ten times a second how far it is.
 
     Raises:

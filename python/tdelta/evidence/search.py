@@ -117,8 +117,6 @@ def search(
     """Search files for byte strings, several at once.
 
     Args:
-        files: which.
-        needles: for what.
         inflate: where pages of tables are compressed, what was in one before; these are searched as well.
 
     Raises:

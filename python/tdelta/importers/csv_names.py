@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from tdelta.errors import UsageError
+from tdelta.messages import Refusal
+from tdelta.records.observed import RESPONSE_TIME, THROUGHPUT
+
 
 def _names(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
@@ -43,6 +49,7 @@ PER_SECOND = {
     **dict.fromkeys(_names("tpm nopm tpmc transactions_per_minute"), 1 / 60),
 }
 """Names of throughput, and what makes them a second."""
+_RATES = {**PER_SECOND, "/s": 1.0, "per_s": 1.0, "/min": 1 / 60, "per_min": 1 / 60}
 
 OF_THE_WHOLE = ("tps", "throughput", "transactions_per_second", "nopm", "tpm", "tpmc")
 """Of several throughputs in one row, the first of these is that of the whole."""
@@ -58,3 +65,33 @@ TIMES_MS = {
     **dict.fromkeys(_names("min mins minutes"), 6e4),
 }
 SIZES = {"bytes": "bytes", "kb": "kB", "mb": "MB", "gb": "GB", "kib": "KiB", "mib": "MiB", "gib": "GiB", "pct": "%"}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What figures are: their metric, the unit of results, and what makes the file's figures that."""
+
+    metric: str
+    unit: str
+    scale: float
+
+
+def measure_of_unit(unit: str) -> Measure | None:
+    """``ms`` and ``seconds`` are response times, ``tps`` and ``/min`` throughput; None for anything else."""
+    name = unit.strip().lower()
+    if name in TIMES_MS:
+        return Measure(RESPONSE_TIME, "ms", TIMES_MS[name])
+    if name in _RATES:
+        return Measure(THROUGHPUT, "/s", _RATES[name])
+    return None
+
+
+def asked_unit(unit: str) -> str:
+    """The user's unit, if it is one.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if measure_of_unit(unit) is None:
+        raise UsageError(Refusal.of("not-a-unit").at(f"--unit {unit!r}"))
+    return unit

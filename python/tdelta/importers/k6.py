@@ -15,7 +15,7 @@ from datetime import datetime
 
 from tdelta.errors import ImportFault
 from tdelta.importers.belonging import Belonging, belonging_of
-from tdelta.importers.csv_units import measure_of_unit
+from tdelta.importers.csv_names import measure_of_unit
 from tdelta.importers.json_content import json_object, of_object, one_object
 from tdelta.importers.problems import Problems, number, problems_of, shown, whole
 from tdelta.importers.protocol import Importer, Naming, Source

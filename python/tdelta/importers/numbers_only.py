@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tdelta.errors import ImportFault
 from tdelta.importers.accumulating import LONGEST_MS, Gathering, no_response_time
 from tdelta.importers.belonging import belonging_of
-from tdelta.importers.csv_units import measure_of_unit
+from tdelta.importers.csv_names import measure_of_unit
 from tdelta.importers.problems import LineFaults, number
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.reading import excerpt, head_lines

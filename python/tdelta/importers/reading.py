@@ -54,7 +54,6 @@ class FileSource:
     """One file; see `tdelta.importers.protocol.Source`. Each pass over it opens it again.
 
     Args:
-        path: the file.
         name: as the user named it; the path if not given.
         progress: told what has been read, by passes over lines or content, not by the look at the head.
 

@@ -56,7 +56,6 @@ def baseline_of(conditions: Iterable[str], asked: str | None = None, remedy: str
     """The condition that the others are compared with.
 
     Args:
-        conditions: their names.
         asked: the one that the user names; None: the only one whose name says plain, else the only one whose name does
             not say encrypted.
         remedy: a command that assigns the files to conditions, for the message; empty if files name conditions inside.

@@ -26,7 +26,7 @@ from tdelta.inference.quantiles import beta_quantile
 from tdelta.inference.serving import typical_of
 from tdelta.messages import Caution
 from tdelta.records import Role, RunSettings, Trial
-from tdelta.records.agents import AgentEffect, AgentUse, LoadAgents
+from tdelta.records.hosts import AgentEffect, AgentUse, LoadAgents
 from tdelta.records.trials import AgentPart, overlap, skew_ns
 
 _CHANCE = 0.99

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from tdelta.design.factors import VERSIONS
 from tdelta.inference.between import difference
 from tdelta.records import Condition, Decision, RunSettings, Verdict
-from tdelta.records.versions import VersionDifference
+from tdelta.records.history import VersionDifference
 
 
 def version_differences(verdicts: Iterable[Verdict], settings: RunSettings) -> Iterator[VersionDifference]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tdelta.measure.aes import CryptoKind, cannot_hide, cpu_has_aes, hidden_environment
     from tdelta.measure.floor import Floor, FloorCell, measure_floor
-    from tdelta.measure.machine import machine_facts
+    from tdelta.measure.machine import library_versions, machine_facts
     from tdelta.measure.pressure import PressureMeter
     from tdelta.measure.space import (
         free_disk_bytes,
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         require_threads,
         require_writable,
     )
-    from tdelta.measure.versions import library_versions
 else:
     from tdelta.lazily import lazy_getattr
 
@@ -29,7 +28,7 @@ else:
         __name__,
         aes=("CryptoKind", "cannot_hide", "cpu_has_aes", "hidden_environment"),
         floor=("Floor", "FloorCell", "measure_floor"),
-        machine=("machine_facts",),
+        machine=("library_versions", "machine_facts"),
         pressure=("PressureMeter",),
         space=(
             "free_disk_bytes",
@@ -40,25 +39,4 @@ else:
             "require_threads",
             "require_writable",
         ),
-        versions=("library_versions",),
     )
-
-__all__ = [
-    "CryptoKind",
-    "Floor",
-    "FloorCell",
-    "PressureMeter",
-    "cannot_hide",
-    "cpu_has_aes",
-    "free_disk_bytes",
-    "free_memory_bytes",
-    "hidden_environment",
-    "library_versions",
-    "machine_facts",
-    "measure_floor",
-    "require_memory",
-    "require_open_files",
-    "require_space",
-    "require_threads",
-    "require_writable",
-]

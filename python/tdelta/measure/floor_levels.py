@@ -71,9 +71,7 @@ def run_passes(running: Mapping[str, FloorLevel], deadline: float, observe: Call
     """Run pass after pass, the levels in turns, as long as another turn of each is likely to end in time.
 
     Args:
-        running: the processes by level, prepared.
         deadline: on the clock of `time.monotonic`; three passes are run whatever it says.
-        observe: is told how far it has come.
 
     Returns:
         The number of passes.

@@ -35,7 +35,6 @@ def process_mark(pid: int | None = None, root: Path = Path("/")) -> str | None:
 
     Args:
         pid: the process; this one if None.
-        root: where ``proc`` is.
 
     Returns:
         None where there is no such process, or the kernel does not say.

@@ -10,5 +10,3 @@ and its code beside it, as ``NAME_code``.
 """
 
 from tdelta.messages.catalogue import Caution, Detail, Message, Parameter, Reason, Refusal, RunPart
-
-__all__ = ["Caution", "Detail", "Message", "Parameter", "Reason", "Refusal", "RunPart"]

@@ -17,8 +17,7 @@ from typing import IO
 from tdelta.errors import EnvironmentFault
 from tdelta.messages import Refusal
 from tdelta.profiling.recording import Recording, parse_report
-from tdelta.profiling.rights import has_maps, may_look_at_cpus
-from tdelta.profiling.sampling import Gone, Samples, Sampling, environment, last_words
+from tdelta.profiling.sampling import Gone, Samples, Sampling, environment, has_maps, last_words, may_look_at_cpus
 
 SHOWN = ("--symfs", "/dev/null", "-F", "pid,tid,cpu,time", "--ns", "--show-task-events", "--show-lost-events")
 """What `threads_of` reads: these words of ``perf script``, which would
@@ -89,7 +88,6 @@ class Perf:
 
         Args:
             processes: finds their ids; where whole CPUs are looked at, asked again when sampling begins and ends.
-            file: where samples go.
 
         Raises:
             EnvironmentFault: perf cannot, or may not.

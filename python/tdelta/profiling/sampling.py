@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import subprocess
@@ -16,9 +17,48 @@ from types import TracebackType
 from typing import IO, Self
 
 from tdelta.errors import EnvironmentFault
+from tdelta.measure.procfs import read_text
 from tdelta.measure.starting import dying_with
 from tdelta.messages import Refusal
-from tdelta.profiling.rights import has_right, paranoid_level
+
+_PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+_STATUS = Path("/proc/self/status")
+_PARANOID_OF_CPUS = 0
+"""The highest level of it at which anybody may look at whole CPUs."""
+
+_MAY_LOOK_AT_CPUS = (21, 38)
+"""CAP_SYS_ADMIN and CAP_PERFMON, capabilities(7)."""
+
+
+def paranoid_level() -> str:
+    """The level of ``kernel.perf_event_paranoid``; empty where it is not known."""
+    return read_text(_PARANOID) or ""
+
+
+def may_look_at_cpus() -> bool:
+    """Whether this process may have perf sample whole CPUs, as far as is known before it is tried."""
+    with contextlib.suppress(ValueError):
+        if int(paranoid_level()) <= _PARANOID_OF_CPUS:
+            return True
+    return has_right(*_MAY_LOOK_AT_CPUS)
+
+
+def has_right(*capabilities: int) -> bool:
+    """Whether this process has one of these."""
+    held = re.search(r"^CapEff:\s*([0-9a-f]+)$", read_text(_STATUS) or "", re.MULTILINE)
+    return held is not None and any(int(held[1], 16) >> right & 1 for right in capabilities)
+
+
+def has_maps(pid: int) -> bool:
+    """Whether it can be seen which code a process has mapped; one that is gone is no matter."""
+    try:
+        Path(f"/proc/{pid}/maps").read_bytes()
+    except PermissionError:
+        return False
+    except OSError:
+        pass
+    return True
+
 
 FREQUENCY_HZ = 999
 """Not a thousand: what a program does every millisecond would be hit always or never."""
@@ -177,7 +217,6 @@ def why(words: str, paranoid: str, code: int | None = None) -> EnvironmentFault:
     """What perf's own words mean, for people: that it may not, that it is too old, or whatever it said last.
 
     Args:
-        words: what it wrote before it ended.
         paranoid: the level of ``kernel.perf_event_paranoid``; empty where it is not known.
         code: what it ended with, negative for a signal; none if it runs.
     """

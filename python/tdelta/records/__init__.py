@@ -5,7 +5,6 @@ overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient l
 """
 
 from tdelta.records.actions import ActionMeasure, BackupMeasure, LeftInClear
-from tdelta.records.agents import AgentEffect, AgentUse, LoadAgents
 from tdelta.records.analysis import (
     AnalysisResult,
     Comparison,
@@ -29,12 +28,8 @@ from tdelta.records.calibration import (
     Pace,
     PlantedTally,
 )
-from tdelta.records.carryover import CarryOver
-from tdelta.records.checkpoints import CheckpointMeasure
-from tdelta.records.client_memory import ClientMemory
 from tdelta.records.conditions import PLAIN_STORAGE, Condition, Level, Role
 from tdelta.records.cost_breakdown import Amount, ComponentKind, CostBreakdown, CostComponent, CostItem, TimedCalls
-from tdelta.records.estimates import Estimate
 from tdelta.records.events import (
     BlockDone,
     Event,
@@ -44,8 +39,9 @@ from tdelta.records.events import (
     RunPlanned,
     TrialDone,
 )
-from tdelta.records.findings import FINDINGS, Finding
-from tdelta.records.hosts import HostEffect, HostOverhead, Hosts
+from tdelta.records.findings import FINDINGS, Estimate, Finding
+from tdelta.records.history import VersionDifference
+from tdelta.records.hosts import AgentEffect, AgentUse, HostEffect, HostOverhead, Hosts, LoadAgents
 from tdelta.records.observed import (
     ALL,
     RESPONSE_TIME,
@@ -68,8 +64,10 @@ from tdelta.records.profile import (
     FunctionShare,
     ProfiledSide,
     Sampled,
+    StatementTrace,
+    Traces,
 )
-from tdelta.records.replication import ReplicationMeasure
+from tdelta.records.prospects import CarryOver
 from tdelta.records.results import (
     DEFAULT_ROPE,
     CheckState,
@@ -89,21 +87,24 @@ from tdelta.records.results import (
     ServersFacts,
     SettingDifference,
     StallMeasure,
+    TemporaryData,
     Validity,
     Verdict,
 )
 from tdelta.records.serving import (
     Bottleneck,
     CacheUse,
+    CheckpointMeasure,
+    ClientMemory,
     Moved,
+    ReplicationMeasure,
     ServerMeasures,
     SettingsCompared,
+    StepMeasure,
     TimeSpent,
     Typical,
 )
-from tdelta.records.sizes import DataSize
-from tdelta.records.steps import StepMeasure
-from tdelta.records.storage import StorageFound, StorageLayer
+from tdelta.records.storage import DataSize, StorageFound, StorageLayer
 from tdelta.records.tails import (
     BadTrials,
     Exceedance,
@@ -116,8 +117,6 @@ from tdelta.records.tails import (
     TailRatio,
     TailUnit,
 )
-from tdelta.records.temporary import TemporaryData
-from tdelta.records.traces import StatementTrace, Traces
 from tdelta.records.trials import (
     AgentPart,
     Checkpoint,
@@ -131,134 +130,3 @@ from tdelta.records.trials import (
     Trial,
     Usage,
 )
-from tdelta.records.versions import VersionDifference
-
-__all__ = [
-    "ALL",
-    "DEFAULT_ROPE",
-    "FINDINGS",
-    "PLAIN_STORAGE",
-    "RESPONSE_TIME",
-    "THROUGHPUT",
-    "ActionMeasure",
-    "AgentEffect",
-    "AgentPart",
-    "AgentUse",
-    "Amount",
-    "AnalysisResult",
-    "BackupMeasure",
-    "BadTrials",
-    "Binned",
-    "Bins",
-    "BlockDone",
-    "Bottleneck",
-    "CacheUse",
-    "CalibrationKey",
-    "CalibrationUsed",
-    "CarryOver",
-    "CheckState",
-    "Checkpoint",
-    "CheckpointMeasure",
-    "ClassShare",
-    "Client",
-    "ClientMemory",
-    "Comparison",
-    "ComponentKind",
-    "Condition",
-    "Contrast",
-    "CostBreakdown",
-    "CostComponent",
-    "CostItem",
-    "Counted",
-    "Counts",
-    "CpuProfile",
-    "DataSize",
-    "DatabaseFacts",
-    "Decision",
-    "DetectableEffect",
-    "Estimate",
-    "Event",
-    "EvidenceState",
-    "Exceedance",
-    "Exceeding",
-    "Figure",
-    "FileEvidence",
-    "Finding",
-    "FunctionClass",
-    "FunctionShare",
-    "Group",
-    "HostEffect",
-    "HostOverhead",
-    "Hosts",
-    "IdenticalTally",
-    "InstanceEffectPrior",
-    "InterimAnalysis",
-    "LeftInClear",
-    "Level",
-    "LoadAgents",
-    "LoopFacts",
-    "MachineCalibration",
-    "Measurement",
-    "Metric",
-    "MetricNoise",
-    "Model",
-    "Moved",
-    "NoiseFloor",
-    "NoteCode",
-    "Observation",
-    "ObservedSide",
-    "ObservedTail",
-    "Origin",
-    "Pace",
-    "Percentile",
-    "Percentile99",
-    "Phase",
-    "Planted",
-    "PlantedTally",
-    "ProfiledSide",
-    "PublishedCell",
-    "Queue",
-    "ReplicationMeasure",
-    "Role",
-    "RoundStarted",
-    "RunDelays",
-    "RunFacts",
-    "RunNote",
-    "RunPlanned",
-    "RunResult",
-    "RunScatter",
-    "RunSettings",
-    "Sampled",
-    "Samples",
-    "Series",
-    "ServerFacts",
-    "ServerMeasures",
-    "ServersFacts",
-    "SettingDifference",
-    "SettingsCompared",
-    "Side",
-    "Source",
-    "SpanTotals",
-    "Spread",
-    "StallMeasure",
-    "StatementCost",
-    "StatementTrace",
-    "StepMeasure",
-    "StorageFound",
-    "StorageLayer",
-    "Summary",
-    "TailMeasure",
-    "TailRatio",
-    "TailUnit",
-    "TemporaryData",
-    "TimeSpent",
-    "TimedCalls",
-    "Traces",
-    "Trial",
-    "TrialDone",
-    "Typical",
-    "Usage",
-    "Validity",
-    "Verdict",
-    "VersionDifference",
-]

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tdelta.records.conditions import Condition
-from tdelta.records.estimates import Estimate
-from tdelta.records.findings import Finding
+from tdelta.records.findings import Estimate, Finding
 from tdelta.records.serving import Typical
 
 BACKUP = "backup_"

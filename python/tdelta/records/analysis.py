@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from tdelta.messages import Caution, Message, Reason
 from tdelta.records.conditions import Level
-from tdelta.records.estimates import Estimate
+from tdelta.records.findings import Estimate
 from tdelta.records.observed import Origin
 from tdelta.records.parts import part
 from tdelta.records.results import Decision

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tdelta.records.conditions import Condition
-from tdelta.records.estimates import Estimate
+from tdelta.records.findings import Estimate
 from tdelta.records.results import RunSettings
 from tdelta.records.trials import Trial
 

@@ -5,8 +5,61 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tdelta.records.conditions import Condition
-from tdelta.records.estimates import Estimate
-from tdelta.records.findings import Finding
+from tdelta.records.findings import Estimate, Finding
+from tdelta.records.serving import Typical
+
+_NONE = Typical(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentUse:
+    """One agent over all trials that count. ``cpu_share`` is of one core, ``late_seconds`` how late it began.
+
+    ``waited_seconds`` is how long a connection of it waited in a trial for operations to be handed out, on average.
+    """
+
+    agent: str
+    nodes: tuple[str, ...]
+    operations: int
+    cpu_share: Typical
+    late_seconds: Typical
+    waited_seconds: Typical = _NONE
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEffect:
+    """Whether the agents see the same overhead of one condition, from what each timed in the same blocks.
+
+    ``ratios`` are the condition over its baseline by each agent, in the agents' order, geometric means over the
+    ``blocks``. ``between_sd`` is the standard deviation of an agent's own effect on that ratio, as a share, beyond what
+    chance makes them differ by (0: none to be seen). ``is_apart``: they differ by more than chance does in 99 of 100
+    runs whose agents are alike (an F test; None where it takes more blocks to say).
+    """
+
+    condition: Condition
+    blocks: int
+    ratios: tuple[float, ...]
+    between_sd: float
+    is_apart: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadAgents(Finding):
+    """The agents of a run.
+
+    ``overlap`` is the share of a trial in which all were at work, ``skew_seconds`` how far its first start and its last
+    are apart, ``clock_error_seconds`` how well that is known, at the worst.
+    """
+
+    FINDING = "agents"
+    IS_SINGLE = True
+
+    trials: int
+    overlap: Typical
+    skew_seconds: Typical
+    clock_error_seconds: float
+    agents: tuple[AgentUse, ...]
+    effects: tuple[AgentEffect, ...]
 
 
 @dataclass(frozen=True, slots=True)

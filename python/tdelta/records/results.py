@@ -11,9 +11,29 @@ from tdelta.messages import Caution, Detail, Reason
 from tdelta.messages.checks import CHECKS
 from tdelta.records.calibration import CalibrationUsed, InstanceEffectPrior
 from tdelta.records.conditions import Condition
-from tdelta.records.estimates import Estimate
-from tdelta.records.findings import Finding
+from tdelta.records.findings import Estimate, Finding
 from tdelta.records.parts import part
+
+
+@dataclass(frozen=True, slots=True)
+class TemporaryData(Finding):
+    """The temporary data of one condition; of workloads that say that they spill.
+
+    ``spilled`` of the ``trials`` wrote temporary files with every operation, or with as many as there are operations.
+    ``written_bytes_per_operation`` is what the database asked the system to write, median; ``counters`` are the
+    engine's own (`tdelta.inference.temporary.TEMPORARY`), of one operation. ``files`` says of each class of temporary
+    files what the search found in it; empty where the condition's instance was searched under another, or not at all.
+    """
+
+    FINDING = "temporary"
+
+    condition: Condition
+    trials: int
+    spilled: int
+    written_bytes_per_operation: float
+    counters: Mapping[str, float] = field(default_factory=dict)
+    files: Mapping[str, EvidenceState] = field(default_factory=dict)
+
 
 F = TypeVar("F", bound=Finding)
 

@@ -7,7 +7,107 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tdelta.records.conditions import Condition
-from tdelta.records.findings import Finding
+from tdelta.records.findings import Estimate, Finding
+
+LOG_BYTES = "replica_log_bytes"
+LAG_BYTES = "replica_lag_bytes"
+LAG_NS = "replica_lag_ns"
+APPLY_NS = "replica_apply_ns"
+CPU_NS = "replica_cpu_ns"
+CONFIRMED = "replica_confirmed"
+UNCONFIRMED = "replica_unconfirmed"
+"""Counters of a trial, among those of its engine. ``LOG_BYTES``: of the primary's log that the load wrote. When the
+load ended, ``LAG_BYTES`` of them were not applied, and ``LAG_NS`` later all were. Where the replica was stopped beside
+the load, it was given the log after it, and applied it in ``APPLY_NS``. ``CPU_NS`` is of the replica's processes, until
+it was at rest. Of the commits, ``CONFIRMED`` waited for the replica's word, ``UNCONFIRMED`` should have and did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationMeasure(Finding):
+    """The replica of one condition's primary.
+
+    ``mode`` is the level of ``replication``. ``response_seconds`` is the mean response time per operation,
+    ``load_rate`` the operations per second of the load. Where the replica was stopped beside the load (``none``),
+    ``apply_rate`` is how many of its operations per second it applied afterwards, which is the highest rate that it
+    keeps up with here; else it is None, and ``lag_bytes`` and ``lag_seconds`` are how far the replica was from the end
+    of the load, and how long until it had applied all. ``log_bytes`` and ``cpu_seconds`` (of the replica) are per
+    operation. ``time_ratio`` is of the time to apply, or of the lag, over the plain twins' of the same blocks,
+    ``cpu_ratio`` of the replica's CPU time: None for plain and B/B twins, and of few blocks. ``unconfirmed`` commits
+    did not wait for the replica, though they were to.
+    """
+
+    FINDING = "replication"
+
+    condition: Condition
+    mode: str
+    trials: int
+    response_seconds: Typical
+    load_rate: Typical
+    apply_rate: Typical | None
+    lag_bytes: Typical | None
+    lag_seconds: Typical | None
+    log_bytes: Typical
+    cpu_seconds: Typical
+    time_ratio: Estimate | None
+    cpu_ratio: Estimate | None
+    unconfirmed: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepMeasure(Finding):
+    """The loads, or the rebuilds, of one condition, each a trial.
+
+    ``rows`` are those of all tables, ``cpu_seconds`` the database's; a rate is a second of elapsed time. Written bytes
+    are what the database asked the system to write, logs and all. ``files_bytes`` is what its files take afterwards,
+    median; None where that is not known.
+    """
+
+    FINDING = "steps"
+
+    condition: Condition
+    trials: int
+    rows: int
+    seconds: Typical
+    cpu_seconds: Typical
+    rows_per_second: Typical
+    written_bytes_per_second: Typical
+    files_bytes: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientMemory(Finding):
+    """The client's memory under one condition, over its trials; of runs that vary how it fetches or loads rows.
+
+    ``peak_rss_bytes`` is the largest resident set of the client's process in a trial, of all load agents together,
+    its interpreter and libraries included. ``response_us`` is of one operation.
+    """
+
+    FINDING = "client_memory"
+
+    condition: Condition
+    trials: int
+    peak_rss_bytes: Typical
+    response_us: Typical
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointMeasure(Finding):
+    """The checkpoints of one condition; of runs in which any trial had one.
+
+    ``checkpoints`` of the ``trials`` had something to do. ``written_bytes`` are what one wrote; None where that was not
+    measured. The ratios are of means, over the plain twins' of the same blocks, as a verdict's: None for plain and B/B
+    twins, and where too few blocks have a checkpoint on every twin (`tdelta.inference.described`).
+    """
+
+    FINDING = "checkpoints"
+
+    condition: Condition
+    trials: int
+    checkpoints: int
+    seconds: Typical
+    written_bytes: Typical | None
+    time_ratio: Estimate | None
+    written_ratio: Estimate | None
 
 
 @dataclass(frozen=True, slots=True)

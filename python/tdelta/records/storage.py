@@ -9,6 +9,19 @@ from tdelta.records.findings import Finding
 
 
 @dataclass(frozen=True, slots=True)
+class DataSize(Finding):
+    """How large one kind of twin's data was when it had been loaded and nothing else done to it: as the engine counts.
+
+    ``condition`` is the first of those whose twins are copies of it.
+    """
+
+    FINDING = "data_sizes"
+
+    condition: Condition
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class StorageFound:
     """What the folders of twins on one kind of storage were found to be.
 

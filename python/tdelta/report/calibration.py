@@ -37,13 +37,7 @@ def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str,
 
 
 def calibration_text(found: MachineCalibration, width: int, *, color: bool = False) -> str:
-    """A calibration in a terminal or a pipe.
-
-    Args:
-        found: what was found.
-        width: columns; at least 40 are used.
-        color: whether to add ANSI colours.
-    """
+    """A calibration in a terminal or a pipe."""
     width = max(NARROWEST, width)
     sections = (
         _headline(found, width),

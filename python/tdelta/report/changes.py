@@ -168,13 +168,7 @@ def point_label(point: HistoryPoint, history: History) -> str:
 
 
 def history_text(history: History, width: int, *, color: bool = False) -> str:
-    """A sentence and a table with a plot for every series.
-
-    Args:
-        history: what to show.
-        width: columns; at least 40 are used.
-        color: whether to add ANSI colours.
-    """
+    """A sentence and a table with a plot for every series."""
     width = max(NARROWEST, width)
     parts: list[Text | Table] = []
     for series in history.series:

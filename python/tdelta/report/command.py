@@ -89,7 +89,6 @@ def next_command(command: str, settings: RunSettings, *words: str) -> str:
 
     Args:
         command: what comes between ``tdelta`` and the run's id, e.g. ``run --resume``.
-        settings: the run's.
         words: what comes after the id.
     """
     store = settings.options.get("store")
@@ -101,7 +100,6 @@ def plan_command(run_ids: Iterable[str], options: Mapping[str, object], *words: 
     """The ``tdelta plan`` that goes over stored runs, quoted for a shell.
 
     Args:
-        run_ids: the runs.
         options: JSON values by the names of a run's options, and ``assurance``; all of them are written.
         words: what comes between.
     """

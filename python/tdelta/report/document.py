@@ -14,10 +14,9 @@ from typing import Any
 from tdelta.messages import Refusal
 from tdelta.records import FINDINGS, Finding, NoiseFloor, Role, RunResult, RunSettings, ServersFacts, Verdict
 from tdelta.report.brief import against_trust, sentence
-from tdelta.report.calibrated import used_values
+from tdelta.report.calibrated import simulated, used_values
 from tdelta.report.command import repeat_command
 from tdelta.report.sentence import answer
-from tdelta.report.simulated import simulated
 from tdelta.report.subject import subject
 from tdelta.report.values import record_values, values_of
 from tdelta.session.outlook import DryRun
@@ -28,12 +27,7 @@ ERROR_SCHEMA = "tdelta.error/1"
 
 
 def document(result: RunResult, exit_code: int) -> dict[str, object]:
-    """The answer as JSON values.
-
-    Args:
-        result: the finished (or interrupted) run.
-        exit_code: what the command ends with.
-    """
+    """The answer as JSON values."""
     return {
         "schema": RUN_SCHEMA,
         "run_id": result.settings.run_id,
@@ -75,13 +69,7 @@ def dry_run_document(plan: DryRun) -> dict[str, object]:
 
 
 def error_document(refusals: Sequence[Refusal], text: str, exit_code: int) -> dict[str, object]:
-    """Why a command has no answer, as JSON values.
-
-    Args:
-        refusals: all that is wrong.
-        text: how it reads on standard error.
-        exit_code: what the command ends with.
-    """
+    """Why a command has no answer, as JSON values."""
     return {"schema": ERROR_SCHEMA, "exit_code": exit_code, "text": text, "refusals": values_of(tuple(refusals))}
 
 

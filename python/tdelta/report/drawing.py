@@ -1,4 +1,4 @@
-"""Turning rich parts into text: the same characters for a pipe, a terminal and a golden file."""
+"""Blocks and rich parts as text: the same characters for a pipe, a terminal and a golden file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tdelta.report.page.blocks import Block, Cell, Listing, Medium, Paragraph, is_for
+from tdelta.report.page.blocks import Table as BlockTable
 from tdelta.report.quantities import wrap
 
 NARROWEST = 40
@@ -18,6 +20,9 @@ _ROOM_FOR_TABLES = 80
 """Below so many columns a table that does not fit is listed; from there on its texts fold within their columns."""
 
 _UNBOUNDED = 1000
+
+_KINDS = {"lead": "bold", "note": "dim", "caution": "yellow", "alarm": "bold red"}
+_STATES = {"bad": "bold white on red"}
 
 
 def draw(parts: Iterable[Text | Table], width: int, *, color: bool) -> str:
@@ -38,6 +43,50 @@ def draw(parts: Iterable[Text | Table], width: int, *, color: bool) -> str:
     for part in _fitting(parts, width):
         console.print(part, soft_wrap=isinstance(part, Text))
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+def parts_of(blocks: Iterable[Block], width: int) -> list[Text | Table]:
+    """What a terminal shows of blocks: a table has blank lines around it."""
+    parts: list[Text | Table] = []
+    for block in blocks:
+        drawn = _drawn(block, width) if is_for(block, Medium.TERMINAL) else []
+        if parts and drawn and (isinstance(parts[-1], Table) or isinstance(drawn[0], Table)):
+            parts.append(Text())
+        parts += drawn
+    return parts
+
+
+def _drawn(block: Block, width: int) -> list[Text | Table]:
+    match block:
+        case Paragraph():
+            return [*paragraph(block.text, width, _KINDS.get(block.kind, ""))]
+        case Listing():
+            return [line for _, text in block.items for line in paragraph(text, width, indent="  ")]
+        case BlockTable():
+            return [_table(block, width)]
+    return []
+
+
+def _table(block: BlockTable, width: int) -> Table:
+    shown = [at for at, column in enumerate(block.columns) if column.is_brief]
+    titles = [(block.columns[at].title, block.columns[at].is_number) for at in shown[1:]]
+    table = plain_table([(block.name or block.columns[0].title, False), *titles])
+    indent = "  " if any(len(row) == 1 for row in block.rows) else ""
+    for row in block.rows[: block.most]:
+        if len(row) == 1:
+            table.add_row(_cell(row[0], style="bold"))
+        else:
+            table.add_row(_cell(row[0], indent), *(_cell(row[at]) for at in shown[1:]))
+    if measured(table) > width:
+        table.padding = (0, 1, 0, 0)
+    return table
+
+
+def _cell(cell: str | Cell, indent: str = "", style: str = "") -> Text:
+    if isinstance(cell, str):
+        return Text(indent + cell, style=style)
+    text = cell.text if cell.brief is None else cell.brief
+    return Text(indent + text, style=style or _STATES.get(cell.state, ""))
 
 
 def measured(table: Table) -> int:

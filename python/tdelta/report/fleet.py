@@ -53,13 +53,7 @@ def on_one_line(fault: str) -> str:
 
 
 def fleet_text(runs: Sequence[Answered], width: int, *, color: bool = False) -> str:
-    """How many came to which answer, a table of the rows, and below it why some targets have no answer.
-
-    Args:
-        runs: how each target's run ended, and its result.
-        width: columns; at least 40 are used.
-        color: whether to add ANSI colours.
-    """
+    """How many came to which answer, a table of the rows, and below it why some targets have no answer."""
     width = max(NARROWEST, width)
     table = plain_table((heading, False) for heading in ("target", "engine", "condition", "answer", "95 % HDI", "run"))
     for run, result in runs:

@@ -33,9 +33,7 @@ def floor_text(floor: Floor, width: int, *, color: bool = False) -> str:
     """The floor in a terminal or a pipe: a sentence, two tables, how sure, cautions.
 
     Args:
-        floor: what was measured.
         width: columns; at least 40 are used. More page sizes than fit go into a table below.
-        color: whether to add ANSI colours.
     """
     width = max(NARROWEST, width)
     levels = tuple(level for level in LEVELS if any(cell.aes_instructions == level for cell in floor.cells))

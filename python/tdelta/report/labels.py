@@ -6,12 +6,14 @@ Only factors that vary in the run are named: a run at one thread does not say "1
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.engines.registry import servers
 from tdelta.records import (
     PLAIN_STORAGE,
+    CheckState,
     Condition,
     Contrast,
     DatabaseFacts,
@@ -21,8 +23,49 @@ from tdelta.records import (
     Role,
     RunSettings,
     ServersFacts,
+    Validity,
 )
-from tdelta.report.quantities import amounts, counted, share
+from tdelta.records.prospects import CarryOver, ShareEffect
+from tdelta.report.quantities import amounts, counted, interval, percent, share
+
+MARKS = {CheckState.FAILED: "FAILED", CheckState.NOT_SHOWN: "not shown", CheckState.OK: "ok"}
+"""The worst first."""
+
+STYLES = {CheckState.FAILED: "bold red", CheckState.NOT_SHOWN: "yellow", CheckState.OK: ""}
+"""How each is set off on a terminal."""
+
+
+def listed(checks: Iterable[Validity]) -> list[tuple[CheckState, str]]:
+    """Each check's state with its text, the worst first, else in their order."""
+    worst_first = tuple(MARKS)
+    ordered = sorted(checks, key=lambda check: worst_first.index(check.state))
+    return [(c.state, f"{c.check}: {c.detail}" if c.detail else c.check) for c in ordered]
+
+
+def summed_up(checks: Iterable[Validity]) -> list[tuple[CheckState, str]]:
+    """The same, those that are ok by their names alone, in one item."""
+    given = tuple(checks)
+    names = [check.check for check in given if check.ok]
+    worse = listed(check for check in given if not check.ok)
+    return [*worse, *([(CheckState.OK, f"{counted(len(names), 'check')}: {'; '.join(names)}")] if names else [])]
+
+
+def order_words(found: CarryOver) -> Iterator[str]:
+    """What was estimated, a clause each; ``not estimated`` where nothing was."""
+    if found.positions:
+        places = ", ".join(_share_text(one) for one in found.positions)
+        yield f"a trial at the next places of a block over one at the first: {places}"
+    if found.after_encrypted is not None and found.bias is not None:
+        yield f"after an encrypted twin {_share_text(found.after_encrypted)}"
+        yield f"which moves an overhead by {_share_text(found.bias)}"
+    if not found.positions and found.after_encrypted is None:
+        yield "not estimated"
+
+
+def _share_text(found: ShareEffect) -> str:
+    low, high = found.interval95
+    return f"{percent(1 + found.share, 2)} ({interval((1 + low, 1 + high), 2)})"
+
 
 _WITHOUT = "without AES instructions"
 _METRICS = {
@@ -183,8 +226,6 @@ def surroundings(condition: Condition, settings: RunSettings, *, besides: str = 
     """The levels of a condition, other than what is compared, that vary: ``("16 threads", "cache 10 %")``.
 
     Args:
-        condition: the condition.
-        settings: its run's.
         besides: a factor that is left out.
     """
     varied = _varying(settings) - {besides}

@@ -33,10 +33,7 @@ def engines_text(
     """The engines, those that can be tested here first, with ciphers or what to install below each.
 
     Args:
-        engines: what there is.
-        width: columns.
         reasons: by whose code encrypts, why its AES instructions cannot be switched off here; None where they can.
-        color: whether to add ANSI colours.
     """
     parts: list[Text | Table] = []
     for engine in sorted(engines, key=lambda e: not e.available):

@@ -51,7 +51,6 @@ def progress(stream: TextIO, *, live: bool, color: bool = False) -> Iterator[Cal
     """An observer that draws on ``stream`` until the block ends.
 
     Args:
-        stream: standard error.
         live: whether the stream is a terminal that can be redrawn.
         color: whether that terminal may show colours.
     """
@@ -258,7 +257,6 @@ def hdi_bar(estimate: Estimate, axis: tuple[float, float], rope: float, columns:
     """A 95 % HDI drawn on an axis: ``░`` is the region that does not matter, ``━`` the HDI, ``●`` its median.
 
     Args:
-        estimate: what to draw.
         axis: the quotients at the left and the right end.
         rope: half the width of the region, as a share.
         columns: characters to use.

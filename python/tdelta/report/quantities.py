@@ -186,7 +186,6 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
 
     Args:
         text: one paragraph; its line breaks are kept.
-        width: columns.
         indent: what continuation lines begin with.
     """
     lines: list[str] = []

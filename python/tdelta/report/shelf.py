@@ -70,13 +70,7 @@ def _has_answer(run: RunSummary, name: str) -> bool:
 
 
 def runs_text(found: Listed, width: int, *, color: bool = False) -> str:
-    """A table of the runs, and below it what is not in it.
-
-    Args:
-        found: what is listed.
-        width: columns; at least 40 are used.
-        color: whether to add ANSI colours.
-    """
+    """A table of the runs, and below it what is not in it."""
     width = max(NARROWEST, width)
     parts: list[Text | Table] = []
     if found.runs:
@@ -131,8 +125,6 @@ def removed_text(gone: Shelf, *, done: bool, compacted: bool) -> str:
     """What was removed, or would be.
 
     Args:
-        gone: the runs, as they were.
-        done: whether they were removed.
         compacted: whether the store's file is smaller by them.
     """
     lines = [

@@ -118,8 +118,6 @@ def brief_table(result: RunResult, width: int, types: int = MOST_TYPES) -> list[
     """The rows that an owner asks for: of one condition its costs and transactions, of several one row each.
 
     Args:
-        result: whose verdicts.
-        width: columns that there are.
         types: transaction types at most, where they have rows: those that became the slowest.
     """
     if not result.verdicts:

@@ -12,23 +12,21 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import (
-    Estimate,
-    RunResult,
-    StepMeasure,
-)
+from tdelta.records import Estimate, RunResult, StepMeasure
 from tdelta.report.brief import Line, lines, sentence
-from tdelta.report.calibrated import used_text
-from tdelta.report.checks import MARKS, STYLES, summed_up
+from tdelta.report.calibrated import held_text, used_text
 from tdelta.report.command import next_command, repeat_command
-from tdelta.report.drawing import NARROWEST, draw, paragraph
+from tdelta.report.drawing import NARROWEST, draw, paragraph, parts_of
 from tdelta.report.findings.registry import SHOWN
 from tdelta.report.findings.servers import differing_lines
 from tdelta.report.labels import (
+    MARKS,
+    STYLES,
     condition_label,
     database_text,
     external_servers_text,
     origin_text,
+    summed_up,
     with_labels,
 )
 from tdelta.report.quantities import (
@@ -41,7 +39,6 @@ from tdelta.report.quantities import (
     wrap,
 )
 from tdelta.report.sentence import answer, floor, limits
-from tdelta.report.simulated import held_text
 from tdelta.report.table import MOST_TYPES, brief_table, decision_style, full_table
 
 DEFAULT_WIDTH = 100
@@ -63,14 +60,7 @@ _STOPPED_BY = {
 
 
 def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False, details: bool = False) -> str:
-    """What a person sees of one run, as text that ends in a newline.
-
-    Args:
-        result: the finished (or interrupted) run.
-        width: columns; at least 40 are used.
-        color: whether to add ANSI colours.
-        details: whether to show everything that was found below the answer.
-    """
+    """What a person sees of one run, as text that ends in a newline."""
     width = max(NARROWEST, width)
     sections: tuple[list[Text | Table], ...] = (
         [*paragraph(sentence(result), width, decision_style(result.decision))],
@@ -78,12 +68,12 @@ def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False
     )
     sections += (full_table(result, width) if details else _table_with_room(result, width, sections),)
     if not details:
-        sections += tuple(one.text(result, width) for one in SHOWN if one.text is not None and one.is_asked)
+        sections += tuple(parts_of(one.blocks(result), width) for one in SHOWN if one.is_asked)
     else:
         sections += (
             _in_full(result, width),
             _notes(result, width),
-            *(one.text(result, width) for one in SHOWN if one.text is not None),
+            *(parts_of(one.blocks(result), width) for one in SHOWN),
             _checks(result, width),
             _cautions(result, width),
             _footer(result, width),

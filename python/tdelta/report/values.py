@@ -19,7 +19,6 @@ def values_of(value: object, names: Mapping[str, str] | None = None) -> object:
     """A record, or what a field may hold, as JSON values. A condition is its levels, by factor.
 
     Args:
-        value: what to show.
         names: what fields of it are called instead.
     """
     match value:

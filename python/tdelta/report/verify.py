@@ -17,9 +17,9 @@ from tdelta.evidence.classes import FileClass
 from tdelta.evidence.reading import BlockKinds, FileReading, Marker, ReadState
 from tdelta.messages.checks import FINDS, NO_MARKER
 from tdelta.records import EvidenceState, FileEvidence, RunResult, Validity
-from tdelta.report.checks import MARKS, STYLES, listed
-from tdelta.report.drawing import draw, paragraph, plain_table
-from tdelta.report.findings.evidence import text as evidence_text
+from tdelta.report.drawing import draw, paragraph, parts_of, plain_table
+from tdelta.report.findings import evidence
+from tdelta.report.labels import MARKS, STYLES, listed
 from tdelta.report.quantities import MISSING, amounts, counted
 from tdelta.report.values import values_of
 
@@ -83,7 +83,7 @@ def readings_text(
 
 def run_text(result: RunResult, width: int, *, color: bool = False) -> str:
     """The evidence of a stored run, with its two checks."""
-    lines = evidence_text(result, width)
+    lines = parts_of(evidence.blocks(result), width)
     if not lines:
         lines = [*paragraph(f"Run {result.settings.run_id} holds no evidence: its files were not searched.", width)]
     checks = [

@@ -23,5 +23,3 @@ else:
         request=("RunRequest",),
         run=("conduct", "resume"),
     )
-
-__all__ = ["DryRun", "Plan", "RunRequest", "conduct", "dry_run", "plan", "resume"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdelta.errors import ImportFault, UsageError
-from tdelta.importers.csv_units import asked_unit
+from tdelta.importers.csv_names import asked_unit
 from tdelta.importers.naming import Argument, assigning, parse_arguments
 from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import WITH_TIMES, read_files
@@ -25,9 +25,55 @@ from tdelta.inference.observed import (
     parse_priors,
 )
 from tdelta.messages import Caution, Refusal
-from tdelta.records import RESPONSE_TIME, AnalysisResult, Comparison, Event, Figure, Observation, Phase, Summary
-from tdelta.session.copies import without_copies
+from tdelta.records import RESPONSE_TIME, AnalysisResult, Comparison, Event, Figure, Observation, Origin, Phase, Summary
 from tdelta.session.tables import PREFIX, table, tables
+
+_NOWHERE = Origin("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """What is left without copies, what was left out, and files that are alike though of different conditions."""
+
+    observations: tuple[Observation, ...]
+    left_out: tuple[Caution, ...]
+    cautions: tuple[Caution, ...]
+
+
+def without_copies(observations: Sequence[Observation]) -> Distinct:
+    """Leave out a file that holds, figure for figure, what an earlier file of the same conditions holds.
+
+    A single bare figure may be the same by chance and is kept. The same figures under another condition are kept, too,
+    and told: whoever compares a file with itself may want to.
+    """
+    files: dict[str, list[Observation]] = {}
+    for one in observations:
+        files.setdefault(one.origin.file, []).append(one)
+    seen: dict[str, str] = {}
+    left_out: dict[str, Caution] = {}
+    cautions = []
+    for file, found in files.items():
+        if len(found) == 1 and isinstance(found[0], Figure):
+            continue
+        earlier = seen.setdefault(_signature(found, has_condition=True), file)
+        alike = seen.setdefault(_signature(found, has_condition=False), file)
+        if earlier != file:
+            left_out[file] = Caution.of("copy-left-out", other=earlier).at(file)
+        elif alike != file:
+            cautions.append(Caution.of("copy-suspected", file=file, other=alike))
+    kept = tuple(one for one in observations if one.origin.file not in left_out)
+    return Distinct(kept, tuple(left_out.values()), tuple(cautions))
+
+
+def _signature(found: Sequence[Observation], *, has_condition: bool) -> str:
+    """All of a file's figures in any order, without where they were read and which run they are said to be of."""
+
+    def bare(one: Observation) -> Observation:
+        condition = one.group.condition if has_condition else ""
+        return replace(one, group=replace(one.group, condition=condition, run=""), origin=_NOWHERE)
+
+    return f"{has_condition} {sorted(repr(bare(one)) for one in found)}"
+
 
 STDIN = "-"
 """Standard input, among the files."""
@@ -115,7 +161,6 @@ def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Anal
     """Read the files, and compare each condition with the baseline.
 
     Args:
-        request: what was asked.
         observe: hears how much is read, once that takes longer than a moment.
 
     Raises:

@@ -14,12 +14,9 @@ from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.actions import action_measures, backup_measures
 from tdelta.inference.agents import agent_cautions, load_agents
-from tdelta.inference.checkpoints import checkpoint_measures
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
-from tdelta.inference.client_memory import client_memory
 from tdelta.inference.cost_breakdown import cost_breakdowns
-from tdelta.inference.replication import replication_measures
-from tdelta.inference.steps import step_measures
+from tdelta.inference.described import checkpoint_measures, client_memory, replication_measures, step_measures
 from tdelta.inference.tails import percentiles, tail_cautions, tail_measures
 from tdelta.inference.temporary import temporary_data
 from tdelta.inference.traces import statement_texts, statement_traces

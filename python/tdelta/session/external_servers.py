@@ -50,7 +50,6 @@ def check_study(name: str, engine: str) -> None:
     """Refuse a study on servers of the user's that is about servers that tdelta starts.
 
     Args:
-        name: the study's.
         engine: whose servers they are; what it does to them by SQL it says itself.
 
     Raises:
@@ -69,7 +68,6 @@ def on_external_servers(
     """The settings of a study on servers of the user's.
 
     Args:
-        name: the study's.
         settings: what it sets for this engine.
         engine: whose servers they are, by what the DSNs begin with.
         takes: by option, who takes it; None where all do.
@@ -98,7 +96,6 @@ def study_cautions(name: str, of_study: Mapping[str, Any], vary: Mapping[str, Se
     """What a study varies or sets that is left to servers of the user's.
 
     Args:
-        name: the study's.
         of_study: what it sets on servers that tdelta starts.
         vary: what the run varies.
     """

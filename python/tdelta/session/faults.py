@@ -10,7 +10,7 @@ from tdelta.design import parse_level
 from tdelta.design.factors import require_few
 from tdelta.design.layout import PLAIN
 from tdelta.driver.jobs import REBUILD
-from tdelta.driver.load_command.passwords import passwords_in
+from tdelta.driver.load_command.command import passwords_in
 from tdelta.driver.storage.available import require_storage
 from tdelta.engines.capabilities import Acting, ChecksCiphers, ChecksOptions, RunEngine
 from tdelta.engines.takes import Takes
@@ -54,9 +54,7 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
     """Find all that is wrong with a request.
 
     Args:
-        request: what was asked for.
         vary: the factors and their levels, the default cipher included.
-        chosen: the engine it is asked of.
 
     Raises:
         UsageError: every fault, at once.

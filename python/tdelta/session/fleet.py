@@ -97,8 +97,6 @@ def conduct_fleet(
     """Make the runs of a fleet that have no answer yet; returns how each target's ended, in the inventory's order.
 
     Args:
-        inventory: what it measures.
-        store: where the runs go.
         say: called with a line for each run that begins or ends.
         address: of the Ray cluster; None: one of this machine's is made.
         rerun: make all runs, also those that have an answer.

@@ -32,11 +32,6 @@ class RunInputs:
 def prepared_inputs(request: RunRequest, run_id: str, observe: Observer) -> Iterator[RunInputs]:
     """Make ready what a run stands on, while the block lasts.
 
-    Args:
-        request: what was asked.
-        run_id: names what is made.
-        observe: told how far it is.
-
     Raises:
         UsageError: what was asked cannot be done; every fault that can be seen is named before anything is begun.
         TdeltaError: as `tdelta.session.staging.staged` and `tdelta.engines.shared.external.reached.reached`.

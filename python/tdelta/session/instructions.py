@@ -30,7 +30,6 @@ def available(
     """The levels that can be had, and a caution for what was left out.
 
     Args:
-        vary: the levels that were asked for, by factor.
         crypto: whose code the library under test encrypts with, as `tdelta.engines.sqlite.libraries.Library` says.
 
     Raises:

@@ -21,8 +21,8 @@ from tdelta.messages import Refusal
 from tdelta.records.kept import RunKind
 from tdelta.session.request import RunRequest
 from tdelta.store import RunStatus, RunSummary, Store
-from tdelta.store.kinds import KIND, LABELS, NOTE, PROCESS, checked_labels, checked_note
 from tdelta.store.removing import compact, remove_runs, sizes_bytes
+from tdelta.store.summaries import KIND, LABELS, NOTE, PROCESS, checked_labels, checked_note
 
 _UNFINISHED = frozenset({RunStatus.PLANNED, RunStatus.RUNNING})
 

@@ -120,7 +120,6 @@ class Pace:
     """What stages of one plan take.
 
     Args:
-        plan: the run.
         elapsed: how long it has been under way.
     """
 

@@ -14,13 +14,12 @@ from typing import Any
 from tdelta.design import drawn_twin, fresh_seed, lay_out, with_bb_twins
 from tdelta.design.actions import connects
 from tdelta.design.factors import cache_bytes
-from tdelta.design.hosts import hosts_of
-from tdelta.design.layout import PLAIN
+from tdelta.design.layout import PLAIN, hosts_of
 from tdelta.driver import AnyJob, PopulateJob, WorkloadSpec, default_base
 from tdelta.driver.agents.asked import AgentsRequest, HostsRequest
 from tdelta.driver.jobs import LoadAndRebuild
 from tdelta.driver.load_command.command import LoadCommand
-from tdelta.driver.markers import with_markers
+from tdelta.driver.rows import with_markers
 from tdelta.engines.capabilities import ChecksLayout, Keyed, RunEngine, Versioned
 from tdelta.engines.layout import RunLayout, instances_of
 from tdelta.engines.registry import dialects, driver
@@ -261,7 +260,6 @@ def engine_of(request: RunRequest, servers: ReachedServers | None = None) -> Run
     """The engine that a request asks for, ready to be planned with.
 
     Args:
-        request: what was asked.
         servers: the user's own, where they were reached already.
 
     Raises:
@@ -280,8 +278,6 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
     """Lay a run out.
 
     Args:
-        request: what was asked.
-        run_id: the run's name.
         source: the user's database of the request, staged; None where the rows are generated.
         servers: the user's own servers of the request; None where tdelta makes its own.
 

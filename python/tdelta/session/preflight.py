@@ -36,7 +36,6 @@ def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
     """Raise where the run cannot fit, naming what is missing.
 
     Args:
-        plan: the run.
         elapsed_seconds: how long it has been under way; what is staged of a user's database is staged by then.
 
     Raises:
@@ -136,8 +135,6 @@ def dry_run(
     """What a run would take. Makes nothing, but for a copy of a user's database, which is gone at the end.
 
     Args:
-        request: what was asked.
-        observe: told how far the copy is.
         write_workload: where to write the workload that is proposed for a user's database.
 
     Raises:

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.load_command.passwords import passwords_in
+from tdelta.driver.load_command.command import passwords_in
 from tdelta.engines.registry import profiles
 from tdelta.errors import EngineUnavailable, ProjectError, TdeltaError, UsageError
 from tdelta.messages import Refusal
@@ -83,7 +83,6 @@ def read_project(path: Path, content: str | None = None) -> Project:
     """The project of a file.
 
     Args:
-        path: the file.
         content: what would be in it; None to read the file.
 
     Raises:
@@ -100,7 +99,6 @@ def runs_of(project: Project, typed: Mapping[str, Any]) -> tuple[ProjectRun, ...
     """The project's runs, each study in turn, on each engine; what is typed goes before what the file says.
 
     Args:
-        project: what the file says.
         typed: values by the names of options; a study or an engine leaves only runs of that.
 
     Raises:

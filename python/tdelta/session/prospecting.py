@@ -49,7 +49,6 @@ def from_runs(
 
     Args:
         names: runs, as `Store.resolve` takes them.
-        asked: overheads, ROPEs and how sure.
         store_path: the store, or None for the default one.
         metric: the cost that decides; the first run's own if None.
 
@@ -82,9 +81,6 @@ def from_pilot(
     The pilot's runs are kept in the store, so that `from_runs` can go over them again.
 
     Args:
-        request: the run that is asked about.
-        asked: overheads, ROPEs and how sure.
-        observer: told what happens.
         pilot_seconds: wall clock of the pilot; the default of the engine if None.
         given: the fields of ``request`` that were typed, which are not advised against.
         make_twins: as for `conduct`.

@@ -184,7 +184,6 @@ def published_cells(study: str, conditions: Sequence[Condition], fixed: Mapping[
 
     Args:
         study: the name of the run's study; of others nothing is said.
-        conditions: the run's.
         fixed: the levels of factors that the run does not vary.
     """
     for condition in conditions:

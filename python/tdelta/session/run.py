@@ -58,8 +58,6 @@ def conduct(
     Ctrl-C during trials ends the run with what is known so far (``interrupted`` in the result).
 
     Args:
-        request: what was asked.
-        observer: told what happens.
         kind: what the run is for, which is stored with it.
         make_twins: makes the run's twins in the engine's place, as tests do.
         now: the clock, seconds.
@@ -103,7 +101,6 @@ def resume(
     Args:
         run_id: the run, or the beginning of its id, or ``last``.
         store_path: the store, or None for the default one.
-        observer: told what happens.
         make_twins: as for `conduct`.
         now: as for `conduct`.
 

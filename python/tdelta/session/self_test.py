@@ -19,8 +19,7 @@ from tdelta.design.randomness import SEED_BITS
 from tdelta.driver import MakeTwins
 from tdelta.engines.registry import servers
 from tdelta.errors import TimeFault, UsageError
-from tdelta.inference.detectable import detectable_effects
-from tdelta.inference.instrument import pooled_noise
+from tdelta.inference.instrument import detectable_effects, pooled_noise
 from tdelta.inference.tallies import faults, identical_tally, planted_tallies, tally_cautions, trustworthy
 from tdelta.messages import Caution, Refusal
 from tdelta.records import (
@@ -91,8 +90,6 @@ def calibrate_machine(
 
     Args:
         request: as for a run; what is compared, a study and a budget have no place in it. Without ``plant``, 5 %.
-        observer: told what happens, run by run.
-        make_twins: as for `tdelta.session.conduct`.
         now: the clock, seconds.
 
     Raises:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tdelta.design import fresh_seed
 from tdelta.driver import TwinFolder, default_base, sweep
-from tdelta.driver.markers import require_no_markers
 from tdelta.driver.protocol import Tables
+from tdelta.driver.rows import require_no_markers
 from tdelta.driver.user_data import Additions, Observer, Staged, UserData
 from tdelta.engines.capabilities import RunEngine, TakesDumps, TakesFiles
 from tdelta.errors import DatabaseFault, Defect, UsageError
@@ -46,11 +46,6 @@ from tdelta.workloads.user_workload import read_user_workload
 @contextmanager
 def staged(request: RunRequest, run_id: str, observe: Observer) -> Iterator[Source | None]:
     """A user's rows made ready for a run, while the block lasts; None where the rows are generated.
-
-    Args:
-        request: what was asked.
-        run_id: names the folder of the copy.
-        observe: told how far it is.
 
     Raises:
         UsageError: what was asked cannot be done; every fault that can be seen is named before a byte is copied.

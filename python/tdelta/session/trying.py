@@ -91,10 +91,6 @@ def choose(
 
     Args:
         wanted: the user's workload, or what is proposed.
-        named: what it is for.
-        on: what to try on.
-        tell: told how far it is.
-        max_seconds: the run's time.
         now: the clock, seconds.
 
     Raises:

@@ -23,8 +23,6 @@ def check_work(
     """Refuse what caches cannot be emptied for, and what loads and rebuilds do not go with.
 
     Args:
-        request: what was asked for.
-        levels: the levels of each varied factor.
         most_cold: how many connections can be cold at once; None where it does not matter.
         product: the engine, for people.
 
@@ -59,10 +57,7 @@ def check_actions(
     """Refuse actions that an engine does not have, and what a load does not go with that something goes on beside.
 
     Args:
-        request: what was asked for.
-        levels: the levels of each varied factor.
         actions: by factor, the engine's actions by name, each with its knobs and the words that these take.
-        product: the engine, for people.
 
     Raises:
         UsageError: every fault.

@@ -17,5 +17,3 @@ else:
         store=("Store",),
         summaries=("RunStatus", "RunSummary"),
     )
-
-__all__ = ["RunStatus", "RunSummary", "Store", "decode", "default_path", "encode"]

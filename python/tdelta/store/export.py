@@ -257,7 +257,6 @@ def replacing_bytes(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """A stream to a file beside ``path``, which takes its place when the block ends well, and is removed otherwise.
 
     Args:
-        path: the file.
         mode: who may read and write it, less what the process's umask takes away.
     """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")

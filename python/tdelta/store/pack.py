@@ -30,8 +30,8 @@ from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.records.kept import RunKind
 from tdelta.store.codec import decode, encode
 from tdelta.store.export import replacing_bytes
-from tdelta.store.kinds import KIND, LABELS, NOTE, checked_labels, checked_note
 from tdelta.store.store import Store
+from tdelta.store.summaries import KIND, LABELS, NOTE, checked_labels, checked_note
 from tdelta.store.whole import Whole, take_in, whole
 
 T = TypeVar("T")
@@ -107,10 +107,7 @@ def write_pack(store: Store, run_id: str, path: Path, *, force: bool = False) ->
     The same run makes the same text. Labels and the note go with it; what only a resumption needs does not.
 
     Args:
-        store: the open store.
         run_id: the whole id of the run.
-        path: the file.
-        force: overwrite whatever is there.
 
     Raises:
         UnknownName: the store has no such run.

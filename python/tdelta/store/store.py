@@ -30,12 +30,22 @@ from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.records.kept import LAST, RunKind
 from tdelta.store.codec import dumps, loads
 from tdelta.store.faults import changed, decoding, not_a_store, store_errors, too_new
-from tdelta.store.kinds import KIND, LABELS, NOTE
 from tdelta.store.places import default_path, make_private
-from tdelta.store.putting import put_fact, put_run, put_trial
 from tdelta.store.rows import MEASURED_COLUMNS, TRIAL_COLUMNS, trial_of
-from tdelta.store.seals import FACT, HISTOGRAMS, RUN, TRIAL, delete, is_broken, seal, unseal_fact
-from tdelta.store.summaries import RUNS_NAMED, RunStatus, RunSummary, answered, fits, some
+from tdelta.store.seals import (
+    FACT,
+    HISTOGRAMS,
+    RUN,
+    TRIAL,
+    delete,
+    is_broken,
+    put_fact,
+    put_run,
+    put_trial,
+    seal,
+    unseal_fact,
+)
+from tdelta.store.summaries import KIND, LABELS, NOTE, RUNS_NAMED, RunStatus, RunSummary, answered, fits, some
 
 APPLICATION_ID = int.from_bytes(b"tdlt", "big")
 """Marks the file as tdelta's own, so that ``file`` and we ourselves can tell it from other databases."""
@@ -67,7 +77,6 @@ class Store:
         """Open the store at ``path`` (default: :func:`default_path`), making file and folder where they are missing.
 
         Args:
-            path: the file.
             must_exist: for those who only read: make nothing.
 
         Raises:

@@ -11,11 +11,9 @@ from tdelta.messages import Refusal
 from tdelta.records import RunResult, RunSettings, Trial
 from tdelta.records.kept import RunKind
 from tdelta.store.codec import dumps
-from tdelta.store.kinds import KIND, LABELS, NOTE
-from tdelta.store.putting import put_fact, put_run, put_trial
-from tdelta.store.seals import RUN, seal
+from tdelta.store.seals import RUN, put_fact, put_run, put_trial, seal
 from tdelta.store.store import Store
-from tdelta.store.summaries import RunStatus
+from tdelta.store.summaries import KIND, LABELS, NOTE, RunStatus
 
 
 @dataclass(frozen=True, slots=True)

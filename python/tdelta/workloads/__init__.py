@@ -24,7 +24,6 @@ else:
     # The parser of SQL is slow to import, and an engine's profile needs no more than `tdelta.workloads.dialect`.
     __getattr__ = lazy_getattr(__name__, model=("Column", "Table", "Transaction", "Workload"))
 
-__all__ = ["BUILT_IN", "Column", "Table", "Transaction", "Workload", "load"]
 
 BUILT_IN: tuple[str, ...] = (
     "order-entry",

@@ -13,7 +13,67 @@ from tdelta.inputs import TextFault, text_of
 from tdelta.messages import Refusal
 from tdelta.workloads import limits
 from tdelta.workloads.faults import Faults, hint, shown
-from tdelta.workloads.toml_lines import deepest_line, key_lines, line_of
+
+_HEADER = re.compile(r"\s*\[\[?([^\]]+)\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_MULTILINE = re.compile(r'"""|\'\'\'')
+
+_STRINGS = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"|'
+    r"'''(?:[^']|'(?!''))*'''|'[^'\n]*'|#[^\n]*",
+    re.DOTALL,
+)
+_BRACKET = re.compile(r"[\[\]{}\n]")
+
+KeyPath = tuple[str, ...]
+
+
+def key_lines(text: str) -> Mapping[KeyPath, int]:
+    """The line, from 1, of every table header and every key at the start of a line, by its full path.
+
+    Keys inside an inline table stand on the line of the table: look for the longest known prefix, as :func:`line_of`.
+    """
+    lines: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    closing: str | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if closing is not None:
+            closing = None if closing in line else closing
+            continue
+        if header := _HEADER.match(line):
+            table = _path(header.group(1))
+            lines.setdefault(table, number)
+        elif key := _KEY.match(line):
+            lines.setdefault(table + _path(key.group(1)), number)
+        marks = _MULTILINE.findall(line)
+        closing = marks[-1] if len(marks) % 2 else None
+    return lines
+
+
+def line_of(lines: Mapping[KeyPath, int], *path: str) -> int:
+    """The line of ``path``, or of the nearest table around it; 0 if there is none."""
+    for length in range(len(path), 0, -1):
+        if path[:length] in lines:
+            return lines[path[:length]]
+    return 0
+
+
+def deepest_line(text: str, most: int) -> int:
+    """The line of the first bracket that stands within ``most`` others; 0 if none does. Strings are passed over."""
+    depth, line = 0, 1
+    for sign in _BRACKET.findall(_STRINGS.sub(lambda found: "\n" * found.group().count("\n"), text)):
+        if sign == "\n":
+            line += 1
+        else:
+            depth = depth + 1 if sign in "[{" else max(0, depth - 1)
+        if depth > most:
+            return line
+    return 0
+
+
+def _path(text: str) -> KeyPath:
+    return tuple(part.strip().strip("\"'") for part in text.split("."))
+
 
 TOML = "workload.toml"
 
@@ -39,7 +99,6 @@ class FolderFiles:
         """The content of a file of the folder; a fault if there is none that can be read.
 
         Args:
-            name: the file.
             missing: what is said where there is none; ``hint`` becomes the nearest name that there is.
         """
         try:

@@ -30,7 +30,6 @@ def read_folder(folder: Path, dialects: Mapping[str, Dialect]) -> Workload:
     """Reads and checks a folder with ``workload.toml``, ``schema.sql`` and one ``NAME.sql`` for each transaction.
 
     Args:
-        folder: where it is.
         dialects: each engine's, by the names that overrides such as ``schema.NAME.sql`` may have.
 
     Raises:

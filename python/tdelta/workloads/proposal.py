@@ -150,7 +150,6 @@ def settle(proposal: Proposal, works: Mapping[str, str], file: str) -> Workload:
     """The workload of the choices that were found to work.
 
     Args:
-        proposal: what was proposed.
         works: the script that worked, by the choice's name.
         file: the database's name, for the title.
     """

@@ -86,12 +86,6 @@ def read_schema(
 ) -> tuple[Schema, dict[str, SchemaTable]]:
     """Reads a schema file.
 
-    Args:
-        text: the file's content.
-        file: its name, for faults.
-        faults: where faults go.
-        dialect: what it is written in.
-
     Returns:
         The statements that could be read, and the tables they define.
     """

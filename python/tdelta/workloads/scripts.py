@@ -92,7 +92,6 @@ def check_script(text: str, given: Iterable[str], dialect: Dialect = GENERIC, *,
     """Reads a script and finds its faults.
 
     Args:
-        text: the script.
         given: names of the variables that are set before it begins, see :func:`given_variables`.
         dialect: whose SQL it is; by default what all have in common.
         is_tried: whether an engine prepares every statement before anything is measured: then SQL that the parser

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tdelta.driver.servers import Server, place_for
+from tdelta.engines.postgres.driver import gocryptfs_program
 from tdelta.engines.postgres.private import PostgresEngine
-from tdelta.engines.postgres.protections import gocryptfs_program
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
 from tdelta.measure import hidden_environment

@@ -5,10 +5,10 @@ from typing import Any
 from support.external_servers import ExternalServers, LookedAt
 from support.own_engines import PASSWORD
 from support.refused import Part, refused
-from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import parse_dsn
 from tdelta.engines.shared.external.pairs import pair
 from tdelta.engines.shared.external.secrets import Passwords
+from tdelta.engines.shared.external.servers import connect
 from tdelta.engines.shared.sessions import WorkerSession
 from tdelta.errors import ExternalServerFault, UnsoundTwins
 

@@ -24,8 +24,8 @@ from tdelta.driver.servers import Server, greets, place_for
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.tree_usage import usage
+from tdelta.engines.postgres.driver import protection_for
 from tdelta.engines.postgres.private import PostgresEngine
-from tdelta.engines.postgres.protections import protection_for
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerSettings, recipe_of

@@ -14,7 +14,7 @@ from tdelta.records import CheckState, Decision, RunResult, Validity
 from tdelta.records.kept import RunKind
 from tdelta.session.history import experiment_of
 from tdelta.store import Store
-from tdelta.store.kinds import KIND, LABELS
+from tdelta.store.summaries import KIND, LABELS
 
 from .calling import Called, call
 

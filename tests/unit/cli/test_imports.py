@@ -48,7 +48,6 @@ OF_HELP = {
     "tdelta.lazily",
     "tdelta.leaving",
     "tdelta.messages",
-    "tdelta.panics",
     "tdelta.session",
     "tdelta.session.groups",
 }

@@ -8,7 +8,7 @@ from support import samples as s
 from tdelta.records import Measurement, Trial
 from tdelta.records.kept import RunKind
 from tdelta.store import Store
-from tdelta.store.kinds import KIND
+from tdelta.store.summaries import KIND
 
 from .calling import Called, call
 

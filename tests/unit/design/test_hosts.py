@@ -3,7 +3,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdelta.design.hosts import hosts_of
+from tdelta.design.layout import hosts_of
 from tdelta.records import Condition, Role
 
 BASELINE = Condition((("cipher", "none"),), Role.BASELINE)

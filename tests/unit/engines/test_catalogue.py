@@ -86,7 +86,7 @@ def test_a_server_that_cannot_be_tested_as_it_is_says_why(monkeypatch: pytest.Mo
     def refuse() -> Path:
         raise EngineUnavailable(Refusal.of("library-fails", said="gocryptfs is missing"))
 
-    monkeypatch.setattr("tdelta.engines.postgres.protections.gocryptfs_program", refuse)
+    monkeypatch.setattr("tdelta.engines.postgres.driver.gocryptfs_program", refuse)
     listed = [info for info in catalogue() if info.name == "postgres"]
     assert [(info.available, info.notes) for info in listed] == [(False, "gocryptfs is missing")]
 

@@ -18,7 +18,7 @@ EXCUSED = {
     "importers": "what stands in the files of other tools",
     "store": "it is an SQLite file itself, read by Python's own sqlite3",
     "workloads/sql.py": "names in a workload are checked by Python's own sqlite3, whatever engine it is for",
-    "measure/versions.py": "what tdelta itself was installed with",
+    "measure/machine.py": "what tdelta itself was installed with",
     "session/declared": "help texts say for whom an option is, with examples",
     "session/studies.py": "a study is a published experiment on an engine",
     "session/published.py": "as above",

@@ -4,7 +4,7 @@ from tdelta.engines.mariadb.evidence import EVIDENCE as OF_MARIADB
 from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
 from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES
 from tdelta.engines.servers import ServerSettings
-from tdelta.engines.shared.scope_coverage import covered
+from tdelta.engines.shared.private.driver import covered
 from tdelta.evidence import FileClass
 
 EVIDENCE = {"mariadb": OF_MARIADB, "mysql": OF_MYSQL, "postgres": OF_POSTGRES}

@@ -15,8 +15,7 @@ from tdelta.errors import ImportFault
 from tdelta.importers.naming import parse_arguments
 from tdelta.importers.pgbench_log import PgbenchAggregates
 from tdelta.importers.reading import HEAD_BYTES
-from tdelta.importers.recognizing import read_files
-from tdelta.importers.unprefixed import without_prefix
+from tdelta.importers.recognizing import read_files, without_prefix
 from tdelta.messages import Refusal
 from tdelta.records.observed import Figure, Series, Summary
 

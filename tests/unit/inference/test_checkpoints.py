@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tdelta.inference.cautions import FEWEST_BLOCKS
-from tdelta.inference.checkpoints import checkpoint_measures
+from tdelta.inference.described import checkpoint_measures
 from tdelta.records import (
     Checkpoint,
     CheckpointMeasure,

@@ -1,4 +1,4 @@
-from tdelta.inference.client_memory import client_memory
+from tdelta.inference.described import client_memory
 from tdelta.records import Client, Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 from tdelta.records.serving import Typical
 

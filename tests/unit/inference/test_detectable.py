@@ -5,9 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from tdelta.inference import detectable as module
-from tdelta.inference.detectable import MINUTES, MOST_ROUNDS, critical_log_ratio, detectable_effects, rounds_in
-from tdelta.inference.instrument import InstrumentNoise
+from tdelta.inference import instrument as module
+from tdelta.inference.instrument import (
+    MINUTES,
+    MOST_ROUNDS,
+    InstrumentNoise,
+    critical_log_ratio,
+    detectable_effects,
+    rounds_in,
+)
 from tdelta.records import DetectableEffect, InstanceEffectPrior, Metric, Pace
 
 

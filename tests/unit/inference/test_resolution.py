@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from tdelta.inference.costs import panels
-from tdelta.inference.fits import fit_metrics
-from tdelta.inference.resolution import step_sd
+from tdelta.inference.fits import fit_metrics, step_sd
 from tdelta.inference.verdicts import primary_verdicts
 from tdelta.records import Condition, Decision, Metric, Verdict
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.measure import memory
-from tdelta.measure.memory import PeakMemory
+from tdelta.measure import usage
+from tdelta.measure.usage import PeakMemory
 
 LARGE = 64 << 20
 
@@ -32,7 +32,7 @@ def test_a_peak_is_of_the_work_since_the_start() -> None:
 
 @pytest.mark.parametrize("missing", ["_CLEAR", "_STATUS"])
 def test_a_kernel_that_does_not_tell_is_no_fault(missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, missing, tmp_path / "no folder" / "file")
+    monkeypatch.setattr(usage, missing, tmp_path / "no folder" / "file")
     meter = PeakMemory()
     meter.start()
     assert meter.stop() is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tdelta import __version__
 from tdelta.measure import library_versions
-from tdelta.measure.versions import DISTRIBUTIONS, NOT_INSTALLED
+from tdelta.measure.machine import DISTRIBUTIONS, NOT_INSTALLED
 
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 

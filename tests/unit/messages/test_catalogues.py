@@ -16,13 +16,12 @@ from tdelta.engines.registry import profile
 from tdelta.messages import Caution, Detail, Message, Reason, Refusal, RunPart
 from tdelta.messages import checks as names_of_checks
 from tdelta.messages.analysis import ANALYSIS_REASONS
-from tdelta.messages.catalogue import UNEXPLAINED_REASONS
+from tdelta.messages.catalogue import REASONS, UNEXPLAINED_REASONS
 from tdelta.messages.cautions import CAUTIONS
 from tdelta.messages.checks import CHECKS
 from tdelta.messages.imported import IMPORTED_CAUTIONS
 from tdelta.messages.instrument import INSTRUMENT_CAUTIONS, INSTRUMENT_REASONS
 from tdelta.messages.message import TEXT, fields_of
-from tdelta.messages.reasons import REASONS
 
 SOURCE = Path(tdelta.__file__).parent
 DOCS = Path(__file__).parents[3] / "docs" / "messages.md"

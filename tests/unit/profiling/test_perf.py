@@ -15,8 +15,7 @@ from support.refused import Coded, Part, check_messages, coded, refused
 from tdelta.errors import EnvironmentFault
 from tdelta.profiling.perf import Perf, find_perf
 from tdelta.profiling.recording import Recording, added, parse_report
-from tdelta.profiling.rights import may_look_at_cpus
-from tdelta.profiling.sampling import Gone, Samples, why
+from tdelta.profiling.sampling import Gone, Samples, may_look_at_cpus, why
 from tdelta.records import Sampled
 
 # What perf 6.1 printed of a SQLite twin, tabulators and blanks as they were.
@@ -120,8 +119,8 @@ def test_rights_tell_whether_whole_cpus_may_be_sampled(
     level, status = tmp_path / "paranoid", tmp_path / "status"
     level.write_text(paranoid)
     status.write_text(f"Name:\ttdelta\nCapPrm:\t000001ffffffffff\nCapEff:\t{held}\n")
-    monkeypatch.setattr("tdelta.profiling.rights._PARANOID", level)
-    monkeypatch.setattr("tdelta.profiling.rights._STATUS", status)
+    monkeypatch.setattr("tdelta.profiling.sampling._PARANOID", level)
+    monkeypatch.setattr("tdelta.profiling.sampling._STATUS", status)
     assert may_look_at_cpus() is may
 
 

@@ -3,7 +3,7 @@ import pytest
 from support import samples as s
 from tdelta.messages.checks import CHECKS
 from tdelta.records import CheckState, Validity
-from tdelta.report.checks import MARKS, listed
+from tdelta.report.labels import MARKS, listed
 from tdelta.report.values import record_values
 
 

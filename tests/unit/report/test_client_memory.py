@@ -8,7 +8,8 @@ from rich.console import Console
 from support.samples import changed, costly
 from tdelta.records import ClientMemory, Condition, Role, RunResult
 from tdelta.records.serving import Typical
-from tdelta.report.findings.client_memory import blocks, text
+from tdelta.report.drawing import parts_of
+from tdelta.report.findings.client_memory import blocks
 
 
 def fetching() -> RunResult:
@@ -22,7 +23,7 @@ def fetching() -> RunResult:
 
 def test_rows_of_a_column_have_one_unit() -> None:
     out = io.StringIO()
-    for part in text(fetching(), 100):
+    for part in parts_of(blocks(fetching()), 100):
         Console(file=out, width=100).print(part)
     rows = [line for line in out.getvalue().splitlines() if "fetch" in line and "3" in line.split()]
     assert ["MiB" in row and "GiB" not in row for row in rows] == [True, True]
@@ -31,5 +32,4 @@ def test_rows_of_a_column_have_one_unit() -> None:
 
 
 def test_a_run_without_it_has_no_table() -> None:
-    assert text(costly(), 100) == []
     assert blocks(costly()) == []

@@ -6,7 +6,7 @@ from support import samples as s
 from tdelta.messages import Reason
 from tdelta.records import Condition, CostBreakdown, RunSettings
 from tdelta.report.findings.cost_breakdown import NOTE, blocks, cost_note, function_rows, share_text, where_words
-from tdelta.report.page.blocks import Table
+from tdelta.report.page.blocks import Cell, Table
 
 
 def cipher(condition: Condition, _settings: RunSettings) -> str:
@@ -49,8 +49,8 @@ def test_a_line_of_pages_that_were_not_met_says_once_on_the_page_what_its_price_
     one = replace(priced, components=(unmet, *priced.components[1:]))
     shown = blocks(s.changed(result, cost_breakdown=(one, unpriced)))
     table = next(block for block in shown if isinstance(block, Table))
-    told = next(row for row in table.rows if row[0] == "cipher")
-    assert told[-1] == cipher_line.source
+    told = next(row for row in table.rows if row[0] == Cell("cipher", brief="  cipher"))
+    assert told[-1] == Cell(cipher_line.source, brief=cipher_line.source)
 
 
 def test_where_every_cost_has_its_line_nothing_is_said() -> None:

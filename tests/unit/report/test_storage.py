@@ -4,12 +4,13 @@ from rich.table import Table
 
 from support import samples as s
 from tdelta.records import Condition, Decision, RunResult, StorageLayer
-from tdelta.report.findings.storage import text
+from tdelta.report.drawing import parts_of
+from tdelta.report.findings.storage import blocks
 
 
 def cells(result: RunResult) -> list[list[str]]:
-    (table,) = (part for part in text(result, 100) if isinstance(part, Table))
-    return [list(column.cells) for column in table.columns]
+    (table,) = (part for part in parts_of(blocks(result), 100) if isinstance(part, Table))
+    return [[str(cell) for cell in column.cells] for column in table.columns]
 
 
 def swept() -> RunResult:

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from rich.table import Table
-from rich.text import Text
 
 from support import samples as s
 from tdelta.records import FINDINGS, Condition, Finding, RunResult, Verdict
@@ -41,10 +39,6 @@ def doubled(verdicts: Sequence[Verdict]) -> tuple[Doubled, ...]:
     return tuple(Doubled(v.condition, 2 * (v.ratio.median - 1)) for v in verdicts if v.primary)
 
 
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    return [Text(f"twice the overhead is {one.twice:.3f}"[:width]) for one in result.of(Doubled)]
-
-
 def blocks(result: RunResult) -> list[Block]:
     return [Paragraph(f"Twice the overhead is {one.twice:.3f}.") for one in result.of(Doubled)]
 
@@ -52,14 +46,14 @@ def blocks(result: RunResult) -> list[Block]:
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunResult]:
     monkeypatch.setitem(FINDINGS, "doubled", Doubled)
-    SHOWN.append(Shown((Doubled,), text, blocks, "doubled", "Twice as much"))
+    SHOWN.append(Shown((Doubled,), blocks, "doubled", "Twice as much"))
     result = s.costly()
     yield replace(result, findings=(*result.findings, *doubled(result.verdicts)))
     SHOWN.pop()
 
 
 def test_it_is_in_the_text_on_the_page_and_in_the_document(found: RunResult) -> None:
-    assert "twice the overhead is 0.062" in terminal(found, details=True)
+    assert "Twice the overhead is 0.062." in terminal(found, details=True)
     drawn = page(compose(RunData(found, 0.0)))
     assert "Twice as much" in drawn
     assert "Twice the overhead is 0.062." in drawn
@@ -78,7 +72,7 @@ def test_it_is_stored_and_read_again(found: RunResult) -> None:
 
 def test_a_run_without_it_shows_nothing_of_it(found: RunResult) -> None:
     without = s.costly()
-    assert "twice the overhead" not in terminal(without, details=True)
+    assert "Twice the overhead" not in terminal(without, details=True)
     assert all(section.name != "doubled" for section in compose(RunData(without, 0.0)).sections)
     assert found.of(Doubled)
     assert document(without, 0)["doubled"] == []

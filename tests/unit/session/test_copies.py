@@ -1,7 +1,7 @@
 from support.refused import check_messages, coded
 from support.texts import texts
 from tdelta.records import Bins, Figure, Group, Observation, Origin, Samples, Summary
-from tdelta.session.copies import without_copies
+from tdelta.session.analyzing import without_copies
 
 
 def samples(file: str, condition: str, run: str, total: float) -> Observation:

@@ -13,7 +13,7 @@ from tdelta.records.kept import RunKind
 from tdelta.session.keeping import Shelf, Stale, first_facts, label, mark_sitting, note, remove, shelf, stale
 from tdelta.session.request import RunRequest
 from tdelta.store import RunStatus, RunSummary, Store
-from tdelta.store.kinds import KIND, LABELS, PROCESS
+from tdelta.store.summaries import KIND, LABELS, PROCESS
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0

@@ -15,7 +15,7 @@ from support.refused import Part, has
 from tdelta.design import stream
 from tdelta.driver.jobs import TrialJob
 from tdelta.errors import UsageError
-from tdelta.inference import detectable as simulation
+from tdelta.inference import instrument as simulation
 from tdelta.records import MachineCalibration, Measurement, Phase, Role, RunResult
 from tdelta.session import RunRequest, self_test, self_test_lookup
 from tdelta.session.planning import plan

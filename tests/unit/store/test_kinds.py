@@ -9,8 +9,8 @@ from support.examples import MACHINE, VERSIONS, result_of, settings_of, trial_of
 from tdelta.errors import StoreError, UnknownName, UsageError
 from tdelta.records.kept import LAST, RunKind
 from tdelta.store import Store
-from tdelta.store.kinds import KIND, LABELS, NOTE, checked_labels, checked_note
 from tdelta.store.removing import compact, remove_runs, sizes_bytes
+from tdelta.store.summaries import KIND, LABELS, NOTE, checked_labels, checked_note
 
 OLD, NEW = "20260801-bbbb", "20260802-cccc"
 

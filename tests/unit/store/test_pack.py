@@ -16,10 +16,10 @@ from tdelta.errors import StoreError, UsageError
 from tdelta.records import Counts
 from tdelta.records.kept import RunKind
 from tdelta.store import Store
-from tdelta.store.kinds import LABELS, NOTE, PROCESS
 from tdelta.store.pack import Limits, is_pack, is_pack_name, saying, unpacked, write_pack
 from tdelta.store.reading import found
 from tdelta.store.removing import remove_runs
+from tdelta.store.summaries import LABELS, NOTE, PROCESS
 from tdelta.store.whole import adopt
 
 RUN = "20260802-kqmt"

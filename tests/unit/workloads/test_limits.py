@@ -5,7 +5,7 @@ import pytest
 
 from support.refused import Coded, Part, check_messages, coded, has
 from tdelta.workloads import limits
-from tdelta.workloads.toml_lines import deepest_line, key_lines
+from tdelta.workloads.files import deepest_line, key_lines
 
 from .test_folder import LOOK, TOML, change, faults, folder, toml
 

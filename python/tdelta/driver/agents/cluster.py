@@ -133,8 +133,6 @@ class Placing(Generic[Name]):
     """Places actors of one class, which answer ``hello``.
 
     Args:
-        ray: joined to a cluster.
-        kind: their class.
         calls: how many of an actor's methods run at once.
         choose: which node is next, by the nodes' names by id and the nodes' ids by what is placed by now; None: none.
         is_over: set when nobody waits any more.

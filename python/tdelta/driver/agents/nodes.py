@@ -48,8 +48,6 @@ class Nodes(RayWorker):
     """Nodes of a Ray cluster with an actor on each, in whose place the carrier is spoken to. Call `end`.
 
     Args:
-        address: of the cluster.
-        count: how many nodes.
         actor: the class of the actors, ``module:Class``. It has ``hello``, ``call``, ``stop`` and ``end``.
 
     Raises:

@@ -94,7 +94,6 @@ class RayWorker(Worker):
     """A process of tdelta's that speaks to Ray. Use as a context manager, or call `end`.
 
     Args:
-        program: the module that it runs.
         address: of the cluster; None: a Ray of this machine's is made, and ended with the process.
 
     Raises:
@@ -143,9 +142,6 @@ class RayWorker(Worker):
 
 class AgentPool(RayWorker):
     """The agents of one run, in whose place the coordinator is spoken to. Use as a context manager, or call `end`.
-
-    Args:
-        asked: how many, and where.
 
     Raises:
         EnvironmentFault: Ray, or a node of it, cannot be had; agents have another version of tdelta.

@@ -22,15 +22,3 @@ else:
         tools=("Amount",),
         trial=("CommandLoad", "run", "with_server"),
     )
-
-__all__ = [
-    "PLACEHOLDERS",
-    "Amount",
-    "CommandLoad",
-    "Connection",
-    "LoadCommand",
-    "Work",
-    "parse_load",
-    "run",
-    "with_server",
-]

@@ -38,7 +38,6 @@ def make_home(folder: Path, option_file: str) -> Mapping[str, str]:
     """Make a home folder; returns the variables by which clients look there and nowhere else.
 
     Args:
-        folder: the folder to be made.
         option_file: what clients of MySQL read last; empty for other servers.
     """
     os.close(own_folders.make(folder))

@@ -46,8 +46,6 @@ class CommandLoad:
     """One twin's side of trials by a load command. Use as a context manager, or call `end`.
 
     Args:
-        command: what to run.
-        connection: the twin's server.
         parent: the folder in which a private one is made, for logs and the file with the password.
         environment: variables to add for the command. Others can read them, so nothing secret.
     """

@@ -4,11 +4,35 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
+import tempfile
 from pathlib import Path
 
 from tdelta import own_folders
 from tdelta.driver.mounts import unmount_below
 from tdelta.driver.servers.recipes import ServerPaths
+
+_SOCKET_BYTES = 107
+_SOCKET_NAME = "s"
+
+
+def place_for(folder: Path, socket_name: str = _SOCKET_NAME) -> ServerPaths:
+    """The place of a server in ``folder``. Makes nothing: the supervisor does, and removes it.
+
+    The socket lies in the folder if its path is short enough, else in one of its own, which nobody else may enter.
+    """
+    near = folder / socket_name
+    if len(os.fsencode(near)) <= _SOCKET_BYTES:
+        return ServerPaths(folder, near)
+    return ServerPaths(folder, _runtime_folder() / f"tdelta-{secrets.token_hex(6)}" / socket_name)
+
+
+def _runtime_folder() -> Path:
+    named = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+    if named.is_absolute() and os.access(named, os.W_OK):
+        return named
+    return Path(tempfile.gettempdir())
+
 
 _NO_ROOM_BYTES = 1 << 20
 _LAST_BYTES = 8192
@@ -17,9 +41,6 @@ _WAITING = b"aiting for someone to free"
 
 class ServerDirectories:
     """Where one server stands. What another made there meanwhile, under the same name, is left alone.
-
-    Args:
-        place: whose folders are made.
 
     Raises:
         OSError: they cannot be made, or are there already.

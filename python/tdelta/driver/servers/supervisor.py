@@ -30,7 +30,6 @@ def cpus_for(cores: int, allowed: Collection[int] | None = None, root: Path = Pa
     """So many CPUs, of every physical core one before there is a second.
 
     Args:
-        cores: how many.
         allowed: the CPUs to choose from; None: those that this thread may use.
         root: where the system's files are.
 

@@ -25,7 +25,6 @@ def require_storage(level: str, root: Path = Path("/")) -> None:
     """See that storage of a level can be made here, or that the user's folder is encrypted.
 
     Args:
-        level: of the factor ``storage``.
         root: where the kernel's files are, for tests.
 
     Raises:

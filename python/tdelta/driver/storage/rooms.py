@@ -77,8 +77,6 @@ class Rooms:
     """All rooms of one run.
 
     Args:
-        folder: the run's.
-        levels: all levels of the factor ``storage`` that the run has.
         image_bytes: what an image holds at most.
     """
 

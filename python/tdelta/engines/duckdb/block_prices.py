@@ -43,7 +43,6 @@ class MovedUnits:
         """The CPU time over those that were moved, µs.
 
         Args:
-            work: what is timed.
             moved: the bytes of the process that say how many; None where all were worked on in memory.
 
         Raises:

@@ -181,7 +181,6 @@ class DuckdbEngine:
 
         Args:
             path: the file, made if it is not there. Temporary files go beside it.
-            settings: the twin's.
             key: 64 hexadecimal digits; None for a plain file.
             **more: ``read_only`` where it is True, ``encrypts_temp`` where it is not as the settings say.
         """
@@ -205,7 +204,6 @@ class DuckdbEngine:
         """What is wrong with the encryption in force on a twin; None if it is as asked for.
 
         Args:
-            settings: what was asked for.
             found: ``encrypted`` and ``cipher`` as ``duckdb_databases()`` tells them, ``crypto`` (``openssl``,
                 ``mbedtls`` or ``none``: whose code encrypts), ``temp_file_encryption``, and ``header``: what the file's
                 own says, ``plain`` or ``hidden``.

@@ -48,7 +48,6 @@ def duckdb_files(pid: int, database: Path) -> tuple[TwinFile, ...]:
     """Every regular file of a twin: those below its database's folder, and those its worker has open.
 
     Args:
-        pid: the worker's process.
         database: the database file, in a folder that holds this twin's files only.
 
     Raises:
@@ -131,7 +130,6 @@ def spilled(program: str, options: Mapping[str, object], needles: Sequence[bytes
     Args:
         program: the module that a worker runs.
         options: how it opens a plain file with the markers' table, to be read only.
-        needles: what is searched for.
     """
     with Worker(program=program) as worker:
         worker.ask("open", options=options)

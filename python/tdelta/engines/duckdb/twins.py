@@ -185,7 +185,6 @@ class DuckdbTwin:
         """Run one trial.
 
         Args:
-            job: the trial.
             ready: called when the work begins; of a cold trial the file is opened anew behind that, for each operation.
 
         Raises:

@@ -7,9 +7,8 @@ from tdelta.driver.acting import Outcome
 from tdelta.driver.backups import BackupTool
 from tdelta.driver.programs import Program
 from tdelta.engines.servers import DATABASE
-from tdelta.engines.shared.mysql_dumps import dumps
 from tdelta.engines.shared.mysql_evidence import FILES
-from tdelta.engines.shared.mysql_family import OPTION_FILE
+from tdelta.engines.shared.mysql_family import OPTION_FILE, dumps
 from tdelta.engines.shared.private.actions import ServerAction, Site
 from tdelta.engines.shared.private.backups import ServerTool, Tools, Words, backups
 from tdelta.engines.shared.private.disk import DiskPeak

@@ -1,39 +1,17 @@
 from __future__ import annotations
 
 from tdelta.engines.shared.compressed_pages import inflated
-from tdelta.engines.shared.evidence import ServerEvidence
-from tdelta.engines.shared.exposures import SPILL, ExposurePlan, steps
-from tdelta.engines.shared.mysql_evidence import (
-    AFTER,
-    CHANGE_SQL,
-    COMMITTED,
-    FILES,
-    OPEN,
-    RELEASE,
-    SETTLED,
-    flushing,
-    held,
-    press,
-    spill,
-)
-from tdelta.engines.shared.scope_coverage import parts
+from tdelta.engines.shared.evidence import SPILL, ServerEvidence, parts, steps
+from tdelta.engines.shared.mysql_evidence import CHANGE_SQL, FILES, exposure_plan
 from tdelta.evidence import FileClass
 
-_PLAN = ExposurePlan(
-    steps=(
-        *COMMITTED,
-        *spill(),
-        # Once it finds no room in a pool that shrinks, MariaDB's page cleaner looks for room only and writes no table's
-        # page until one is evicted (seen in 10.11.19 with encrypted temporary tables): reading evicts some.
-        *press(*steps("spill", f"SELECT COUNT(marker) FROM {SPILL}")),
-        *held("SET SESSION tmp_memory_table_size = 16384, max_heap_table_size = 16384"),
-        *OPEN,
-    ),
-    held="SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User lock'",
-    settling=flushing("information_schema.GLOBAL_STATUS"),
-    release=RELEASE,
-    after=AFTER,
-    settled=SETTLED,
+_PLAN = exposure_plan(
+    "SET SESSION tmp_memory_table_size = 16384, max_heap_table_size = 16384",
+    "information_schema.PROCESSLIST",
+    "information_schema.GLOBAL_STATUS",
+    # Once it finds no room in a pool that shrinks, MariaDB's page cleaner looks for room only and writes no table's
+    # page until one is evicted (seen in 10.11.19 with encrypted temporary tables): reading evicts some.
+    *steps("spill", f"SELECT COUNT(marker) FROM {SPILL}"),
 )
 
 _PARTS = parts(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tdelta.driver.backups import BackupTool
 from tdelta.driver.programs import Program
-from tdelta.engines.shared.mysql_dumps import dumps
+from tdelta.engines.shared.mysql_family import dumps
 from tdelta.engines.shared.private.actions import Site
 from tdelta.engines.shared.private.backups import ServerTool, Tools, Words
 

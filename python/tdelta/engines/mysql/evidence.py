@@ -5,37 +5,14 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from tdelta.engines.shared.compressed_pages import inflated
-from tdelta.engines.shared.evidence import ServerEvidence
-from tdelta.engines.shared.exposures import ExposurePlan
-from tdelta.engines.shared.mysql_evidence import (
-    AFTER,
-    CHANGE_SQL,
-    COMMITTED,
-    FILES,
-    OPEN,
-    RELEASE,
-    SETTLED,
-    flushing,
-    held,
-    press,
-    spill,
-)
-from tdelta.engines.shared.scope_coverage import parts
+from tdelta.engines.shared.evidence import ServerEvidence, parts
+from tdelta.engines.shared.mysql_evidence import CHANGE_SQL, FILES, exposure_plan
 from tdelta.evidence import FileClass
 
-_PLAN = ExposurePlan(
-    steps=(
-        *COMMITTED,
-        *spill(),
-        *press(),
-        *held("SET SESSION tmp_table_size = 16384, max_heap_table_size = 16384"),
-        *OPEN,
-    ),
-    held="SELECT COUNT(*) FROM performance_schema.processlist WHERE STATE = 'User lock'",
-    settling=flushing("performance_schema.global_status"),
-    release=RELEASE,
-    after=AFTER,
-    settled=SETTLED,
+_PLAN = exposure_plan(
+    "SET SESSION tmp_table_size = 16384, max_heap_table_size = 16384",
+    "performance_schema.processlist",
+    "performance_schema.global_status",
 )
 
 _PARTS = parts(

@@ -105,12 +105,7 @@ class _Tablespace:
 
 
 class OracleServers:
-    """Oracle databases of users.
-
-    Args:
-        identity: who answers.
-        tablespace: where schemas are made.
-    """
+    """Oracle databases of users."""
 
     shared = "buffer cache, redo, undo, temporary files and background processes"
 

@@ -1,17 +1,78 @@
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tdelta.engines.postgres.messages import PostgresRefusal
 from tdelta.engines.postgres.private import PostgresEngine
 from tdelta.engines.postgres.profile import PROFILE
-from tdelta.engines.postgres.protections import has_extension, protection_for
-from tdelta.engines.postgres.storage import Unencrypted
-from tdelta.engines.postgres.tde import EXTENSION
+from tdelta.engines.postgres.protection import Protection
+from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs, Unencrypted
+from tdelta.engines.postgres.tde import EXTENSION, FORK, PgTde
 from tdelta.engines.profile import EngineInfo
 from tdelta.engines.servers import ServerBinary
 from tdelta.engines.shared.private import driver as private
+from tdelta.errors import EngineUnavailable, EnvironmentFault
+from tdelta.inputs import real_path
+from tdelta.measure.encrypted_folders import require_encrypted
+
+_FUSE_DEVICE = Path("/dev/fuse")
+_ASK_SECONDS = 10.0
+
+
+def protection_for(binary: ServerBinary, encrypted_folder: Path | None = None) -> Protection:
+    """How the files of this server are to be encrypted.
+
+    Args:
+        encrypted_folder: the user's ``--encrypted-dir``, which comes first; then pg_tde or its fork, then gocryptfs.
+
+    Raises:
+        UsageError: nothing is seen to encrypt that folder.
+        EngineUnavailable: gocryptfs is not installed.
+        EnvironmentFault: this machine cannot mount it.
+    """
+    if encrypted_folder is not None:
+        folder = real_path(encrypted_folder)
+        return EncryptedFolder(folder, require_encrypted(folder))
+    for name in (EXTENSION, FORK):
+        if has_extension(binary, name):
+            return PgTde(name)
+    return Gocryptfs(gocryptfs_program())
+
+
+def gocryptfs_program() -> Path:
+    """Where gocryptfs is.
+
+    Raises:
+        EngineUnavailable: nowhere on the search path.
+        EnvironmentFault: there is no device for file systems in user space.
+    """
+    found = shutil.which("gocryptfs")
+    if found is None:
+        raise EngineUnavailable(PostgresRefusal.of("no-gocryptfs"))
+    if not os.access(_FUSE_DEVICE, os.R_OK | os.W_OK):
+        raise EnvironmentFault(PostgresRefusal.of("no-fuse", device=_FUSE_DEVICE))
+    return Path(found)
+
+
+def has_extension(binary: ServerBinary, name: str) -> bool:
+    """Whether a server can load an extension: its control file is in the server's own share folder."""
+    folder = _share_folder(binary)
+    return folder is not None and (folder / "extension" / f"{name}.control").is_file()
+
+
+def _share_folder(binary: ServerBinary) -> Path | None:
+    """What ``pg_config`` beside the server says; some packages leave that program out."""
+    question = [str(binary.path.with_name("pg_config")), "--sharedir"]
+    try:
+        said = subprocess.run(question, capture_output=True, text=True, check=False, timeout=_ASK_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return Path(said.stdout.strip()) if said.returncode == 0 else None
 
 
 def driver(options: Mapping[str, Any]) -> private.PrivateDriver:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tdelta.engines.shared.evidence import ServerEvidence
-from tdelta.engines.shared.exposures import COPIES, HALF, SPILL, ExposurePlan, steps
+from tdelta.engines.shared.evidence import COPIES, HALF, SPILL, ExposurePlan, ServerEvidence, parts, steps
 from tdelta.engines.shared.file_classes import rules
-from tdelta.engines.shared.scope_coverage import parts
 from tdelta.engines.shared.settling import Settling
 from tdelta.evidence import FileClass
 from tdelta.evidence.markers import TABLE

@@ -105,9 +105,7 @@ def describe(catalog: Catalog, ask: Ask, schema: str) -> Described:
     """Describe a schema (MySQL: database).
 
     Args:
-        catalog: how its engine is asked.
         ask: asks the server; what it raises is passed on.
-        schema: which one.
     """
     facts = catalog.facts(ask, schema)
     kinds = {table.name: {column.name: column.kind for column in table.columns} for table in facts.tables}

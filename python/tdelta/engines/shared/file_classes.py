@@ -22,7 +22,6 @@ def server_file_class(rules: FileRules, path: str, *, is_unlinked: bool = False)
     """The class of a server's file.
 
     Args:
-        rules: the engine's.
         path: relative to the data directory, or ``tmp/…``.
         is_unlinked: whether it is open and has no name any more, as temporary files do.
     """

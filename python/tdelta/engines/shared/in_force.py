@@ -13,8 +13,6 @@ def settings_fault(
     """The settings that are not in force as expected; None where all are.
 
     Args:
-        found: what a twin says of itself, by name.
-        expected: what it should say.
         normal: brings values of both to one form.
     """
     differing = [name for name, value in expected.items() if normal(found[name]) != normal(value)]

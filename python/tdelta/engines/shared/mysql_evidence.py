@@ -6,7 +6,7 @@ takes 190 MB for a moment): where the cache is larger its class reads "not teste
 
 from __future__ import annotations
 
-from tdelta.engines.shared.exposures import COPIES, HALF, SPILL, ExposureStep, steps
+from tdelta.engines.shared.evidence import COPIES, HALF, SPILL, ExposurePlan, ExposureStep, steps
 from tdelta.engines.shared.file_classes import rules
 from tdelta.engines.shared.settling import Settling
 from tdelta.evidence import FileClass
@@ -117,3 +117,22 @@ FILES = rules(
     (r"ddl_recovery.*\.log", FileClass.OTHER),
     (r"[^/]*\.(log|err)", FileClass.LOGS),
 )
+
+
+def exposure_plan(small_tables: str, processes: str, status: str, *meanwhile: ExposureStep) -> ExposurePlan:
+    """The plan of a server.
+
+    Args:
+        small_tables: has queries make their tables on disk.
+        processes: the table with what sessions wait for.
+        status: the table of status counters.
+        meanwhile: done while the buffer pool is too small.
+    """
+    return ExposurePlan(
+        steps=(*COMMITTED, *spill(), *press(*meanwhile), *held(small_tables), *OPEN),
+        held=f"SELECT COUNT(*) FROM {processes} WHERE STATE = 'User lock'",
+        settling=flushing(status),
+        release=RELEASE,
+        after=AFTER,
+        settled=SETTLED,
+    )

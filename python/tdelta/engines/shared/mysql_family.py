@@ -12,14 +12,35 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from tdelta.driver.backups import BackupTool
 from tdelta.driver.load_command.connections import MYSQL, Connection
+from tdelta.driver.programs import Program
 from tdelta.driver.servers.recipes import Greeting, Recipe, ServerPaths
 from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings
 from tdelta.engines.shared.in_force import settings_fault
 from tdelta.engines.shared.mysql_catalog import MySqlCatalog
+from tdelta.engines.shared.private.actions import Site
+from tdelta.engines.shared.private.backups import ServerTool, Words
 from tdelta.engines.shared.private.restore import DumpEncryption, RestoreTarget
 from tdelta.measure.effort import IS_BRIEF
 from tdelta.messages import Detail
+
+
+def dumps(dumper: Program, client: Program) -> ServerTool:
+    """The database as SQL out of one transaction, and the client that runs it."""
+
+    def write(site: Site, _folder: Path, _compresses: bool) -> Words:
+        return (dumper.name, *_reach(site), "--single-transaction", "--hex-blob", DATABASE)
+
+    def read(site: Site, _folder: Path) -> Words:
+        return (client.name, *_reach(site), DATABASE)
+
+    return ServerTool(BackupTool(f"{dumper.name}: rows as SQL", True, programs=(dumper, client)), write, read)
+
+
+def _reach(site: Site) -> Words:
+    return ("--no-defaults", f"--socket={site.recipe.place.socket}", f"--user={DATABASE}")
+
 
 Options: TypeAlias = Mapping[str, str | int | Path | None]
 """Settings of an option file; None for one without a value."""

@@ -97,7 +97,6 @@ def left_by(file: Path, needles: Sequence[bytes]) -> Mapping[str, int]:
 
     Args:
         file: the file that came of it; its log and journal begin as it does.
-        needles: how planted rows begin.
     """
     files = [
         TwinFile(path.name, str(path), FileClass.DATABASE, (found.st_dev, found.st_ino))

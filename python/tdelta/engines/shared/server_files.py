@@ -33,7 +33,6 @@ class ServerFiles:
     """Where the files of one server are.
 
     Args:
-        rules: which file is what.
         place: where the server lives; its keys are not read.
         pids: tells the processes whose trees are the server, and the one that serves ``mount``. Asked at each look.
         mount: the encrypted file system under the data directory.

@@ -131,7 +131,6 @@ class AdminConnection:
         """Run a statement that may take long.
 
         Args:
-            sql: the statement.
             wait: waits until what it is given is so. If it raises, the statement goes on, and nothing else is answered.
         """
         self._worker.send("run", statements=[sql])
@@ -151,9 +150,6 @@ class LastingSession:
     """A session that is opened anew when it is lost: to a ``KILL``, a time limit of the server's, a restart.
 
     What was lost is asked once more in the new one, so only what may be asked twice is put to it.
-
-    Args:
-        open_session: opens a session.
 
     Raises:
         Refused: the server does not answer, or does not let the user in.
@@ -221,7 +217,6 @@ def asking(connection: Connection, tidied: Callable[[str], str] = str) -> Ask:
     """Queries of a connection, their rows by column names in lower case.
 
     Args:
-        connection: the session.
         tidied: is done to every value.
     """
 

@@ -43,8 +43,6 @@ def rewrite(kind: str, change: str, wanted: Target, *, is_encrypted: bool) -> Re
     Args:
         kind: whose rewrite, ``sqlite3mc`` or ``sqlcipher``.
         change: one of `tdelta.engines.shared.rewriting.REWRITES`.
-        wanted: the file that is to come of it.
-        is_encrypted: whether the twin is.
     """
     if kind == "sqlcipher" and change != "rekey":
         found = Layout(wanted.page_size, wanted.reserved_bytes)
@@ -122,8 +120,6 @@ def conversion(kind: str, found: Layout, wanted: Target) -> Conversion:
 
     Args:
         kind: whose conversion, ``sqlite3mc`` or ``sqlcipher``.
-        found: the plain file's layout.
-        wanted: the twin's.
 
     Raises:
         UsageError: a library of that kind has no conversion.

@@ -23,11 +23,8 @@ def convert(
     """Make the file of one kind of twin.
 
     Args:
-        engine: the engine whose library converts.
-        folder: where the file goes.
         job: the plain copy and what is to be compared of it.
         settings: the kind: cipher, page size, reserved bytes.
-        name: the file's name.
         key: the key of an encrypted kind; it goes through the worker's pipe.
 
     Returns:

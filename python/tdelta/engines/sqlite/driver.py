@@ -63,9 +63,6 @@ def describe_library(library: Library) -> str:
 def ask_library(name: str) -> dict[str, str]:
     """What a library says of itself: ``kind``, ``crypto``, ``version``, ``text`` (all of it), and its ``sha256``.
 
-    Args:
-        name: as in `Library`.
-
     Raises:
         EngineUnavailable: it cannot be loaded.
     """

@@ -165,7 +165,6 @@ class SqliteEngine:
         """What is wrong with the cipher in force on a twin; None if it is the one asked for.
 
         Args:
-            cipher: the level asked for.
             found: the answers to `cipher_queries`, and under ``header`` how its file begins: ``plain`` or ``hidden``.
         """
         if self.ciphers[cipher].library_name is None:
@@ -185,8 +184,6 @@ class SqliteEngine:
         """Options by which a worker makes and loads a file, without a journal: a failed load is thrown away.
 
         Args:
-            path: the file.
-            settings: the twin's.
             key: 64 hexadecimal digits; None for a plain file.
         """
         pragmas = [f"PRAGMA page_size={settings.page_size}", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF"]
@@ -197,8 +194,6 @@ class SqliteEngine:
         """Options by which a worker opens a loaded file for trials. The same pragmas on every twin.
 
         Args:
-            path: the file.
-            settings: the twin's.
             key: as for `create_options`.
         """
         kibibytes = max(1, settings.cache_bytes // (1024 * settings.threads))

@@ -32,9 +32,7 @@ class CopyExaminer:
     """Works on a copy of a user's database. Use as a context manager; the worker ends with it.
 
     Args:
-        engine: the engine whose library opens the copy.
         path: the copy; it is changed.
-        folder: where the library puts temporary files.
         file: the database as the user named it, for messages.
     """
 

@@ -126,10 +126,7 @@ def copy_original(
     """Copy a database with its log and journal under one new name, as they are at one moment.
 
     Args:
-        original: what was found.
         target: the copy's path; log and journal go beside it.
-        on_progress: hears of the progress.
-        sleep: how to wait before trying again.
 
     Returns:
         The original as it was when it was copied.

@@ -35,8 +35,7 @@ from tdelta.engines.sqlite.actions import actions_of
 from tdelta.engines.sqlite.convert import convert
 from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.exposure import Exposure
-from tdelta.engines.sqlite.pricing import ask_prices
-from tdelta.engines.sqlite.proof import ask_proof
+from tdelta.engines.sqlite.pricing import ask_prices, ask_proof
 from tdelta.engines.sqlite.site import FileSite
 from tdelta.errors import Defect
 from tdelta.evidence import MarkerHit
@@ -136,10 +135,6 @@ class SqliteTwin:
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial; in a cold one nothing of the file is in any cache at its beginning.
-
-        Args:
-            job: the trial.
-            ready: called when it is, and the work begins.
 
         Raises:
             StorageFault: the disk is full, or a file cannot be read or written.

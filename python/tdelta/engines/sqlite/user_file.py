@@ -76,10 +76,6 @@ class FileCopy:
 class UserFile:
     """A user's file, found; see `tdelta.driver.user_data.UserData`.
 
-    Args:
-        engine: the engine whose library opens copies.
-        file: the file as the user named it.
-
     Raises:
         DatabaseFault: there is no file, or it is no plain SQLite database.
     """

@@ -123,10 +123,6 @@ def procedure(
     Args:
         name: as HammerDB calls it, ``NEWORD``.
         fields: ``calls``, ``min_ms``, ``avg_ms``, ``max_ms``, ``p99_ms`` …, ``sd``; numbers, or strings of numbers.
-        belonging: whose they are.
-        line: where they stand.
-        problems: takes what is no figure.
-        cautions: said with them.
     """
     named = plain_name(name)
     if named is None:

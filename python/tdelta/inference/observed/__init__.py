@@ -20,21 +20,3 @@ from tdelta.inference.observed.settings import (
     parse_priors,
 )
 from tdelta.inference.observed.shapes import ComparisonPicture, Curve, PredictiveCheck, QuantileCheck, RatioCurve
-
-__all__ = [
-    "DEFAULT_ROPE",
-    "NO_SPEEDUP",
-    "PRIOR_HELP",
-    "PUBLISHED",
-    "AnalysisSettings",
-    "ComparisonPicture",
-    "Curve",
-    "NormalPrior",
-    "PredictiveCheck",
-    "Prior",
-    "QuantileCheck",
-    "RatioCurve",
-    "analyze",
-    "analyze_with_pictures",
-    "parse_priors",
-]

@@ -10,15 +10,3 @@ figures.
 from tdelta.inference.assurance import Draws, Prediction, RoundsDesign, predict
 from tdelta.inference.planning.prospects import PlanQuery, prospect
 from tdelta.inference.planning.runs import MeasuredRun, PlannedRun, teaches
-
-__all__ = [
-    "Draws",
-    "MeasuredRun",
-    "PlanQuery",
-    "PlannedRun",
-    "Prediction",
-    "RoundsDesign",
-    "predict",
-    "prospect",
-    "teaches",
-]

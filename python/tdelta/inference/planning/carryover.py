@@ -19,7 +19,7 @@ from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import t_reach
 from tdelta.messages import Reason
 from tdelta.records import Condition, Role
-from tdelta.records.carryover import CarryOver, ShareEffect
+from tdelta.records.prospects import CarryOver, ShareEffect
 
 _MOST_POSITIONS = 8
 _WORST_CONDITION = 1e8

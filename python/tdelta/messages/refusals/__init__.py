@@ -5,12 +5,11 @@ What names an engine stands in that engine's own package (``engines/NAME/message
 
 from __future__ import annotations
 
-from tdelta.messages.refusals.contracts import CONTRACTS
 from tdelta.messages.refusals.loads import LOADS
 from tdelta.messages.refusals.machine import MACHINE
 from tdelta.messages.refusals.requests import DATABASES, REQUESTS
 from tdelta.messages.refusals.results import RESULTS
-from tdelta.messages.refusals.servers import SERVERS
+from tdelta.messages.refusals.servers import CONTRACTS, SERVERS
 from tdelta.messages.refusals.stores import STORES
 from tdelta.messages.refusals.workloads import WORKLOADS
 

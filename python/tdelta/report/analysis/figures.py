@@ -58,13 +58,7 @@ class _Row:
 
 
 def means_figure(picture: ComparisonPicture, name: str, title: str) -> Figure:
-    """Both posteriors of the means, on one axis.
-
-    Args:
-        picture: the comparison's.
-        name: unique in the page.
-        title: what is compared.
-    """
+    """Both posteriors of the means, on one axis."""
     rows = (
         _Row(printable(picture.baseline), picture.baseline_mean, "plain-"),
         _Row(printable(picture.condition), picture.condition_mean),

@@ -11,7 +11,7 @@ from tdelta.report.analysis.brief import against_trust, sentence
 from tdelta.report.analysis.figures import check_figure, difference_figure, means_figure
 from tdelta.report.analysis.plots import quantile_words
 from tdelta.report.analysis.sentence import answer, design_lines, hdi_words, headline, prior_lines
-from tdelta.report.analysis.tails import tail_section
+from tdelta.report.analysis.tails import tail_blocks
 from tdelta.report.analysis.terminal import comparison_of, decision_words, picture_title
 from tdelta.report.analysis.units import unit_amounts
 from tdelta.report.analysis.words import (
@@ -67,19 +67,13 @@ _MODELS = {
 
 
 def compose_analysis(result: AnalysisResult, pictures: Sequence[ComparisonPicture], command: str) -> Page:
-    """The page.
-
-    Args:
-        result: what was compared.
-        pictures: the curves of those comparisons that have a posterior.
-        command: the command line that gives this answer again.
-    """
+    """The page."""
     sections = (
         _answer(result),
         _posteriors(result, pictures),
         _checks(result, pictures),
         _all(result),
-        tail_section(result),
+        Section("tails", "Tails", tails) if (tails := tail_blocks(result)) else None,
         _basis(result),
         _repeat(result, command),
     )

@@ -32,8 +32,6 @@ def picture_lines(picture: ComparisonPicture, title: str, width: int) -> list[Te
     """The pictures of one comparison, below each other.
 
     Args:
-        picture: its curves.
-        title: what is compared.
         width: columns; at most 72 are drawn on.
     """
     columns = min(_MOST_COLUMNS, width - 2 * len(_INDENT))

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-
-from rich.table import Table
-from rich.text import Text
+from dataclasses import replace
 
 from tdelta.records import AnalysisResult, Comparison, ObservedSide, ObservedTail, TailRatio
 from tdelta.report.analysis.words import label, side_titles
-from tdelta.report.drawing import paragraph
 from tdelta.report.findings.tails import (
     TailGroup,
     TailRow,
     interval_text,
-    page_table,
     quotient_text,
     tail_table,
     time_text,
 )
-from tdelta.report.page.blocks import Block, Listing, Paragraph, Section
+from tdelta.report.page.blocks import Block, Listing, Medium, Paragraph
 from tdelta.report.quantities import MISSING, amounts, counted, printable, small_share
 
 P99 = "p99"
@@ -82,32 +78,21 @@ def reason_lines(groups: Sequence[TailGroup]) -> Iterator[str]:
             yield f"{'; '.join(where)}: {reason}."
 
 
-def tail_lines(result: AnalysisResult, width: int) -> list[Text | Table]:
-    """The terminal's table; what it has no room for is told."""
+def tail_blocks(result: AnalysisResult) -> list[Block]:
+    """The tails, as many as a terminal has room for there; nothing where the files have none, or nobody asked."""
     groups = tail_groups(result)
     if not groups:
         return []
     shown = [TailGroup(group.title, group.rows[:_MOST_ROWS], True) for group in groups]
-    table = tail_table(shown, side_titles(result))
-    table.columns[0].overflow = "fold"
-    lines: list[Text | Table] = [table, Text()]
-    for reason in reason_lines(shown):
-        lines += paragraph(reason, width, indent="  ")
+    blocks: list[Block] = []
+    for medium, of in ((Medium.TERMINAL, shown), (Medium.PAGE, groups)):
+        blocks.append(replace(tail_table("Tails", of, side_titles(result)), medium=medium))
+        blocks.append(Listing([("", reason) for reason in reason_lines(of)], medium=medium))
     more = max(len(group.rows) for group in groups) - _MOST_ROWS
     if more > 0:
-        lines += paragraph(f"{counted(more, 'more tail')}: --output page.html and --json have them.", width, "dim")
-    return [*lines, *paragraph(tail_notes(result), width, "dim")]
-
-
-def tail_section(result: AnalysisResult) -> Section | None:
-    """The page's section; None where the files have no tail, or nobody asked for one."""
-    groups = tail_groups(result)
-    if not groups:
-        return None
-    blocks: list[Block] = [Paragraph(tail_notes(result))]
-    blocks += [page_table(group, side_titles(result)) for group in groups]
-    reasons = [("", reason) for reason in reason_lines(groups)]
-    return Section("tails", "Tails", [*blocks, *([Listing(reasons)] if reasons else [])])
+        words = f"{counted(more, 'more tail')}: --output page.html and --json have them."
+        blocks.append(Paragraph(words, "note", Medium.TERMINAL))
+    return [*blocks, Paragraph(tail_notes(result), "note")]
 
 
 def _having(result: AnalysisResult) -> list[tuple[Comparison, ObservedTail]]:

@@ -11,10 +11,10 @@ from rich.text import Text
 
 from tdelta.inference.observed import ComparisonPicture
 from tdelta.records import AnalysisResult, Comparison, Decision
-from tdelta.report.analysis.brief import brief_table, lines, sentence
+from tdelta.report.analysis.brief import against_trust, brief_table, lines, sentence
 from tdelta.report.analysis.plots import picture_lines
 from tdelta.report.analysis.sentence import answer, design_lines, prior_lines
-from tdelta.report.analysis.tails import tail_lines
+from tdelta.report.analysis.tails import tail_blocks
 from tdelta.report.analysis.units import unit_amounts
 from tdelta.report.analysis.words import (
     bounds_of,
@@ -26,10 +26,40 @@ from tdelta.report.analysis.words import (
     single_run_estimate,
     value_words,
 )
-from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
+from tdelta.report.drawing import NARROWEST, draw, paragraph, parts_of, plain_table
 from tdelta.report.quantities import MISSING, counted, hdi_text, printable, small_share
 from tdelta.report.table import decision_style
 from tdelta.report.terminal import DEFAULT_WIDTH, brief_lines
+from tdelta.report.values import record_values, values_of
+
+ANALYSIS_SCHEMA = "tdelta.analysis/1"
+
+
+def analysis_document(result: AnalysisResult, exit_code: int) -> dict[str, object]:
+    """The answer as JSON values."""
+    head = {"schema": ANALYSIS_SCHEMA, "exit_code": exit_code, "sentence": sentence(result), "answer": answer(result)}
+    texts = {
+        "cautions": list(map(str, result.cautions)),
+        "caution_codes": values_of(result.cautions),
+        "against_trust": against_trust(result),
+        "left_out": list(map(str, result.left_out)),
+        "left_out_codes": values_of(result.left_out),
+    }
+    return head | record_values(result) | texts | {"comparisons": [_comparison(c) for c in result.comparisons]}
+
+
+def _comparison(comparison: Comparison) -> dict[str, object]:
+    reason = comparison.tail_reason
+    return record_values(comparison) | {
+        "levels": dict(comparison.levels),
+        "reasons": list(map(str, comparison.reasons)),
+        "reason_codes": values_of(comparison.reasons),
+        "tail_reason": "" if reason is None else str(reason),
+        "tail_reason_code": None if reason is None else values_of(reason),
+        "undecided_because": "; ".join(map(str, comparison.undecided_because)),
+        "undecided_because_codes": values_of(comparison.undecided_because),
+    }
+
 
 PICTURES_SHOWN = 2
 """More pictures than these are a page's work."""
@@ -54,13 +84,8 @@ def analysis_text(
     """What a person sees, as text that ends in a newline.
 
     Args:
-        result: what was compared.
         pictures: the curves of those comparisons that have a posterior, in the order of the result.
         width: columns; at least 40 are used.
-        color: whether to add ANSI colours.
-        details: whether to show everything that was found below the answer.
-        command: the command line that gave the answer.
-        page: the HTML page that was written, if one was.
     """
     width = max(NARROWEST, width)
     sections: tuple[list[Text | Table], ...] = (
@@ -73,7 +98,7 @@ def analysis_text(
             [*paragraph(answer(result), width, decision_style(result.decision))],
             _listed("What this design can bear", design_lines(result), width),
             _priors(result, width),
-            tail_lines(result, width),
+            parts_of(tail_blocks(result), width),
             _pictures(result, pictures, width),
             _listed("Cautions", list(map(str, result.cautions)), width, "yellow"),
         )

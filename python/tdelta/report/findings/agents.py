@@ -4,37 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.table import Table
-from rich.text import Text
-
 from tdelta.records import AgentEffect, AgentUse, LoadAgents, RunResult
-from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import condition_label
-from tdelta.report.page.blocks import Block, Column, Paragraph
-from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.blocks import Block, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import duration, percent, share
 
-_COLUMNS = ("node", "operations", "of a core", "began late by", "waited")
-
-
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """A row for each agent, then how well they kept together; nothing where a run had none."""
-    parts: list[Text | Table] = []
-    for found in result.of(LoadAgents):
-        table = plain_table((("load agent", False), *((name, name != "node") for name in _COLUMNS)))
-        for use in found.agents:
-            table.add_row(use.agent, *_cells(use))
-        parts += [table, Text(), *paragraph(_together(found), width, "dim")]
-        for effect in found.effects:
-            parts += paragraph(_seen(effect, condition_label(effect.condition, result.settings)), width, "dim")
-    return parts
-
 
 def blocks(result: RunResult) -> Iterator[Block]:
+    """A row for each agent, then how well they kept together."""
+    titles = columns("node", "operations", "of a core", "began late by", "waited", texts=("node",))
     for found in result.of(LoadAgents):
-        columns = [Column("load agent"), *(Column(name, is_number=name != "node") for name in _COLUMNS)]
-        yield PageTable("Load agents", columns, [(use.agent, *_cells(use)) for use in found.agents])
+        yield Table("Load agents", titles, [(use.agent, *_cells(use)) for use in found.agents], name="load agent")
         yield Paragraph(_together(found), "note")
         for effect in found.effects:
             yield Paragraph(_seen(effect, label(effect.condition, result.settings)), "note")

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from rich.table import Table
-from rich.text import Text
+from itertools import groupby
 
 from tdelta.records import BackupMeasure, Role, RunResult
-from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import action_label, compared_label, surroundings
-from tdelta.report.page.blocks import Block, Column, Paragraph
-from tdelta.report.page.blocks import Table as PageTable
-from tdelta.report.page.wording import label
+from tdelta.report.page.blocks import Block, Paragraph, Table, columns
 from tdelta.report.quantities import amounts
 
 _NOTE = (
@@ -28,38 +23,26 @@ _LOGICAL = (
     "A logical backup of an encrypted database is plaintext: the database decrypts what it hands out. Encrypt such a"
     " backup as it is written."
 )
-_HEADINGS = ("database", "on disk", "backup", "ratio")
-
-
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """The backups of a run, plain and encrypted one below the other; nothing where it has none."""
-    found = _shown(result)
-    if not found:
-        return []
-    table = plain_table((("Backups", False), *((name, True) for name in _HEADINGS), ("in the clear", False)))
-    table.padding = (0, 1, 0, 0)
-    last = ""
-    for one in found:
-        if one.action != last:
-            table.add_row(Text(f"{_kind(one)} {action_label(one.action)}", style="bold"))
-            last = one.action
-        name = ", ".join((compared_label(one.condition), *surroundings(one.condition, result.settings, besides="work")))
-        table.add_row(f"  {name}", *_cells(one))
-    return [table, Text(), *(line for note in _notes(result) for line in paragraph(note, width, "dim"))]
+_IN_CLEAR = "in the clear"
 
 
 def blocks(result: RunResult) -> list[Block]:
-    found = _shown(result)
-    if not found:
+    """The backups of a run, plain and encrypted one below the other; nothing where it has none."""
+    rows: list[tuple[str, ...]] = []
+    for action, found in groupby(_shown(result), key=lambda one: one.action):
+        group = list(found)
+        rows.append((f"{_kind(group[0])} {action_label(action)}",))
+        rows += [(_name(one, result), *_cells(one)) for one in group]
+    if not rows:
         return []
-    columns = [
-        Column(""),
-        Column("kind"),
-        *(Column(name, is_number=True) for name in _HEADINGS),
-        Column("in the clear"),
-    ]
-    rows = [(label(one.condition, result.settings), _kind(one), *_cells(one)) for one in found]
-    return [*(Paragraph(note) for note in _notes(result)), PageTable("Backups, plain and encrypted", columns, rows)]
+    titles = columns("database", "on disk", "backup", "ratio", _IN_CLEAR, texts=(_IN_CLEAR,))
+    table = Table("Backups, plain and encrypted", titles, rows, name="Backups")
+    return [table, *(Paragraph(note, "note") for note in _notes(result))]
+
+
+def _name(one: BackupMeasure, result: RunResult) -> str:
+    name = "plain" if one.condition.role is Role.BASELINE else compared_label(one.condition)
+    return ", ".join((name, *surroundings(one.condition, result.settings, besides="work")))
 
 
 def _shown(result: RunResult) -> list[BackupMeasure]:

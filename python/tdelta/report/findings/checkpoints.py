@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-from rich.text import Text
-
 from tdelta.records import CheckpointMeasure, Estimate, RunResult
-from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import condition_label
-from tdelta.report.page.blocks import Block, Column, Paragraph
-from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.blocks import Block, Column, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts, ratio_cells
 from tdelta.report.sentence import limits
@@ -24,26 +18,15 @@ _NOTE = (
 _TITLES = ("time", "over plain", "95 % HDI", "written", "over plain")
 
 
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """The table with its note; nothing where no trial left anything to be written."""
-    found = _shown(result)
-    if not found:
-        return []
-    table = plain_table((("checkpoint after a trial", False), *((title, True) for title in _TITLES)))
-    table.padding = (0, 1, 0, 0)
-    for one in found:
-        table.add_row(condition_label(one.condition, result.settings), *_cells(one, result)[:-1])
-    return [table, Text(), *paragraph(_NOTE, width, "dim")]
-
-
 def blocks(result: RunResult) -> list[Block]:
-    """The same for the page, with the interval of what was written."""
+    """A row for each condition; nothing where no trial left anything to be written."""
     found = _shown(result)
     if not found:
         return []
-    columns = [Column(""), *(Column(title, is_number=True) for title in (*_TITLES, "95 % HDI"))]
+    titles = [*columns(*_TITLES), Column("95 % HDI", is_number=True, is_brief=False)]
     rows = [(label(one.condition, result.settings), *_cells(one, result)) for one in found]
-    return [PageTable("The checkpoint after a trial", columns, rows), Paragraph(_NOTE, "note")]
+    table = Table("The checkpoint after a trial", titles, rows, name="checkpoint after a trial")
+    return [table, Paragraph(_NOTE, "note")]
 
 
 def _shown(result: RunResult) -> Sequence[CheckpointMeasure]:

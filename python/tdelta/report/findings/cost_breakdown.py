@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Callable, Iterator, Sequence
 
 from tdelta.records import (
     Amount,
@@ -19,11 +16,8 @@ from tdelta.records import (
     RunResult,
     RunSettings,
 )
-from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.findings.profiles import function_name
-from tdelta.report.labels import condition_label
-from tdelta.report.page.blocks import Block, Column, Paragraph
-from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.blocks import Block, Cell, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, microseconds, printable, signed_amount, small_amount, small_count
 
@@ -38,6 +32,7 @@ NAMES = {
 NOT_TIMED = "timed calls"
 """How a reason in `CostBreakdown.unattributed` begins that says why the cipher's component is not timed."""
 
+_COUNTS = "counts × unit costs"
 _UNITS = (("s", 1e6), ("ms", 1e3), ("µs", 1.0))
 
 NOTE = (
@@ -48,24 +43,38 @@ NOTE = (
 )
 
 
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """The cost breakdowns of a run in one table; nothing where it has none."""
-    if not result.of(CostBreakdown):
+def blocks(result: RunResult) -> list[Block]:
+    """The components of the extra CPU of each encrypted condition; nothing where the run has no breakdown."""
+    found = result.of(CostBreakdown)
+    if not found:
         return []
-    table = plain_table((("cost breakdown", False), ("per op", True), ("95 % HDI", True), ("share", True), ("", False)))
-    for breakdown in result.of(CostBreakdown):
-        table.add_row(Text(condition_label(breakdown.condition, result.settings), style="bold"))
-        cells = amount_cells(breakdown)
-        table.add_row("  extra CPU", *cells(breakdown.cpu), "", "")
-        for line in shown_components(breakdown):
-            table.add_row(f"    {NAMES[line.kind]}", *cells(line.amount), share_text(line), items_text(line))
-        for difference, what in function_rows(breakdown):
-            table.add_row("      sampled", difference, "", "", what)
-        if breakdown.elapsed is not None:
-            table.add_row("  extra time", *cells(breakdown.elapsed), "", "")
-        if breakdown.off_cpu is not None:
-            table.add_row("    off CPU", *cells(breakdown.off_cpu), "", "")
-    return [table, Text(), *paragraph(cost_note(result, condition_label), width, "dim")]
+    rows: list[Sequence[str | Cell]] = []
+    for breakdown in found:
+        rows += [(label(breakdown.condition, result.settings),), *_rows(breakdown)]
+    titles = columns("per op", "95 % HDI", "share", _COUNTS, texts=(_COUNTS,))
+    if not any(map(shown_components, found)):
+        titles, rows = titles[:3], [row[:3] for row in rows]
+    table = Table("Components of the extra CPU", titles, rows, name="cost breakdown")
+    return [table, Paragraph(cost_note(result, label), "note")]
+
+
+def _rows(breakdown: CostBreakdown) -> Iterator[tuple[str | Cell, ...]]:
+    cells = amount_cells(breakdown)
+    yield "extra CPU", *cells(breakdown.cpu), "", ""
+    for line in shown_components(breakdown):
+        counted = items_text(line)
+        source = f"{counted or MISSING} ({line.source})" if line.source and counted != line.source else counted
+        yield _below(NAMES[line.kind]), *cells(line.amount), share_text(line), Cell(source or MISSING, brief=counted)
+    for difference, what in function_rows(breakdown):
+        yield Cell("of it, sampled", brief="    sampled"), difference, "", "", what
+    if breakdown.elapsed is not None:
+        yield "extra time", *cells(breakdown.elapsed), "", ""
+    if breakdown.off_cpu is not None:
+        yield _below("off CPU"), *cells(breakdown.off_cpu), "", ""
+
+
+def _below(name: str) -> Cell:
+    return Cell(name, brief=f"  {name}")
 
 
 def cost_note(result: RunResult, label: Callable[[Condition, RunSettings], str]) -> str:
@@ -152,33 +161,3 @@ def items_text(line: CostComponent) -> str:
 
 def item_text(item: CostItem) -> str:
     return f"{small_count(item.count)} {item.what} × {microseconds(item.unit_cost_us)}"
-
-
-def blocks(result: RunResult) -> list[Block]:
-    """The components of the extra CPU of each encrypted condition; empty where the run has no breakdown."""
-    if not result.of(CostBreakdown):
-        return []
-    lead = Paragraph(cost_note(result, label))
-    return [lead, *(_table(one, result) for one in result.of(CostBreakdown))]
-
-
-def _table(breakdown: CostBreakdown, result: RunResult) -> PageTable:
-    columns = [Column(""), *(Column(title, is_number=True) for title in ("per operation", "95 % HDI", "share"))]
-    rows = list(_rows(breakdown, amount_cells(breakdown)))
-    if not shown_components(breakdown):
-        return PageTable(label(breakdown.condition, result.settings), columns[:3], [row[:3] for row in rows])
-    return PageTable(label(breakdown.condition, result.settings), [*columns, Column("counts × unit costs")], rows)
-
-
-def _rows(breakdown: CostBreakdown, cells: Callable[[Amount], tuple[str, str]]) -> Iterator[tuple[str, ...]]:
-    yield "extra CPU", *cells(breakdown.cpu), "", ""
-    for line in shown_components(breakdown):
-        counted = items_text(line)
-        source = f" ({line.source})" if line.source and counted != line.source else ""
-        yield NAMES[line.kind], *cells(line.amount), share_text(line), f"{counted or MISSING}{source}"
-    for difference, what in function_rows(breakdown):
-        yield "of it, sampled", difference, "", "", what
-    if breakdown.elapsed is not None:
-        yield "extra time", *cells(breakdown.elapsed), "", ""
-    if breakdown.off_cpu is not None:
-        yield "off CPU", *cells(breakdown.off_cpu), "", ""

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.table import Table
-from rich.text import Text
-
 from tdelta.records import Condition, HostEffect, HostOverhead, Hosts, RunResult
-from tdelta.report.drawing import paragraph
 from tdelta.report.labels import condition_label, metric_name, surroundings
 from tdelta.report.page.blocks import Block, Paragraph
 from tdelta.report.quantities import interval, percent
@@ -16,14 +12,9 @@ from tdelta.report.quantities import interval, percent
 _NOTE = "Twins changed hosts from round to round, so this is in no overhead above."
 
 
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """A sentence for each host after the first, and for each condition; nothing where twins stayed on one host."""
-    return [line for said in _sentences(result) for line in paragraph(said, width)]
-
-
 def blocks(result: RunResult) -> Iterator[Block]:
-    for said in _sentences(result):
-        yield Paragraph(said)
+    """A sentence for each host after the first, and for each condition."""
+    yield from map(Paragraph, _sentences(result))
 
 
 def _sentences(result: RunResult) -> Iterator[str]:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from rich.table import Table
-from rich.text import Text
-
 from tdelta.records import ClassShare, CpuProfile, FunctionClass, FunctionShare, RunResult
-from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import condition_label
-from tdelta.report.page.blocks import Block, Column, Paragraph
-from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.blocks import Block, Cell, Column, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, cut, printable, signed_amount, small_amount
 
 FUNCTIONS_SHOWN = 12
 _NAME_WIDTH = 34
-_WIDE = 100
+_FILE_WIDTH = 17
 
 CLASS_WORDS = {
     FunctionClass.CIPHER: "cipher",
@@ -35,20 +29,24 @@ NOTE = (
 )
 
 
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """The CPU profiles of a run; nothing where it has none."""
-    lines: list[Text | Table] = []
+def blocks(result: RunResult) -> list[Block]:
+    """The CPU profile of each judged condition beside its baseline's; nothing where the run has none."""
+    shown: list[Block] = []
     for profile in result.of(CpuProfile):
-        lines += [*paragraph(heading(profile, result), width, "bold"), _functions(profile, width), Text()]
-        lines += [_classes(profile), Text()]
-    return [*lines, *paragraph(NOTE, width, "dim")] if lines else []
+        name = label(profile.condition.condition, result.settings)
+        shown += [
+            Paragraph(heading(profile, result), "lead"),
+            _class_table(profile, name),
+            _function_table(profile, name),
+        ]
+    return [*shown, Paragraph(NOTE, "note")] if shown else []
 
 
 def heading(profile: CpuProfile, result: RunResult) -> str:
     plain, encrypted = profile.baseline, profile.condition
     low, high = (signed_amount(end) for end in profile.interval95)
     return (
-        f"CPU profile of {condition_label(encrypted.condition, result.settings)}: {small_amount(encrypted.cpu_ns)} an"
+        f"CPU profile of {label(encrypted.condition, result.settings)}: {small_amount(encrypted.cpu_ns)} an"
         f" operation, plain {small_amount(plain.cpu_ns)}; {signed_amount(profile.difference_ns)} ({low} … {high});"
         f" {encrypted.samples:,} and {plain.samples:,} samples"
     )
@@ -80,59 +78,10 @@ def _whole(value: float) -> str:
     return f"{value:,.0f}".replace("-", "−")
 
 
-def _functions(profile: CpuProfile, width: int) -> Table:
-    table = plain_table(
-        (("function", False), ("file", False), ("class", False), *((n, True) for n in ("plain", "twin", "difference")))
-    )
-    table.padding = (0, 1, 0, 0)
-    room = _NAME_WIDTH if width >= _WIDE else _NAME_WIDTH - 14
-    for one in profile.functions[:FUNCTIONS_SHOWN]:
-        table.add_row(
-            cut(printable(one.function) or "[not named]", room),
-            cut(printable(one.dso), room // 2),
-            one.function_class.value,
-            small_amount(one.plain_ns),
-            small_amount(one.encrypted_ns),
-            signed_amount(one.difference_ns),
-        )
-    return table
-
-
-def _classes(profile: CpuProfile) -> Table:
-    headings = ("plain", "twin", "difference", "95 %", "share")
-    table = plain_table((("class", False), *((name, True) for name in headings)))
-    table.padding = (0, 1, 0, 0)
-    for one in profile.classes:
-        table.add_row(
-            CLASS_WORDS[one.function_class],
-            small_amount(one.plain_ns),
-            small_amount(one.encrypted_ns),
-            signed_amount(one.difference_ns),
-            interval_text(one),
-            share_text(one),
-        )
-    return table
-
-
 _NUMBERS = ("plain", "twin", "difference")
 
 
-def blocks(result: RunResult) -> list[Block]:
-    """The CPU profile of each judged condition beside its baseline's; None where the run has none."""
-    if not result.of(CpuProfile):
-        return []
-    shown: list[Block] = [Paragraph(NOTE)]
-    for profile in result.of(CpuProfile):
-        shown += [
-            Paragraph(heading(profile, result), "lead"),
-            _class_table(profile, result),
-            _function_table(profile, result),
-        ]
-    return shown
-
-
-def _class_table(profile: CpuProfile, result: RunResult) -> PageTable:
-    titles = (*_NUMBERS, "95 % of the difference", "share of the difference")
+def _class_table(profile: CpuProfile, name: str) -> Table:
     rows = [
         (
             CLASS_WORDS[one.function_class],
@@ -144,16 +93,15 @@ def _class_table(profile: CpuProfile, result: RunResult) -> PageTable:
         )
         for one in profile.classes
     ]
-    columns = [Column("class of functions"), *(Column(title, is_number=True) for title in titles)]
-    return PageTable(f"Classes of functions, {label(profile.condition.condition, result.settings)}", columns, rows)
+    return Table(f"Classes of functions, {name}", columns(*_NUMBERS, "95 %", "share"), rows, name="class")
 
 
-def _function_table(profile: CpuProfile, result: RunResult) -> PageTable:
+def _function_table(profile: CpuProfile, name: str) -> Table:
     rows = [
         (
-            function_name(one),
-            one.dso,
-            CLASS_WORDS[one.function_class],
+            Cell(function_name(one), brief=cut(printable(one.function) or "[not named]", _NAME_WIDTH)),
+            Cell(one.dso, brief=cut(printable(one.dso), _FILE_WIDTH)),
+            Cell(CLASS_WORDS[one.function_class], brief=one.function_class.value),
             small_amount(one.plain_ns),
             small_amount(one.encrypted_ns),
             signed_amount(one.difference_ns),
@@ -161,7 +109,7 @@ def _function_table(profile: CpuProfile, result: RunResult) -> PageTable:
         )
         for one in profile.functions
     ]
-    columns = [Column("function"), Column("file"), Column("class")]
-    columns += [Column(title, is_number=True) for title in (*_NUMBERS, "samples")]
-    caption = f"Functions, {label(profile.condition.condition, result.settings)}: CPU time per operation"
-    return PageTable(caption, columns, rows, folded=True)
+    titles = columns("file", "class", *_NUMBERS, "samples", texts=("file", "class"), more=("samples",))
+    titles[0] = Column("function")
+    caption = f"Functions, {name}: CPU time per operation"
+    return Table(caption, titles, rows, folded=True, most=FUNCTIONS_SHOWN)

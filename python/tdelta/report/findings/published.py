@@ -5,40 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from rich.table import Table
-from rich.text import Text
-
 from tdelta.records import ALL, Decision, Metric, PublishedCell, RunResult, RunSettings
-from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import decision_word, level_text, metric_name
-from tdelta.report.page.blocks import Block, Column, Heading, Paragraph
-from tdelta.report.page.blocks import Table as PageTable
-from tdelta.report.page.rows import is_unsound
-from tdelta.report.page.wording import bounds_of, decided, has_data, label, median_text
+from tdelta.report.page.blocks import Block, Column, Heading, Medium, Paragraph, Table, columns, for_page
+from tdelta.report.page.wording import bounds_of, decided, has_data, is_unsound, label, median_text
 from tdelta.report.quantities import MISSING, decimals, hdi_text, interval, percent
 from tdelta.report.sentence import limits
 from tdelta.report.sweep import SweepCell, panels, sweep_cells
 from tdelta.session.studies import Study, studies
 
 
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """The overheads as a grid of threads by all else that varies, with what was published for each cell."""
+def blocks(result: RunResult) -> Iterator[Block]:
+    """In a terminal a sweep's overheads as a grid, with what was published; on the page what the study published."""
+    yield from _grid(result)
+    yield from for_page(_of_page(result))
+
+
+def _grid(result: RunResult) -> Iterator[Block]:
+    """Threads by all else that varies; nothing for a run that is no sweep."""
     cells = sweep_cells(result)
     if not cells:
-        return []
-    columns = panels(cells)
-    has_published = {panel: any(c.published for c in cells if c.panel == panel) for panel in columns}
-    headings: list[tuple[str, bool]] = [("", False)]
-    for panel in columns:
-        headings += [(panel or "overhead", True), *([("published", True)] if has_published[panel] else [])]
-    table = plain_table(headings)
-    table.padding = (0, 1, 0, 0)
-    for name, row in _rows(cells).items():
-        texts = (_cell(row.get(panel), result, has_published=has_published[panel]) for panel in columns)
-        table.add_row(name, *chain.from_iterable(texts))
+        return
+    has_published = {panel: any(c.published for c in cells if c.panel == panel) for panel in panels(cells)}
+    titles: list[str] = []
+    for panel, has in has_published.items():
+        titles += [panel or "overhead", *(["published"] if has else [])]
+    rows = [
+        (
+            name,
+            *chain.from_iterable(
+                _cell(row.get(panel), result, has_published=has) for panel, has in has_published.items()
+            ),
+        )
+        for name, row in _rows(cells).items()
+    ]
+    yield Table("", columns(*titles), rows, medium=Medium.TERMINAL)
     note = f"Overhead in {metric_name(result.settings.metric, result.settings)} against threads, with its 95 % HDI."
-    note += _sources(cells)
-    return [table, Text(), *paragraph(note, width, "dim")]
+    yield Paragraph(note + _sources(cells), "note", Medium.TERMINAL)
 
 
 def _rows(cells: Sequence[SweepCell]) -> dict[str, dict[str, SweepCell]]:
@@ -71,7 +74,7 @@ def _published_text(cell: SweepCell) -> str:
     return MISSING if cell.published is None else percent(cell.published.ratio)
 
 
-def blocks(result: RunResult) -> Iterator[Block]:
+def _of_page(result: RunResult) -> Iterator[Block]:
     study = _study(result.settings)
     if study is None:
         return
@@ -86,11 +89,11 @@ def blocks(result: RunResult) -> Iterator[Block]:
     columns = [Column("of what"), Column("finding"), Column("overhead", is_number=True), Column("source")]
     if result.of(PublishedCell) and not is_unsound(result):
         yield _beside(result)
-        yield PageTable("All published figures", columns, published, folded=True)
+        yield Table("All published figures", columns, published, folded=True)
     else:
         has_cpu = any(figure.what.startswith("CPU") for figure in study.figures)
         measured = _here(result, has_cpu=has_cpu)
-        yield PageTable("Published figures, and below them what was measured here", columns, [*published, *measured])
+        yield Table("Published figures, and below them what was measured here", columns, [*published, *measured])
     yield Paragraph(
         "Other products, machines and settings: published figures are here to be read beside this run's, and"
         " neither is a check of the other.",
@@ -98,7 +101,7 @@ def blocks(result: RunResult) -> Iterator[Block]:
     )
 
 
-def _beside(result: RunResult) -> PageTable:
+def _beside(result: RunResult) -> Table:
     """What was published for a condition's own levels, beside what was measured under them."""
     published = {cell.condition.key: cell for cell in result.of(PublishedCell)}
     bounds = bounds_of(result.settings)
@@ -115,7 +118,7 @@ def _beside(result: RunResult) -> PageTable:
     ]
     titles = ("published", "measured here", "95 % HDI")
     columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("verdict")]
-    return PageTable(f"Overhead in {metric_name(result.settings.metric, result.settings)}", columns, rows)
+    return Table(f"Overhead in {metric_name(result.settings.metric, result.settings)}", columns, rows)
 
 
 def _here(result: RunResult, *, has_cpu: bool) -> Iterator[tuple[str, str, str, str]]:

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from rich.table import Table
-from rich.text import Text
-
 from tdelta.records import (
     ActionMeasure,
     BackupMeasure,
@@ -50,39 +47,34 @@ from tdelta.report.findings import (
     cost_breakdown,
     evidence,
     hosts,
-    percentiles,
     profiles,
     published,
     replication,
     servers,
-    sizes,
     stalls,
     steps,
     storage,
     tails,
     temporary,
     traces,
-    twin_settings,
     versions,
 )
-from tdelta.report.page.blocks import Block, Section
+from tdelta.report.page.blocks import Block, Medium, Section, is_for
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How findings are shown; both functions give nothing where a run has none of them.
+    """How findings are shown.
 
     Attributes:
         kinds: which findings.
-        text: their lines in a terminal of so many columns; None where another part of the text has them.
-        blocks: what the page has of them.
+        blocks: what terminal and page show of them; nothing where a run has none of them.
         part: where on the page: the name of a section of their own, or where one that is always there asks for them.
         title: of a section of their own.
         is_asked: whether only who asked about them has any, so that they belong to the answer and not to its details.
     """
 
     kinds: tuple[type[Finding], ...]
-    text: Callable[[RunResult, int], list[Text | Table]] | None
     blocks: Callable[[RunResult], Iterable[Block]]
     part: str
     title: str = ""
@@ -90,36 +82,29 @@ class Shown:
 
 
 SHOWN: list[Shown] = [
-    Shown((VersionDifference,), versions.text, versions.blocks, "versions", "Versions", is_asked=True),
-    Shown((StallMeasure, CarryOver), stalls.text, stalls.blocks, "answer"),
-    Shown((StorageLayer,), storage.text, storage.blocks, "storage", "Layers of encryption", is_asked=True),
-    Shown((PublishedCell,), published.text, published.blocks, "answer"),
-    Shown((Percentile,), None, percentiles.blocks, "latency"),
-    Shown((TailMeasure,), tails.text, tails.blocks, "latency"),
-    Shown((ServerMeasures,), servers.text, servers.blocks, "servers", "What the servers did"),
-    Shown((LoadAgents,), agents.text, agents.blocks, "agents", "Load agents", is_asked=True),
-    Shown((Hosts,), hosts.text, hosts.blocks, "hosts", "Hosts", is_asked=True),
-    Shown((ClientMemory,), client_memory.text, client_memory.blocks, "client-memory", "Client memory", is_asked=True),
-    Shown((StepMeasure,), steps.text, steps.blocks, "steps", "Loads and rebuilds", is_asked=True),
-    Shown((ActionMeasure,), actions.text, actions.blocks, "actions", "What was done to the database", is_asked=True),
-    Shown((BackupMeasure,), backups.text, backups.blocks, "backups", "What the backups are", is_asked=True),
-    Shown(
-        (ReplicationMeasure,),
-        replication.text,
-        replication.blocks,
-        "replication",
-        "What the replicas did",
-        is_asked=True,
-    ),
-    Shown((TemporaryData,), temporary.text, temporary.blocks, "temporary", "Temporary files", is_asked=True),
-    Shown((Traces,), traces.text, traces.blocks, "statements", "Statements", is_asked=True),
-    Shown((CpuProfile,), profiles.text, profiles.blocks, "profiles", "Where the CPU time goes"),
-    Shown((Contrast,), contrasts.text, contrasts.blocks, "posteriors"),
-    Shown((CheckpointMeasure,), checkpoints.text, checkpoints.blocks, "resources"),
-    Shown((DataSize,), None, sizes.blocks, "resources"),
-    Shown((CostBreakdown,), cost_breakdown.text, cost_breakdown.blocks, "cost-breakdown", "Where the cost goes"),
-    Shown((FileEvidence,), evidence.text, evidence.blocks, "trust"),
-    Shown((SettingsCompared,), None, twin_settings.blocks, "settings"),
+    Shown((VersionDifference,), versions.blocks, "versions", "Versions", is_asked=True),
+    Shown((StallMeasure, CarryOver), stalls.blocks, "answer"),
+    Shown((StorageLayer,), storage.blocks, "storage", "Layers of encryption", is_asked=True),
+    Shown((PublishedCell,), published.blocks, "answer"),
+    Shown((Percentile,), tails.percentile_blocks, "latency"),
+    Shown((TailMeasure,), tails.blocks, "latency"),
+    Shown((ServerMeasures,), servers.blocks, "servers", "What the servers did"),
+    Shown((LoadAgents,), agents.blocks, "agents", "Load agents", is_asked=True),
+    Shown((Hosts,), hosts.blocks, "hosts", "Hosts", is_asked=True),
+    Shown((ClientMemory,), client_memory.blocks, "client-memory", "Client memory", is_asked=True),
+    Shown((StepMeasure,), steps.blocks, "steps", "Loads and rebuilds", is_asked=True),
+    Shown((ActionMeasure,), actions.blocks, "actions", "What was done to the database", is_asked=True),
+    Shown((BackupMeasure,), backups.blocks, "backups", "What the backups are", is_asked=True),
+    Shown((ReplicationMeasure,), replication.blocks, "replication", "What the replicas did", is_asked=True),
+    Shown((TemporaryData,), temporary.blocks, "temporary", "Temporary files", is_asked=True),
+    Shown((Traces,), traces.blocks, "statements", "Statements", is_asked=True),
+    Shown((CpuProfile,), profiles.blocks, "profiles", "Where the CPU time goes"),
+    Shown((Contrast,), contrasts.blocks, "posteriors"),
+    Shown((CheckpointMeasure,), checkpoints.blocks, "resources"),
+    Shown((DataSize,), storage.size_blocks, "resources"),
+    Shown((CostBreakdown,), cost_breakdown.blocks, "cost-breakdown", "Where the cost goes"),
+    Shown((FileEvidence,), evidence.blocks, "trust"),
+    Shown((SettingsCompared,), servers.setting_blocks, "settings"),
 ]
 """In the order of the terminal; sections of the page follow each other in it, too."""
 
@@ -134,5 +119,5 @@ def placed(part: str, result: RunResult) -> Iterator[Block]:
 def sections(result: RunResult) -> Iterator[Section]:
     for one in SHOWN:
         blocks = list(one.blocks(result)) if one.title else []
-        if blocks:
+        if any(is_for(block, Medium.PAGE) for block in blocks):
             yield Section(one.part, one.title, blocks)

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from rich.table import Table
-from rich.text import Text
-
 from tdelta.records import Estimate, ReplicationMeasure, RunResult, Typical
-from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import condition_label
-from tdelta.report.page.blocks import Block, Column, Paragraph
-from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.blocks import Block, Column, Medium, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts, ratio_cells
 from tdelta.report.sentence import limits
@@ -22,37 +16,24 @@ _NOTE = (
     " from sixteen blocks on; nothing is decided on it. Both servers are on one machine and share its CPUs and disks."
 )
 _TITLES = ("response", "load", "applies", "lag", "over plain", "95 % HDI", "CPU", "over plain", "95 % HDI")
-_IN_TERMINAL = (0, 1, 2, 3, 4, 6, 7)
-
-
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """The table with its note; nothing where no server has a replica."""
-    found = result.of(ReplicationMeasure)
-    if not found:
-        return []
-    table = plain_table((("replicas", False), *((_TITLES[at], True) for at in _IN_TERMINAL)))
-    table.padding = (0, 1, 0, 0)
-    for one in found:
-        cells = _cells(one, result)
-        table.add_row(condition_label(one.condition, result.settings), *(cells[at] for at in _IN_TERMINAL))
-    return [table, Text(), *paragraph(_NOTE, width, "dim")]
+_PAGE_ALONE = (5, 8)
 
 
 def blocks(result: RunResult) -> list[Block]:
-    """The same for the page, with intervals, and how much log there was."""
+    """A row for each condition; on the page with intervals, and how much log there was."""
     found = result.of(ReplicationMeasure)
     if not found:
         return []
-    columns = [Column(""), *(Column(title, is_number=True) for title in _TITLES)]
+    titles = [Column(title, is_number=True, is_brief=at not in _PAGE_ALONE) for at, title in enumerate(_TITLES)]
     rows = [(label(one.condition, result.settings), *_cells(one, result)) for one in found]
     logs = [
         (label(one.condition, result.settings), _bytes(one.log_bytes), _bytes(one.lag_bytes), f"{one.unconfirmed:,}")
         for one in found
     ]
-    titles = ("log per operation", "not applied when the load ended", "commits that did not wait")
+    of_logs = columns("log per operation", "not applied when the load ended", "commits that did not wait")
     return [
-        PageTable("Replicas", columns, rows),
-        PageTable("The log", [Column(""), *(Column(title, is_number=True) for title in titles)], logs),
+        Table("Replicas", [Column(""), *titles], rows, name="replicas"),
+        Table("The log", of_logs, logs, medium=Medium.PAGE),
         Paragraph(_NOTE, "note"),
     ]
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.table import Table
-from rich.text import Text
-
 from tdelta.records import CarryOver, Role, RunResult, StallMeasure
-from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import condition_label, surroundings
-from tdelta.report.order import order_words
-from tdelta.report.page.blocks import Block, Column, Paragraph
-from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.labels import condition_label, order_words, surroundings
+from tdelta.report.page.blocks import Block, Paragraph, Table, columns
 from tdelta.report.quantities import counted, percent
 
 TITLES = ("trials", "down-weighted", "of the time", "stalls", "they add")
@@ -21,17 +15,6 @@ NOTE = (
     "Odd trials, each condition's twins together. Down-weighted trials count less than half for the typical operation,"
     " and in full for the ratio of means. What stalls add is of the typical cost."
 )
-
-
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """The odd trials where there are any, the line on stalls that may have been missed where there are none."""
-    lines: list[Text | Table] = []
-    if has_odd_trials(result):
-        table = plain_table((("odd trials", False), *((title, True) for title in TITLES)))
-        for name, *cells in stall_rows(result):
-            table.add_row(name, *cells)
-        lines += [table, Text(), *paragraph(NOTE, width, "dim")]
-    return [*lines, *(text for line in footnotes(result) for text in paragraph(line, width, "dim"))]
 
 
 def has_odd_trials(result: RunResult) -> bool:
@@ -88,7 +71,6 @@ def _name(measure: StallMeasure, result: RunResult) -> str:
 def blocks(result: RunResult) -> Iterator[Block]:
     """Odd trials by condition, and what the order within a block does."""
     if has_odd_trials(result):
-        columns = [Column(""), *(Column(title, is_number=True) for title in TITLES)]
-        yield PageTable("Odd trials, by condition", columns, list(stall_rows(result)))
+        yield Table("Odd trials, by condition", columns(*TITLES), list(stall_rows(result)), name="odd trials")
         yield Paragraph(NOTE, "note")
     yield from (Paragraph(line, "note") for line in footnotes(result))

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from rich.table import Table
-from rich.text import Text
-
-from tdelta.records import RunResult, StorageLayer, Verdict
-from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import compared_label, condition_label, decision_word, metric_name, storage_words
-from tdelta.report.page.blocks import Block, Column, Paragraph
-from tdelta.report.page.blocks import Table as PageTable
+from tdelta.records import DataSize, RunResult, StorageLayer, Verdict
+from tdelta.report.labels import compared_label, decision_word, storage_words
+from tdelta.report.page.blocks import Block, Listing, Medium, Paragraph, Table, columns
 from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, decimals, interval, ratio_cells
+from tdelta.report.quantities import MISSING, amounts, decimals, interval, ratio_cells
 from tdelta.report.sentence import limits
 
 _NOTE = (
@@ -23,57 +18,26 @@ _NOTE = (
 )
 
 
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """The table, then for each storage what it leaves in the clear and what it protects from."""
+def blocks(result: RunResult) -> Iterator[Block]:
+    """What each layer costs; in a terminal, what it leaves in the clear and protects from stands below the table."""
     found = result.of(StorageLayer)
     if not found:
-        return []
+        return
     layers: dict[str, list[StorageLayer]] = {}
     for one in found:
         layers.setdefault(compared_label(one.condition), []).append(one)
-    table = _by_layer(layers, result) if len(layers) < len(found) else _by_condition(found, result)
-    table.padding = (0, 1, 0, 0)
-    lines: list[Text] = []
-    for storage, one in {one.storage: one for one in found}.items():
-        said = f"{_layer(storage)}: in the clear: {one.in_clear}. It protects from: {one.protects}."
-        lines += paragraph(said, width, indent="  ")
-    return [table, Text(), *lines, *paragraph(_NOTE, width, "dim")]
+    if len(layers) < len(found):
+        yield _by_layer(layers, result)
+    yield _by_condition(found, result, Medium.BOTH if len(layers) == len(found) else Medium.PAGE)
+    said = [
+        f"{_layer(storage)}: in the clear: {one.in_clear}. It protects from: {one.protects}."
+        for storage, one in {one.storage: one for one in found}.items()
+    ]
+    yield Listing([("", text) for text in said], medium=Medium.TERMINAL)
+    yield Paragraph(_NOTE, "note")
 
 
-def _by_condition(found: Sequence[StorageLayer], result: RunResult) -> Table:
-    table = plain_table(
-        (("layers", False), ("overhead", True), ("95 % HDI", True), ("verdict", False), ("in force", False))
-    )
-    for one in found:
-        table.add_row(condition_label(one.condition, result.settings), *_judged(one, result), _in_force(one))
-    return table
-
-
-def _by_layer(layers: Mapping[str, Sequence[StorageLayer]], result: RunResult) -> Table:
-    """Each layer once, over all conditions that have it: those are in the table of verdicts one by one."""
-    verdicts = {verdict.condition: verdict for verdict in result.primary}
-    table = plain_table((("layers", False), ("overheads, %", True), ("verdicts", False), ("in force", False)))
-    for layer, ones in layers.items():
-        judged = [verdicts[one.condition] for one in ones if one.condition in verdicts]
-        medians = [verdict.ratio.median for verdict in judged]
-        places = decimals(medians, limits(result.settings))
-        words = Counter(decision_word(verdict.decision, verdict.metric) for verdict in judged)
-        table.add_row(
-            layer,
-            interval((min(medians), max(medians)), places) if medians else MISSING,
-            ", ".join(f"{count} {word}" for word, count in words.items()) or MISSING,
-            _in_force(ones[0]),
-        )
-    return table
-
-
-def blocks(result: RunResult) -> list[Block]:
-    found = result.of(StorageLayer)
-    if not found:
-        return []
-    named = f"overhead, {metric_name(result.settings.metric, result.settings)}"
-    titles = ("verdict", "in force", "kernel's driver", "in the clear", "protects from")
-    columns = [Column(""), Column(named, is_number=True), Column("95 % HDI", is_number=True), *map(Column, titles)]
+def _by_condition(found: Sequence[StorageLayer], result: RunResult, medium: Medium) -> Table:
     rows = [
         (
             label(one.condition, result.settings),
@@ -85,7 +49,31 @@ def blocks(result: RunResult) -> list[Block]:
         )
         for one in found
     ]
-    return [PageTable("Layers of encryption", columns, rows), Paragraph(_NOTE, "note")]
+    more = ("kernel's driver", "in the clear", "protects from")
+    texts = ("verdict", "in force", *more)
+    titles = columns("overhead", "95 % HDI", *texts, texts=texts, more=more)
+    return Table("Layers of encryption", titles, rows, name="layers", medium=medium)
+
+
+def _by_layer(layers: Mapping[str, Sequence[StorageLayer]], result: RunResult) -> Table:
+    """Each layer once, over all conditions that have it: those are in the table of verdicts one by one."""
+    verdicts = {verdict.condition: verdict for verdict in result.primary}
+    rows = []
+    for layer, ones in layers.items():
+        judged = [verdicts[one.condition] for one in ones if one.condition in verdicts]
+        medians = [verdict.ratio.median for verdict in judged]
+        places = decimals(medians, limits(result.settings))
+        words = Counter(decision_word(verdict.decision, verdict.metric) for verdict in judged)
+        rows.append(
+            (
+                layer,
+                interval((min(medians), max(medians)), places) if medians else MISSING,
+                ", ".join(f"{count} {word}" for word, count in words.items()) or MISSING,
+                _in_force(ones[0]),
+            )
+        )
+    titles = columns("overheads, %", "verdicts", "in force", texts=("verdicts", "in force"))
+    return Table("", titles, rows, name="layers", medium=Medium.TERMINAL)
 
 
 def _layer(storage: str) -> str:
@@ -104,3 +92,14 @@ def _judged(one: StorageLayer, result: RunResult) -> tuple[str, str, str]:
 def _in_force(one: StorageLayer) -> str:
     by = f", {one.driver}" if one.driver else ""
     return f"{one.encryption}{by}" if one.encryption else "no encryption below the engine"
+
+
+def size_blocks(result: RunResult) -> list[Block]:
+    """A row for each kind of twin; nothing where there is one kind, or none is known."""
+    found = result.of(DataSize)
+    if len(found) < 2:
+        return []
+    sizes = amounts([one.size_bytes for one in found], "bytes")
+    rows = [(label(one.condition, result.settings), size) for one, size in zip(found, sizes, strict=True)]
+    caption = "Data when it had been loaded, as the engine counts it"
+    return [Table(caption, columns("size"), rows, medium=Medium.PAGE)]

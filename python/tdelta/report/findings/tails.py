@@ -6,16 +6,14 @@ Where an interval cannot be given the row says what was counted, and a line belo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-
-from rich.table import Table
-from rich.text import Text
+from dataclasses import dataclass, replace
 
 from tdelta.records import (
     ALL,
     BadTrials,
     Exceedance,
     Hosts,
+    Percentile,
     Percentile99,
     Role,
     RunResult,
@@ -23,11 +21,10 @@ from tdelta.records import (
     TailRatio,
     TailUnit,
 )
-from tdelta.report.drawing import paragraph, plain_table
 from tdelta.report.labels import condition_label, transaction_name
-from tdelta.report.page.blocks import Block, Column, Heading, Listing, Paragraph
-from tdelta.report.page.blocks import Table as PageTable
-from tdelta.report.quantities import MISSING, amounts, counted, small_share
+from tdelta.report.page.blocks import Block, Heading, Listing, Medium, Paragraph, Table, columns
+from tdelta.report.page.wording import label
+from tdelta.report.quantities import MISSING, amounts, counted, percent, small_share
 
 APPROXIMATE = "p99 (approximate)"
 
@@ -106,27 +103,13 @@ def tail_notes(result: RunResult, *, has_types: bool = True) -> list[str]:
     return [" ".join(parts)]
 
 
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """The tails of the mix; of single transaction types where one condition is judged and there are few of them."""
-    groups = [group for group in tail_groups(result) if group.is_mix or _shows_types(result)]
-    if not groups:
-        return []
-    reasons = reason_lines(groups)
-    lines: list[Text | Table] = [tail_table(groups, ("baseline", "twin")), Text()]
-    for reason in reasons:
-        lines += paragraph(reason, width, indent="  ")
-    notes = tail_notes(result, has_types=_shows_types(result))
-    return [*lines, *(text for note in notes for text in paragraph(note, width, "dim"))]
-
-
-def tail_table(groups: Sequence[TailGroup], sides: tuple[str, str]) -> Table:
-    """The rows of a terminal's table below their groups' titles; ``sides`` are the headings of both sides' figures."""
-    table = plain_table((("tails", False), *((name, True) for name in (*sides, "ratio", "95 % interval"))))
+def tail_table(caption: str, groups: Sequence[TailGroup], sides: tuple[str, str]) -> Table:
+    """The rows of figures below their titles; ``sides`` are the headings of both sides' figures."""
+    rows: list[tuple[str, ...]] = []
     for group in groups:
-        table.add_row(Text(group.title, style="bold" if group.is_mix else ""))
-        for row in group.rows:
-            table.add_row(f"  {row.label}", row.baseline, row.condition, row.ratio, row.interval)
-    return table
+        rows.append((group.title,))
+        rows += [(row.label, row.baseline, row.condition, row.ratio, row.interval) for row in group.rows]
+    return Table(caption, columns(*sides, "ratio", "95 % interval"), rows, name="tails")
 
 
 def time_text(nanoseconds: int) -> str:
@@ -237,26 +220,37 @@ def _figures(value: float) -> str:
     return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
 
 
-_FOLDED_FROM = 3
-
-
 def blocks(result: RunResult) -> Iterator[Block]:
-    """How often the threshold was exceeded and the 99th percentiles; nothing where the run has neither."""
+    """How often the threshold was exceeded and the 99th percentiles; nothing where the run has neither.
+
+    A terminal shows single transaction types where one condition is judged and there are few of them.
+    """
     groups = tail_groups(result)
     if not groups:
         return
+    shows_types = _shows_types(result)
+    mix, types = ([group for group in groups if group.is_mix is is_mix] for is_mix in (True, False))
     yield Heading("Tails over the plain twins'")
-    yield from (Paragraph(note) for note in tail_notes(result))
-    mix = sum(group.is_mix for group in groups)
-    for number, group in enumerate(groups):
-        yield page_table(group, ("baseline", "twin"), folded=number >= mix and len(groups) - mix >= _FOLDED_FROM)
-    reasons = [("", reason) for reason in reason_lines(groups)]
-    if reasons:
-        yield Listing(reasons)
+    yield tail_table("Tails", groups if shows_types else mix, ("baseline", "twin"))
+    if types and not shows_types:
+        of_types = tail_table("Tails by transaction type", types, ("baseline", "twin"))
+        yield replace(of_types, folded=True, medium=Medium.PAGE)
+    yield _reasons(groups if shows_types else mix, Medium.TERMINAL)
+    yield _reasons(groups, Medium.PAGE)
+    for medium, has_types in ((Medium.TERMINAL, shows_types), (Medium.PAGE, True)):
+        yield from (Paragraph(note, "note", medium) for note in tail_notes(result, has_types=has_types))
 
 
-def page_table(group: TailGroup, sides: tuple[str, str], *, folded: bool = False) -> PageTable:
-    """The rows of a figure; ``sides`` are the headings of both sides' figures."""
-    columns = [Column(""), *(Column(title, is_number=True) for title in (*sides, "ratio", "95 % interval"))]
-    rows = [(row.label, row.baseline, row.condition, row.ratio, row.interval) for row in group.rows]
-    return PageTable(group.title, columns, rows, folded=folded)
+def _reasons(groups: Sequence[TailGroup], medium: Medium) -> Listing:
+    return Listing([("", reason) for reason in reason_lines(groups)], medium=medium)
+
+
+def percentile_blocks(result: RunResult) -> list[Block]:
+    """Percentiles of the mix that every run has; in a terminal they are rows of the table of costs."""
+    rows = []
+    for one in result.of(Percentile):
+        sides = amounts((one.baseline_ns / 1e3, one.condition_ns / 1e3), "µs")
+        rows.append((label(one.condition, result.settings), f"p{100 * one.quantile:g}", *sides, percent(one.quotient)))
+    caption = "Percentiles of the mix's response times, for orientation: without intervals"
+    titles = columns("percentile", "plain", "twin", "change")
+    return [Table(caption, titles, rows, medium=Medium.PAGE)] if rows else []

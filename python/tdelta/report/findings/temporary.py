@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rich.table import Table
-from rich.text import Text
-
 from tdelta.records import EvidenceState, RunResult, TemporaryData
-from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import condition_label
-from tdelta.report.page.blocks import Block, Column, Paragraph
-from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.blocks import Block, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts, small_count
 
@@ -20,6 +14,7 @@ _NOTE = (
     " tables on disk, temporary files and passes over the files of sorts. Their content is what the search for planted"
     " markers found in such files of that twin."
 )
+_WHAT = "what is in them"
 _STATES = {
     EvidenceState.PLAIN: "in the clear",
     EvidenceState.UNCOVERED: "in the clear",
@@ -44,30 +39,15 @@ _COLUMNS: tuple[tuple[str, Callable[[TemporaryData], str]], ...] = (
 )
 
 
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """The table with its note; nothing where the workload is not one that spills."""
-    found = result.of(TemporaryData)
-    if not found:
-        return []
-    columns = _shown(found)
-    table = plain_table(
-        (("Temporary files", False), *((name, True) for name, _ in columns), ("what is in them", False))
-    )
-    table.padding = (0, 1, 0, 0)
-    for one in found:
-        cells = [of(one) for _, of in columns]
-        table.add_row(condition_label(one.condition, result.settings), *cells, _content(one))
-    return [table, Text(), *paragraph(_NOTE, width, "dim")]
-
-
 def blocks(result: RunResult) -> list[Block]:
+    """A row for each condition; nothing where the workload is not one that spills."""
     found = result.of(TemporaryData)
     if not found:
         return []
-    columns = _shown(found)
-    headings = [Column(""), *(Column(name, is_number=True) for name, _ in columns), Column("what is in them")]
-    rows = [(label(one.condition, result.settings), *(of(one) for _, of in columns), _content(one)) for one in found]
-    return [Paragraph(_NOTE), PageTable("Temporary data, by condition", headings, rows)]
+    shown = _shown(found)
+    titles = columns(*(name for name, _ in shown), _WHAT, texts=(_WHAT,))
+    rows = [(label(one.condition, result.settings), *(of(one) for _, of in shown), _content(one)) for one in found]
+    return [Table("Temporary data, by condition", titles, rows, name="Temporary files"), Paragraph(_NOTE, "note")]
 
 
 def _shown(found: Sequence[TemporaryData]) -> list[tuple[str, Callable[[TemporaryData], str]]]:

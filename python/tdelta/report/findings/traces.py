@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rich.table import Table
-from rich.text import Text
-
 from tdelta.records import Estimate, RunResult, StatementTrace, Traces
-from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import condition_label
-from tdelta.report.page.blocks import Block, Column, Paragraph
-from tdelta.report.page.blocks import Table as PageTable
+from tdelta.report.page.blocks import Block, Medium, Paragraph, Table, columns
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import MISSING, amounts, cut, decimals, interval, microseconds, percent
 
+_WIDTHS = {Medium.TERMINAL: 80, Medium.PAGE: 160}
 HEADINGS = ("physical", "logical", "current")
 """Reads, in the customary order."""
 
@@ -27,27 +22,30 @@ NOTE = (
 )
 
 
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """The statements of a run, each with its twins; nothing where none was traced."""
+def blocks(result: RunResult) -> list[Block]:
+    """What each statement cost on each twin, with ratios; nothing where none was traced."""
     traces = result.one(Traces)
     if traces is None:
         return []
-    columns = columns_of(traces)
-    table = plain_table((("", False), *((column, True) for column in columns)))
-    table.padding = (0, 1, 0, 0)
-    ratios = plain_table((("against plain", False), ("CPU", True), ("elapsed", True)))
+    titles = columns_of(traces)
+    counted: list[tuple[str, ...]] = []
+    ratios: list[tuple[str, ...]] = []
     for statement, found in by_statement(traces):
-        table.add_row(Text(statement, style="bold"))
+        counted.append((statement,))
         for one in found:
-            label = condition_label(one.condition, result.settings)
-            table.add_row(f"  {label}", *cells(one, columns))
-            shown = [estimate_words(ratio) for ratio in (one.cpu_ratio, one.elapsed_ratio)]
-            if any(shown):
-                ratios.add_row(f"{statement}, {label}", *(words or MISSING for words in shown))
-    texts = [Text(line) for line in legend(traces, width)]
-    notes = [*paragraph(NOTE, width, "dim"), *paragraph(heading_words(traces), width, "dim")]
-    compared: list[Text | Table] = [ratios, Text()] if ratios.row_count else []
-    return [Text("Statements"), table, Text(), *compared, *texts, Text(), *notes]
+            name = label(one.condition, result.settings)
+            counted.append((name, *cells(one, titles)))
+            over = [estimate_words(ratio) for ratio in (one.cpu_ratio, one.elapsed_ratio)]
+            if any(over):
+                ratios.append((f"{statement}, {name}", *(words or MISSING for words in over)))
+    caption = "Over the plain twins, with the 95 % HDI"
+    return [
+        Table("Statements, twins below one another", columns(*titles), counted, name="Statements"),
+        *([Table(caption, columns("CPU", "elapsed"), ratios, name="against plain")] if ratios else []),
+        *(Paragraph(text, medium=on) for on, width in _WIDTHS.items() for text in legend(traces, width)),
+        Paragraph(NOTE, "note"),
+        Paragraph(heading_words(traces), "note"),
+    ]
 
 
 def by_statement(traces: Traces) -> Iterator[tuple[str, Sequence[StatementTrace]]]:
@@ -103,31 +101,3 @@ def heading_words(traces: Traces) -> str:
 
 def _count(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
-
-
-_WIDTH = 160
-
-
-def blocks(result: RunResult) -> list[Block]:
-    """What each statement cost on each twin, with ratios; None where none was traced."""
-    traces = result.one(Traces)
-    if traces is None:
-        return []
-    names = columns_of(traces)
-    counted, ratios = [], []
-    for statement, found in by_statement(traces):
-        for one in found:
-            name = f"{statement} · {label(one.condition, result.settings)}"
-            counted.append((name, *cells(one, names)))
-            over = [estimate_words(ratio) for ratio in (one.cpu_ratio, one.elapsed_ratio)]
-            if any(over):
-                ratios.append((name, *(words or MISSING for words in over)))
-    blocks: list[Block] = [Paragraph(NOTE), PageTable("Statements, twins below one another", _columns(names), counted)]
-    if ratios:
-        blocks.append(PageTable("Over the plain twins, with the 95 % HDI", _columns(("CPU", "elapsed")), ratios))
-    blocks += [Paragraph(text) for text in legend(traces, _WIDTH)]
-    return [*blocks, Paragraph(heading_words(traces))]
-
-
-def _columns(names: Iterable[str]) -> list[Column]:
-    return [Column(""), *(Column(name, is_number=True) for name in names)]

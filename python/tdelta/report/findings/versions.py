@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.table import Table
-from rich.text import Text
-
 from tdelta.records import RunResult, VersionDifference
 from tdelta.records.history import Change
 from tdelta.report.changes import chance_words, points_text
-from tdelta.report.drawing import paragraph
 from tdelta.report.labels import kind_label, level_text, metric_name, surroundings
 from tdelta.report.page.blocks import Block, Paragraph
 from tdelta.report.quantities import ratio_cells, share
@@ -18,13 +14,8 @@ from tdelta.report.quantities import ratio_cells, share
 _NOTE = "Each overhead is over plain twins of its own version; nothing is decided on the difference."
 
 
-def text(result: RunResult, width: int) -> list[Text | Table]:
-    """A sentence for each version after the first; nothing for a run of one."""
-    sentences = list(version_sentences(result))
-    return [line for said in (*sentences, *((_NOTE,) if sentences else ())) for line in paragraph(said, width)]
-
-
 def blocks(result: RunResult) -> list[Block]:
+    """A sentence for each version after the first."""
     sentences = list(version_sentences(result))
     return [*(Paragraph(said) for said in sentences), Paragraph(_NOTE, "note")] if sentences else []
 

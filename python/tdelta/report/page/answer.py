@@ -14,7 +14,7 @@ from tdelta.records import (
     Verdict,
 )
 from tdelta.report.brief import against_trust, sentence
-from tdelta.report.calibrated import used_text
+from tdelta.report.calibrated import held_text, used_text
 from tdelta.report.estimand import parting
 from tdelta.report.findings.registry import placed
 from tdelta.report.labels import (
@@ -25,11 +25,12 @@ from tdelta.report.labels import (
     surroundings,
 )
 from tdelta.report.page.blocks import Block, Figure, Paragraph, Section, Tile, Tiles
-from tdelta.report.page.figures.forest import Row, RowStyle, forest
-from tdelta.report.page.rows import UNRELIABLE, is_unsound, limits_of, verdict_row
+from tdelta.report.page.figures.forest import Row, RowStyle, forest, limits_of, verdict_row
 from tdelta.report.page.wording import (
+    UNRELIABLE,
     bounds_of,
     has_data,
+    is_unsound,
     label,
     limit_words,
     mark,
@@ -37,7 +38,6 @@ from tdelta.report.page.wording import (
 )
 from tdelta.report.quantities import counted, hdi_text
 from tdelta.report.sentence import answer, floor
-from tdelta.report.simulated import held_text
 from tdelta.report.terminal import prior_lines
 
 _SPELLED_OUT = 3

@@ -1,13 +1,15 @@
-"""What a page is made of: sections of paragraphs, lists, tables, figures and code. The templates draw them, all alike.
+"""What a report is made of: sections of paragraphs, lists, tables, figures and code.
 
-Text in here is plain text; the templates escape it. Only a figure's drawings are `Markup`, made and escaped by
-`tdelta.report.page.plot`.
+A page's templates draw them all; `tdelta.report.drawing.parts_of` draws paragraphs, lists and tables in a terminal,
+which has less room: cells and columns say what of them is for the page alone. Text in here is plain text; the
+templates escape it. Only a figure's drawings are `Markup`, made and escaped by `tdelta.report.page.plot`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import TypeAlias
 
 from markupsafe import Markup
@@ -19,23 +21,33 @@ SMALL_WIDTH = 340.0
 """The width of one without rows and their names: it fits a phone, and is larger where there is room."""
 
 
+class Medium(Enum):
+    """Where a block is shown."""
+
+    BOTH = auto()
+    PAGE = auto()
+    TERMINAL = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     """A paragraph. ``kind`` is ``lead``, ``text``, ``note`` (smaller), ``caution`` or ``alarm``."""
 
     text: str
     kind: str = "text"
+    medium: Medium = Medium.BOTH
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list of (mark, text), the mark maybe empty, else one of `tdelta.report.checks.MARKS`.
+    """A list of (mark, text), the mark maybe empty, else one of `tdelta.report.labels.MARKS`.
 
     ``kind`` is ``plain``, ``cautions`` or ``checks``.
     """
 
     items: Sequence[tuple[str, str]]
     kind: str = "plain"
+    medium: Medium = Medium.BOTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +58,43 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; one of numbers is set to the right."""
+    """A column of a table; one of numbers is set to the right. ``is_brief``: a terminal has it, too."""
 
     title: str
     is_number: bool = False
+    is_brief: bool = True
+
+
+def columns(*titles: str, texts: Collection[str] = (), more: Collection[str] = ()) -> list[Column]:
+    """The column of the rows' headings, then one for each title.
+
+    Args:
+        titles: in order.
+        texts: those whose cells are no numbers.
+        more: those for the page alone.
+    """
+    return [Column(""), *(Column(title, title not in texts, title not in more) for title in titles)]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell that is more than text: ``state`` picks its look (``good``, ``bad``, ``quiet``)."""
+    """A cell that is more than text: ``state`` picks its look (``good``, ``bad``, ``quiet``).
+
+    ``brief`` is its text in a terminal, where that is another.
+    """
 
     text: str
     state: str = ""
+    brief: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; the first cell of a row is its heading.
+    """A table; the first cell of a row is its heading, and a row of one cell is the heading of those below it.
 
-    ``folded`` puts it behind its caption, to be opened; so are the numbers of every figure. ``sortable`` lets readers
-    sort its rows by a column, and show those that contain a text.
+    ``name`` stands above the first column in a terminal, which shows the first ``most`` rows. ``folded`` puts it
+    behind its caption, to be opened; so are the numbers of every figure. ``sortable`` lets readers sort its rows by
+    a column, and show those that contain a text.
     """
 
     caption: str
@@ -73,6 +102,9 @@ class Table:
     rows: Sequence[Sequence[str | Cell]]
     folded: bool = False
     sortable: bool = False
+    name: str = ""
+    most: int | None = None
+    medium: Medium = Medium.BOTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +141,21 @@ class Heading:
 
 
 Block: TypeAlias = Paragraph | Listing | Code | Table | Figure | Tiles | Heading
+
+
+def for_page(blocks: Iterable[Block]) -> Iterator[Block]:
+    """These blocks, none of them for a terminal."""
+    for block in blocks:
+        yield replace(block, medium=Medium.PAGE) if isinstance(block, Paragraph | Listing | Table) else block
+
+
+def is_for(block: Block, medium: Medium) -> bool:
+    """Whether a page, or a terminal, shows a block; a terminal has neither headings nor figures."""
+    if isinstance(block, Listing) and not block.items:
+        return False
+    if not isinstance(block, Paragraph | Listing | Table):
+        return medium is Medium.PAGE
+    return block.medium in (medium, Medium.BOTH)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from tdelta.report.page.answer import answer_section, headline
 from tdelta.report.page.blocks import Page
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.repeat import repeat_section
-from tdelta.report.page.rows import is_unsound
 from tdelta.report.page.sections import (
     differences_section,
     latency_section,
@@ -18,7 +17,7 @@ from tdelta.report.page.sections import (
     transaction_section,
     trust_section,
 )
-from tdelta.report.page.wording import date_text, run_words
+from tdelta.report.page.wording import date_text, is_unsound, run_words
 from tdelta.report.subject import subject
 
 MARKER = "tdelta report"
@@ -26,11 +25,7 @@ MARKER = "tdelta report"
 
 
 def compose(data: RunData) -> Page:
-    """The page of a run.
-
-    Args:
-        data: as `tdelta.report.page.gather.gather` reads it.
-    """
+    """The page of a run."""
     result = data.result
     sections = (
         answer_section(result),

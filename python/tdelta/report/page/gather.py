@@ -57,7 +57,6 @@ def gather(store: Store, run_id: str, observe: Callable[[Event], None] = lambda 
     """Read a finished run.
 
     Args:
-        store: the open store.
         run_id: the whole id of the run.
         observe: hears of each stage (`tdelta.records.Phase`).
 

@@ -12,20 +12,27 @@ from tdelta.records import (
     RunResult,
     Verdict,
 )
-from tdelta.report.checks import MARKS, listed
 from tdelta.report.findings.registry import placed
-from tdelta.report.labels import kind_label, metric_name, surroundings, transaction_name, with_labels
+from tdelta.report.labels import MARKS, kind_label, listed, metric_name, surroundings, transaction_name, with_labels
 from tdelta.report.page.blocks import Block, Column, Figure, Heading, Listing, Paragraph, Section, Table
 from tdelta.report.page.figures.differences import differences
-from tdelta.report.page.figures.forest import Row, forest
+from tdelta.report.page.figures.forest import Row, forest, limits_of, verdict_row
 from tdelta.report.page.figures.latency import TAILS, latency_curves
 from tdelta.report.page.figures.posteriors import posteriors
 from tdelta.report.page.figures.pressure import pressure
 from tdelta.report.page.figures.resources import resource_bars, resource_tables, resource_values
 from tdelta.report.page.figures.sweep import sweep_figure
 from tdelta.report.page.gather import RunData
-from tdelta.report.page.rows import UNRELIABLE, is_unsound, limits_of, verdict_row
-from tdelta.report.page.wording import bounds_of, decided, has_data, label, limit_words, median_text
+from tdelta.report.page.wording import (
+    UNRELIABLE,
+    bounds_of,
+    decided,
+    has_data,
+    is_unsound,
+    label,
+    limit_words,
+    median_text,
+)
 from tdelta.report.quantities import amounts, hdi_text, small_share
 from tdelta.report.sentence import rope_words
 from tdelta.report.table import VALUES_NOTE

@@ -93,3 +93,14 @@ def run_words(result: RunResult) -> str:
     """A run in a few words: ``run 20261121-zvwp: sqlite, workload order-entry``."""
     settings = result.settings
     return f"run {settings.run_id}: {settings.engine}, workload {settings.workload}"
+
+
+UNRELIABLE = "The run is unsound: look here for what went wrong, not for what encryption costs. "
+"""What stands before figures that are shown although there is no answer."""
+
+
+def is_unsound(result: RunResult) -> bool:
+    """Whether the run as a whole gives no answer; where only some strata lost theirs, the others keep it."""
+    has_failed = result.decision is Decision.UNSOUND or any(check.is_unsound for check in result.validity)
+    lost = {v.decision is Decision.UNSOUND for v in result.primary}
+    return has_failed and len(lost) <= 1

@@ -22,11 +22,6 @@ _PRIVATE = 0o600
 def write_page(text: str, path: Path, *, force: bool = False) -> None:
     """Write a page to a file, beside it first and then renamed; a device or a pipe is written to.
 
-    Args:
-        text: the whole page.
-        path: the file.
-        force: overwrite whatever is there.
-
     Raises:
         UsageError: something is there that is no report of tdelta's, and ``force`` is not given.
         StorageFault: the file cannot be written.

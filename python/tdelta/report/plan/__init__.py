@@ -1,6 +1,3 @@
 """What ``tdelta plan`` prints: how long one must measure, in words, tables and curves, and the JSON document."""
 
-from tdelta.report.plan.document import PLAN_SCHEMA, plan_document
-from tdelta.report.plan.text import plan_text
-
-__all__ = ["PLAN_SCHEMA", "plan_document", "plan_text"]
+from tdelta.report.plan.text import PLAN_SCHEMA, plan_document, plan_text

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tdelta.records.prospects import NoiseAtLength, Prospect
 from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.order import order_words
+from tdelta.report.labels import order_words
 from tdelta.report.quantities import amounts, duration, share
 
 _INDENT = "  "

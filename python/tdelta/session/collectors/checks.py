@@ -17,7 +17,7 @@ from tdelta.inference.temporary import shown_by, spilled
 from tdelta.messages import Caution, Detail, Parameter, Refusal, RunPart
 from tdelta.messages.checks import FILES, IN_FORCE, REPLICAS, ROWS_AFTER, ROWS_BEFORE, SAME_WORK, SETTINGS, SPILLED
 from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
-from tdelta.records.replication import CONFIRMED, UNCONFIRMED
+from tdelta.records.serving import CONFIRMED, UNCONFIRMED
 from tdelta.session.instructions import FACTOR, instructions_check
 from tdelta.session.planning import Plan
 from tdelta.session.state import RunState

@@ -287,11 +287,7 @@ class _Passes:
         self.fault = None
 
     def run(self, of: int) -> bool:
-        """One trial on every twin, in a drawn order. Whether all were wholly sampled: half a pass compares nothing.
-
-        Args:
-            of: how many passes there are to be.
-        """
+        """One trial on every twin, in a drawn order. Whether all were wholly sampled: half a pass compares nothing."""
         context, number, in_round = self._context, self._begun, self._round.number
         self._begun += 1
         seed = context.plan.settings.seed

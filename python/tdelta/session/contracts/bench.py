@@ -75,8 +75,6 @@ class Bench:
 
     Args:
         request: ``--baseline`` and ``--encrypted`` with what goes with them, and the work.
-        dsns: where they are.
-        run_id: names the schemas.
 
     Attributes:
         servers: the two, once they are reached.

@@ -33,12 +33,7 @@ from tdelta.session.request import RunRequest
 
 
 def redacted(step: ContractStep, secrets: Mapping[str, str]) -> ContractStep:
-    """A step without what must not leave.
-
-    Args:
-        step: the step.
-        secrets: as for `without`.
-    """
+    """A step without what must not leave."""
 
     def tidied(value: str) -> str:
         return without(value, secrets)
@@ -60,7 +55,6 @@ def conduct_contract(request: RunRequest, observe: Callable[[Event], None], reco
 
     Args:
         request: ``--baseline`` and ``--encrypted``, and what goes with them; the work is the contract's.
-        observe: told which ability is tried.
         record: where what is said with the servers is written to, as far as the DB-API client says it.
 
     Raises:
@@ -105,14 +99,7 @@ def _recorded(record: Path | None) -> Iterator[None]:
 def tried(
     bench: Bench, interruption: Interruption, observe: Callable[[Event], None], steps: Iterable[AbilityCheck] = STEPS
 ) -> tuple[ContractStep, ...]:
-    """Try steps one after another, those that can be tried.
-
-    Args:
-        bench: what they work on.
-        interruption: says whether the time is up.
-        observe: told which is tried.
-        steps: which.
-    """
+    """Try steps one after another, those that can be tried."""
     done: list[ContractStep] = []
     for number, step in enumerate(listed := tuple(steps)):
         observe(Phase("contract", step.ability, number, len(listed)))

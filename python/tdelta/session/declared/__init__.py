@@ -6,5 +6,3 @@ default that only some engines have stands in their profiles.
 
 from tdelta.session.declared.measuring import DecisionOptions, Design, Where
 from tdelta.session.declared.subject import Tested, TwinOptions, Work
-
-__all__ = ["DecisionOptions", "Design", "Tested", "TwinOptions", "Where", "Work"]

@@ -14,7 +14,7 @@ from tdelta.engines.postgres.protection import Protection
 from tdelta.engines.postgres.storage import EncryptedFolder, Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
-from tdelta.engines.shared.scope_coverage import covered
+from tdelta.engines.shared.private.driver import covered
 from tdelta.evidence import FileClass
 
 PLAIN = ServerSettings("none")

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from support.refused import refused
-from tdelta.engines.postgres import protections
-from tdelta.engines.postgres.protections import has_extension, protection_for
+from tdelta.engines.postgres import driver
+from tdelta.engines.postgres.driver import has_extension, protection_for
 from tdelta.engines.postgres.storage import Gocryptfs
 from tdelta.engines.postgres.tde import PgTde
 from tdelta.engines.servers import ServerBinary
@@ -30,7 +30,7 @@ def binary(tmp_path: Path) -> ServerBinary:
 @pytest.fixture
 def gocryptfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
-    monkeypatch.setattr(protections, "_FUSE_DEVICE", Path("/dev/null"))
+    monkeypatch.setattr(driver, "_FUSE_DEVICE", Path("/dev/null"))
     return program(tmp_path / "path/gocryptfs")
 
 
@@ -66,7 +66,7 @@ def test_without_gocryptfs_the_remedy_is_named(binary: ServerBinary, gocryptfs: 
 def test_without_the_fuse_device_the_remedy_is_named(
     binary: ServerBinary, gocryptfs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protections, "_FUSE_DEVICE", Path("/dev/not-there"))
+    monkeypatch.setattr(driver, "_FUSE_DEVICE", Path("/dev/not-there"))
     with refused(EnvironmentFault, "no-fuse", device="/dev/not-there"):
         protection_for(binary)
 

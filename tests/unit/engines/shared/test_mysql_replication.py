@@ -8,7 +8,7 @@ import pytest
 from support.refused import refused
 from tdelta.driver.servers import place_for
 from tdelta.driver.servers.recipes import Command, Recipe
-from tdelta.engines.mariadb.replication import REPLICATION
+from tdelta.engines.mariadb.private import REPLICATION
 from tdelta.engines.shared.mysql_replication import MysqlPair
 from tdelta.engines.shared.private.replicas import Behind, Link
 from tdelta.errors import EnvironmentFault

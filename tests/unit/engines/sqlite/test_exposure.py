@@ -12,7 +12,7 @@ import pytest
 
 from support.refused import Part, refused
 from tdelta.driver import PopulateJob, Worker
-from tdelta.driver.markers import with_markers
+from tdelta.driver.rows import with_markers
 from tdelta.engines.sqlite.exposure import Exposure
 from tdelta.engines.sqlite.profile import DIALECT
 from tdelta.errors import UsageError, WorkerFault

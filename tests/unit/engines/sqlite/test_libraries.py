@@ -7,7 +7,7 @@ import pytest
 
 import tdelta.engines.sqlite.libraries as libraries
 from tdelta.engines.sqlite.libraries import KINDS, SQLCIPHER, SQLITE3MC, WHEELS, Library
-from tdelta.measure.versions import DISTRIBUTIONS
+from tdelta.measure.machine import DISTRIBUTIONS
 
 PYPROJECT = tomllib.loads((Path(__file__).parents[4] / "pyproject.toml").read_text())["project"]
 BY_PATH = Library("/lib/libsqlite3.so.0", "sqlite", "none", version="SQLite 3.40.1", sha256="ab12")

@@ -11,9 +11,9 @@ import pytest
 
 from tdelta.driver import TwinFolder
 from tdelta.driver.protocol import CipherProof
-from tdelta.engines.sqlite import proof
+from tdelta.engines.sqlite import pricing
 from tdelta.engines.sqlite.engine import SqliteEngine
-from tdelta.engines.sqlite.proof import prove
+from tdelta.engines.sqlite.pricing import prove
 from tdelta.errors import WorkerFault
 from tdelta.measure.aes import PreloadMode
 from tdelta.messages import Refusal
@@ -58,7 +58,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> type[Answering]:
     class OfThisTest(Answering):
         pass
 
-    monkeypatch.setattr(proof, "Worker", OfThisTest)
+    monkeypatch.setattr(pricing, "Worker", OfThisTest)
     return OfThisTest
 
 

@@ -153,7 +153,7 @@ def test_an_unsound_run_gets_a_headline_without_a_figure_and_names_the_leak(leak
     ]
     assert "%" not in reading.text("title")[0]
     assert not reading.all("ul", class_="tiles")
-    assert any("planted plain text was found in etilqs_7f (unlinked) (temp)" in p for p in reading.text("p"))
+    assert any("planted plaintext was found in etilqs_7f (unlinked) (temp)" in p for p in reading.text("p"))
     (leak,) = (e for e in reading.all("span") if e.words.startswith("LEAK"))
     assert leak.attributes["class"] == "bad"
     assert "FAILED" in [e.words for e in reading.all("span")]

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from tdelta.errors import TdeltaError
-from tdelta.report.page.palette import DARK, LIGHT, MARK_PAIRS, TEXT_PAIRS, contrast
 from tdelta.report.page.plot import (
     SMALL,
     Frame,
@@ -24,6 +23,7 @@ from tdelta.report.page.plot import (
     wrapped,
 )
 from tdelta.report.page.plot.marks import number, polyline
+from tdelta.report.page.render import DARK, LIGHT, MARK_PAIRS, TEXT_PAIRS, contrast
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn", "Co")), max_size=30)
 

@@ -5,7 +5,7 @@ import pytest
 
 from support.prospect_samples import PROSPECTS, whole
 from tdelta.report.plan import plan_text
-from tdelta.report.plan.curves import curves
+from tdelta.report.plan.text import curves
 
 
 @pytest.mark.parametrize("name", PROSPECTS)

@@ -12,7 +12,7 @@ from tdelta.messages import Refusal
 from tdelta.records import Event
 from tdelta.records.contracts import ContractStep, Outcome
 from tdelta.session.clock import Interruption
-from tdelta.session.contracts import converting
+from tdelta.session.contracts import steps
 from tdelta.session.contracts.conducting import conduct_contract, redacted, tried
 from tdelta.session.contracts.steps import STEPS, AbilityCheck
 from tdelta.session.request import RunRequest
@@ -86,7 +86,7 @@ def test_an_ability_that_fails_is_told_with_what_was_expected_and_found(ability:
 
 @pytest.fixture(autouse=True)
 def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(converting, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(steps, "WAIT_SECONDS", 0.0)
 
 
 @pytest.mark.parametrize(

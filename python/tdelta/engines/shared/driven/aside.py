@@ -14,11 +14,7 @@ _ROWS_AT_ONCE = 20_000
 
 
 class LoadsAside(ABC):
-    """A cursor whose ``executemany`` loads rows past SQL, many at once, and the rest as the load commits.
-
-    Args:
-        cursor: the driver's, whose session works in tdelta's schema.
-    """
+    """A cursor whose ``executemany`` loads rows past SQL, many at once, and the rest as the load commits."""
 
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor

@@ -23,8 +23,8 @@ from tdelta.driver.worker import Host
 from tdelta.driver.worker_protocol import Reply, Request
 from tdelta.engines.shared.driven.driver import Driver
 from tdelta.engines.shared.driven.recording import Recorder, RecordingCursor, recorder
-from tdelta.measure.memory import PeakMemory
 from tdelta.measure.pressure import PressureMeter
+from tdelta.measure.usage import PeakMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,7 @@ class _ExternalLoad:
 
 
 class DrivenHost(Host):
-    """The state of one worker.
-
-    Args:
-        driver: what reaches the server.
-    """
+    """The state of one worker."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__()

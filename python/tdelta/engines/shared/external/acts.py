@@ -35,11 +35,6 @@ class ActionTarget:
 def acted(place: ActionTarget, level: str, ready: Callable[[], None] | None) -> Measurement:
     """A trial that is an action.
 
-    Args:
-        place: where.
-        level: the action.
-        ready: called when it begins.
-
     Raises:
         ExternalServerFault: the server refuses, or what was restored has other rows.
     """

@@ -42,9 +42,7 @@ class Change:
 
     Args:
         schema: where; it is plain and has no key.
-        kind: the server's adapter.
         asked: ``encrypt``, ``rekey`` or ``decrypt``.
-        halt: says whether it is to end.
         opens: opens a session whose statements may take as long as they take.
     """
 
@@ -164,14 +162,6 @@ def trial_beside(
     ready: Callable[[], None] | None,
 ) -> Measurement:
     """A trial beside whose load a schema's encryption is changed, or nothing is: what the server used until both ended.
-
-    Args:
-        schema: where both take place.
-        worker: runs the load.
-        job: the trial.
-        halt: says whether the change is to end.
-        opens: as `Change` has it.
-        ready: called when the load begins.
 
     Raises:
         ExternalServerFault: the server refuses the change.

@@ -176,10 +176,6 @@ class Dsn:
 def parse_dsn(text: str, option: str = "DSN") -> Dsn:
     """Read a DSN.
 
-    Args:
-        text: what was typed.
-        option: where it was typed, for messages.
-
     Raises:
         DsnFault: everything that is wrong with it, at once.
     """

@@ -87,8 +87,6 @@ def drop(server: KeptServer, open_session: Callable[[], Connection], give_up: fl
     """Drop the schemas of a run whose tdelta is dead; what is done leaves ``server.schemas``.
 
     Args:
-        server: where.
-        open_session: opens a session there.
         give_up: when to stop trying, by the monotonic clock.
     """
     session = None

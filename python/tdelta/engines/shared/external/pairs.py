@@ -72,8 +72,6 @@ def pair(
     """See that two servers can be twins; nothing is made.
 
     Args:
-        baseline: the plain one.
-        encrypted: the encrypted one.
         schema: the name of the schema that will be made on both.
         more: the names of further ones, on the baseline only.
         more_encrypted: the names of further ones, on the encrypted one only.
@@ -132,7 +130,6 @@ def own_schemas(
     """A schema on each of two servers while the block lasts: on the baseline, on the encrypted.
 
     Args:
-        found: the servers.
         name: what both are called; the encrypted one has another where both are places of one server.
         run_id: what they are marked with.
         more: the names of further schemas on the baseline, which follow in this order.

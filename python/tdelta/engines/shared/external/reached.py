@@ -6,17 +6,18 @@ told from what a killed one left.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from types import TracebackType
 from typing import Any
 
 from tdelta.design.actions import NOTHING
-from tdelta.engines.shared.external.connection import connect
 from tdelta.engines.shared.external.dsn import Dsn, address_of, parse_dsn
-from tdelta.engines.shared.external.keeping import SchemaKeeper
 from tdelta.engines.shared.external.kind import ANSWER_SECONDS, AccountsCpu, MetersStatements
 from tdelta.engines.shared.external.nearby import server_process
 from tdelta.engines.shared.external.pairs import Difference, Pair, own_schemas, pair
@@ -27,14 +28,59 @@ from tdelta.engines.shared.external.servers import (
     ENCRYPTED,
     FoundServer,
     checked_name,
+    connect,
     examine,
     schema_name,
 )
 from tdelta.engines.shared.external.twins import BASELINE_PLACE, ENCRYPTED_PLACE, Access
 from tdelta.engines.shared.sessions import Connection, LastingSession, WorkerSession
-from tdelta.errors import DsnFault, ExternalServerFault, UsageError, raise_together
+from tdelta.errors import DsnFault, EnvironmentFault, ExternalServerFault, UsageError, WorkerFault, raise_together
+from tdelta.measure.children import Child
 from tdelta.messages import Caution, Refusal
 from tdelta.records import Condition, Metric, Role, ServerFacts, ServersFacts, SettingDifference
+
+_PROGRAM = "tdelta.engines.shared.external.keeper"
+_END_SECONDS = 5.0
+
+
+class SchemaKeeper:
+    """A keeper while a block lasts, by whose end the schemas are dropped, or were named as what is left.
+
+    How the servers are reached goes through a pipe into its memory, and nowhere else. A run whose keeper is killed goes
+    on without one.
+    """
+
+    def __init__(
+        self, servers: Sequence[FoundServer], run_id: str, password: Callable[[FoundServer], str | None]
+    ) -> None:
+        self._child = Child(_PROGRAM, os.environ)
+        for server in servers:
+            self._tell(
+                "keep",
+                server=server.option,
+                run_id=run_id,
+                engine=server.identity.engine,
+                program=server.dsn.program,
+                options=server.dsn.options(password(server), setup=server.kind.session_sql),
+            )
+
+    def __enter__(self) -> SchemaKeeper:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._child.kill()
+        self._child.close(_END_SECONDS)
+
+    def begins(self, schema: RunSchema) -> None:
+        """Have it drop a schema that is about to be made."""
+        self._tell("begin", server=schema.server.option, schema=schema.name, sessions=schema.sessions)
+
+    def _tell(self, do: str, **arguments: object) -> None:
+        with contextlib.suppress(EnvironmentFault, WorkerFault):
+            self._child.send(do, **arguments)
+
 
 OPTIONS = (BASELINE, ENCRYPTED)
 _MOST_SAID = 10
@@ -225,11 +271,6 @@ class ReachedServers:
 @contextmanager
 def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> Iterator[ReachedServers]:
     """Two servers, connected to and compared; nothing is made on them.
-
-    Args:
-        options: the values of all options of a run, by their names.
-        dsns: where they are.
-        run_id: names the schemas.
 
     Raises:
         DsnFault: a password cannot be read.

@@ -43,7 +43,6 @@ def without(text: str, secrets: Mapping[str, str]) -> str:
     """A text without what must not leave; a version of four numbers that stands alone is none.
 
     Args:
-        text: what a server said, or what was asked of it.
         secrets: texts, and the word that stands in the place of each; the longest are looked for first.
     """
     text = _HASH.sub("<SECRET>", _PASSWORD.sub(r"\1<SECRET>", _IDENTIFIED.sub("IDENTIFIED <SECRET>", text)))

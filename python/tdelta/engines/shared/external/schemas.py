@@ -30,9 +30,6 @@ class RunSchema:
     those of its resumption be.
 
     Args:
-        server: where.
-        name: its name.
-        run_id: what it is marked with.
         is_encrypted: how its tables are to be; None: as the server has it.
     """
 

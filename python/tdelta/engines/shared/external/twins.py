@@ -111,9 +111,6 @@ class ExternalTwins(SequentialBlocks):
 
     Args:
         schemas: tdelta's schemas, by place.
-        access: how to get into them.
-        job: the rows.
-        mix: the transactions.
     """
 
     def __init__(self, schemas: Mapping[str, RunSchema], access: Access, job: PopulateJob, mix: WorkloadSpec) -> None:
@@ -205,11 +202,6 @@ class ExternalTwin:
     """One condition's connections to a schema, in a worker of their own; see `tdelta.driver.protocol.Twin`.
 
     Args:
-        schema: where.
-        access: how to get in.
-        settings: what decides it.
-        mix: the transactions.
-        tables: the run's tables.
         used: told ahead of a trial, which may change rows.
     """
 
@@ -290,10 +282,6 @@ class ExternalTwin:
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.
-
-        Args:
-            job: the trial.
-            ready: called when the work begins.
 
         Raises:
             ServerLost: the server has died, or hung up.

@@ -77,7 +77,6 @@ def named_servers(kind: str, paths: Sequence[Path]) -> dict[Path, ServerBinary]:
     """The servers of one engine that a user sets beside each other, in his order.
 
     Args:
-        kind: the engine.
         paths: of each the installation's prefix, the folder of its programs, or the program.
 
     Raises:

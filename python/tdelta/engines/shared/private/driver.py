@@ -26,6 +26,7 @@ from tdelta.engines.servers import (
     ServerSettings,
 )
 from tdelta.engines.shared.estimates import of_servers
+from tdelta.engines.shared.evidence import Parts
 from tdelta.engines.shared.private.actions import Acts, ServerAction, knobs_of
 from tdelta.engines.shared.private.binaries import (
     find_servers,
@@ -36,7 +37,6 @@ from tdelta.engines.shared.private.binaries import (
 from tdelta.engines.shared.private.restarts import storm_connections
 from tdelta.engines.shared.private.restored import UserDump
 from tdelta.engines.shared.private.twins import ServerTwins
-from tdelta.engines.shared.scope_coverage import covered
 from tdelta.errors import Defect, TdeltaError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.messages import Caution, Detail, Refusal
@@ -247,8 +247,6 @@ def made(profile: Profile, options: Mapping[str, Any], make: Callable[[ServerBin
     """The newest server of an engine, ``--server-binary``, or those that ``--vary server`` sets beside each other.
 
     Args:
-        profile: the engine's.
-        options: those of the run.
         make: makes a server's adapter; raises where this machine cannot.
 
     Raises:
@@ -285,7 +283,6 @@ def listed(profile: Profile, make: Callable[[ServerBinary], ServerEngine]) -> It
     """Every server of an engine that was found, or how to come by one.
 
     Args:
-        profile: the engine's.
         make: makes a server's adapter; raises where this machine cannot.
     """
     remedy = "" if profile.program is None else profile.program.remedy
@@ -318,3 +315,27 @@ def _listed(engine: ServerEngine, remedy: str) -> EngineInfo:
         notes=f"server: started privately for each twin; scopes: {scopes}",
         crypto=engine.crypto,
     )
+
+
+# Which classes of a server's files each scope of its encryption covers.
+#
+# A marker in a class that is covered is a leak, and the run is unsound. In any other class it is what the
+# scope leaves in the clear: listed, and no fault of the twin. What is said here of MariaDB, MySQL and
+# PostgreSQL on gocryptfs was found by searching such servers (docs/evidence.md); of Percona Server and pg_tde
+# it was read.
+
+_OUTSIDE = frozenset((FileClass.LOGS, FileClass.OTHER))
+"""What may lie outside a data directory."""
+
+
+def covered(parts: Parts, settings: ServerSettings, *, is_folder_encrypted: bool = False) -> frozenset[FileClass]:
+    """The classes of files that a twin's encryption covers; none on a plain one.
+
+    Args:
+        is_folder_encrypted: what encrypts is the file system under the data directory.
+    """
+    if not settings.is_encrypted:
+        return frozenset()
+    if is_folder_encrypted:
+        return frozenset(FileClass) - _OUTSIDE
+    return frozenset().union(*(classes for part, classes in parts.items() if settings.covers(part)))

@@ -1,6 +1,6 @@
 """Marker rows on their way through every kind of file a server has, and the search of all its files meanwhile.
 
-What is done is data (`tdelta.engines.shared.exposures`); this carries it out: each connection that a plan names is
+What is done is data (`tdelta.engines.shared.evidence`); this carries it out: each connection that a plan names is
 opened at its first statement, a statement that is to be held runs in a thread, and everything the server has is
 searched.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
-from tdelta.engines.shared.exposures import ExposurePlan, ExposureStep
+from tdelta.engines.shared.evidence import ExposurePlan, ExposureStep
 from tdelta.engines.shared.server_files import condensed
 from tdelta.errors import TdeltaError, WorkerFault
 from tdelta.evidence import MarkerHit, merged, search
@@ -50,10 +50,6 @@ class ServerExposure:
     """The markers of one server on their way, and what every look at its files found.
 
     Args:
-        plan: what is done on this engine.
-        connect: opens a connection to the twin's database.
-        files: where its files are, and those of its replica.
-        needles: what is searched for.
         inflate: what undoes the compression of pages; they are searched once, when all is written.
     """
 

@@ -252,10 +252,6 @@ class ServerTwin:
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
         """Run one trial.
 
-        Args:
-            job: the trial.
-            ready: called when the server is, and the work begins.
-
         Raises:
             ServerLost: the server has died.
             StorageFault: the disk is full.

@@ -24,7 +24,7 @@ from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.driver.servers.server import Server
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, ServerEngine, ServerSettings
-from tdelta.engines.shared.exposures import ExposurePlan
+from tdelta.engines.shared.evidence import ExposurePlan
 from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.engines.shared.settling import Settling
@@ -32,7 +32,7 @@ from tdelta.errors import Defect, EnvironmentFault
 from tdelta.evidence.search import TwinFile
 from tdelta.messages import Refusal
 from tdelta.records import Measurement
-from tdelta.records.replication import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
+from tdelta.records.serving import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_NS, LOG_BYTES, UNCONFIRMED
 
 NONE, ASYNC, SEMISYNC = "none", "async", "semisync"
 
@@ -137,10 +137,7 @@ class Replica:
     """The replica of one instance, and what is asked of both.
 
     Args:
-        engine: whose servers.
-        settings: what the primary was made with.
         primary: the primary's recipe; it runs.
-        server: the replica, which runs.
         link: how the one reaches the other.
     """
 

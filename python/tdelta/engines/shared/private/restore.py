@@ -87,11 +87,6 @@ def restore_command(command: str, target: RestoreTarget) -> str:
 def restore(command: str, target: RestoreTarget, seconds: float) -> None:
     """Run a user's command that loads a dump.
 
-    Args:
-        command: as it was typed.
-        target: where to.
-        seconds: how long it may take.
-
     Raises:
         RestoreFault: it failed or took too long; with its last lines.
     """

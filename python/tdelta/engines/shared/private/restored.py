@@ -17,7 +17,7 @@ from tdelta.driver.files import TwinFolder
 from tdelta.driver.jobs import RestoreJob, TrialJob
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.servers.copies import copy_data
-from tdelta.driver.servers.places import place_for
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.server import Server
 from tdelta.driver.user_data import Additions, Completed, Inventory, Observer, Trier, Tries, too_much
@@ -95,12 +95,7 @@ class UserDump:
 
 
 class RestoredServer:
-    """See `tdelta.driver.user_data.Staged`. Use as a context manager; the server and its files end with it.
-
-    Args:
-        dump: what is restored.
-        folder: the staging's.
-    """
+    """See `tdelta.driver.user_data.Staged`. Use as a context manager; the server and its files end with it."""
 
     def __init__(self, dump: UserDump, folder: TwinFolder) -> None:
         self._dump = dump
@@ -209,9 +204,7 @@ class Scratch:
 
     Args:
         source: the stopped server whose data is copied.
-        recipe: how the server on the copy is made.
         constants: the variables of scripts.
-        stack: ends what is made.
     """
 
     def __init__(self, source: Recipe, recipe: Recipe, constants: Mapping[str, int], stack: ExitStack) -> None:

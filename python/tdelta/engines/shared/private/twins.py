@@ -17,8 +17,8 @@ from tdelta.driver.jobs import AnyJob, DatabaseJob, PopulateJob, RestoreJob, Wor
 from tdelta.driver.protocol import NOTHING, Checksums, Tables
 from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums
 from tdelta.driver.servers.copies import copy_data
+from tdelta.driver.servers.directories import place_for
 from tdelta.driver.servers.observation import Watched, describe_calls, observe
-from tdelta.driver.servers.places import place_for
 from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.driver.servers.sequential import SequentialBlocks
 from tdelta.driver.servers.server import Server

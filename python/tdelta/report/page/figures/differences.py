@@ -70,7 +70,6 @@ def differences(pairs: Sequence[PairedRatios], estimates: Mapping[str, Estimate]
     Args:
         pairs: as `tdelta.inference.paired_ratios` gives them, at least one.
         estimates: of judged conditions and A/A twins, by condition key.
-        settings: of the run.
     """
     time = clock([float(moment) for p in pairs for moment in p.started_unix_seconds])
     together = max(1, math.ceil(max(len(p.ratio) for p in pairs) / _MOST_POINTS))

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from markupsafe import Markup
 
-from tdelta.records import Estimate
+from tdelta.records import Decision, Estimate, RunSettings, Verdict
 from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.plot import (
     Frame,
@@ -34,7 +34,7 @@ from tdelta.report.page.plot import (
     text_width,
     wrapped,
 )
-from tdelta.report.page.wording import is_known, median_text, overhead
+from tdelta.report.page.wording import decided, has_data, is_known, median_text, overhead
 from tdelta.report.quantities import MISSING, hdi_text, percent
 
 _ROW = 34.0
@@ -105,8 +105,6 @@ def forest(
 
     Args:
         name: unique in the page.
-        title: above the figure.
-        rows: in order.
         limits: the ROPE or the budget.
         axis: what the ratios are of.
         caption: below the figure; says what the marks mean.
@@ -253,3 +251,17 @@ def _cells(row: Row, bounds: Sequence[float], *, has_truth: bool) -> list[str]:
         return [MISSING, MISSING, MISSING, *truth]
     figures = [hdi_text(estimate, ends, bounds) for ends in (estimate.hdi95, estimate.hdi99)]
     return [median_text(estimate, bounds), *figures, *truth]
+
+
+def verdict_row(verdict: Verdict, name: str) -> Row:
+    style = RowStyle.ALARM if verdict.decision is Decision.UNSOUND else RowStyle.JUDGED
+    if not has_data(verdict):
+        return Row(name, None, "no data", style)
+    return Row(name, verdict.ratio, decided(verdict), style, verdict.realised)
+
+
+def limits_of(settings: RunSettings, *, is_primary: bool = True) -> Limits:
+    """What verdicts are held against: the budget decides primary ones only."""
+    if is_primary and settings.budget is not None:
+        return Limits(budget=1 + settings.budget)
+    return Limits(rope=(1 - settings.rope, 1 + settings.rope))

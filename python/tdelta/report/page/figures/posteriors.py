@@ -56,7 +56,6 @@ def posteriors(found: Sequence[Density], settings: RunSettings, axis: str) -> Fi
 
     Args:
         found: as `tdelta.inference.densities` gives them, at least one.
-        settings: of the run.
         axis: what the ratios are of.
     """
     rows = [_drawn(density, settings) for density in found]

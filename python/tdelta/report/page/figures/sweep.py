@@ -59,10 +59,8 @@ def sweep_figure(result: RunResult, limits: Limits, what: str, caption: str) -> 
     """The figure with its numbers; None for a run whose threads do not vary.
 
     Args:
-        result: the run.
         limits: the ROPE or the budget.
         what: the metric, in words.
-        caption: what is said of the limits.
     """
     panels = _panels(result)
     if not panels:

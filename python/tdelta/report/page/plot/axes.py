@@ -86,9 +86,6 @@ def ground(
     """What is below rows of marks: the band that does not matter, the grid, the lines of no difference and of a limit.
 
     Args:
-        frame: of the rows.
-        scale: horizontal.
-        ticks: of its axis.
         rope: the ends of the band.
         zero: where there is no difference.
         limit: what must not be passed.
@@ -107,8 +104,6 @@ def bottom_axis(
     """Vertical grid lines with labels below the frame, and below them the axis's title.
 
     Args:
-        frame: of the plot.
-        scale: horizontal.
         ticks: to be thinned as room allows.
         title: what is drawn, and its unit.
         width: of the whole drawing, which labels may not leave.

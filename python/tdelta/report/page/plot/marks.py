@@ -14,8 +14,6 @@ def element(name: str, *children: str, **attributes: object) -> Markup:
     """An element; children that are no `Markup` yet and all values of attributes are escaped.
 
     Args:
-        name: of the element.
-        children: text, or elements.
         attributes: by name, ``_`` standing for ``-`` and a last ``_`` left out (``class_``); ``None`` leaves one out.
 
     Raises:
@@ -45,9 +43,7 @@ def drawing(
     Args:
         width: of the viewBox, px.
         height: of the viewBox, px.
-        title: what the figure is.
         description: what it shows, in words.
-        children: its marks.
         name: unique in the page; ids are made of it.
         class_: ``figure``; ``figure small`` of one that fits a phone.
     """

@@ -35,7 +35,6 @@ def wrapped(text: str, width: float, size: float = SIZE, most: int = 3) -> tuple
     """Fold a label at its blanks into lines no wider than ``width``; what does not fit ends in ``…``.
 
     Args:
-        text: the label.
         width: px.
         size: px of the type.
         most: lines at most.

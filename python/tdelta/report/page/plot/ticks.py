@@ -36,7 +36,6 @@ def linear_steps(low: float, high: float, about: int) -> tuple[float, ...]:
     """Multiples of a round step within ``low … high``, at most ``about + 1`` of them.
 
     Args:
-        low: the low end.
         high: the high end, above ``low``.
         about: how many are wanted, at least 2.
     """

@@ -14,7 +14,7 @@ from tdelta.driver.servers.recipes import ServerPaths
 from tdelta.engines.mariadb.evidence import EVIDENCE
 from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
 from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES
-from tdelta.engines.shared.exposures import ExposurePlan, ExposureStep
+from tdelta.engines.shared.evidence import ExposurePlan, ExposureStep
 from tdelta.engines.shared.private.exposure import ServerExposure
 from tdelta.engines.shared.server_files import ServerFiles
 from tdelta.engines.shared.settling import Settling
