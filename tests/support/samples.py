@@ -5,9 +5,9 @@ from dataclasses import fields, replace
 from typing import Any
 
 from tdelta.engines.registry import profiles
+from tdelta.inference.between import version_differences
 from tdelta.inference.cipher_work import idle_cipher_caution
 from tdelta.inference.profiles import Profiled, cpu_profiles
-from tdelta.inference.versions import version_differences
 from tdelta.messages import Caution, Detail, Reason
 from tdelta.messages.checks import AA_CHECK, BB_CHECK, FILES, IN_FORCE, NO_MARKER, ROWS_AFTER, ROWS_BEFORE, SPILLED
 from tdelta.profiling.functions import Functions

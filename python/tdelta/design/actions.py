@@ -129,7 +129,6 @@ def knobs_apart(level: str, other: str) -> int:
 
 
 def connects(works: Iterable[object]) -> bool:
-    """Whether opening connections is what trials of any of these levels of ``work`` measure."""
     names = {parse_action(str(level)).name for level in works}
     return any(ACTIONS[name].connects for name in names & ACTIONS.keys())
 

@@ -37,7 +37,6 @@ class Storage:
 
     @property
     def is_made(self) -> bool:
-        """Whether tdelta makes it."""
         return self is not USER_FOLDER
 
     @property

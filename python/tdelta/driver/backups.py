@@ -53,8 +53,6 @@ class BackupTool:
 
 
 class Maker(Protocol):
-    """Makes backups of one twin by one tool, and restores them."""
-
     def start(self) -> None:
         """Start what is needed, so that it is in no figure."""
 
@@ -140,8 +138,6 @@ class BackupRequest:
 
 
 class _BackupFolders:
-    """The folders of one action, and the programs that run there."""
-
     def __init__(self, folder: Path, halt: Halt) -> None:
         self.folder = folder
         own_folders.remove(folder)

@@ -49,7 +49,6 @@ class NoDatabase:
         return [(column.alias_or_name,) for column in tree.selects] if isinstance(tree, exp.Query) else None
 
     def execute(self, sql: str, *_parameters: object) -> None:
-        """Remember the statement, for `description`."""
         self._sql = sql
 
     def fetchall(self) -> list[tuple[int, ...]]:

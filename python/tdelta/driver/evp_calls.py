@@ -71,7 +71,6 @@ class Counts:
     tallies: Mapping[tuple[str, str, str], Tally]
 
     def since(self, before: Counts) -> list[TimedCalls]:
-        """The calls after an earlier reading."""
         found = ((key, tally.since(before.tallies.get(key))) for key, tally in self.tallies.items())
         return [
             TimedCalls(*key, tally.starts, tally.calls, tally.bytes, tally.us(self.own_ns))
@@ -100,7 +99,6 @@ def environment(counts: Path, inherited: Mapping[str, str] | None = None) -> dic
 
 
 def together(own: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
-    """Two sets of variables for one process, the preloads of both."""
     preloads = ":".join(of[_PRELOAD_VARIABLE] for of in (added, own) if _PRELOAD_VARIABLE in of)
     return {**own, **added, **({_PRELOAD_VARIABLE: preloads} if preloads else {})}
 

@@ -112,7 +112,6 @@ def default_base() -> Path:
 
 
 def sweep(base: Path) -> tuple[Path, ...]:
-    """Remove the folders that killed runs left in ``base``. Returns them."""
     return tuple(folder for folder in sorted(base.glob(f"{_PREFIX}*")) if remove_abandoned(folder))
 
 
@@ -140,7 +139,6 @@ def remove_abandoned(folder: Path) -> bool:
 
 
 def is_owned(base: Path, run_id: str) -> bool:
-    """Whether a living process has the folder of this run's twins in ``base``."""
     with contextlib.suppress(OSError), _opened(base / f"{_PREFIX}{run_id}") as (_, lock):
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

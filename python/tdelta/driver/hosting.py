@@ -67,7 +67,6 @@ class TwinHost:
         _native.clear_stop()
 
     def speak_by(self, say: Callable[[Request], None]) -> None:
-        """How a trial says that it wants more operations."""
         self._say = say
 
     def feed(self, request: Request) -> None:
@@ -130,7 +129,6 @@ class TwinHost:
             wishing.join()  # so that nothing is wished for after the answer
 
     def do_trace(self, request: Request) -> Reply:
-        """Run one trial with every statement metered by itself."""
         answer: Reply = self.open_twin().trace(json.dumps(request["trial"]))
         return answer
 

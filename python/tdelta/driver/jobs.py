@@ -87,7 +87,6 @@ class LoadAndRebuild:
         return sum(int(table["rows"]) for table in tables)
 
     def request(self, step: str, threads: int) -> dict[str, Any]:
-        """One step as a worker is told it, with so many threads for a load."""
         if step == REBUILD:
             return {"before": [], "load": None, "statements": list(self.rebuild)}
         job = self.job
@@ -150,7 +149,6 @@ class TrialJob:
         return self.trial_seconds * self.discard / max(1, self.operations)
 
     def as_json(self) -> dict[str, object]:
-        """As the load loop reads it."""
         return {
             "seed": self.seed,
             "stream": self.stream,

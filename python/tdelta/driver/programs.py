@@ -62,7 +62,6 @@ class Programs:
 
     @property
     def pid(self) -> int:
-        """The process that starts them."""
         return self._child.pid
 
     def run(

@@ -71,6 +71,7 @@ class Twin(Protocol):
                 a file opened, a table dropped); not at all where the trial was stopped before.
 
         Raises:
+            ServerLost: the server has died, or hung up.
             StorageFault: the disk is full, or a file cannot be read or written.
             TdeltaError: a statement failed; the message is the engine's.
         """
@@ -87,8 +88,6 @@ class Twin(Protocol):
 
 @runtime_checkable
 class Explained(Protocol):
-    """A twin that says how it runs a statement."""
-
     def plans(self, scripts: Mapping[str, str]) -> Mapping[str, Any]:
         """How it runs each statement of these transactions, by the statement's name."""
 
@@ -210,16 +209,12 @@ class Observable(Protocol):
 
 @runtime_checkable
 class Hosted(Protocol):
-    """Twins that are started on one of several hosts."""
-
     def on(self, host: int) -> Any:
         """What starts twins on a host, by its number from 0, as `Twins.start` does."""
 
 
 @runtime_checkable
 class Joined(Protocol):
-    """Twins that several conditions can share an instance of."""
-
     def join(self, twin: Any, settings: Settings) -> Any:
         """Connections of another condition to the instance that ``twin`` is; it ends with that one, or before."""
 

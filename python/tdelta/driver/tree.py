@@ -78,6 +78,7 @@ def freeze(root: int, spare: Collection[int], seconds: float) -> bool:
 
 
 def thaw(root: int, spare: Collection[int]) -> None:
+    """Let everything below ``root`` go on, children first: a parent that wakes finds them awake."""
     for pid in reversed(living(root, spare)):
         _signal(pid, signal.SIGCONT)
 

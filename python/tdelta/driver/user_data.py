@@ -84,8 +84,6 @@ class Completed:
 
 
 class Tries(Protocol):
-    """Something to try transactions on, which may be spoilt."""
-
     def said(self, transaction: Mapping[str, object], trial: TrialJob | None) -> Refusal | None:
         """What is said against a transaction, if anything; without a trial it is only prepared."""
 
@@ -167,7 +165,6 @@ class Trier:
         return Refusal.of("transaction-fails", said=said)
 
     def checksums(self, tables: Tables) -> Checksums:
-        """Rows and checksum of each table, as the transactions have left them."""
         return checksums(self._worker, tables)
 
 

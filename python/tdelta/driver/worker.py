@@ -17,8 +17,6 @@ _ROOM = frozenset({"full", "io"})
 
 
 class Host(TwinHost):
-    """The state of one worker. As it is, it connects to servers."""
-
     def do_client(self, _request: Request) -> Reply:
         return {"client": "tdelta's own"}
 

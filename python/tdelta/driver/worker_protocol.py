@@ -29,8 +29,6 @@ Reply: TypeAlias = dict[str, Any]
 
 
 class Host(Protocol):
-    """What carries out the orders of one worker."""
-
     def answer(self, request: Request) -> Reply:
         """Carry out one request: ``{"ok": …}``, or ``{"error": [kind, message]}``."""
 
@@ -46,8 +44,6 @@ class Host(Protocol):
 
 @runtime_checkable
 class HasAside(Protocol):
-    """A host that can do something beside a trial, in a thread."""
-
     def aside(self, request: Request) -> None:
         """Begin it; called from another thread, and there is no answer."""
 

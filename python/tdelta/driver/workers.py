@@ -190,7 +190,6 @@ def hurry(*, hurried: bool = True) -> None:
 
 
 def is_hurried() -> bool:
-    """Whether there was a Ctrl-C, or the run's time is up."""
     return _hurried.is_set()
 
 

@@ -19,8 +19,6 @@ HEAD_BYTES = 512
 
 
 class Meaning(StrEnum):
-    """What a header says of what follows it."""
-
     PLAIN = "plain"
     ENCRYPTED = "encrypted"
     NEUTRAL = "neutral"

@@ -33,11 +33,9 @@ class Searched:
 
     @property
     def is_plain(self) -> bool:
-        """Whether this twin's rows are there to be found."""
         return self.condition.is_plain
 
     def covers(self, file_class: FileClass) -> bool:
-        """Whether nothing of this class may be found in the clear."""
         return self.covered is None or file_class in self.covered
 
     def markers_in(self, file_class: FileClass) -> int:

@@ -51,6 +51,5 @@ class Markers:
         return table_sql(dialect), f"INSERT INTO {TABLE} (id, marker) VALUES {rows}"
 
     def table_plan(self) -> Mapping[str, object]:
-        """The table as the data plan of a load takes it."""
         marker = {"name": "marker", "distribution": "bytes", "hex": [row.hex() for row in self.rows]}
         return {"name": TABLE, "rows": len(self.rows), "columns": [{"name": "id", "distribution": "serial"}, marker]}

@@ -111,7 +111,6 @@ class FileReading:
 
     @property
     def says_something(self) -> bool:
-        """Whether anything can be said of it without a marker."""
         return self.state in (ReadState.PLAIN, ReadState.ENCRYPTED, ReadState.LOOKS_RANDOM)
 
 

@@ -80,7 +80,6 @@ class OpenFile:
 
     @property
     def label(self) -> str:
-        """Its name for people, without folder."""
         return f"{self.target.name} (unlinked)" if self.is_unlinked else self.target.name
 
 

@@ -73,7 +73,6 @@ class Belonging:
         return Group(self.condition, transaction, RESPONSE_TIME, "ms", self.run, self.levels)
 
     def throughput(self, transaction: str = ALL) -> Group:
-        """The group of a throughput, a second."""
         return Group(self.condition, transaction, THROUGHPUT, "/s", self.run, self.levels)
 
     def origin(self, line: int | None = None, *cautions: Caution) -> Origin:

@@ -54,8 +54,6 @@ _QUANTILES = {
 
 
 class RawImporter:
-    """``*.raw.csv``: a row a transaction."""
-
     name = RAW
 
     def recognizes(self, source: Source) -> bool:
@@ -119,7 +117,6 @@ class SummaryImporter:
     name = SUMMARY
 
     def recognizes(self, source: Source) -> bool:
-        """A JSON object with a latency distribution, or a throughput as BenchBase calls it."""
         head = _head(source)
         return head.lstrip().startswith("{") and ('"Latency Distribution"' in head or '"Goodput (requests' in head)
 
@@ -141,8 +138,6 @@ IMPORTERS: tuple[Importer, ...] = (RawImporter(), ReadingsImporter(), SummaryImp
 
 @dataclass(frozen=True, slots=True)
 class _RawLayout:
-    """Where the columns of a raw file are, and what a latency has to be multiplied by to be ms."""
-
     columns: int
     transaction: int
     latency: int
@@ -205,7 +200,6 @@ def _take(
     phases: set[str],
     problems: Problems,
 ) -> bool:
-    """One row. Only the columns that matter are looked at."""
     cells = text.split(",")
     latency = cells[layout.latency].strip() if len(cells) == layout.columns else ""
     # isdecimal first: it is what ten million rows are

@@ -73,8 +73,6 @@ def _cut(name: str, measure_of: Callable[[str], Measure | None]) -> WideColumn:
 
 
 class Part(StrEnum):
-    """What a column is."""
-
     CONDITION = "condition"
     TRANSACTION = "transaction"
     RUN = "run"
@@ -237,7 +235,6 @@ def _with_unit(columns: list[Column], unit: str | None) -> list[Column]:
 
 
 def is_jmeter(header: Sequence[str]) -> bool:
-    """Whether a header is that of JMeter's results."""
     return known_names.JMETER.issubset(one_spelling(printable(cell)) for cell in header)
 
 
@@ -260,7 +257,6 @@ def is_known(name: str) -> bool:
 
 
 def one_spelling(cell: str) -> str:
-    """``Response Time (ms)`` is ``response_time_ms``, and so is ``ResponseTimeMs``."""
     text = _HUMPS.sub("_", cell.strip().strip("\ufeff")).lower()
     if text.endswith((")", "]", "}")):
         before, _, unit = text[:-1].translate(_OPENED).rpartition("(")

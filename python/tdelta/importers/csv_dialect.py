@@ -84,7 +84,6 @@ class Table:
 
     @property
     def numeric(self) -> tuple[bool, ...]:
-        """For each column, whether all its cells are numbers (and there is one)."""
         found: list[bool] = []
         for index in range(len(self.header)):
             cells = [row[index].strip() for row in self.rows if index < len(row)]
@@ -200,7 +199,6 @@ def moment(text: str) -> float | None:
 
 
 def is_number(text: str, has_decimal_comma: bool) -> bool:
-    """Whether a cell is a finite number."""
     try:
         number_of(text, has_decimal_comma)
     except ValueError:
@@ -266,7 +264,6 @@ def _cells(line: str, separator: str) -> tuple[str, ...]:
 
 
 def _is_header(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Two names that are known, or one and a row below that is as wide."""
     if not 1 <= len(cells) <= _MOST_COLUMNS or any(len(cell) > _LONGEST_NAME for cell in cells):
         return False
     names = tuple(cell.strip().lower() for cell in cells)

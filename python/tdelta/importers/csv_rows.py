@@ -86,7 +86,6 @@ class CsvRows:
             return False
 
     def says_conditions(self, source: Source) -> bool:
-        """Whether a column says the conditions, or each is a column."""
         try:
             table = self._table(source)
         except ImportFault:
@@ -153,7 +152,6 @@ class _Reader:
         return [column for column in self.columns if column.part in parts]
 
     def observations(self) -> Iterator[Observation]:
-        """By the layout that the columns show."""
         times = self.of(Part.RESPONSE)
         if self.of(Part.COUNT) and self.of(Part.MEAN):
             yield from self.rows(self.summaries)
@@ -165,7 +163,6 @@ class _Reader:
 
     @property
     def wide(self) -> list[Column]:
-        """The columns that are of a condition each."""
         return [column for column in self.columns if column.condition is not None]
 
     @property
@@ -195,7 +192,6 @@ class _Reader:
         return True
 
     def samples(self, value: Column) -> Iterator[Observation]:
-        """Single response times of a column, reduced as they pass."""
         keys = self.of(*_KEYS)
         span = Span()
         gathering: Gathering[tuple[str, ...]] = Gathering(self.source.name, _KIND)
@@ -307,7 +303,6 @@ class _Reader:
             yield Figure(self._numbered(group), self._origin(line), value, printed, rounding=rounding)
 
     def _rounding(self, cells: Sequence[str], column: Column) -> float:
-        """Half a unit of a cell's last digit, in the unit of results."""
         text = cells[column.index].strip()
         return column.scale * half_unit(text.replace(",", ".") if self.table.has_decimal_comma else text)
 
@@ -373,7 +368,6 @@ class _Reader:
         return None
 
     def _numbers(self, cells: Sequence[str], lines: Sequence[int]) -> NDArray[np.float64]:
-        """A column of numbers, fast where they are plain."""
         if not self.table.has_decimal_comma:
             try:
                 values = np.array(list(map(float, cells)))
@@ -426,7 +420,6 @@ def _take_stamps(cells: Sequence[str], span: Span) -> None:
 def _split(
     group_numbers: list[int], names: list[tuple[str, ...]], values: NDArray[np.float64]
 ) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
-    """The values of each group, in their order."""
     numbers = np.array(group_numbers)
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))

@@ -95,6 +95,5 @@ FORMATS: tuple[Format, ...] = (
 
 
 def format_lines() -> Iterator[str]:
-    """A line for each, in columns."""
     width = max(len(it.tool) for it in FORMATS)
     return (f"{it.tool:<{width}}  {it.looks}" for it in FORMATS)

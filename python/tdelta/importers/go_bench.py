@@ -53,7 +53,6 @@ class GoBenchmarks:
         return any(self.is_mark(line) for _, line in source.text_lines())
 
     def says_conditions(self, source: Source) -> bool:
-        """Whether names of benchmarks have the condition in them, as a key and a value."""
         lines = [match for line in head_lines(source) if (match := _LINE.match(line))]
         return bool(lines) and all(_Name.of(match["name"]).condition for match in lines)
 

@@ -103,8 +103,6 @@ IMPORTERS: tuple[Importer, ...] = (ReportImporter(), RowsImporter())
 
 @dataclass(slots=True)
 class _Report:
-    """One report so far."""
-
     seconds: float | None = None
     average: str = ""
     rate: str = ""

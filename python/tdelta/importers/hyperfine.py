@@ -36,7 +36,6 @@ class Hyperfine:
         return head.startswith("{") and '"results"' in head and '"command"' in head and '"user"' in head
 
     def says_conditions(self, source: Source) -> bool:
-        """Whether every command has a word for plain, or one for encrypted."""
         try:
             results = _results(json_object(source, problems_of(source, self.name)))
         except ImportFault:

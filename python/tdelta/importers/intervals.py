@@ -54,7 +54,6 @@ class Stretch:
         )
 
     def series_of_means(self, group: Group, origin: Origin) -> Series:
-        """The means of the same intervals, each of as many operations as its rate says."""
         counts = tuple(rate * self.interval_seconds for rate in self.values)
         return Series(group, origin, self.interval_seconds, self.means, self.starts_at_seconds, counts)
 

@@ -34,7 +34,6 @@ class XmlImporter:
     name = FORMAT
 
     def recognizes(self, source: Source) -> bool:
-        """Its root element, which older versions lack the version of."""
         head = source.head.decode("utf-8", errors="replace")
         return "<testResults" in head and head.lstrip("\ufeff \r\n\t").startswith("<")
 
@@ -55,7 +54,6 @@ class CsvImporter(CsvRows):
     name = "JMeter CSV"
 
     def recognizes(self, source: Source) -> bool:
-        """A header with ``timeStamp``, ``elapsed`` and ``label``."""
         try:
             table = sniffed(source)
         except ImportFault:

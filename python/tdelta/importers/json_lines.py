@@ -41,7 +41,6 @@ class JsonLines(CsvRows):
         return self._may_be(source) and super().has_column(source, column)
 
     def says_conditions(self, source: Source) -> bool:
-        """Whether a key says the conditions, or each is a key."""
         return self._may_be(source) and super().says_conditions(source)
 
     def _opened(self, source: Source) -> Source:

@@ -45,8 +45,6 @@ _MOST_FAULTY = 100
 
 
 class LinesImporter:
-    """``--out json=FILE``: an object a line."""
-
     name = LINES
     has_columns = True
 
@@ -55,15 +53,12 @@ class LinesImporter:
         return is_k6(next((line for line in head_lines(source) if line.strip()), ""))
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """The response times of all requests, and of each name of them."""
         belonging = belonging_of(source, LINES, naming)
         reader = _Reader(source, naming, belonging, problems_of(source, LINES))
         yield from reader.observations(_points(reader))
 
 
 class RowsImporter:
-    """``--out csv=FILE``."""
-
     name = ROWS
     has_columns = True
 
@@ -71,7 +66,6 @@ class RowsImporter:
         return next(iter(head_lines(source)), "").startswith(_CSV_HEADER)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """The response times of all requests, and of each name of them."""
         belonging = belonging_of(source, ROWS, naming)
         reader = _Reader(source, naming, belonging, problems_of(source, ROWS))
         yield from reader.observations(_rows(reader))
@@ -335,7 +329,6 @@ def _of_successful(
 
 
 def _throughput(metrics: Mapping[str, Mapping[str, object]], belonging: Belonging) -> Iterator[Figure]:
-    """Requests a second, else iterations a second."""
     for name in _COUNTS.values():
         rate = number(of_object(metrics.get(name), "rate"))
         if rate is not None and rate > 0:

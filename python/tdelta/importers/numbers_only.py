@@ -31,7 +31,6 @@ class NumbersOnly:
         return len(filled) >= FEWEST and all(number(line) is not None for line in filled)
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
-        """Response times, or throughput at regular intervals, as the user's unit says."""
         measure = measure_of_unit(naming.unit or "")
         if measure is None:
             raise ImportFault(Refusal.of("numbers-without-unit").at(source.name))

@@ -84,7 +84,6 @@ class PgbenchReport:
         return any(map(self.is_mark, head_lines(source)))
 
     def is_mark(self, line: str) -> bool:
-        """Whether a line has a figure, or begins a report."""
         return _MARKS.match(line) is not None
 
     def has_results(self, source: Source) -> bool:
@@ -139,8 +138,6 @@ class _Section:
 
 
 class _Run:
-    """What is known of one run so far."""
-
     def __init__(self) -> None:
         self.aborted = False
         self.cut_off: int | None = None

@@ -50,7 +50,6 @@ class PgbenchLog:
     is_per_thread = True
 
     def recognizes(self, source: Source) -> bool:
-        """Whether the whole lines of its beginning are such rows."""
         rows = _first_rows(source)
         return _most(is_transaction(row) for row in rows)
 
@@ -94,7 +93,6 @@ class PgbenchAggregates:
     is_per_thread = True
 
     def recognizes(self, source: Source) -> bool:
-        """Whether the whole lines of its beginning are such rows."""
         rows = _first_rows(source)
         return _most(is_aggregate(row) for row in rows)
 
@@ -132,7 +130,6 @@ class PgbenchAggregates:
 
 
 def is_transaction(row: Sequence[str]) -> bool:
-    """Whether the columns are those of one transaction."""
     if not 6 <= len(row) <= 8 or not all(_is_whole(it) for it in (*row[:2], *row[3:])):
         return False
     if not (_is_whole(row[2]) or row[2] in _WORDS) or not _is_script(row[3]):

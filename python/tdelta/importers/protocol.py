@@ -62,8 +62,6 @@ class Source(Protocol):
 
 
 class Importer(Protocol):
-    """One format of one tool."""
-
     name: str
     """As the result names it: ``sysbench``, ``pgbench log``."""
 
@@ -80,6 +78,8 @@ class Importer(Protocol):
 
 @runtime_checkable
 class Choosable(Protocol):
+    """An importer of files that hold several figures, of which the user may choose one (`Naming.column`)."""
+
     has_columns: bool
 
 

@@ -106,24 +106,18 @@ _LOWEST_PROCESS = 300
 
 @runtime_checkable
 class SaysConditions(Protocol):
-    """An importer of files that may say their conditions themselves (a column of a CSV)."""
-
     def says_conditions(self, source: Source) -> bool:
         """Whether this file does."""
 
 
 @runtime_checkable
 class Tabular(Protocol):
-    """An importer of tables, which the user may make known by naming a column."""
-
     def has_column(self, source: Source, column: str) -> bool:
         """Whether it is a table with that column."""
 
 
 @runtime_checkable
 class PerThread(Protocol):
-    """An importer of files of which a tool writes one for each of its threads."""
-
     is_per_thread: bool
 
 

@@ -66,5 +66,4 @@ class Requests:
             yield replace(one, started_unix_seconds=self.span.begin, duration_seconds=self.span.seconds)
 
     def nothing(self) -> Refusal:
-        """What is said where there were none."""
         return Refusal.of("no-successful-requests", failed=self.failed)

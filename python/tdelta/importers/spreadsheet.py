@@ -114,7 +114,6 @@ def _sheet_of(source: Source, column: str | None) -> _Sheet:
 
 
 def _sheets(source: Source) -> Iterator[tuple[str, list[str]]]:
-    """Titles of sheets with their rows."""
     try:
         from openpyxl import load_workbook  # type: ignore[import-untyped]
     except ImportError:

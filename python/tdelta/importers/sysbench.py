@@ -90,8 +90,6 @@ class Sysbench:
 
 
 class _Reader:
-    """Cuts a file into runs, line by line."""
-
     def __init__(self, source: Source) -> None:
         self._source = source
         self.faults = LineFaults()

@@ -1,5 +1,3 @@
-"""One run of sysbench, as its output adds up to it, and the observations in it."""
-
 from __future__ import annotations
 
 import math
@@ -56,8 +54,6 @@ _PERCENTILE = re.compile(rf"(?:approx\.\s+)?(\d{{1,4}})(?:th|st|nd|rd)? percenti
 
 
 class Run:
-    """What is known of one run so far."""
-
     def __init__(self) -> None:
         self.threads: int | None = None
         self.cautions: list[Caution] = []
@@ -83,7 +79,6 @@ class Run:
 
     @property
     def has_figures(self) -> bool:
-        """Whether there is anything to observe."""
         return bool(self._seconds or self._bars or "events" in self._facts or "transactions" in self._facts)
 
     @property
@@ -111,7 +106,6 @@ class Run:
             self._line = self._line or line
 
     def start_report(self) -> None:
-        """A section of the final report begins."""
         self._in_report = True
 
     def take_report_line(self, line: int, text: str) -> None:

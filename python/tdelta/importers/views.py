@@ -22,8 +22,6 @@ Key: TypeAlias = tuple[str, str, frozenset[tuple[str, Level]]]
 
 @dataclass(slots=True)
 class _View:
-    """One run as one format shows it."""
-
     group: Group
     observations: list[Observation] = field(default_factory=list)
 

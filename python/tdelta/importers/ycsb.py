@@ -80,7 +80,6 @@ class TextImporter:
         return any(map(self.is_mark, lines)) and not any(map(_RAW_HEADER.match, lines))
 
     def is_mark(self, line: str) -> bool:
-        """Whether a line has a figure of the whole, or a status."""
         return line.startswith(f"[{_WHOLE}], ") or _STATUS_MARK.match(line) is not None
 
     def has_results(self, source: Source) -> bool:
@@ -98,7 +97,6 @@ class JsonImporter:
     name = JSON
 
     def recognizes(self, source: Source) -> bool:
-        """Whether it begins with the figures of the whole."""
         head = source.head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
         return head.startswith(("{", "[")) and re.match(r"\[?\s*\{\s*\"metric\"\s*:\s*\"OVERALL\"", head) is not None
 
@@ -117,7 +115,6 @@ class RawImporter:
     name = RAW
 
     def recognizes(self, source: Source) -> bool:
-        """Whether its beginning has the header of raw data."""
         return any(_RAW_HEADER.match(line.strip()) for line in head_lines(source))
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:
@@ -304,7 +301,6 @@ def _runs(source: Source, problems: Problems) -> Iterator[_Run]:
 
 
 def _entries(source: Source, problems: Problems) -> Iterator[tuple[str, str, str]]:
-    """The figures of a JSON export, as they would be printed."""
     decoder = json.JSONDecoder()
     try:
         text = source.content(LARGEST_BYTES).decode("utf-8-sig").strip()

@@ -118,7 +118,6 @@ def _preload_fault(path: Path) -> str | None:
 
 
 def preload() -> Preload:
-    """What the preload of this very process has done so far."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "no_aes_mode"):
         return Preload(PreloadMode.NONE)

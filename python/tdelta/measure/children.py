@@ -114,7 +114,6 @@ class Child:
         return self._process.pid
 
     def fileno(self) -> int:
-        """The descriptor on which answers arrive, for `select`."""
         assert self._process.stdout is not None  # noqa: S101 - opened as a pipe above
         return self._process.stdout.fileno()
 
@@ -146,7 +145,6 @@ class Child:
         return json.loads(self._line(seconds))
 
     def kill(self) -> None:
-        """End it now, by process id."""
         self._process.kill()
         self._process.wait()
 

@@ -141,8 +141,6 @@ def _settings(library: str | None, ring_bytes: int, seed: int | None) -> FloorSe
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """What came out of the processes, by level, before it is made into cells."""
-
     batches: Mapping[str, Mapping[PageTask, Sequence[Batch]]]
     facts: Mapping[str, Mapping[str, str]]
     pressure: Mapping[str, float]
@@ -213,7 +211,6 @@ def _proof_tasks(tasks: Sequence[PageTask]) -> tuple[PageTask, ...]:
 def _shares(
     tasks: Sequence[PageTask], levels: Sequence[str], proof: Sequence[PageTask]
 ) -> dict[str, tuple[PageTask, ...]]:
-    """What each level's process measures. A proof needs both levels, whichever were asked for."""
     return {
         level: tuple(dict.fromkeys((*(tasks if level in levels else ()), *proof)))
         for level in LEVELS

@@ -36,8 +36,6 @@ class Batch:
 
 
 class FloorLevel:
-    """The process of one level, with the batches it has answered so far."""
-
     def __init__(self, child: Child, tasks: Sequence[PageTask]) -> None:
         self._child = child
         self._tasks = tasks

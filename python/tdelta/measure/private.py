@@ -12,6 +12,5 @@ UMASK = 0o077
 
 
 def private(path: Path) -> BinaryIO:
-    """A file to write to, new or emptied."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, FILE_MODE), "wb")

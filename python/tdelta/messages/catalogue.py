@@ -1,5 +1,3 @@
-"""The kinds of messages, each with its catalogue."""
-
 from __future__ import annotations
 
 from tdelta.messages.analysis import ANALYSIS_AGAINST_TRUST, ANALYSIS_REASONS
@@ -103,29 +101,21 @@ class Caution(Message):
 
 
 class Detail(Message):
-    """What a check found."""
-
     __slots__ = ()
     TEMPLATES = DETAILS
 
 
 class Reason(Message):
-    """Why a verdict is what it is."""
-
     __slots__ = ()
     TEMPLATES = REASONS | ANALYSIS_REASONS | INSTRUMENT_REASONS | UNEXPLAINED_REASONS
     AGAINST_TRUST = ANALYSIS_AGAINST_TRUST
 
 
 class Refusal(Message):
-    """Why a run cannot be made as asked, and what to do."""
-
     __slots__ = ()
     TEMPLATES = REFUSALS
 
 
 class RunPart(Message):
-    """A part of a run, of which something is said."""
-
     __slots__ = ()
     TEMPLATES = PARTS

@@ -1,3 +1,5 @@
+"""The English of checks: what each is called, and what it may have found, by code."""
+
 ROWS_BEFORE = "rows-before"
 ROWS_AFTER = "rows-after"
 SETTINGS = "settings"

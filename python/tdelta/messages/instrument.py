@@ -1,3 +1,5 @@
+"""The English of what calibrations, plans and the floor say of the instrument and of the machine, by code."""
+
 _WAITED = "waited for a CPU during {share:.0f%} of the trials' time: on a quieter machine less would do"
 
 INSTRUMENT_REASONS = {

@@ -74,7 +74,6 @@ class Message:
 
     @classmethod
     def verbatim(cls, text: str) -> Self:
-        """A text that has no code."""
         return cls(TEXT, {TEXT: text})
 
     def at(self, place: object) -> Self:
@@ -92,7 +91,6 @@ class Message:
         return f"{self.parameters[PLACE]}: {text}" if PLACE in self.parameters else text
 
     def formatted(self, template: str) -> str:
-        """Another template with these parameters."""
         return _TEMPLATES.vformat(template, (), self.parameters)
 
     @property

@@ -71,8 +71,6 @@ class Names:
 
 
 class Functions:
-    """The classes of functions, those of the engines included."""
-
     def __init__(self, engines: Iterable[Names] = ()) -> None:
         engines = tuple(engines)
         every = (_SYMBOLS, *(one.symbols for one in engines))

@@ -78,8 +78,6 @@ _LOOKS_AT_CPUS_SINCE = (5, 15)
 
 @dataclass(frozen=True, slots=True)
 class Perf:
-    """The program ``perf`` of this machine, which ``looks_at_cpus`` or follows threads."""
-
     program: str
     looks_at_cpus: bool = False
 

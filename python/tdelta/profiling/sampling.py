@@ -44,7 +44,6 @@ def may_look_at_cpus() -> bool:
 
 
 def has_right(*capabilities: int) -> bool:
-    """Whether this process has one of these."""
     held = re.search(r"^CapEff:\s*([0-9a-f]+)$", read_text(_STATUS) or "", re.MULTILINE)
     return held is not None and any(int(held[1], 16) >> right & 1 for right in capabilities)
 
@@ -200,7 +199,6 @@ class Sampling:
         raise self._given_up()
 
     def _given_up(self) -> EnvironmentFault:
-        """Why perf is gone, as an exception."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
         self._errors.seek(0)
@@ -255,6 +253,5 @@ def environment() -> dict[str, str]:
 
 
 def last_words(words: str | bytes) -> str:
-    """The end of what a program wrote, on one line."""
     text = words.decode(errors="replace") if isinstance(words, bytes) else words
     return " ".join(text.split())[-_LAST_WORDS:]

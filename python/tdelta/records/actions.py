@@ -42,7 +42,6 @@ class BackupMeasure(Finding):
 
     @property
     def in_the_clear(self) -> tuple[str, ...]:
-        """The classes of files in which markers were found."""
         return tuple(name for name, found in self.markers.items() if found)
 
 

@@ -182,5 +182,4 @@ class AnalysisResult:
 
     @property
     def primary(self) -> tuple[Comparison, ...]:
-        """The comparisons that decide."""
         return tuple(c for c in self.comparisons if c.primary)

@@ -169,11 +169,9 @@ class MachineCalibration:
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing showed that the instrument lies here."""
         return not self.faults
 
     def used(self) -> CalibrationUsed:
-        """What a run takes from it."""
         return CalibrationUsed(
             calibration_id=self.calibration_id,
             created_unix_seconds=self.created_unix_seconds,

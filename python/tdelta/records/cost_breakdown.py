@@ -59,7 +59,6 @@ class TimedCalls:
     us: float
 
     def times(self, factor: float) -> TimedCalls:
-        """So many times as much of it."""
         counts = (self.starts, self.calls, self.bytes, self.us)
         return TimedCalls(self.name, self.kind, self.direction, *(factor * count for count in counts))
 

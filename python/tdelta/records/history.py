@@ -54,8 +54,6 @@ class OverheadChange:
 
 @dataclass(frozen=True, slots=True)
 class AgainstRun:
-    """One condition of a run beside the same condition of an earlier run."""
-
     condition: Condition
     metric: Metric
     earlier: Estimate

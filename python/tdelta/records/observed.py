@@ -178,7 +178,6 @@ class Series(RunFacts):
         return math.fsum(map(operator.mul, self.values, self.counts)) / total if total else 0.0
 
     def first(self, count: int) -> Series:
-        """The first intervals of it."""
         return replace(self, values=self.values[:count], counts=self.counts[:count])
 
 

@@ -34,7 +34,6 @@ def prefix_of(field: dataclasses.Field[Any]) -> str | None:
 
 @functools.cache
 def flat_hints(kind: type) -> Mapping[str, Any]:
-    """The types of a record's fields by their flat names, those of parts in the parts' places."""
     hints = typing.get_type_hints(kind)
     found: dict[str, Any] = {}
     for field in dataclasses.fields(kind):
@@ -69,7 +68,6 @@ def nested(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def _parts(kind: type) -> tuple[tuple[str, str, type], ...]:
-    """The name, the prefix and the type of each part."""
     hints = typing.get_type_hints(kind)
     prefixes = ((field.name, prefix_of(field)) for field in dataclasses.fields(kind))
     return tuple((name, prefix, hints[name]) for name, prefix in prefixes if prefix is not None)

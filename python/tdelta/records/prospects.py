@@ -17,6 +17,8 @@ from tdelta.records.results import Decision, Metric
 
 @dataclass(frozen=True, slots=True)
 class ShareEffect:
+    """What something adds to a cost, a share of it, with its 95 % interval."""
+
     share: float
     interval95: tuple[float, float]
 
@@ -44,7 +46,6 @@ class CarryOver(Finding):
 
     @property
     def unknown(self) -> list[str]:
-        """What these data cannot say, in English."""
         return [reason.text for reason in self.unknown_codes]
 
 
@@ -116,7 +117,6 @@ class TimeCosts:
     stretch: float
 
     def slot_seconds(self, trial_seconds: float) -> float:
-        """Wall clock of a trial of that length."""
         return self.switch_seconds + self.stretch * trial_seconds
 
 
@@ -137,6 +137,7 @@ class Layout:
 
     @property
     def whole_round_seconds(self) -> float:
+        """Wall clock of a round: its fresh twins and its blocks."""
         return self.round_seconds + self.blocks_per_round * self.block_seconds
 
     def seconds(self, rounds: float) -> float:

@@ -64,7 +64,6 @@ class Metric(StrEnum):
 
     @property
     def unit(self) -> str:
-        """The unit of the absolute values beside the ratio."""
         return "bytes" if self.value.endswith("bytes_per_operation") else "µs"
 
 
@@ -245,12 +244,10 @@ class Validity:
 
     @property
     def is_unsound(self) -> bool:
-        """Whether no figure of the run can be relied on for it."""
         return self.failed and self.makes_unsound
 
     @property
     def why_unsound(self) -> Reason:
-        """What a verdict says that a failure of this check makes ``unsound``."""
         return Reason.of("check-failed", check=self.check, detail=self.detail)
 
 

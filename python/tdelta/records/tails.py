@@ -43,7 +43,6 @@ class Exceeding:
 
     @property
     def share(self) -> float:
-        """The share of transactions that took longer."""
         return self.longer / max(1, self.transactions)
 
 

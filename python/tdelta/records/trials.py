@@ -53,7 +53,6 @@ class Usage:
 
     @classmethod
     def of(cls, counts: Mapping[str, Any]) -> Usage:
-        """From what a process reports of itself."""
         return cls(**counts)
 
     def __add__(self, other: Usage) -> Usage:
@@ -90,7 +89,6 @@ class Checkpoint:
 
     @classmethod
     def of(cls, counts: Mapping[str, Any]) -> Checkpoint:
-        """From what a worker reports of a trial."""
         syscall, device = (counts.get(f"checkpoint_{which}_written_bytes") for which in ("syscall", "device"))
         return cls(counts.get("checkpoint_ns", 0), syscall, device)
 
@@ -147,7 +145,6 @@ class AgentPart:
 
     @property
     def cpu_share(self) -> float:
-        """The share of one core that it took."""
         return self.cpu_seconds * 1e9 / max(1, self.elapsed_ns)
 
 
@@ -228,7 +225,6 @@ class Measurement:
 
     @property
     def client_cpu_seconds(self) -> float:
-        """User and system CPU seconds of the client of a server together."""
         return self.client.cpu_user_seconds + self.client.cpu_system_seconds
 
     @property

@@ -102,7 +102,6 @@ def sentence(result: RunResult) -> str:
 
 
 def lines(result: RunResult) -> list[Line]:
-    """What stands below the sentence, what speaks against trusting it first."""
     return [
         *caution_lines(against_trust(result)),
         Line("Measured", f"{subject(result)}; {_made(result)}"),
@@ -260,7 +259,6 @@ def _action_name(verdict: Verdict) -> str:
 
 
 def _beside(words: str, verdicts: list[Verdict], result: RunResult) -> str:
-    """One sentence for what an action does to the load beside it, with all its knobs."""
     settings = result.settings
     counts = Counter(verdict.decision for verdict in verdicts)
     start = f"{lead(counts, _no(settings))}: in trials during which {words}"
@@ -405,7 +403,6 @@ def _proof(result: RunResult) -> str:
 
 
 def _has_answer(result: RunResult) -> bool:
-    """Whether figures say what encryption costs."""
     is_idle = is_whole_run(result.barely_encrypted, result.settings)
     return not is_idle and any(v.decision is not Decision.UNSOUND for v in result.primary)
 

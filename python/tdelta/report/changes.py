@@ -157,7 +157,6 @@ def change_words(change: ChangePoint, series: Series) -> str:
 
 
 def point_label(point: HistoryPoint, history: History) -> str:
-    """What a run is called on an axis, by the order of its history."""
     if history.order == "version":
         return printable(point.version) or point.run_id
     if history.order == "label":

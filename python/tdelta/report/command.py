@@ -24,7 +24,6 @@ def repeat_command(settings: RunSettings) -> str:
 
 
 def run_command(options: Mapping[str, object]) -> str:
-    """The ``tdelta run`` with these options and a seed of its own, quoted for a shell."""
     return shlex.join(_run_words(options))
 
 

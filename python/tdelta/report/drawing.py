@@ -158,5 +158,4 @@ def bar(
 
 
 def paragraph(text: str, width: int, style: str = "", indent: str = "") -> list[Text]:
-    """A folded paragraph, one styled line an item."""
     return [Text(line, style=style) for line in wrap(text, width, indent)]

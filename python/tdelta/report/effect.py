@@ -41,10 +41,10 @@ class Effect:
 
     @property
     def is_one_sided(self) -> bool:
-        """Whether all of the interval is on one side of no effect."""
         return self.ends[0] > 1.0 or self.ends[1] < 1.0
 
     def slower(self, level: str = "") -> str:
+        """After ``makes it``: ``36 % slower (32 to 40 %)``; ``level`` stands before the interval."""
         return f"{self.amount()} {'slower' if self.is_more else 'faster'} ({level}{self.span('faster', 'slower')})"
 
     def more(self, what: str, level: str = "") -> str:
@@ -56,7 +56,6 @@ class Effect:
         return f"{self.signed_median()} ({level}{self.signed_span()})"
 
     def signed_median(self) -> str:
-        """The best estimate alone: ``+0.4 %``."""
         return f"{points(self.median, self._places())} %"
 
     def amount(self) -> str:

@@ -48,7 +48,6 @@ def _is_parted(verdict: Verdict, typical: Estimate, result: RunResult) -> bool:
 
 
 def _gap(verdict: Verdict) -> float:
-    """By how much the ratio of means lies above the typical ratio, as a share."""
     return 0.0 if verdict.typical is None else verdict.ratio.median / verdict.typical.median - 1
 
 
@@ -58,7 +57,6 @@ def odd_trials(result: RunResult, condition: Condition) -> StallMeasure | None:
 
 
 def _cause(verdict: Verdict, result: RunResult, *, is_slower: bool) -> str:
-    """Whose stalls make the difference."""
     side = odd_trials(result, verdict.condition if is_slower else verdict.baseline)
     if side is None or not side.stalls:
         return "odd trials"

@@ -33,7 +33,6 @@ def fleet_rows(runs: Sequence[Answered]) -> list[dict[str, Cell]]:
 
 
 def fleet_csv(runs: Sequence[Answered]) -> str:
-    """The rows as CSV with a header."""
     return csv_text(COLUMNS, fleet_rows(runs))
 
 
@@ -48,7 +47,6 @@ def fleet_headline(runs: Sequence[Answered]) -> str:
 
 
 def on_one_line(fault: str) -> str:
-    """A fault of several lines, each of which may be one more fault."""
     return "; ".join(line.strip() for line in fault.splitlines())
 
 

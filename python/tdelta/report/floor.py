@@ -132,7 +132,6 @@ def _figure(values: Mapping[tuple[tuple[str, str, int], str], float], task: tupl
 
 
 def _chunks(blocks: Sequence[_Block], width: int) -> Iterable[Sequence[_Block]]:
-    """The blocks in as few groups as fit the width, of about the same number."""
     widest = max(block.width for block in blocks) + len(_BETWEEN_SIZES)
     fitting = max(1, width // widest)
     groups = math.ceil(len(blocks) / fitting)
@@ -185,7 +184,6 @@ def _levels_note(floor: Floor, levels: Sequence[str]) -> list[str]:
 
 
 def _spread(floor: Floor) -> str:
-    """How far apart the quartiles of a cell's batches lie, as a share of its median."""
     spreads = {cell: _quartile_share(cell) for cell in floor.cells}
     widest = max(floor.cells, key=lambda cell: spreads[cell])
     task = widest.task
@@ -206,7 +204,6 @@ def _number(value: float) -> str:
 
 
 def _decimals(value: float) -> int:
-    """Decimals that show three figures of a value."""
     return max(0, _FIGURES - 1 - math.floor(math.log10(value))) if math.isfinite(value) and value > 0 else 0
 
 

@@ -43,7 +43,6 @@ def listed(checks: Iterable[Validity]) -> list[tuple[CheckState, str]]:
 
 
 def summed_up(checks: Iterable[Validity]) -> list[tuple[CheckState, str]]:
-    """The same, those that are ok by their names alone, in one item."""
     given = tuple(checks)
     names = [check.check for check in given if check.ok]
     worse = listed(check for check in given if not check.ok)
@@ -160,7 +159,6 @@ def database_text(facts: DatabaseFacts) -> str:
 
 
 def origin_text(facts: DatabaseFacts) -> str:
-    """What became of the user's rows on their way into the twins."""
     return "each kind of twin restored it" if facts.restored else "only read, twins are copies"
 
 
@@ -178,7 +176,6 @@ def condition_label(condition: Condition, settings: RunSettings) -> str:
 
 
 def with_labels(text: str, settings: RunSettings) -> str:
-    """A text with the labels of conditions in place of their keys, which models know them by."""
     for condition in sorted(settings.conditions, key=lambda one: -len(one.key)):
         text = text.replace(condition.key, condition_label(condition, settings))
     return text
@@ -218,6 +215,7 @@ def action_label(level: str) -> str:
 
 
 def compared_words(condition: Condition) -> str:
+    """The same within a sentence: ``aes-256 (tables only)``."""
     cipher, *scope = compared_label(condition).split(", ", 1)
     return f"{cipher} ({scope[0]})" if scope else cipher
 
@@ -322,7 +320,6 @@ def _kind(condition: Condition) -> str:
 
 
 def varies(factor: str, settings: RunSettings) -> bool:
-    """Whether the conditions of a run have several levels of a factor."""
     return len({dict(condition.levels).get(factor) for condition in settings.conditions}) > 1
 
 

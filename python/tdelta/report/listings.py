@@ -133,7 +133,6 @@ def _only_read(plan: DryRun) -> str:
 
 
 def _tables(plan: DryRun) -> list[Text | Table]:
-    """The biggest tables, and how many are smaller."""
     table = plain_table((("biggest tables", False), ("rows", True), ("size", True)))
     for line in plan.tables[:_MOST_TABLES]:
         table.add_row(printable(line.name), f"{line.rows:,}", amounts((line.size_bytes,), "bytes")[0])

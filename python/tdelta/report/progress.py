@@ -86,8 +86,6 @@ class _Lenient:
 
 
 class PlainProgress:
-    """One line for each stage of set-up, each round and each look."""
-
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         """Write to ``stream``; a broken one is ignored. ``clock`` gives seconds."""
         self._stream = stream
@@ -98,7 +96,6 @@ class PlainProgress:
         self._stage = ("", "")
 
     def __call__(self, event: Event) -> None:
-        """Write what the event is worth, if anything."""
         now = self._clock()
         if isinstance(event, RunPlanned):
             self._planned = event
@@ -166,7 +163,6 @@ class LiveProgress:
     _drawn_at: float = float("-inf")
 
     def __call__(self, event: Event) -> None:
-        """Take the event in, and redraw if it is worth it."""
         is_news, now = self._is_news(event), self.clock()
         self._take(event, now)
         if is_news or now - self._drawn_at >= _REDRAW_SECONDS:

@@ -96,7 +96,6 @@ def _sentences(result: RunResult) -> list[str]:
 
 
 def _idle(result: RunResult) -> Iterator[str]:
-    """That the cipher had next to nothing to do."""
     if is_whole_run(result.barely_encrypted, result.settings):
         caution = idle_cipher_caution(result.barely_encrypted, result.settings).text
         yield f"{caution[0].upper()}{caution[1:]}."
@@ -154,7 +153,6 @@ def sentence_of(verdict: Verdict, result: RunResult) -> str:
 
 
 def _reads(verdict: Verdict, result: RunResult) -> tuple[str, str]:
-    """What was judged, as the templates have it, and what it reads."""
     condition, reading = verdict.condition, _reading(verdict, result.settings)
     if condition.role is Role.IDENTICAL:
         return "identical" if verdict.decision in _NO_ALARM else "false alarm", f"the identical twin reads {reading}"
@@ -182,7 +180,6 @@ def _judgement(verdict: Verdict, settings: RunSettings) -> str:
 
 
 def why_undecided(verdict: Verdict, settings: RunSettings) -> str:
-    """What keeps a verdict from being one."""
     level, ends = _hdi(verdict, settings)
     reasons = [reason.text for reason in verdict.reasons]
     more = reasons[1:]

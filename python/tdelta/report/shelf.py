@@ -164,7 +164,6 @@ def _date(run: RunSummary) -> str:
 
 
 def _answer(run: RunSummary, *, is_at_work: bool) -> str:
-    """In a few words. What a pilot and a calibration's run compare is plain with plain."""
     if run.kind in _KINDS and not is_at_work:
         return _KINDS[run.kind]
     aside = "opened pack" if run.kind is RunKind.OPENED else ""

@@ -91,12 +91,10 @@ class _Footnotes:
         return f" {_SIGNS[min(at, len(_SIGNS) - 1)]}"
 
     def texts(self) -> list[str]:
-        """The notes, each with its sign."""
         return [f"{sign} {text}" for sign, text in zip(_SIGNS, self._texts.values(), strict=False)]
 
 
 def decision_style(decision: Decision) -> str:
-    """How a decision that counts is set off on a terminal."""
     return _STYLES.get(decision, "bold")
 
 

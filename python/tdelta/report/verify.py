@@ -63,7 +63,6 @@ def run_exit_code(result: RunResult) -> int:
 def readings_text(
     target: Path, readings: Sequence[FileReading], markers: Sequence[Marker], width: int, *, color: bool = False
 ) -> str:
-    """The files, plain ones first, and what is shown by them."""
     if not readings:
         return draw(paragraph(_summary(readings, target), width, "bold"), width, color=color)
     ordered = sorted(readings, key=lambda reading: _rank(reading, target))
@@ -82,7 +81,6 @@ def readings_text(
 
 
 def run_text(result: RunResult, width: int, *, color: bool = False) -> str:
-    """The evidence of a stored run, with its two checks."""
     lines = parts_of(evidence.blocks(result), width)
     if not lines:
         lines = [*paragraph(f"Run {result.settings.run_id} holds no evidence: its files were not searched.", width)]
@@ -95,7 +93,6 @@ def run_text(result: RunResult, width: int, *, color: bool = False) -> str:
 
 
 def limits(readings: Sequence[FileReading], markers: Sequence[Marker]) -> list[str]:
-    """What the bytes cannot show, as far as it matters here."""
     shown = []
     if markers and not any(reading.markers for reading in readings):
         shown.append(_ABSENT)

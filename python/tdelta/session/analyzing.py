@@ -142,7 +142,6 @@ def analyze_files(request: AnalysisRequest, observe: Callable[[Event], None] = l
 
 
 def _renamed(said: Refusal, kept: str) -> Refusal:
-    """The same of standard input, as what was kept of it."""
     given = {name: it.replace(kept, STDIN) if isinstance(it, str) else it for name, it in said.parameters.items()}
     return replace(said, parameters=given)
 
@@ -236,7 +235,6 @@ def _arguments(files: Sequence[str]) -> list[Argument]:
 
 
 def _of_published(files: Sequence[str]) -> Iterator[Caution]:
-    """What published tables can show, and what they cannot."""
     if any(file.startswith(PREFIX) for file in files):
         yield Caution.of("published-table")
 
@@ -265,7 +263,6 @@ def _progress(observe: Callable[[Event], None], paths: Sequence[Path]) -> Callab
 
 
 def _with_published(comparisons: Sequence[Comparison], observations: Sequence[Observation]) -> tuple[Comparison, ...]:
-    """What the authors printed for a comparison stands in the rows of its condition."""
     printed = {
         (o.group.condition, o.group.transaction, frozenset(o.group.levels), o.group.metric): o.published
         for o in observations
@@ -315,6 +312,5 @@ def _is_encryption(observations: Sequence[Observation]) -> bool:
 
 
 def _source(observations: Sequence[Observation]) -> str | None:
-    """Where published figures come from, as their files say."""
     found = dict.fromkeys(o.origin.source for o in observations if o.origin.source)
     return "; ".join(found) or None

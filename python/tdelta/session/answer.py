@@ -14,13 +14,13 @@ from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
 from tdelta.inference.actions import action_measures, backup_measures
 from tdelta.inference.agents import agent_cautions, load_agents
+from tdelta.inference.between import version_differences
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
 from tdelta.inference.cost_breakdown import cost_breakdowns
 from tdelta.inference.described import checkpoint_measures, client_memory, replication_measures, step_measures
 from tdelta.inference.tails import percentiles, tail_cautions, tail_measures
 from tdelta.inference.temporary import temporary_data
 from tdelta.inference.traces import statement_texts, statement_traces
-from tdelta.inference.versions import version_differences
 from tdelta.messages import Caution
 from tdelta.records import (
     Counts,
@@ -132,7 +132,6 @@ class Change(NamedTuple):
 
 
 def overridden(request: RunRequest) -> tuple[Change, ...]:
-    """Which of the study's settings the request has changed."""
     if request.tested.study is None:
         return ()
     tested = request.tested
@@ -173,8 +172,6 @@ _LATE = 0.80
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a sitting ended."""
-
     stopped_by: str
     interrupted: bool
     elapsed_seconds: float
@@ -273,7 +270,6 @@ def assemble(
 
 
 def _temporary(context: RunContext, evidence: Sequence[FileEvidence]) -> tuple[TemporaryData, ...]:
-    """Of a workload that is to spill."""
     plan = context.plan
     if not plan.workload.spills:
         return ()
@@ -293,7 +289,6 @@ def _known(finding: Finding | None) -> tuple[Finding, ...]:
 
 
 def _statements(plan: Plan) -> dict[str, str]:
-    """The statements of the workload, by the names under which they are measured."""
     scripts = {name: str(script["text"]) for name, script in plan.workload.scripts().items()}
     pieces = {name: [piece.text for piece in cut(text)[0] if piece.is_counted] for name, text in scripts.items()}
     return dict(statement_texts(pieces))
@@ -338,7 +333,6 @@ def _trial_seconds(trials: Sequence[Trial]) -> float:
 
 
 def _dilution(trials: Sequence[Trial], size: TrialSize) -> float:
-    """The share of the fastest baseline's response time that is the load loop's own."""
     responses = [trial.measurement.response_ns for trial in _of_baseline(trials) or trials]
     finished = [response for response in responses if response > 0]  # a trial that was cut off may have done nothing
     return min(1.0, size.loop_response_ns / statistics.median(finished)) if finished else 0.0
@@ -361,7 +355,6 @@ def _cautions(plan: Plan, ending: Ending) -> Iterator[Caution]:
 
 
 def _loop_cautions(trials: Sequence[Trial], dilution: float) -> Iterator[Caution]:
-    """What tdelta's own loop did to the figures."""
     if dilution > _DILUTED:
         yield Caution.of("loop-dilutes", share=dilution)
     late = sum(trial.measurement.queue.queued_operations for trial in trials)

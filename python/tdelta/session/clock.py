@@ -68,7 +68,6 @@ class Clock:
         return measure_slowdown() if self._now is time.monotonic else 1.0
 
     def fault(self) -> TimeFault:
-        """That the time was up before the run could be laid out."""
         why = "the user's database was not made ready by then"
         return TimeFault(self._max_seconds, 2 * self._max_seconds, why)
 

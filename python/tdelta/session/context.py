@@ -42,7 +42,6 @@ class RunContext:
 
     @classmethod
     def of(cls, plan: Plan, store: Store, state: RunState, observe: Observer, clock: Clock) -> RunContext:
-        """A sitting that begins, or goes on with what the store has of its run."""
         trials = list(store.trials(plan.settings.run_id, histograms=False))
         return cls(plan, store, state, observe, clock, Pace(plan, clock.elapsed), trials)
 
@@ -51,7 +50,6 @@ class RunContext:
         return self.plan.settings.run_id
 
     def keep_state(self) -> None:
-        """Store what is known by now."""
         self.state.keep(self.store, self.run_id)
 
     def keep_trial(self, trial: Trial) -> int:

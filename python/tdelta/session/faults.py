@@ -127,7 +127,6 @@ def _check_given_once(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]
 
 
 def _check_taken(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], chosen: RunEngine) -> None:
-    """Refuse the options and factors that are for other engines."""
     factors = {option.factor or option.name: option.takes for option in OPTIONS.values()} | _FACTORS_ALONE
     given = [(option.flag, option.takes) for option in request.changed()]
     given += [(f"--vary {name}", factors.get(name)) for name in vary]

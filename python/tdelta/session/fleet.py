@@ -64,7 +64,6 @@ class TargetRun:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the store has an answer of it."""
         return bool(self.run_id) and self.exit_code in _ANSWERED
 
 
@@ -239,7 +238,6 @@ def _error_of(said: str) -> str:
 
 @contextmanager
 def _journal(inventory: Inventory, store: Store) -> Iterator[IO[str]]:
-    """The journal of this inventory beside the store, for this process alone."""
     digest = hashlib.sha256(os.fsencode(real_path(inventory.path))).hexdigest()[:16]
     path = store.path.with_name(f"fleet-{digest}.jsonl")
     path.touch(0o600)

@@ -1,5 +1,3 @@
-"""The groups that options are listed in, by ``--help``, the man page and docs/commands.md."""
-
 from __future__ import annotations
 
 from enum import StrEnum

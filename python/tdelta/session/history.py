@@ -36,8 +36,6 @@ UNSOUND, NO_DATA, UNLABELLED = "unsound", "no-data", "unlabelled"
 
 
 class Order(StrEnum):
-    """What runs are ordered and named by."""
-
     DATE = "date"
     VERSION = "version"
     LABEL = "label"

@@ -40,13 +40,10 @@ _ROOM_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Housing:
-    """Starts instances. Without rooms they live in the run's folder."""
-
     rooms: Rooms | None = None
 
     @classmethod
     def of(cls, plan: Plan, folder: TwinFolder) -> Housing:
-        """That of a run."""
         levels = plan.layout.storages
         return cls(Rooms(folder, levels, _image_bytes(plan)) if levels else None)
 
@@ -78,7 +75,6 @@ class Housing:
         return twin
 
     def usage(self, name: str) -> Usage:
-        """What the storage of an instance used so far, beside the database itself."""
         return Usage() if self.rooms is None else self.rooms.usage(name)
 
     @property
@@ -87,7 +83,6 @@ class Housing:
         return () if self.rooms is None else self.rooms.processes
 
     def below(self, name: str, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """What a search finds below the file system of an instance."""
         return () if self.rooms is None else self.rooms.below(name, needles)
 
     @property

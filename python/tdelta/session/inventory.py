@@ -45,11 +45,9 @@ class Target:
 
     @property
     def digest(self) -> str:
-        """What is the same as long as the run is asked for in the same words."""
         return hashlib.sha256(json.dumps(self.words).encode()).hexdigest()
 
     def lasting(self, seconds: float) -> Target:
-        """The same run with so much time, in whole seconds."""
         option = KEYS[_MAX_TIME]
         whole = float(max(1, int(seconds)))
         words = (*self.words, *option.words(whole))
@@ -192,7 +190,6 @@ class _Reader(ProjectReader):
 
 
 def _words(values: Mapping[str, Any], request: RunRequest) -> tuple[str, ...]:
-    """The words of `tdelta run` that give the options these values."""
     words: list[str] = []
     for name, option in OPTIONS.items():
         if name in values and option.flag:

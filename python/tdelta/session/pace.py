@@ -13,17 +13,60 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 
 from tdelta.engines.layout import ResourceEstimate
 from tdelta.errors import TimeFault
-from tdelta.records import Condition
+from tdelta.records import Condition, Measurement
 from tdelta.session.housing import resource_estimate
 from tdelta.session.planning import Plan
 from tdelta.session.trial_size import LONGEST_TRIALS
-from tdelta.session.warming import LOOKED_AT
+
+# Whether a cache has come to rest: detected from the misses that trials count, never assumed.
+#
+# A pool that holds all of the data stops missing, which two trials without a miss show; one that holds a part
+# misses about as often from some point on, and that takes three trials to see.
+
+MISSES = "buffer_reads"
+"""The counter of misses, by the name that all servers' adapters give it."""
+
+LOOKED_AT = 3
+"""How many trials in a row must agree."""
+
+_WITHOUT = 2
+"""How many in a row suffice that do not miss at all: there is nothing left to be read."""
+
+MOST_LAPS = 15
+"""After so many trials the run goes on, and says that the caches had not settled."""
+
+_TOLERANCE = 0.05
+_ALMOST_NONE = 0.02
+"""Misses an operation below which a cache counts as warm, whatever they do."""
+
+
+def misses_per_operation(measured: Measurement) -> float | None:
+    """Pages that an operation did not find in the cache; None where the engine does not count them."""
+    if MISSES not in measured.engine_counters:
+        return None
+    return measured.engine_counters[MISSES] / max(1, measured.counted_operations)
+
+
+def is_settled(misses: Sequence[float]) -> bool:
+    """Whether the last trials miss alike: none of them off their mean by more than a twentieth; or not at all.
+
+    Args:
+        misses: misses per operation, trial by trial.
+    """
+    if len(misses) >= _WITHOUT and not any(misses[-_WITHOUT:]):
+        return True
+    last = misses[-LOOKED_AT:]
+    if len(last) < LOOKED_AT:
+        return False
+    mean = sum(last) / len(last)
+    return max(last) <= _ALMOST_NONE or all(abs(value - mean) <= _TOLERANCE * mean for value in last)
+
 
 FEWEST_BLOCKS = 2
 """Of the shortest run there is: of one block nothing can be said of how far blocks differ."""
@@ -162,7 +205,6 @@ class Pace:
             self._estimates[stage] *= longer
 
     def of(self, stage: Stage) -> float:
-        """What the next stage of that kind takes."""
         measured = self._longest.get(stage)
         if measured is not None:
             return measured
@@ -188,7 +230,6 @@ class Pace:
         return each * min(conditions, int(SHARE_OF_TIME * self._plan.request.decision.max_seconds / each))
 
     def tidying(self) -> float:
-        """What it takes to end a round's twins and to remove all that the run made."""
         each = self.of(Stage.END) / len(self._plan.instances())
         return self.of(Stage.END) + _LOADED_END * each * len(self._plan.data_templates())
 
@@ -216,17 +257,14 @@ class Pace:
         return self.of(Stage.ROWS) + self.of(Stage.END) + self.closing() + (self.of(Stage.SEARCH) if searches else 0.0)
 
     def ahead_of_blocks(self, *, laps: int | None = None, prices: bool = True) -> float:
-        """What comes before the first block of a round."""
         times = self.needs.laps if laps is None else min(laps, self.needs.laps)
         before = self.of(Stage.START) + self.of(Stage.ROWS) + times * self.of(Stage.LAP)
         return before + (self.of(Stage.PRICES) if prices else 0.0)
 
     def blocks(self, number: int) -> float:
-        """The first so many blocks of a round."""
         return number * self.block()
 
     def set_up_left(self) -> float:
-        """What is left before the first round."""
         return sum(max(0, self._counts[s] - self._done[s]) * self.of(s) for s in _SET_UP)
 
     def shortest(self, *, searches: bool = True) -> float:
@@ -269,7 +307,6 @@ class Pace:
             raise self.fault()
 
     def fault(self) -> TimeFault:
-        """That the time is too short, and how long it has to be."""
         found, elapsed = self._plan.request.decision.max_seconds, self._elapsed()
         needed = max(elapsed, found if self._done else 0.0, elapsed + self.shortest())
         return TimeFault(found, _rounded(_SPARE * needed), self._why(elapsed))

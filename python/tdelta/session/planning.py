@@ -73,7 +73,6 @@ class Plan:
 
     @property
     def rows_are(self) -> str:
-        """What the rows of every twin must be the same as, in words."""
         return "the generated rows" if self.source is None else "the rows of the original"
 
     @property
@@ -83,7 +82,6 @@ class Plan:
 
     @property
     def is_open(self) -> bool:
-        """Whether operations fall due at a rate, given or found (``--at``)."""
         return self.request.work.rate is not None or any(self.share_of_capacity(c) is not None for c in self.conditions)
 
     def share_of_capacity(self, condition: Condition) -> float | None:
@@ -92,7 +90,6 @@ class Plan:
         return None if share is None else float(share)
 
     def is_cold(self, condition: Condition) -> bool:
-        """Whether a condition's operations begin with nothing of the data in any cache."""
         return self.layout.is_cold(condition)
 
     def work(self, condition: Condition) -> str:
@@ -140,7 +137,6 @@ class Plan:
         return dataclasses.replace(self, settings=dataclasses.replace(self.settings, conditions=kept))
 
     def decided(self, *, bb_twin: bool, cautions: tuple[Caution, ...] = ()) -> Plan:
-        """The same, laid out before it was known whether there is to be a B/B twin, now that it is."""
         settings = dataclasses.replace(
             self.settings,
             conditions=with_bb_twins(self.conditions) if bb_twin else self.conditions,
@@ -169,11 +165,9 @@ class Plan:
         return with_markers(job, self.markers(), self.engine.profile.dialect)
 
     def markers(self) -> Markers:
-        """The rows by which plaintext is recognised."""
         return Markers.drawn(self.settings.seed)
 
     def workload_spec(self) -> WorkloadSpec:
-        """The transactions and the variables that every script is given."""
         transactions = tuple(
             {"name": name, "weight": script["weight"], "text": script["text"]}
             for name, script in self.workload.scripts().items()

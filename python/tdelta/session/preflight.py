@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from tdelta.design import fresh_seed
+from tdelta.engines.shared.external.reached import ReachedServers, external_dsns, reached
 from tdelta.errors import EnvironmentFault, TimeFault, UsageError
 from tdelta.measure import (
     free_disk_bytes,
@@ -20,16 +22,49 @@ from tdelta.measure import (
     require_writable,
 )
 from tdelta.messages import Caution, Refusal
-from tdelta.records import Event
+from tdelta.records import Event, Phase
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.housing import resource_estimate, user_folders
-from tdelta.session.inputs import RunInputs, prepared_inputs
 from tdelta.session.outlook import DryRun, TableLine, TransactionLine
 from tdelta.session.pace import Pace, about
-from tdelta.session.planning import Plan, plan
+from tdelta.session.planning import Plan, check, plan
 from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
+from tdelta.session.staging import staged
 from tdelta.workloads.user_workload import require_free_folder, write_user_workload
+
+Observer = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunInputs:
+    """At most one of the two: ``source`` where rows are the user's, ``servers`` where servers are."""
+
+    source: Source | None = None
+    servers: ReachedServers | None = None
+
+    def active(self) -> AbstractContextManager[None]:
+        """While the block lasts, what the run needs is there: its schemas on servers of the user's."""
+        return nullcontext() if self.servers is None else self.servers.made()
+
+
+@contextmanager
+def prepared_inputs(request: RunRequest, run_id: str, observe: Observer) -> Iterator[RunInputs]:
+    """Make ready what a run stands on, while the block lasts.
+
+    Raises:
+        UsageError: what was asked cannot be done; every fault that can be seen is named before anything is begun.
+        TdeltaError: as `tdelta.session.staging.staged` and `tdelta.engines.shared.external.reached.reached`.
+    """
+    dsns = external_dsns(request.values)
+    if dsns is not None:
+        check(request)
+        with reached(request.values, dsns, run_id) as servers:  # silent: a person may be asked for a password
+            observe(Phase("compare", "the two servers were found to be twins"))
+            yield RunInputs(servers=servers)
+    else:
+        with staged(request, run_id, observe) as source:
+            yield RunInputs(source=source)
 
 
 def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
@@ -43,8 +78,8 @@ def check_room(plan: Plan, elapsed_seconds: float = 0.0) -> None:
         StorageFault: the disk has no room, or cannot be written to.
         EnvironmentFault: there is too little memory, or too few files may be open.
     """
-    for check in _checks(plan, elapsed_seconds):
-        check()
+    for fits in _checks(plan, elapsed_seconds):
+        fits()
 
 
 def require_time_as_pressed(plan: Plan, clock: Clock) -> None:
@@ -204,10 +239,9 @@ def _notes(source: Source) -> tuple[str, ...]:
 
 
 def _faults(plan: Plan, elapsed_seconds: float) -> Iterator[Refusal]:
-    """Everything that keeps the run from fitting."""
-    for check in _checks(plan, elapsed_seconds):
+    for fits in _checks(plan, elapsed_seconds):
         try:
-            check()
+            fits()
         except (TimeFault, EnvironmentFault) as fault:
             yield from fault.refusals
 

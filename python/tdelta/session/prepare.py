@@ -37,7 +37,6 @@ def prepare(context: RunContext, twins: Twins[Any], folder: Path, checks: Checks
 
 
 def _load(context: RunContext, twins: Twins[Any], checks: Checks) -> int:
-    """Load every kind of data, compare the rows, and return the size of the plain one."""
     plan, expected = context.plan, twins.expected_checksums()
     kinds = plan.data_templates()
     data_bytes = 0

@@ -194,8 +194,6 @@ def _expected(expected: str, found: object) -> Refusal:
 
 
 class ProjectReader(FolderFiles):
-    """One reading of one file, or of what would be its content, with the faults found in it."""
-
     toml = FILE
     missing = Refusal.of("project-missing", hint="")
 
@@ -206,7 +204,6 @@ class ProjectReader(FolderFiles):
         self._content = content
 
     def text(self, name: str, missing: Refusal) -> str | None:
-        """The content of the file, or what would be in it."""
         return super().text(name, missing) if self._content is None else self._content
 
     def fault(self, said: Refusal, *path: str) -> None:
@@ -277,7 +274,6 @@ class ProjectReader(FolderFiles):
     def _tables(
         self, document: Mapping[str, object], named: Mapping[str, tuple[str, ...]]
     ) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
-        """The options of runs of one study, and of one engine."""
         for kind in _TABLES:
             found = document.get(kind)
             if not isinstance(found, dict):
@@ -299,7 +295,6 @@ class ProjectReader(FolderFiles):
                 yield (kind, name), self.options(given, kind, name)
 
     def options(self, given: Mapping[str, object], *path: str) -> dict[str, Any]:
-        """The values of options, by the names that a request has them under."""
         found: dict[str, Any] = {}
         for key, value in given.items():
             at = (*path, "labels" if key == "label" and "label" not in self._keys_at(path) else key)
@@ -337,7 +332,6 @@ class ProjectReader(FolderFiles):
 
 
 def _quoting_none(said: Refusal) -> Refusal:
-    """A refusal that repeats no password of an address."""
     return Refusal(said.code, {name: _masked(value) for name, value in said.parameters.items()})
 
 

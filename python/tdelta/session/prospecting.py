@@ -185,7 +185,6 @@ def _ids(results: Sequence[RunResult]) -> list[str]:
 
 
 def _failed(results: Sequence[RunResult]) -> Iterator[Caution]:
-    """What says that the pilot's own twins cannot be trusted."""
     for result in results:
         for validity in result.validity:
             if validity.failed:

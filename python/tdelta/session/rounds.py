@@ -21,8 +21,7 @@ from tdelta.session.collectors import Collectors
 from tdelta.session.context import TRACES, WARM_UPS, Jobs, Ready, Round, RunContext
 from tdelta.session.housing import with_storage
 from tdelta.session.instructions import FACTOR
-from tdelta.session.pace import FEWEST_BLOCKS, Stage
-from tdelta.session.warming import MOST_LAPS, is_settled, misses_per_operation
+from tdelta.session.pace import FEWEST_BLOCKS, MOST_LAPS, Stage, is_settled, misses_per_operation
 
 _MOST_LOSSES = 3
 """Past so many servers that died, the run gives up."""
@@ -307,7 +306,6 @@ class RoundRunner:
         return list(measured), standstill
 
     def _beside(self) -> tuple[Sequence[int], str]:
-        """What is watched beside tdelta's own processes and servers."""
         return self._ready.housing.processes, "the encrypted file system under a twin"
 
     def _compare_rows(self, twins: Mapping[Condition, tuple[str, Twin]]) -> None:

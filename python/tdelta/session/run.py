@@ -32,11 +32,10 @@ from tdelta.session.collectors import Collectors
 from tdelta.session.collectors.checks import Checks
 from tdelta.session.context import Observer, Ready, RunContext
 from tdelta.session.housing import Housing, resource_estimate
-from tdelta.session.inputs import prepared_inputs
 from tdelta.session.keeping import first_facts, mark_sitting
 from tdelta.session.pace import Stage
 from tdelta.session.planning import Plan, plan
-from tdelta.session.preflight import check_room, require_time_as_pressed, time_caution, with_bb_twin
+from tdelta.session.preflight import check_room, prepared_inputs, require_time_as_pressed, time_caution, with_bb_twin
 from tdelta.session.prepare import prepare
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import RoundRunner

@@ -50,7 +50,6 @@ class Source:
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
     def as_json(self) -> dict[str, object]:
-        """The workload on it, as JSON values to be kept with the run."""
         return {
             "workload": self.workload.scripts(),
             "keys": {key.name: key.table for key in self.workload.keys},

@@ -106,7 +106,6 @@ class _Staging:
         self._observe = observe
 
     def run(self) -> Source:
-        """Bring it, describe it, choose what to run, add what that needs, and try it."""
         self._copy.bring(self._observe)
         self._observe(Phase("examine", "tables, keys, columns and sizes"))
         found = self._copy.describe()

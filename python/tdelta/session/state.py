@@ -64,8 +64,6 @@ class TwinNotes:
 
 @dataclass(frozen=True, slots=True)
 class SampledTwins:
-    """What was sampled on the twins of one condition."""
-
     trials: int
     operations: int
     functions: tuple[Sampled, ...]

@@ -57,8 +57,6 @@ _DEADLINE_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class _Filled:
-    """What fills a trial of one stratum."""
-
     operations: int
     seconds: float
     rate: float | None = None
@@ -151,7 +149,6 @@ class _Capacity:
         self._known: dict[tuple[tuple[str, Level], ...], float] = {}
 
     def of(self, baseline: Condition) -> float:
-        """The capacity of a baseline's stratum, the level of ``at`` set aside."""
         levels = tuple((name, level) for name, level in baseline.levels if name != "at")
         if levels not in self._known:
             found = _closed(self._plan, self._seats, baseline, _CAPACITY_SECONDS)

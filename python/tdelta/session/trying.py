@@ -49,8 +49,6 @@ _PLACE = re.compile(r"^(\w+), line (\d+): ")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A workload, and what was left out of it."""
-
     workload: Workload
     notes: tuple[str, ...] = ()
     cautions: tuple[Caution, ...] = ()
@@ -105,7 +103,6 @@ def choose(
 
 
 def left_by_writes(workload: Workload, tables: Tables, on: Tries) -> Checksums:
-    """What the same writes leave behind, done some times each."""
     for transaction in writing(workload):
         on.said({"name": transaction.name, "weight": 1.0, "text": transaction.text}, _trial(_REPEATED))
     return on.checksums(tables)
@@ -116,7 +113,6 @@ def writing(workload: Workload) -> list[Transaction]:
 
 
 def nondeterminism_cautions(nondeterministic_tables: tuple[str, ...]) -> Iterator[Caution]:
-    """What is said of tables that the clock or chance writes to."""
     if nondeterministic_tables:
         yield Caution.of("nondeterministic-tables", tables=", ".join(nondeterministic_tables))
 

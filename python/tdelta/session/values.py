@@ -51,15 +51,12 @@ class Value:
         return parsed
 
     def taken(self, value: Any) -> Any:
-        """The option's value from one that Python code gives."""
         return value
 
     def to_json(self, value: Any) -> Any:
-        """The value as JSON has it, with which the run could be repeated from any folder."""
         return value
 
     def from_json(self, value: Any) -> Any:
-        """The value that `to_json` wrote."""
         return value
 
     def within(self, folder: Path, value: Any) -> Any:
@@ -108,7 +105,6 @@ class WholeNumber(Value):
 @dataclass(frozen=True, slots=True)
 class Number(Value):
     def taken(self, value: Any) -> Any:
-        """Python's whole numbers, too."""
         return float(value) if isinstance(value, int) else value
 
 
@@ -142,7 +138,6 @@ class Size(Value):
         return found
 
     def write(self, value: Any) -> str:
-        """In the unit in which it is shortest."""
         return size_text(int(value))
 
 
@@ -275,8 +270,6 @@ class Flag(Value):
 
 @dataclass(frozen=True, slots=True)
 class Percents(Percent):
-    """Percentages, each typed with a flag of its own."""
-
     is_repeated: bool = True
 
     def gathered(self, parsed: Any) -> tuple[float, ...]:
@@ -303,7 +296,6 @@ class Factors(Value):
     is_repeated: bool = True
 
     def gathered(self, parsed: Any) -> dict[str, tuple[Level, ...]]:
-        """The levels of each factor, in the order typed."""
         return parse_vary(parsed)
 
     def taken(self, value: Any) -> dict[str, tuple[Level, ...]]:
@@ -325,8 +317,6 @@ class Factors(Value):
 
 @dataclass(frozen=True, slots=True)
 class Labels(Value):
-    """What runs are called by beside their ids, each typed with a flag of its own."""
-
     metavar: str = "LABEL"
     is_repeated: bool = True
 

@@ -172,7 +172,6 @@ def _csv_columns(store: Store, run_id: str) -> list[str]:
 
 
 def _rows(store: Store, run_id: str) -> Iterator[dict[str, Cell]]:
-    """The cells of each trial by its columns, those that it has."""
     for trial in store.iter_trials(run_id, histograms=False):
         yield {"run_id": run_id, **_csv_cells(trial)}
 

@@ -57,7 +57,6 @@ def changed(path: Path, part: str) -> StoreError:
 
 
 def too_new(path: Path, found: int, known: int) -> StoreTooNew:
-    """Say that a newer tdelta wrote this store."""
     return StoreTooNew(Refusal.of("store-too-new", path=path, known=known, found=found))
 
 

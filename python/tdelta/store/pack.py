@@ -84,7 +84,6 @@ def is_pack_name(text: str) -> bool:
 
 
 def is_beginning(head: bytes) -> bool:
-    """Whether these are the first bytes of a pack's text."""
     return head.startswith(_BEGINNING)
 
 
@@ -204,7 +203,6 @@ def _shown(refusal: Refusal, what: str) -> Refusal:
 
 @contextlib.contextmanager
 def _read(path: Path, limits: Limits) -> Iterator[IO[bytes]]:
-    """The file, which is not too large."""
     try:
         with opened_file(path) as file:
             size = file.seek(0, 2)
@@ -321,7 +319,6 @@ def _headed(header: dict[str, Any]) -> Whole:
 
 
 def _trials(lines: Iterator[dict[str, Any]], run: Whole, limits: Limits) -> Iterator[Trial]:
-    """The trials, as many as the answer is of, each such as can be measured."""
     known, number = {condition.key for condition in run.settings.conditions}, -1
     for number, line in enumerate(lines):
         if line.keys() != {"trial"}:

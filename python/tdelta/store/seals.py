@@ -97,7 +97,6 @@ def _unseal(db: sqlite3.Connection, run_id: str) -> None:
 
 
 def unseal_fact(db: sqlite3.Connection, run_id: str, key: str) -> None:
-    """Forget the seal of one fact."""
     db.execute("DELETE FROM seals WHERE part = ?", (_part(FACT, (run_id, key)),))
 
 

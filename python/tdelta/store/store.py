@@ -395,7 +395,6 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, and durable at the end."""
         with store_errors(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:

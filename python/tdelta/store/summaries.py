@@ -109,6 +109,5 @@ def fits(text: str, run_id: str) -> bool:
 
 
 def some(run_ids: Sequence[str]) -> str:
-    """The first of them in words, and how many more."""
     named = ", ".join(run_ids[:RUNS_NAMED])
     return named if len(run_ids) <= RUNS_NAMED else f"{named} and {len(run_ids) - RUNS_NAMED} more"

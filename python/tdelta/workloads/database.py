@@ -126,7 +126,6 @@ class DatabaseTable:
 
     @property
     def declared_key(self) -> tuple[str, ...]:
-        """The columns of the declared primary key, in its order."""
         ordered = sorted((column for column in self.columns if column.key_place), key=lambda column: column.key_place)
         return tuple(column.name for column in ordered)
 
@@ -141,7 +140,6 @@ class DatabaseTable:
 
     @property
     def is_dense(self) -> bool:
-        """Whether nearly every number between the lowest and the highest is a row's."""
         if self.lowest is None or self.highest is None:
             return False
         return self.rows >= DENSE_SHARE * (self.highest - self.lowest + 1)
@@ -170,7 +168,6 @@ class Database:
 
     @property
     def stems(self) -> dict[str, str]:
-        """What stands for each table in names of variables, transactions and files."""
         return stems(table.name for table in self.tables)
 
     def variables(self) -> dict[str, int]:

@@ -52,11 +52,9 @@ class Dialect:
         return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
 
     def equal(self, columns: Sequence[str], drawn: Sequence[str]) -> str:
-        """That a key of several columns is the one that was drawn."""
         return " AND ".join(f"{column} = {value}" for column, value in zip(columns, drawn, strict=True))
 
     def from_there(self, columns: Sequence[str], drawn: Sequence[str]) -> str:
-        """That a key of several columns is the one that was drawn, or comes after it."""
         if len(columns) == 1:
             return f"{columns[0]} >= {drawn[0]}"
         if self.has_ordered_rows:

@@ -185,7 +185,6 @@ def parameter_faults(name: str, values: Mapping[str, object]) -> Iterator[Refusa
 
 
 def is_weight(value: object) -> TypeGuard[float]:
-    """Whether it may be the weight of a transaction, or of a value that is drawn."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return limits.LEAST_WEIGHT <= value <= limits.MOST_WEIGHT

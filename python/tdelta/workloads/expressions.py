@@ -75,8 +75,6 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An operator (``-`` with one operand negates) or a function, on its operands."""
-
     operator: str
     operands: tuple[Expression, ...]
 
@@ -100,7 +98,6 @@ def parse(text: str) -> Expression:
 
 
 def variables(expression: Expression) -> Iterator[str]:
-    """The names of the variables an expression reads, in order."""
     match expression:
         case Variable(name):
             yield name

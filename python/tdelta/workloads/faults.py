@@ -33,8 +33,6 @@ class Fault:
 
 @dataclass(slots=True)
 class Faults:
-    """The faults found so far."""
-
     found: list[Fault] = field(default_factory=list)
 
     def add(self, file: str, line: int, said: Refusal) -> None:
@@ -52,7 +50,6 @@ class Faults:
 
 
 def hint(found: str, known: Iterable[str]) -> str:
-    """`` Did you mean 'x'?`` for the nearest of ``known``, else a list of them, else nothing."""
     names = sorted(known)
     if len(names) > _MOST_KNOWN:  # neither can all be compared, nor does anybody read so many
         return ""

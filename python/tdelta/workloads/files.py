@@ -84,8 +84,6 @@ _INT64 = range(-(2**63), 2**63)
 
 
 class FolderFiles:
-    """The files of one folder, one of them TOML, and the faults found in them so far."""
-
     toml = TOML
     missing = Refusal.of("toml-missing", hint="")
     """What is said where that file is missing."""
@@ -161,7 +159,6 @@ class FolderFiles:
         return text
 
     def unknown_keys(self, table: Mapping[str, object], known: Iterable[str], *path: str) -> None:
-        """Faults for the keys that nobody reads."""
         names = tuple(known)
         for key in sorted(table.keys() - set(names))[: limits.MOST_FAULTS]:
             self.fault(Refusal.of("unknown-key", key=shown(".".join((*path, key))), hint=hint(key, names)), *path, key)

@@ -51,8 +51,6 @@ def read_by(reader: FolderReader) -> Workload:
 
 
 class FolderReader(FolderFiles):
-    """One reading of one folder."""
-
     dialect = GENERIC
     is_tried = False
     """Whose SQL the scripts are; by default what all engines have in common."""
@@ -91,14 +89,12 @@ class FolderReader(FolderFiles):
         )
 
     def spills(self, document: Mapping[str, object]) -> bool:
-        """Whether the transactions are to write temporary files."""
         value = document.get("spills", False)
         if not isinstance(value, bool):
             self.fault(Refusal.of("not-true-or-false", path="spills", found=shown(value)), "spills")
         return value is True
 
     def rebuilds(self) -> dict[str, tuple[str, ...]]:
-        """The statements of files such as ``rebuild.mysql.sql``, by engine, as they stand there."""
         found: dict[str, tuple[str, ...]] = {}
         for engine, file, text in self.of_engines("rebuild"):
             pieces, torn = cut(text)
@@ -162,7 +158,6 @@ class FolderReader(FolderFiles):
         return tuple(tables)
 
     def row_count(self, table: Table, entry: Mapping[str, object], earlier: Iterable[str]) -> Table:
-        """The table with how many rows it has."""
         path = ("tables", table.name)
         given = [key for key in _ROWS if key in entry]
         if len(given) != 1:
@@ -189,7 +184,6 @@ class FolderReader(FolderFiles):
         return replace(table, fixed_rows=int(value)) if key == "rows" else replace(table, rows_per_scale=float(value))
 
     def rows_per(self, name: str, value: object, earlier: set[str]) -> tuple[str, int]:
-        """The parent table and the rows for each of its rows."""
         path = ("tables", name, "rows_per")
         if not (isinstance(value, dict) and isinstance(value.get("table"), str) and type(value.get("count")) is int):
             self.fault(Refusal.of("rows-per-malformed", found=shown(value)), *path)
@@ -317,7 +311,6 @@ class FolderReader(FolderFiles):
     def transactions(
         self, document: Mapping[str, object], given: frozenset[str], schemas: Mapping[str, Schema]
     ) -> tuple[Transaction, ...]:
-        """The transactions, their scripts checked."""
         found: list[Transaction] = []
         checked: list[tuple[str, Script]] = []
         steps = 0

@@ -50,8 +50,6 @@ _SIMPLE_COLLATIONS = frozenset({"BINARY", "NOCASE", "RTRIM"})
 
 
 class TransactionKind(StrEnum):
-    """What a proposed transaction does."""
-
     READ = "read"
     RANGE = "range"
     UPDATE = "update"
@@ -80,8 +78,6 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What to try, the key tables that it needs, and what was left out and why."""
-
     choices: tuple[Choice, ...]
     keys: tuple[KeyTable, ...]
     notes: tuple[Detail, ...]
@@ -197,8 +193,6 @@ def _checked(choice: Choice, given: frozenset[str], notes: list[Detail], dialect
 
 
 class _Writer:
-    """Writes the scripts of one table."""
-
     def __init__(self, table: DatabaseTable, database: Database, made: Set[str], dialect: Dialect) -> None:
         key = table.key
         assert key is not None  # noqa: S101 - `biggest` takes tables with a key only
@@ -273,7 +267,6 @@ class _Writer:
         return f"{self._key()} >= {self._drawn()}"
 
     def _apart(self) -> tuple[list[str], list[str]]:
-        """The columns of the key, and what was drawn for each of them."""
         columns = [_collated(column, self.quoted) for column in self.key.columns]
         if self.is_drawn_directly:
             return columns, [":id"]

@@ -62,8 +62,6 @@ class Piece:
 
 
 class _Cutter:
-    """Walks the tokens of a file and gathers pieces and faults."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.pieces: list[Piece] = []

@@ -46,8 +46,6 @@ class SchemaTable:
 
 @dataclass(slots=True)
 class _Reader:
-    """Gathers the statements of one file."""
-
     file: str
     dialect: Dialect
     faults: Faults
@@ -116,7 +114,6 @@ def _try(reader: _Reader, faults: Faults) -> None:
 
 @cache  # a run asks for its schema again and again, and parsing takes a tenth of a second
 def _turned(statements: tuple[str, ...], read: str, write: str, *, names_keys: bool = False) -> tuple[str, ...]:
-    """Statements of one of sqlglot's dialects in another."""
     trees = [_in_own_order(sqlglot.parse_one(text, read=read), write) for text in statements]
     return tuple((_with_named_key(tree) if names_keys else tree).sql(write) for tree in trees)
 

@@ -1,5 +1,3 @@
-"""What a statement does, whether it repeats, and whether the names in it exist."""
-
 from __future__ import annotations
 
 import logging

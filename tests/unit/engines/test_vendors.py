@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from support.data import text_of
 from tdelta.engines.registry import dialects, profile
-from tdelta.engines.shared.statements import statements
+from tdelta.engines.shared.sessions import statements
 from tdelta.workloads import load
 
 VENDORS = ("oracle", "sqlserver")

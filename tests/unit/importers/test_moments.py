@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdelta.importers.moments import Printed, is_possible, sd_limits
+from tdelta.importers.accumulating import Printed, is_possible, sd_limits
 
 
 def printed(values: list[float], rounding_ms: float = 1e-6) -> Printed:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from tdelta.design import lay_out
-from tdelta.inference.versions import version_differences
+from tdelta.inference.between import version_differences
 from tdelta.records import Decision, Estimate, Metric, RunSettings, Verdict
 from tdelta.records.history import Change
 

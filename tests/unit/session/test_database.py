@@ -27,7 +27,7 @@ OWN = {"workload": None, "size_bytes": 50_000_000}
 @pytest.fixture
 def database(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The path of a database, whose staging is a fake; the copy lies in the test's own folder."""
-    monkeypatch.setattr("tdelta.session.inputs.staged", staging(lambda: source(sitting.base)))
+    monkeypatch.setattr("tdelta.session.preflight.staged", staging(lambda: source(sitting.base)))
     return sitting.base / "users" / "app.db"
 
 
@@ -201,7 +201,7 @@ def test_a_table_that_the_clock_writes_to_is_not_compared_after_the_trials(
     differing = sitting.scripted(rows=rows).conduct(**OWN, database=database)
     assert not check(differing, name).ok
     made = staging(lambda: source(sitting.base, nondeterministic_tables=("work",)))
-    monkeypatch.setattr("tdelta.session.inputs.staged", made)
+    monkeypatch.setattr("tdelta.session.preflight.staged", made)
     found = check(sitting.scripted(rows=rows).conduct(**OWN, database=database), name)
     assert found.ok
     check_messages(found.details, coded("rows-after-rounds", rounds=2), coded("rows-after-not-tables", tables="work"))
@@ -244,7 +244,7 @@ def test_a_run_on_a_database_that_has_changed_since_is_not_resumed(
         made = source(sitting.base)
         return dataclasses.replace(made, checksums={**made.checksums, "work": (1001, "5eed" * 8)})
 
-    monkeypatch.setattr("tdelta.session.inputs.staged", staging(changed))
+    monkeypatch.setattr("tdelta.session.preflight.staged", staging(changed))
     with refused(UsageError, "work-changed", changed=Part("database")):
         again.resume()
 

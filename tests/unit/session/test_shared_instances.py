@@ -8,7 +8,7 @@ import pytest
 
 from support.refused import check_messages, has
 from tdelta.records import FileEvidence, Role
-from tdelta.session.warming import MOST_LAPS
+from tdelta.session.pace import MOST_LAPS
 
 from .conducting import check
 from .served import OPTIONS, installed, is_block, is_search, is_warm_up, served

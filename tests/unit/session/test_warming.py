@@ -3,7 +3,7 @@
 import pytest
 
 from tdelta.records import Measurement
-from tdelta.session.warming import is_settled, misses_per_operation
+from tdelta.session.pace import is_settled, misses_per_operation
 
 
 @pytest.mark.parametrize(

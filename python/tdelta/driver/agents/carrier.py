@@ -98,7 +98,6 @@ class Carrier:
         """Whether a trial is to run at all is for the session to say."""
 
     def leave(self) -> None:
-        """Wait for no answer any more."""
         self._is_over.set()
 
     def end(self) -> None:

@@ -61,7 +61,6 @@ class _Placed:
 
     @property
     def where(self) -> str:
-        """The node, for people."""
         return str(self.said["node"])
 
 
@@ -100,8 +99,6 @@ class _Feeding:
 
 
 class Coordinator:
-    """The agents of one run."""
-
     def __init__(self) -> None:
         self._ray: Any = None
         self._agents: dict[int, _Placed] = {}
@@ -187,7 +184,6 @@ class Coordinator:
         return {}
 
     def leave(self) -> None:
-        """Wait for no agent any more."""
         self._is_over.set()
 
     def end(self) -> None:

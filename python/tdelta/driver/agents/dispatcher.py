@@ -91,8 +91,6 @@ class _Running:
 
 
 class Dispatcher:
-    """The runs of one fleet that are being made."""
-
     def __init__(self) -> None:
         self._ray: Any = None
         self._folder = ""

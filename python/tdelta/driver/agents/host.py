@@ -56,7 +56,6 @@ class Wishes:
         self._over = 0
 
     def add(self, number: int) -> None:
-        """A trial wants more operations."""
         with self._changed:
             self._open[number] += 1
             self._changed.notify_all()

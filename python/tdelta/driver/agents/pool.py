@@ -41,7 +41,6 @@ class Segment:
         return self.last - self.first
 
     def as_json(self) -> dict[str, int]:
-        """As the load loop reads it."""
         return {"from": self.first, "to": self.last, "of": self.of}
 
 
@@ -81,8 +80,6 @@ _OF_OWN = {"RAY_worker_niceness": "0"}
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """One agent where it was placed."""
-
     name: str
     node: str
     machine: str
@@ -256,7 +253,6 @@ class AgentLoad:
         return AgentsTrial(merging.added(list(found.values())), agents, merging.own_histograms(found))
 
     def stop(self) -> None:
-        """Have a trial that is running end after the operations that agents are at."""
         self._pool.send("stop")
 
     def end(self) -> None:

@@ -83,7 +83,6 @@ class Sites(RayWorker):
         return tuple(found)
 
     def next(self, seconds: float) -> Ended | None:
-        """A run that has ended, within so many seconds."""
         found: dict[str, Any] = self.request("next", seconds + _START_SECONDS, patience_seconds=seconds)
         if not found:
             return None

@@ -157,7 +157,6 @@ class Work:
     seed: int
 
     def placeholders(self) -> dict[str, str]:
-        """What ``{threads}`` and its like stand for."""
         return {
             "threads": str(self.threads),
             "jobs": str(min(self.threads, os.cpu_count() or 1)),

@@ -43,7 +43,6 @@ class Connection:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Connection:
-        """Make one of the options of `tdelta._native.ServerTwin`, as recipes and DSNs have them."""
         socket = options.get("socket")
         return cls(
             protocol=options["protocol"],

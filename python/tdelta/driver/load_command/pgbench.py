@@ -234,7 +234,6 @@ def _read_log(path: Path, scripts: Sequence[str], times: TimesSeen, failed: Coun
 
 
 def _amount(given: _Given) -> tuple[Amount, list[str]]:
-    """What ends a trial, and the options that this needs beside the user's."""
     if "time" in given.options:
         return Amount.TIMED, []
     asked = given.options.get("transactions")

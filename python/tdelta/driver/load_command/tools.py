@@ -49,8 +49,6 @@ class Filled:
 
 
 class Tool(Protocol):
-    """One load tool."""
-
     @property
     def name(self) -> str:
         """The program's name."""

@@ -75,7 +75,6 @@ def remove_opened(folder: Path, descriptor: int) -> None:
 
 
 def has_no_room(folder: Path) -> bool:
-    """Whether the disk of a folder is full, or as good as that."""
     status = os.statvfs(folder)
     return status.f_bavail * status.f_frsize <= _NO_ROOM_BYTES
 

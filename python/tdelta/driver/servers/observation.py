@@ -21,8 +21,6 @@ from tdelta.driver.evp_calls import environment, read
 
 @dataclass(frozen=True, slots=True)
 class CipherCalls:
-    """How often one cipher was started, in either direction."""
-
     encrypts: int
     decrypts: int
 
@@ -67,7 +65,6 @@ def observe(start: Start, folder: Path) -> dict[str, CipherCalls]:
 
 
 def read_counts(path: Path) -> dict[str, CipherCalls]:
-    """The starts of ciphers in a file so far."""
     found: dict[str, CipherCalls] = {}
     for (name, kind, direction), tally in read(path).tallies.items():
         if kind == "cipher":

@@ -29,7 +29,6 @@ class ServerPaths:
 
     @property
     def log(self) -> Path:
-        """What the server has to say."""
         return self.folder / "server.log"
 
     @property
@@ -126,7 +125,6 @@ def as_json(recipe: Recipe) -> Json:
 
 
 def from_json(found: Mapping[str, Any]) -> Recipe:
-    """The recipe that `as_json` gave."""
     greeting = found["greeting"]
     return Recipe(
         place=ServerPaths(Path(found["folder"]), Path(found["socket"])),

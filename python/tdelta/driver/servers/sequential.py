@@ -37,7 +37,6 @@ class SequentialBlocks:
         self._mix = mix
 
     def block(self, entries: Sequence[tuple[AnyTwin, TrialJob]], slots: Sequence[int]) -> tuple[Measurement, ...]:
-        """Run one trial on each twin, one after another in the given order."""
         measured = {index: entries[index][0].trial(entries[index][1]) for index in slots}
         return tuple(measured[index] for index in range(len(entries)))
 

@@ -169,7 +169,6 @@ class Server:
         return ServerLost(Refusal.of("server-died", server=self.recipe.place.folder.name), words)
 
     def pids(self) -> tuple[int, ...]:
-        """All processes that make up the server, an encrypted file system's under it as well."""
         return tuple(self._ask("processes")["pids"])
 
     def file_system_pids(self) -> tuple[int, ...]:
@@ -236,7 +235,6 @@ class Server:
                 self._clear()
 
     def last_words(self) -> str:
-        """The last lines of the server's log."""
         try:
             with self.recipe.place.log.open("rb") as log:
                 log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_BYTES))

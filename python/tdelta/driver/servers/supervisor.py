@@ -154,7 +154,6 @@ class ServerHost(Host):
         return {}
 
     def do_thaw(self, _request: Request) -> Reply:
-        """Let it go on."""
         self._require_running()
         self._thaw()
         return {}
@@ -185,7 +184,6 @@ class ServerHost(Host):
             self._is_frozen = tree.freeze(os.getpid(), self._mount_pids(), _FREEZE_SECONDS)
 
     def patience(self) -> float | None:
-        """How long the next request may let wait for itself."""
         return self._pulse_seconds if self._is_frozen else None
 
     def end(self) -> None:
@@ -258,7 +256,6 @@ class ServerHost(Host):
             raise Failed("gone", "the server does not run")
 
     def _is_quiet(self) -> bool:
-        """Whether the server and all that it started are gone."""
         if self._is_running():
             return False  # at once: who waits asks often, and every process of the machine is looked at below
         tree.reap(self._awaited())

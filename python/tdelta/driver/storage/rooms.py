@@ -109,7 +109,6 @@ class Rooms:
                 del self._rooms[name]
 
     def usage(self, name: str) -> Usage:
-        """What the storage of an instance used so far, beside the database itself."""
         return self._rooms[name].usage() if name in self._rooms else Usage()
 
     @property
@@ -117,7 +116,6 @@ class Rooms:
         return tuple(room.process.pid for room in self._rooms.values() if room.process is not None)
 
     def below(self, name: str, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """What a search finds below the file system of an instance."""
         return self._rooms[name].below(needles) if name in self._rooms else ()
 
     def _own(self, level: str, name: str, stack: contextlib.ExitStack) -> Room:

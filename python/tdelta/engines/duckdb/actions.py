@@ -21,8 +21,6 @@ from tdelta.measure.private import FOLDER_MODE
 
 
 class Attach:
-    """The file is detached, attached with its key, and asked for a row."""
-
     def __init__(self, site: DuckdbSite) -> None:
         self._site = site
 

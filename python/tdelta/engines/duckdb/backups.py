@@ -46,8 +46,6 @@ def backup_act(site: DuckdbSite, asked: AskedAction) -> Act:
 
 
 class _DuckdbMaker:
-    """See `tdelta.driver.backups.Maker`."""
-
     def __init__(self, site: DuckdbSite, tool: str) -> None:
         self._site = site
         self._is_detached_copy = tool == "copy"
@@ -113,7 +111,6 @@ class _DuckdbMaker:
         return checksums(self._site.worker, self._site.job.tables)
 
     def restore(self, made: Path, compress: str, into: Path, programs: Programs) -> Usage:
-        """By another process, which then has the file open as a twin does."""
         site, other, target, used = self._site, self._restoring(), into / _NAME, Usage()
         if compress != NONE:
             used = unpacked(programs, made, into.parent / "unpacked")

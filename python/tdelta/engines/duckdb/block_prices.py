@@ -72,8 +72,6 @@ _SCAN = "SELECT bit_xor(body) FROM page"
 
 
 class _Priced:
-    """One file, attached."""
-
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._database = Database(options)
         self.close = self._database.close
@@ -145,7 +143,6 @@ def block_prices(files: Mapping[str, Mapping[str, Any]], repeats: int, least_sec
 
 
 def _repeat(opened: Mapping[str, _Priced]) -> dict[str, float]:
-    """A write and a scan of each file."""
     write = {name: file.write_us() for name, file in opened.items()}
     read = {name: file.read_us() for name, file in opened.items()}
     plain = opened["plain"]

@@ -113,7 +113,6 @@ class Database:
             self._main.execute(f"DETACH {CATALOG}")
 
     def rejoin(self) -> None:
-        """Have all connections use the file that is attached again."""
         for connection in self._connections:
             connection.run(f"USE {CATALOG}")
 
@@ -141,7 +140,6 @@ class Database:
             self._main.execute(f"DETACH {_TARGET}")
 
     def let_go(self) -> None:
-        """Detach what is copied, and what it is copied to."""
         self.run(*(f"DETACH DATABASE IF EXISTS {name}" for name in (_SOURCE, _TARGET)))
 
     def connect(self) -> Connection:
@@ -194,7 +192,6 @@ class Database:
         }
 
     def fill(self, tables: Sequence[tuple[str, Sequence[str]]], files: Mapping[str, str]) -> None:
-        """Insert the rows of files, in their order, and write all of it into the database file."""
         for table, columns in tables:
             types = self.types(table)
             if os.path.getsize(files[table]):  # noqa: PTH202 - a text out of an order
@@ -245,8 +242,6 @@ class Database:
 
 
 class Connection:
-    """One connection to an attached file, by one thread at a time."""
-
     def __init__(self, database: Database, cursor: Any) -> None:
         self._database = database
         self.cursor = cursor
@@ -273,7 +268,6 @@ def reading_sql(file: str, columns: Sequence[str], types: Mapping[str, str]) -> 
 
 
 def taken(table: str) -> str:
-    """A table, quoted, of the file that is copied."""
     return f"{_SOURCE}.{table}"
 
 

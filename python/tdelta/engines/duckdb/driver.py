@@ -88,7 +88,6 @@ class DuckdbDriver:
         return self.engine.cipher_fault(settings, facts)
 
     def cautions(self, settings: DuckdbSettings) -> tuple[Caution, ...]:
-        """That there is one limit of memory for all, and what mbedtls is."""
         noted = (
             ()
             if settings.is_cold
@@ -112,7 +111,6 @@ class DuckdbDriver:
     def option_checks(
         self, options: Mapping[str, Any], levels: Mapping[str, Sequence[Level]]
     ) -> Iterator[Callable[[], object]]:
-        """The scopes that it has, and the programs that backups need."""
         scopes = levels.get("scope", () if options["scope"] is None else (options["scope"],))
         yield from (partial(self._check_scope, str(scope)) for scope in scopes)
         yield from backup_checks(TOOLS, levels)

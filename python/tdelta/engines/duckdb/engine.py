@@ -170,6 +170,7 @@ class DuckdbEngine:
 
     @staticmethod
     def engine_threads(cores: int, session_bytes: int) -> int:
+        """Over how many threads a query is spread: no more than have room to work in."""
         return min(cores, max(1, session_bytes // _MIB // _WORKING_MIB_A_THREAD)) if session_bytes else cores
 
     def needs_key(self, cipher: str) -> bool:

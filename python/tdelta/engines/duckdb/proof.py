@@ -65,7 +65,6 @@ def page_times(plain: Mapping[str, Any], encrypted: Mapping[str, Any]) -> dict[s
 
 
 def _scan_ns(file: Database) -> tuple[int, str]:
-    """The CPU time of a scan of every row, and what it found."""
     file.cool(lambda _folder: None)
     read_before, began_ns = _native.process_usage()["syscall_read_bytes"], time.process_time_ns()
     found = file.text(_SCAN)

@@ -126,12 +126,10 @@ class DuckdbTwin:
         return self._path
 
     def facts(self) -> dict[str, str]:
-        """Settings in force that all twins share, and the version of the file's storage."""
         found = self._worker.ask("facts", queries=dict(self._engine.facts))
         return {**found, "storage_version": str(_storage_version(self._path))}
 
     def cipher_facts(self) -> dict[str, str]:
-        """What DuckDB says of its encryption, and under ``header`` what the file's own says."""
         return {**self._worker.ask("cipher"), "header": "hidden" if says_encrypted(self._path) else "plain"}
 
     def checksums(self, tables: Tables) -> Checksums:
@@ -163,13 +161,7 @@ class DuckdbTwin:
         return self._prices() if is_counted else None
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
-
-        Raises:
-            EnvironmentFault: a file cannot be searched.
-            StorageFault: the disk is full, or a file cannot be read or written.
-            TdeltaError: a statement failed; the message is DuckDB's.
-        """
+        """Run one trial that nobody measures, marker rows on their way through all files; search these meanwhile."""
         exposure = DuckdbExposure(self._worker, self._path, needles)
         exposure.scan_during_spill()
         with exposure.under_way():
@@ -186,10 +178,6 @@ class DuckdbTwin:
 
         Args:
             ready: called when the work begins; of a cold trial the file is opened anew behind that, for each operation.
-
-        Raises:
-            StorageFault: the disk is full, or a file cannot be read or written.
-            TdeltaError: a statement failed; the message is DuckDB's.
         """
         if self._is_stopped:
             return Measurement(0, 0, {}, {}, stopped_by="signal")
@@ -360,7 +348,6 @@ class DuckdbTwins(SequentialBlocks):
         """Loaded files go with the folder."""
 
     def _request(self, step: str) -> tuple[dict[str, Any], int]:
-        """One step as the worker is told it (rows come out of their files), and of how many rows it is."""
         if self._mix.steps is None:
             raise Defect(f"a {step} was asked of a run that has none")
         request, job = self._mix.steps.request(step, 1), self._job
@@ -381,7 +368,6 @@ class DuckdbTwins(SequentialBlocks):
         return ask_block_prices(self._engine, PROGRAM, home, self._environment(settings), settings)
 
     def _home(self, name: str) -> Path:
-        """A folder for one file and what DuckDB puts beside it. Returns the file's path."""
         path = self._folder.file(f"{name}/{_DATABASE}")
         try:
             path.parent.mkdir(exist_ok=True)
@@ -415,8 +401,6 @@ def _act(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Load:
-    """A loaded file, whether DuckDB said that it encrypts it, and how it was opened."""
-
     path: Path
     is_encrypted: bool
     settings: DuckdbSettings

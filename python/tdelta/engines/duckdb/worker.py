@@ -87,7 +87,6 @@ class Host(TwinHost):
         part.rename(target)
 
     def request_stop(self) -> None:
-        """End what goes on beside a trial as well."""
         super().request_stop()
         if (connection := self._beside) is not None:
             connection.interrupt()
@@ -183,7 +182,6 @@ class Host(TwinHost):
         return {}
 
     def do_take(self, request: Request) -> Reply:
-        """Attach a file that is to be copied, and count the rows of one of its tables."""
         database = self._open()
         database.take(request["options"])
         return {"text": database.text(f"SELECT count(*) FROM {taken(request['table'])}")}
@@ -214,7 +212,6 @@ class Host(TwinHost):
         return {}
 
     def do_conceal(self, _request: Request) -> Reply:
-        """Let go of what is held, put the rows back, write the log into the file."""
         database = self._open()
         while self._exposed:
             connection = self._exposed.pop()

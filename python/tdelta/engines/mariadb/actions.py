@@ -95,7 +95,6 @@ class _Conversion:
         self._remains: Remains | None = None
 
     def prepare(self) -> None:
-        """Connect, have the twin as it is to be before, plant rows."""
         self._session = self._site.connect()
         if self.leaves:
             self._remains = Remains(self._site, _REMAINS, self._session)
@@ -127,11 +126,9 @@ class _Conversion:
         """Have the twin as it is to be before."""
 
     def _convert(self) -> Mapping[str, int]:
-        """Convert; what was counted."""
         raise NotImplementedError
 
     def _end(self) -> None:
-        """Have it plain."""
         raise NotImplementedError
 
     def _run(self, *statements: str) -> None:
@@ -146,7 +143,6 @@ class _Conversion:
 
 class _Background(_Conversion):
     def _encrypt(self, threads: int, iops: int) -> None:
-        """Until no tablespace is plain."""
         all_of_them = self._number(_ALL)
         self._switch("ON", threads, iops)
         self._site.halt.wait_until(
@@ -156,7 +152,6 @@ class _Background(_Conversion):
         )
 
     def _decrypt(self, threads: int, iops: int) -> None:
-        """Until every one is."""
         self._switch("OFF", threads, iops)
         self._site.halt.wait_until(
             lambda: self._number(_ENCRYPTED) == self._number(_BUSY) == 0,
@@ -174,7 +169,6 @@ class _Background(_Conversion):
 
     @property
     def _asked(self) -> tuple[int, int]:
-        """Threads and iops, as the level says."""
         return self._site.knobs.get("threads", _THREADS), self._site.knobs.get("iops", _IOPS)
 
     def _end(self) -> None:
@@ -203,8 +197,6 @@ class Decrypt(_Background):
 
 
 class _Altered(_Conversion):
-    """The run's tables, one after another, by statements that rebuild each."""
-
     def _alter(self, what: str) -> None:
         for table in (*self._site.tables, DELETED_TABLE):
             if self._site.halt.is_asked:

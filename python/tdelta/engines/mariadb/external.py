@@ -29,12 +29,10 @@ class MariaDbServers(MySqlFamily):
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """Status counters, which every user may read."""
         return (counters_sql(STATUS_TABLE, STATUS),)
 
     @property
     def tracing(self) -> Tracing:
-        """By the thread that serves a connection, and status counters."""
         return TRACING
 
     def encryption(self, ask: Ask) -> Encryption:

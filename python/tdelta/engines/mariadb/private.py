@@ -253,7 +253,6 @@ class MariadbEngine(MysqlFamily):
         return (*analyzed, *((_AWAIT_ENCRYPTION,) if settings.is_encrypted else ()))
 
     def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
-        """The switches, and how many InnoDB tablespaces are and are not encrypted."""
         facts = variables(sorted(wanted_switches(self.switches, settings)))
         facts["plain_tablespaces"] = _PLAIN_TABLESPACES
         facts["encrypted_tablespaces"] = _ENCRYPTED_TABLESPACES
@@ -327,7 +326,6 @@ def _session_options(settings: ServerSettings) -> Options:
 
 
 def _compression(settings: ServerSettings) -> Options:
-    """How pages of every new table are compressed, the installer's included."""
     if not settings.is_compressed:
         return {}
     return {"innodb_compression_default": "ON", "innodb_compression_algorithm": settings.compression}

@@ -1,18 +1,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from tdelta.driver.acting import Outcome
-from tdelta.engines.mysql.backups import TOOLS
+from tdelta.driver.backups import BackupTool
+from tdelta.driver.programs import Program
 from tdelta.engines.servers import DATABASE
 from tdelta.engines.shared.mysql_evidence import FILES, SETTLED, flushing
+from tdelta.engines.shared.mysql_family import dumps
 from tdelta.engines.shared.private.actions import ServerAction, Site
-from tdelta.engines.shared.private.backups import backups
+from tdelta.engines.shared.private.backups import ServerTool, Tools, Words, backups
 from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
 from tdelta.engines.shared.private.restarts import LogSql, restarts
 from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.engines.shared.settling import Settling
 from tdelta.errors import EnvironmentFault
+
+# Backups of a MySQL server: the clone plugin, by which the server copies its own files, and mysqldump.
+#
+# The clone is a folder, which tar then makes one file of: both are in the figure. Pages of encrypted tables
+# are in it as they lie; a server that starts on it needs a copy of the keyring.
+
+PLUGIN = "mysql_clone"
+_TAR = Program("tar", "install tar")
+_CLIENTS = "install MySQL's clients, or MariaDB's (Debian, Ubuntu: default-mysql-client; Fedora: mysql)"
+
+
+def _write(_site: Site, folder: Path, _compresses: bool) -> Words:
+    return (_TAR.name, "--create", f"--directory={folder}", ".")
+
+
+def _read(_site: Site, folder: Path) -> Words:
+    return (_TAR.name, "--extract", f"--directory={folder}")
+
+
+_CLONE = ServerTool(
+    BackupTool("CLONE LOCAL DATA DIRECTORY, then tar", programs=(_TAR,)),
+    _write,
+    _read,
+    first=(f"INSTALL PLUGIN clone SONAME '{PLUGIN}.so'",),
+    at_once=("CLONE LOCAL DATA DIRECTORY = '{folder}'",),
+    last=("UNINSTALL PLUGIN clone",),
+)
+
+TOOLS: Tools = {"clone": _CLONE, "dump": dumps(Program("mysqldump", _CLIENTS), Program("mysql", _CLIENTS))}
+"""By name, the default first."""
+
 
 _STATUS = "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = "
 _CURRENT, _CHECKPOINT = (f"{_STATUS}'Innodb_redo_log_{name}_lsn'" for name in ("current", "checkpoint"))
@@ -45,8 +79,6 @@ _REMAINS = RemainsSql(
 
 
 class _Connected:
-    """An action by statements, on a connection that is there before it begins."""
-
     def __init__(self, site: Site) -> None:
         self.site = site
         self._session: AdminConnection | None = None
@@ -118,7 +150,6 @@ class Rotate(_Connected):
     """A new master key, so often (knob ``times``): the keys of all tablespaces are encrypted with it, no page is."""
 
     def perform(self) -> Outcome:
-        """Rotate, each time when the time before is done."""
         times = 0
         while times < self.site.knobs.get("times", 1) and not self.site.halt.is_asked:
             self.session.run("ALTER INSTANCE ROTATE INNODB MASTER KEY")

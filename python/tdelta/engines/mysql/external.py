@@ -36,7 +36,6 @@ class MySqlServers(MySqlFamily):
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """Status counters, which every user may read."""
         return (counters_sql(STATUS_TABLE, STATUS),)
 
     @property

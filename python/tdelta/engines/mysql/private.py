@@ -17,8 +17,7 @@ from pathlib import Path
 
 from tdelta.design.factors import COMPRESSIONS
 from tdelta.driver.servers.recipes import Command, Recipe, ServerPaths
-from tdelta.engines.mysql.actions import ACTIONS
-from tdelta.engines.mysql.backups import PLUGIN
+from tdelta.engines.mysql.actions import ACTIONS, PLUGIN
 from tdelta.engines.mysql.evidence import EVIDENCE
 from tdelta.engines.mysql.profile import PROFILE
 from tdelta.engines.mysql.replication import replication
@@ -209,7 +208,6 @@ class MysqlEngine(MysqlFamily):
         return recompress(settings, names) + tuple(f"ANALYZE TABLE `{table}`" for table in names)
 
     def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
-        """The switches, the keyring, and how many tablespaces are and are not encrypted."""
         return {
             **variables(sorted(wanted_switches(self.switches, settings))),
             "keyring": _KEYRING,
@@ -273,7 +271,6 @@ class MysqlEngine(MysqlFamily):
         return {"lc_messages_dir": share, "character_sets_dir": share / "charsets"}
 
     def _program(self, place: ServerPaths) -> tuple[str, ...]:
-        """The server by way of its loader, which gives it the name by which it finds its manifest."""
         loader = self.binary.launcher or (str(self.binary.loader),)
         name = str(place.folder / "bin" / _NAME)
         return (loader[0], "--argv0", name, *loader[1:], str(self.binary.path))

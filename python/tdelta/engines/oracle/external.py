@@ -31,8 +31,7 @@ from tdelta.engines.shared.external.kind import (
     Scope,
     SettingsRule,
 )
-from tdelta.engines.shared.sessions import Ask, first, literal, one
-from tdelta.engines.shared.statements import statements
+from tdelta.engines.shared.sessions import Ask, first, literal, one, statements
 from tdelta.messages import Caution, Refusal
 
 SQL = statements("tdelta.engines.oracle")
@@ -94,7 +93,6 @@ class _Tablespace:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is plain and stays so, or encrypted by an algorithm that is known."""
         return self.status in ("", _NORMAL) and (bool(self.algorithm) or not self.is_encrypted)
 
     @property
@@ -142,7 +140,6 @@ class OracleServers:
     explained_sql: str = SQL["explained"]
 
     def explain_sql(self, statement: str) -> str:
-        """Explained into the session's own plan table, which the database keeps for every session."""
         return SQL["explain"].format(statement=written(statement))
 
     def plan(self, rows: Sequence[Sequence[str | None]]) -> Mapping[str, object]:
@@ -328,7 +325,6 @@ class OracleServers:
         return SQL["mark_session"].format(mark=literal(mark[:_CLIENT_INFO_CHARACTERS]))
 
     def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
-        """Those that have it: ``SID,SERIAL#``."""
         rows = ask(SQL["marked_sessions"].format(mark=literal(mark[:_CLIENT_INFO_CHARACTERS])))
         return tuple(row["id"] or "" for row in rows)
 

@@ -25,7 +25,6 @@ def written(text: str) -> str:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the parenthesis ends that was opened before ``start``."""
     depth = 1
     for at in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[at], 0)
@@ -35,8 +34,6 @@ def _closing(text: str, start: int) -> int:
 
 
 class DirectPath(LoadsAside):
-    """A cursor that loads by the direct path."""
-
     def __init__(self, cursor: Any) -> None:
         super().__init__(cursor)
         self._schema = ""

@@ -7,12 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tdelta.driver.acting import ACTION_SECONDS, Outcome, difference
+from tdelta.driver.backups import BackupTool
+from tdelta.driver.programs import Program
 from tdelta.driver.servers.recipes import Command, Recipe
 from tdelta.driver.servers.server import Server
-from tdelta.engines.postgres.backups import reach
 from tdelta.engines.postgres.evidence import EVIDENCE
-from tdelta.engines.servers import FolderEncrypted
+from tdelta.engines.servers import DATABASE, FolderEncrypted
 from tdelta.engines.shared.private.actions import ServerAction, Site
+from tdelta.engines.shared.private.backups import ServerTool, Tools, Words
 from tdelta.engines.shared.private.disk import allocated_bytes, kept
 from tdelta.engines.shared.private.remains import DELETED_TABLE, Remains, RemainsSql
 from tdelta.engines.shared.private.restarts import LogSql, Started, restarts
@@ -21,6 +23,49 @@ from tdelta.engines.shared.sessions import AdminConnection
 from tdelta.engines.shared.settling import Settling
 from tdelta.errors import EnvironmentFault
 from tdelta.evidence import FileClass
+
+# Backups of a PostgreSQL server: pg_basebackup, which copies the files that the server sees, and pg_dump.
+#
+# Where a file system encrypts, what the server sees is plain, and so is a base backup. pg_tde's pages are in
+# it as they lie.
+
+_REMEDY = "it comes with PostgreSQL's server or client packages (Debian, Ubuntu: postgresql-client)"
+
+
+def tools(server: Path) -> Tools:
+    """The tools beside a server's program, by name, the default first."""
+    base, dump, restore, client = (
+        Program(str(server.with_name(name)), _REMEDY) for name in ("pg_basebackup", "pg_dump", "pg_restore", "psql")
+    )
+    tar = Program("tar", "install tar")
+
+    def back_up(site: Site, _folder: Path, compresses: bool) -> Words:
+        how = ("--pgdata=-", "--format=tar", "--wal-method=fetch", "--checkpoint=fast")
+        return (base.name, *how, *(("--gzip",) if compresses else ()), *reach(site))
+
+    def extract(_site: Site, folder: Path) -> Words:
+        return (tar.name, "--extract", "--no-same-owner", f"--directory={folder}")
+
+    def write(site: Site, _folder: Path, compresses: bool) -> Words:
+        return (dump.name, f"--format={'custom' if compresses else 'plain'}", *reach(site), DATABASE)
+
+    def run(site: Site, _folder: Path) -> Words:
+        how = ("--no-psqlrc", "--quiet", "--output=/dev/null", "--set=ON_ERROR_STOP=1")
+        return (client.name, *how, *reach(site), DATABASE)
+
+    physical = BackupTool("pg_basebackup: files as the server sees them", compresses=True, programs=(base, tar))
+    logical = BackupTool("pg_dump: rows as COPY", True, compresses=True, programs=(dump, restore, client))
+    return {
+        "basebackup": ServerTool(physical, back_up, extract, plain=("gzip", "-d", "-c")),
+        "dump": ServerTool(logical, write, run, plain=(restore.name, "--file=-")),
+    }
+
+
+def reach(site: Site) -> Words:
+    socket = site.recipe.place.socket
+    port = socket.suffix.removeprefix(".")
+    return (f"--host={socket.parent}", f"--port={port}", f"--username={site.recipe.connect['user']}", "--no-password")
+
 
 _WRITTEN = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), {since})::bigint"
 _LOG = LogSql(
@@ -62,7 +107,6 @@ class Encrypt:
         self._remains: Remains | None = None
 
     def prepare(self) -> None:
-        """Plant rows, make the folder of the other server, and start the process that will ask it."""
         self._session = self._site.connect()
         self._remains = Remains(self._site, _REMAINS, self._session)
         self._remains.plant()

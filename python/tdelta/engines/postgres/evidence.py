@@ -1,5 +1,3 @@
-"""What is searched for on PostgreSQL, and what each scope of pg_tde and of its fork covers."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -186,7 +186,6 @@ class PostgresServers:
         return tuple(LeftoverSchema(row["name"] or "", (row["mark"] or "").removeprefix(MARK)) for row in rows)
 
     def mark_session_sql(self, mark: str) -> str:
-        """The mark is the session's name, which whoever looks at the server's sessions sees, too."""
         return f"SET application_name TO {_session_name(mark)}"
 
     def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:
@@ -204,7 +203,6 @@ class PostgresServers:
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """Statistics views that every user may read, of all databases together."""
         return counters_of(_major(self.identity.version))
 
     @property
@@ -250,7 +248,6 @@ def kind(ask: Ask) -> PostgresServers:
 
 
 def _session_name(mark: str) -> str:
-    """Within the 63 characters that are kept."""
     return literal(mark[:63])
 
 

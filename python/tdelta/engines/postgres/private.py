@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.driver.servers.recipes import Command, Greeting, Recipe, ServerPaths
-from tdelta.engines.postgres.actions import CONVERSIONS, RESTARTS
-from tdelta.engines.postgres.backups import tools
+from tdelta.engines.postgres.actions import CONVERSIONS, RESTARTS, tools
 from tdelta.engines.postgres.catalog import PostgresCatalog
 from tdelta.engines.postgres.evidence import EVIDENCE, WITH_TEMPORARY
 from tdelta.engines.postgres.profile import PROFILE
@@ -236,7 +235,6 @@ class PostgresEngine:
 
     @property
     def schema(self) -> str:
-        """Where tables go whose schema is not named."""
         return "public"
 
     @property
@@ -284,7 +282,6 @@ class PostgresEngine:
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """Queries whose rows are a counter's name and its value."""
         return counters_of(self.major)
 
     @property

@@ -39,8 +39,6 @@ class Protection(Protocol):
 
 @runtime_checkable
 class Mounts(Protocol):
-    """A file system of tdelta's under the data directory encrypts all of it."""
-
     def mount(self, place: ServerPaths, settings: ServerSettings, key: str) -> Mount:
         """That file system."""
 
@@ -55,8 +53,6 @@ class Lodges(Protocol):
 
 @runtime_checkable
 class Configures(Protocol):
-    """The server encrypts, by settings and statements of its own."""
-
     def options(self, settings: ServerSettings) -> Mapping[str, str]:
         """Lines of postgresql.conf beside those that all servers have."""
 
@@ -66,7 +62,5 @@ class Configures(Protocol):
 
 @runtime_checkable
 class Proves(Protocol):
-    """A process of the server, or of its file system, shows whether it has the AES instructions."""
-
     def proof_sql(self, settings: ServerSettings, pages: int) -> Mapping[str, str]:
         """Queries that have 16 KiB encrypted or decrypted so often (``encrypted``), and all but that (``plain``)."""

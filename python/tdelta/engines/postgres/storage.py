@@ -82,7 +82,6 @@ class Gocryptfs:
         return file_reading_sql(pages) if settings.is_encrypted else {}
 
     def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
-        """Which file system the server sees under its data directory."""
         return {"file system": _FILE_SYSTEM_SQL}
 
     def fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:

@@ -93,14 +93,12 @@ class PgTde:
         )
 
     def proof_sql(self, _settings: ServerSettings, pages: int) -> Mapping[str, str]:
-        """AES of the libcrypto that the server's own process has loaded, which is pg_tde's, too."""
         page = "convert_to(repeat(chr(97 + number % 26), 16384), 'SQL_ASCII')"
         encrypted = f"encrypt({page}, '\\x000102030405060708090a0b0c0d0e0f', 'aes-cbc/pad:none')"
         summed = "SELECT sum(length({made})) FROM generate_series(1, {pages}) AS number"
         return {"encrypted": summed.format(made=encrypted, pages=pages), "plain": summed.format(made=page, pages=pages)}
 
     def facts(self, _settings: ServerSettings) -> Mapping[str, str]:
-        """The settings in force, as far as this version knows them, and how many tables it left out."""
         names = [f"{self.extension}.cipher", f"{self.extension}.wal_encrypt"]
         names += [f"{self.extension}.data_cipher", _TEMPORARY] if self._is_fork else []
         version = (

@@ -79,8 +79,6 @@ class CatalogFacts:
 
 
 class Catalog(Protocol):
-    """One engine's catalog, asked about one schema."""
-
     def facts(self, ask: Ask, schema: str) -> CatalogFacts:
         """What is in the schema."""
 
@@ -170,7 +168,6 @@ def _index(fact: IndexFact, *, is_of_key: bool) -> DatabaseIndex:
 
 
 def _with_samples(catalog: Catalog, ask: Ask, table: DatabaseTable, kinds: Mapping[str, str]) -> DatabaseTable:
-    """Sample the columns that a proposal could update, and those that its ranges could follow, in one go."""
     columns = tuple(name for name in updatable(table) if kinds[name])
     followed = tuple(dict.fromkeys(index.columns[0].name or "" for index in rangeable(table)))
     counts = [

@@ -89,7 +89,6 @@ def _instances(engine: Engine, layout: RunLayout) -> dict[Condition, tuple[Condi
 
 
 def of_files(engine: Engine, layout: RunLayout, *, times_calls: bool) -> ResourceEstimate:
-    """A load for each kind, and a file and a process for each condition."""
     size, kinds, conditions = layout.size_bytes, len(templates(engine, layout)), len(layout.conditions)
     is_own = layout.copy is not None
     read = size / _ROWS_BYTES_PER_SECOND

@@ -71,7 +71,6 @@ Parts: TypeAlias = Mapping[str, frozenset[FileClass]]
 
 
 def parts(**classes: tuple[FileClass, ...]) -> Parts:
-    """What each part of a scope covers."""
     return MappingProxyType({part: frozenset(of) for part, of in classes.items()})
 
 

@@ -93,8 +93,6 @@ def _value(text: str) -> str:
 
 
 class MySqlFamily:
-    """What MariaDB and MySQL share."""
-
     isolation_setting = "tx_isolation"
 
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
@@ -310,7 +308,6 @@ def _grants(lines: Iterable[str]) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def _covers(pattern: str, schema: str) -> bool:
-    """Whether a pattern of a grant (``%``, ``_``, backslash before either) covers a schema."""
     if pattern == "*":
         return True
     wild = {"%": ".*", "_": "."}
@@ -334,7 +331,6 @@ def quoted(name: str) -> str:
 
 
 def table_of(row: Row, schema: str) -> str:
-    """The table of a tablespace ``schema/table``, or of a partition's ``schema/table#p#…``."""
     return re.split(r"#[pP]#", (row["name"] or "").removeprefix(schema + "/"))[0]
 
 

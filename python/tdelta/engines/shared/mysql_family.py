@@ -135,7 +135,6 @@ class MysqlFamily:
 
     @property
     def encryption_options_sql(self) -> str:
-        """A query for the tables that say themselves whether they are encrypted."""
         where = f"TABLE_SCHEMA = '{DATABASE}' AND CREATE_OPTIONS LIKE '%ENCRYPT%'"
         return f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE {where} ORDER BY TABLE_NAME"
 
@@ -154,7 +153,6 @@ class MysqlFamily:
 
 
 def client_target(socket: Path, user: str, database: str, folder: Path, port: int = 0) -> RestoreTarget:
-    """How a user's command finds a server."""
     placeholders = {"socket": str(socket), "port": str(port), "user": user, "database": database, "folder": str(folder)}
     options = Connection(MYSQL, user, database, socket).option_file()
     return RestoreTarget(placeholders, {"MYSQL_UNIX_PORT": str(socket)}, options)
@@ -245,6 +243,7 @@ def session_options(settings: ServerSettings) -> Options:
 
 
 def binary_log_options(settings: ServerSettings) -> Options:
+    """The binary log: rows, flushed with each commit if commits are to reach the disk. Loading writes none."""
     if not settings.has_binlog or settings.is_loading:
         return {"skip_log_bin": None}
     return {
@@ -256,7 +255,6 @@ def binary_log_options(settings: ServerSettings) -> Options:
 
 
 def switched_on(switches: Switches, settings: ServerSettings) -> Options:
-    """The switches of the parts that are encrypted on a twin."""
     return {
         name: value for part, options in switches.items() if settings.covers(part) for name, value in options.items()
     }
@@ -292,7 +290,6 @@ def _flush_log(settings: ServerSettings) -> int:
 
 
 def connect_options(place: ServerPaths) -> dict[str, object]:
-    """How the native client connects."""
     return {"protocol": "mysql", "socket": str(place.socket), "user": DATABASE}
 
 

@@ -6,7 +6,10 @@ says against a statement or a log-in is `Refused`, with its kind (``auth``, ``de
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tdelta.driver.database_answers import Refused, answered
@@ -14,6 +17,22 @@ from tdelta.driver.workers import PROGRAM, Worker
 from tdelta.errors import ServerLost, WorkerFault
 from tdelta.measure.children import ready
 from tdelta.messages import Refusal
+
+_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+
+
+@cache
+def statements(package: str, file: str = "queries.sql") -> Mapping[str, str]:
+    """The statements of a package's file by their names, without the semicolon that ends each."""
+    text = files(package).joinpath(file).read_text(encoding="utf-8")
+    _, *parts = _NAME.split(text)
+    return {name: _bare(body) for name, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _bare(body: str) -> str:
+    lines = [line for line in body.strip().splitlines() if not line.startswith("--")]
+    return "\n".join(lines).strip().removesuffix(";")
+
 
 Row: TypeAlias = Mapping[str, "str | None"]
 Ask: TypeAlias = Callable[[str], Sequence[Row]]

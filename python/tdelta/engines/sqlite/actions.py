@@ -23,8 +23,6 @@ _CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 
 class Reopen:
-    """The file is closed by everyone, opened with its key, and asked for a row."""
-
     def __init__(self, site: FileSite) -> None:
         self._site = site
 
@@ -121,7 +119,6 @@ class RewriteFile:
         return str(answer["text"])
 
     def perform(self) -> Outcome:
-        """Rewrite it; then look at what is left."""
         site = self._site
         with PeakDisk(self._place, site.worker.pid) as peak:
             answer = self._rewritten()

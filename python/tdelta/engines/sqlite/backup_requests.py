@@ -33,8 +33,6 @@ _SCHEMA_SQL = """
 
 
 class Module(Protocol):
-    """The Python module in which a library comes."""
-
     def connect(self, path: str) -> Any:
         """A connection whose ``execute`` gives rows."""
 
@@ -57,6 +55,8 @@ class BackupRequests:
             return spent(lambda: _TOOLS[request["tool"]](request))
 
     def do_restore_files(self, request: Request) -> Reply:
+        """Copy the files of a backup, open what they are, and read a row; say what that took."""
+
         def restore() -> None:
             for source, target in request["files"]:
                 with Path(source).open("rb") as reader, private(Path(target)) as writer:
@@ -88,7 +88,6 @@ class BackupRequests:
 
 @contextlib.contextmanager
 def _said() -> Iterator[None]:
-    """What a module or the system says, as a worker answers it."""
     try:
         yield
     except OSError as error:
@@ -100,8 +99,6 @@ def _said() -> Iterator[None]:
 
 
 class _Apsw:
-    """Of ``apsw-sqlite3mc``."""
-
     def __init__(self) -> None:
         self._apsw = importlib.import_module("apsw")
 
@@ -120,8 +117,6 @@ class _Apsw:
 
 
 class _Sqlcipher:
-    """Of ``sqlcipher3``."""
-
     def __init__(self) -> None:
         self._dbapi = importlib.import_module("sqlcipher3.dbapi2")
 
@@ -144,7 +139,6 @@ def _module(library: str) -> Module:
 
 
 def _connected(module: Module, options: Request) -> Any:
-    """A connection of the module's, keyed as the client's are."""
     connection = module.connect(options["path"])
     key = options["key"]
     keying = [] if key is None else ["PRAGMA key='{}'".format(key.replace("'", "''"))]

@@ -52,8 +52,6 @@ def backup_act(site: FileSite, asked: AskedAction) -> Act:
 
 
 class _SqliteMaker:
-    """See `tdelta.driver.backups.Maker`."""
-
     def __init__(self, site: FileSite, tool: str) -> None:
         self._site = site
         self._tool = tool
@@ -103,7 +101,6 @@ class _SqliteMaker:
         return checksums(self._site.worker, self._site.job.tables)
 
     def restore(self, made: Path, compress: str, into: Path, programs: Programs) -> Usage:
-        """By a worker, which then opens the file as a twin is opened."""
         used = Usage()
         if compress != NONE:
             used = unpacked(programs, made, into.parent / "unpacked")

@@ -33,7 +33,6 @@ class Rewrite:
 
     @property
     def writes_pages(self) -> bool:
-        """Whether there is nothing to be said in SQL."""
         return not self.steps
 
 

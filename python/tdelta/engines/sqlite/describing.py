@@ -78,7 +78,6 @@ def reads_clock_or_random(query: Query) -> bool:
 
 
 def bounded(query: Query, table: DatabaseTable) -> DatabaseTable:
-    """The table with its number of rows and the bounds of its row numbers as they are now."""
     number = quoted(table.integer_key) if table.integer_key is not None else "NULL"
     declared = [quoted(name) for name in table.declared_key]
     present = " AND ".join(f"{name} IS NOT NULL" for name in declared) or "TRUE"

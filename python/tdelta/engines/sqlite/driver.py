@@ -175,7 +175,6 @@ class SqliteDriver:
         return self.engine.library.versions()
 
     def identity(self) -> str:
-        """The wheel with its version, or the file with its digest."""
         engines = self._versions.values() or (self.engine,)
         return "; ".join(engine.library.identity() for engine in engines)
 
@@ -233,7 +232,6 @@ class SqliteDriver:
         )
 
     def template(self, settings: TwinSettings) -> Template:
-        """Files are copied among twins of one cipher and page size."""
         words = f"{settings.cipher}, pages of {settings.page_size} bytes"
         if settings.library:
             return Template((settings.cipher, settings.page_size, settings.library), f"{words}, {settings.library}")
@@ -244,7 +242,6 @@ class SqliteDriver:
         return settings.page_size if self.engine.needs_key(settings.cipher) else None
 
     def described(self, settings: TwinSettings, facts: Mapping[str, str]) -> str:
-        """What the library says of the cipher in force."""
         if settings.cipher == "none":
             return "a plain file"
         return ", ".join(f"{name} {facts[name]}" for name in self.engine.ciphers[settings.cipher].in_force)
@@ -304,7 +301,6 @@ _NOTES = {
 
 
 def listed() -> Iterator[EngineInfo]:
-    """Every library that comes in a wheel."""
     return map(_listed, WHEELS.values())
 
 

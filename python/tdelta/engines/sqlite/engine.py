@@ -70,7 +70,6 @@ class SqliteEngine:
 
     @property
     def crypto(self) -> str:
-        """Whose code encrypts, as `Library.crypto`."""
         return self.library.crypto
 
     @property
@@ -144,7 +143,6 @@ class SqliteEngine:
         return asked
 
     def has_choice_of_keys(self) -> bool:
-        """Whether ``--key`` makes a difference with this library."""
         return len(self.library.key_kinds) > 1
 
     @property
@@ -153,6 +151,7 @@ class SqliteEngine:
         return self.crypto == "openssl" and self.library.distribution is None
 
     def check_temp_store(self, place: str) -> None:
+        """Raise ``UnknownName`` for a place of temporary tables and sorts that does not exist."""
         if place not in self.temp_stores:
             raise UnknownName("temporary store", place, self.temp_stores)
 
@@ -219,7 +218,6 @@ class SqliteEngine:
         return options | {"pragmas": [*cast(list[str], options["pragmas"]), limit]}
 
     def conversion(self, path: str, settings: TwinSettings, found: Layout) -> Conversion:
-        """How a plain copy of that layout becomes the file of a twin at ``path``."""
         wanted = self._target(path, settings, is_encrypted=self.needs_key(settings.cipher))
         return conversion(self.library.kind, found, wanted)
 

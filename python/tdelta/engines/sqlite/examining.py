@@ -105,7 +105,6 @@ class CopyExaminer:
         return bool(self._as_reported(reads_clock_or_random))
 
     def bounded(self, tables: Iterable[DatabaseTable]) -> tuple[DatabaseTable, ...]:
-        """The tables with their rows and row numbers as they are now."""
         return tuple(self._as_reported(lambda query, table=table: bounded(query, table)) for table in tables)
 
     def checksums(self, tables: Tables) -> Checksums:
@@ -165,7 +164,6 @@ class CopyExaminer:
             ) from refusal
 
     def _remedy(self, refusal: Refused) -> str:
-        """What to do, with the tables that need what the library lacks."""
         lacking = _FUNCTION.search(str(refusal))
         if lacking is None:
             return _remedy(refusal)

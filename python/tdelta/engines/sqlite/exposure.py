@@ -38,8 +38,6 @@ _SPILLED = "temp.tdelta_spill"
 
 
 class Exposure(FileScanner):
-    """The markers of one twin on their way, and what every look at its files found."""
-
     def __init__(self, worker: Worker, database: Path, needles: Sequence[bytes]) -> None:
         super().__init__(worker, database, needles)
         self._page_bytes = int(worker.ask("facts", queries={"page_size": "PRAGMA page_size"})["page_size"])

@@ -45,7 +45,5 @@ _REFUSALS = {
 
 
 class SqliteRefusal(Refusal):
-    """Why something cannot be done with SQLite, and what to do."""
-
     __slots__ = ()
     TEMPLATES: ClassVar = _REFUSALS

@@ -200,8 +200,6 @@ def _copy_all(original: Original, seen: Mapping[str, FileStat | None], target: P
 
 
 class _Progress:
-    """Adds up what is copied, and tells."""
-
     def __init__(self, total_bytes: int, on_progress: OnProgress) -> None:
         self._total_bytes = total_bytes
         self._told = on_progress
@@ -278,7 +276,6 @@ def _require_plain(named: Path, path: Path, header: bytes) -> None:
 
 
 def _what(header: bytes) -> str:
-    """What a file that is no plain SQLite database seems to be, and what to do."""
     for at, magic, name in _FOREIGN:
         if header[at:].startswith(magic):
             return name

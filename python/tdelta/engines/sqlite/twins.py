@@ -107,7 +107,6 @@ class SqliteTwin:
         return checksums(self.worker, tables)
 
     def prove(self) -> CipherProof:
-        """What a page cipher of the library costs in this twin's own process."""
         return ask_proof(self.worker, self._engine, self._folder)
 
     def prices(self) -> dict[str, object] | None:
@@ -117,13 +116,7 @@ class SqliteTwin:
         return ask_prices(self._engine, self._folder, environment_of(self._engine, self._settings), self._settings)
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
-
-        Raises:
-            EnvironmentFault: a file cannot be searched.
-            StorageFault: the disk is full, or a file cannot be read or written.
-            TdeltaError: a statement failed; the message is the engine's.
-        """
+        """Run one trial that nobody measures, marker rows on their way through all files; search these meanwhile."""
         exposure = Exposure(self.worker, self._path, needles)
         with exposure.under_way():
             # The checkpoint behind a trial would wait for the exposure's snapshot to end.
@@ -134,12 +127,7 @@ class SqliteTwin:
         return exposure.found()
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
-        """Run one trial; in a cold one nothing of the file is in any cache at its beginning.
-
-        Raises:
-            StorageFault: the disk is full, or a file cannot be read or written.
-            TdeltaError: a statement failed; the message is the engine's.
-        """
+        """Run one trial; in a cold one nothing of the file is in any cache at its beginning."""
         if self._is_stopped:
             return Measurement(0, 0, {}, {}, stopped_by="signal")
         if not job.step:
@@ -342,7 +330,6 @@ class SqliteTwins:
         connections: int = 1,
         seconds: float = _OPEN_SECONDS,
     ) -> dict[str, Any]:
-        """Have a worker load the library under test and open a file with it."""
         library = engine.library.name
         return worker.ask("open", seconds=seconds, library=library, options=options, connections=connections)
 

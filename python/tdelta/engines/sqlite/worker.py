@@ -98,7 +98,6 @@ class SqliteHost(BackupRequests, Host):
         return {}
 
     def do_expose(self, request: Request) -> Reply:
-        """Put rows on their way through files, on a connection of its own, and hold them there."""
         self._open()
         self.exposure = _native.SqliteExposure(json.dumps(self.options), request["statements"], request["cursors"])
         return {}

@@ -30,8 +30,7 @@ from tdelta.engines.shared.external.kind import (
     SqlAction,
     SqlRestore,
 )
-from tdelta.engines.shared.sessions import Ask, Row, first, literal, one
-from tdelta.engines.shared.statements import statements
+from tdelta.engines.shared.sessions import Ask, Row, first, literal, one, statements
 from tdelta.engines.sqlserver.profile import PROFILE
 from tdelta.engines.sqlserver.scripts import bare, named
 from tdelta.errors import Defect
@@ -211,7 +210,6 @@ class SqlServers:
         return found | {"CPUs": machine["cpus"] or "", "memory kB": machine["kilobytes"] or ""}
 
     def probe(self, name: str) -> Probe:
-        """An application lock in master, whichever database a session is in."""
         return Probe(*(SQL[of].format(lock=f"N{literal(name)}") for of in ("lock_take", "lock_seen", "lock_release")))
 
     def has_schema(self, ask: Ask, schema: str) -> bool:
@@ -278,7 +276,6 @@ class SqlServers:
         return tuple(SQL[name].format(**given) for name in ("checkpoint_schema", "drop_key"))
 
     def convert_sql(self, schema: str, *, is_encrypted: bool) -> str:
-        """What has the database's pages encrypted, or decrypted, in the background."""
         return SQL["encrypt" if is_encrypted else "decrypt"].format(schema=schema)
 
     def suspend_sql(self, schema: str) -> str:
@@ -335,7 +332,6 @@ class SqlServers:
         return SQL["data_bytes"].format(schema=schema)
 
     def mark_session_sql(self, mark: str) -> str:
-        """The mark is the session's context, which others see."""
         return SQL["mark_session"].format(mark=_hex(mark))
 
     def marked_sessions(self, ask: Ask, mark: str) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from tdelta.importers.accumulating import Printed, is_possible, sd_limits
 from tdelta.importers.belonging import Belonging
 from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.moments import Printed, is_possible, sd_limits
 from tdelta.importers.problems import Problems, number, plain_name, shown, whole
 from tdelta.importers.rounding import half_unit
 from tdelta.messages import Caution, Refusal
@@ -57,7 +57,6 @@ _MINUTES = {
 
 
 def settings_in(text: str, before: Mapping[str, Level]) -> Mapping[str, Level]:
-    """What is known of the test after a line."""
     found = ((name, pattern.search(text)) for name, pattern in _MINUTES.items())
     return {**before, **{name: int(match[1]) for name, match in found if match}}
 

@@ -58,11 +58,9 @@ class Job:
 
     @property
     def has_figures(self) -> bool:
-        """Whether it got as far as leaving any."""
         return self.result is not None or bool(self.counter) or bool(self.timings)
 
     def observations(self, belonging: Belonging, problems: Problems) -> Iterator[Observation]:
-        """Its throughput, its counter, its procedures."""
         belonging = belonging.with_level("threads", self.users).with_settings(self.settings)
         if self.result is not None:
             yield from throughput(self.result, belonging, None)
@@ -89,8 +87,6 @@ class Job:
 
 
 class Jobs:
-    """The jobs so far, as the rows of the tables come."""
-
     def __init__(self, problems: Problems) -> None:
         self._problems = problems
         self._jobs: dict[str, Job] = {}

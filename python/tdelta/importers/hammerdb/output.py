@@ -57,8 +57,6 @@ _REMEDY = "print them again (jobs format JSON; jobs ID result, timing or tcount)
 
 @dataclass(slots=True)
 class _Contents:
-    """What was found, each with the line it starts on."""
-
     results: list[tuple[int, Result, int | None]] = field(default_factory=list)
     settings: list[Mapping[str, Level]] = field(default_factory=list)
     """Of the test of each result."""
@@ -80,8 +78,6 @@ class _Contents:
 
 
 class JobsOutputImporter:
-    """Logs of HammerDB's console, and what its ``jobs`` command prints."""
-
     name = FORMAT
 
     def recognizes(self, source: Source) -> bool:
@@ -119,8 +115,6 @@ class JobsOutputImporter:
 
 
 class _Objects:
-    """JSON objects within text, each beginning with a ``{`` at the start of a line."""
-
     def __init__(self, problems: Problems) -> None:
         self._problems = problems
         self._lines: list[str] = []

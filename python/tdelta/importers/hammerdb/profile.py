@@ -31,7 +31,6 @@ _UNITS = {"MIN": "min_ms", "AVG": "avg_ms", "MAX": "max_ms", "TOTAL": "total_ms"
 
 
 def is_time_profile(head: str) -> bool:
-    """Whether a file begins as a time profile."""
     return _SIGNS.search(head) is not None
 
 
@@ -48,7 +47,6 @@ class TimeProfileImporter:
     name = FORMAT
 
     def recognizes(self, source: Source) -> bool:
-        """The report's first line, or one of its headings."""
         return is_time_profile(source.head.decode("utf-8", errors="replace"))
 
     def read(self, source: Source, naming: Naming) -> Iterator[Observation]:

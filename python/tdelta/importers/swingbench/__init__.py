@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from tdelta.importers.accumulating import Printed, is_possible
 from tdelta.importers.belonging import Belonging, belonging_of
 from tdelta.importers.intervals import longest_stretch
-from tdelta.importers.moments import Printed, is_possible
 from tdelta.importers.problems import Problems, number, plain_name, problems_of, shown, whole
 from tdelta.importers.protocol import Importer, Naming, Source
 from tdelta.importers.rounding import half_unit
@@ -67,7 +67,6 @@ class SwingbenchImporter:
     name = FORMAT
 
     def recognizes(self, source: Source) -> bool:
-        """A root element ``Results`` with Swingbench's own elements or namespace."""
         head = source.head.decode("utf-8", errors="replace")
         lower = head.lower()
         return _ROOT.search(head) is not None and any(word in lower for word in _OWN_WORDS)

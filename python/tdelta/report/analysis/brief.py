@@ -100,7 +100,6 @@ def sentence(result: AnalysisResult) -> str:
 
 
 def lines(result: AnalysisResult, command: str) -> list[Line]:
-    """What stands below the sentence, what speaks against trusting it first."""
     return [
         *caution_lines(against_trust(result)),
         Line("Measured", _measured(result)),

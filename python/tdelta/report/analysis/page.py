@@ -93,7 +93,6 @@ def compose_analysis(result: AnalysisResult, pictures: Sequence[ComparisonPictur
 
 
 def _answer(result: AnalysisResult) -> Section:
-    """The sentence, and right below it what such files can show."""
     judged = [c for c in result.primary if c.ratio is not None]
     blocks: list[Block] = []
     if len(result.primary) in _TILES:

@@ -78,7 +78,6 @@ def span_row(span: tuple[float, float], at: float, ends: tuple[float, float], co
 
 
 def axis_row(ends: tuple[float, float], unit: str, columns: int, *, is_signed: bool = False) -> str:
-    """The two ends of an axis, at its two ends."""
     left, right = axis_text(ends, unit, is_signed=is_signed)
     return f"{left}{' ' * max(1, columns - len(left) - len(right))}{right}"
 

@@ -129,7 +129,6 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
 
 
 def is_lone(comparison: Comparison) -> bool:
-    """Whether each condition has one run, and nobody stated what runs differ by."""
     is_single = comparison.baseline.runs == comparison.condition.runs == 1
     return is_single and comparison.scatter.run_sd is None and comparison.decision is Decision.UNDECIDED
 
@@ -195,7 +194,6 @@ def hdi_words(comparison: Comparison, result: AnalysisResult) -> str:
 
 
 def why_undecided(comparison: Comparison, result: AnalysisResult) -> str:
-    """What keeps a comparison from being decided."""
     if comparison.undecided_because:
         return "; ".join(map(str, comparison.undecided_because))
     estimate = deciding(comparison) or _known(comparison)

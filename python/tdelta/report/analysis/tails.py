@@ -48,7 +48,6 @@ def tail_groups(result: AnalysisResult) -> tuple[TailGroup, ...]:
 
 
 def tail_notes(result: AnalysisResult) -> str:
-    """What the figures are, what their intervals rest on, and what they cannot show."""
     having = _having(result)
     edges = dict.fromkeys(t.counted_from_ms for _, t in having if t.counted_from_ms is not None)
     parts = [_counting(list(edges), having)] if edges else []

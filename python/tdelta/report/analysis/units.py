@@ -62,7 +62,6 @@ def spread_parts(spread: Spread, unit: str, *, is_signed: bool = False) -> tuple
 
 
 def axis_text(ends: tuple[float, float], unit: str, *, is_signed: bool = False) -> tuple[str, str]:
-    """The two ends of an axis with their unit."""
     name, texts = _texts(ends, unit, figures=2, is_signed=is_signed)
     left, right = (f"{text} {name}".rstrip() for text in texts)
     return left, right

@@ -102,7 +102,6 @@ def _of_page(result: RunResult) -> Iterator[Block]:
 
 
 def _beside(result: RunResult) -> Table:
-    """What was published for a condition's own levels, beside what was measured under them."""
     published = {cell.condition.key: cell for cell in result.of(PublishedCell)}
     bounds = bounds_of(result.settings)
     rows = [

@@ -39,9 +39,7 @@ from tdelta.records import (
 )
 from tdelta.report.findings import (
     actions,
-    agents,
     backups,
-    checkpoints,
     client_memory,
     contrasts,
     cost_breakdown,
@@ -89,7 +87,7 @@ SHOWN: list[Shown] = [
     Shown((Percentile,), tails.percentile_blocks, "latency"),
     Shown((TailMeasure,), tails.blocks, "latency"),
     Shown((ServerMeasures,), servers.blocks, "servers", "What the servers did"),
-    Shown((LoadAgents,), agents.blocks, "agents", "Load agents", is_asked=True),
+    Shown((LoadAgents,), hosts.agent_blocks, "agents", "Load agents", is_asked=True),
     Shown((Hosts,), hosts.blocks, "hosts", "Hosts", is_asked=True),
     Shown((ClientMemory,), client_memory.blocks, "client-memory", "Client memory", is_asked=True),
     Shown((StepMeasure,), steps.blocks, "steps", "Loads and rebuilds", is_asked=True),
@@ -100,7 +98,7 @@ SHOWN: list[Shown] = [
     Shown((Traces,), traces.blocks, "statements", "Statements", is_asked=True),
     Shown((CpuProfile,), profiles.blocks, "profiles", "Where the CPU time goes"),
     Shown((Contrast,), contrasts.blocks, "posteriors"),
-    Shown((CheckpointMeasure,), checkpoints.blocks, "resources"),
+    Shown((CheckpointMeasure,), steps.checkpoint_blocks, "resources"),
     Shown((DataSize,), storage.size_blocks, "resources"),
     Shown((CostBreakdown,), cost_breakdown.blocks, "cost-breakdown", "Where the cost goes"),
     Shown((FileEvidence,), evidence.blocks, "trust"),
@@ -110,7 +108,6 @@ SHOWN: list[Shown] = [
 
 
 def placed(part: str, result: RunResult) -> Iterator[Block]:
-    """The blocks of findings that have no section of their own."""
     for one in SHOWN:
         if one.part == part:
             yield from one.blocks(result)

@@ -38,7 +38,6 @@ _MOST_MISSED = 0.5
 
 
 def footnotes(result: RunResult) -> Iterator[str]:
-    """What stalls may have been missed, and what the order within a block does."""
     missed = missed_text(result)
     if missed is not None:
         yield missed

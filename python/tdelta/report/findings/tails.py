@@ -84,7 +84,6 @@ def tail_groups(result: RunResult) -> tuple[TailGroup, ...]:
 
 
 def tail_notes(result: RunResult, *, has_types: bool = True) -> list[str]:
-    """What the figures are, what their intervals rest on, and what they cannot show."""
     exceeding = [m.exceedance for m in result.of(TailMeasure) if m.exceedance is not None]
     ratios = [ratio for m in result.of(TailMeasure) for ratio in _ratios(m)]
     parts = []

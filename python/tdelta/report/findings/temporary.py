@@ -51,7 +51,6 @@ def blocks(result: RunResult) -> list[Block]:
 
 
 def _shown(found: Sequence[TemporaryData]) -> list[tuple[str, Callable[[TemporaryData], str]]]:
-    """The columns that any condition has something in."""
     return [column for column in _COLUMNS if any(column[1](one) != MISSING for one in found)]
 
 

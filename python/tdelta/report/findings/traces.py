@@ -1,5 +1,3 @@
-"""What each statement cost, twins below one another."""
-
 from __future__ import annotations
 
 import math
@@ -65,7 +63,6 @@ def columns_of(traces: Traces) -> tuple[str, ...]:
 
 
 def cells(one: StatementTrace, columns: Sequence[str]) -> tuple[str, ...]:
-    """The figures of one statement under one condition, by heading."""
     found = {
         "calls": f"{one.calls:,}",
         "CPU": microseconds(one.cpu_us),

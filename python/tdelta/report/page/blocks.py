@@ -109,8 +109,6 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure with its caption and its numbers. ``name`` is unique in the page."""
-
     name: str
     title: str
     drawing: Markup

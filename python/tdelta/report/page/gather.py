@@ -43,8 +43,6 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class RunData:
-    """Everything a page is drawn from."""
-
     result: RunResult
     created_unix_seconds: float
     trials: tuple[Trial, ...] = ()

@@ -47,7 +47,6 @@ def compose_history(history: History) -> Page:
 
 
 def against_section(against: Against, later: RunResult) -> Section:
-    """What the page of a run says of it beside an earlier one."""
     columns = [Column("")]
     columns += [Column(name, is_number=True) for name in ("then", "now", "difference", "larger at all")]
     columns += [Column("so")]

@@ -80,7 +80,6 @@ def contrast(first: str, second: str) -> float:
 
 
 def properties(colours: Mapping[str, str]) -> str:
-    """The colours as the custom properties of a style rule."""
     return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
 
@@ -136,6 +135,5 @@ def _script() -> Markup:
 
 
 def _digest(text: str) -> str:
-    """What a Content-Security-Policy names an inline style or script by."""
     digest = hashlib.sha256(str(text).encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -45,7 +45,6 @@ def repeat_section(data: RunData) -> Section:
 
 
 def citation(data: RunData) -> str:
-    """One line that names the run well enough to find and repeat it."""
     settings = data.result.settings
     version = data.result.versions.get("tdelta", "of unknown version")
     library = data.result.versions.get("library under test")

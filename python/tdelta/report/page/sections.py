@@ -44,7 +44,6 @@ _LONG_TABLE = 12
 
 
 def posterior_section(data: RunData) -> Section:
-    """The curves behind the primary verdicts, and the contrasts."""
     result = data.result
     axis = f"{metric_name(result.settings.metric, result.settings)} over the plain twins'"
     blocks: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_unsound(result) else []
@@ -62,7 +61,6 @@ def posterior_section(data: RunData) -> Section:
 
 
 def estimates_of(result: RunResult) -> dict[str, Estimate]:
-    """The estimates of judged conditions and A/A twins, by condition key."""
     found = {v.condition.key: v.ratio for v in result.primary if has_data(v)}
     for condition in result.settings.conditions:
         for noise in result.noise_floor:
@@ -88,7 +86,6 @@ def differences_section(data: RunData) -> Section:
 
 
 def latency_section(data: RunData) -> Section:
-    """Percentiles, described, and the tails that an interval can be given for."""
     figure = latency_curves(data.latencies, data.result.settings)
     shown: list[Block] = [figure] if figure else [Paragraph("No response times are stored for this run.", "note")]
     return Section("latency", "Response times", [Paragraph(TAILS), *shown, *placed("latency", data.result)])
@@ -106,7 +103,6 @@ def resource_section(data: RunData) -> Section:
 
 
 def _metric_forest(result: RunResult) -> Iterator[Block]:
-    """The other metrics over the mix, judged by the same model."""
     found = [v for v in result.verdicts if v.transaction == _ALL and not v.primary]
     if not found:
         return
@@ -219,7 +215,6 @@ def _type_table(found: list[Verdict], result: RunResult) -> Table:
 
 
 def trust_section(data: RunData) -> Section:
-    """Evidence of encryption, checks, cautions, and how pressed the machine was."""
     result = data.result
     blocks = [*placed("trust", result), *_checks(result), *_cautions(result), *placed("settings", result)]
     strips = pressure(data.trials)

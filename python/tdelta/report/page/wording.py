@@ -52,7 +52,6 @@ def chance(mass: float) -> str:
 
 
 def is_known(estimate: Estimate) -> bool:
-    """Whether an estimate has figures that can be drawn."""
     return all(math.isfinite(v) and v > 0 for v in (estimate.median, *estimate.hdi95, *estimate.hdi99))
 
 

@@ -65,7 +65,6 @@ def _require_ours(path: Path, *, force: bool) -> None:
 
 
 def is_report(path: Path) -> bool:
-    """Whether a file's first line is that of a tdelta report."""
     with path.open("rb") as file:
         first = file.readline(_FIRST_LINE_BYTES)
     return first.startswith(f"<!DOCTYPE html><!-- {MARKER}".encode())

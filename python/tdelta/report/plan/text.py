@@ -147,7 +147,6 @@ def _task(target: Target) -> str:
 
 
 def _advised(found: Prospect, width: int) -> list[Text | Table]:
-    """The command to go on with, where one reaches anything."""
     if not found.options:
         return []
     return [*paragraph(f"{_INDENT}{run_command(found.options)}", width, "cyan", indent=_INDENT * 2)]
@@ -179,7 +178,6 @@ def _curves(found: Prospect, width: int) -> list[Text | Table]:
 
 
 def _widths(found: Prospect) -> list[Text | Table]:
-    """How wide the interval will be, whatever the overhead is."""
     table = plain_table((("rounds", True), ("time", True), ("width, points", True), ("8 in 10 runs", True)))
     for width in _some(found.widths):
         low, high = (f"{100 * end:.2f}" for end in width.width80)
@@ -188,7 +186,6 @@ def _widths(found: Prospect) -> list[Text | Table]:
 
 
 def _some(widths: Sequence[Width]) -> Iterable[Width]:
-    """Every second one where there are many, the last one always."""
     step = 1 if len(widths) <= _MOST_WIDTHS else 2
     return reversed(widths[::-1][::step])
 

@@ -31,8 +31,6 @@ class Collector(Protocol):
 
 
 class Preferred(Collector, Protocol):
-    """One that goes before a round's later blocks."""
-
     def first_seconds(self) -> float:
         """What time is kept for it."""
 
@@ -49,7 +47,6 @@ class Collectors:
 
     @classmethod
     def of(cls, context: RunContext, ready: Ready, checks: Checks) -> Collectors:
-        """Those of a sitting, with the checks of what was loaded."""
         calls, profiles = TimedCalls(context, ready), CpuProfiles(context, ready.folder)
         return cls(checks, UnitCosts(context), calls, profiles, FileSearch(context, ready))
 

@@ -19,9 +19,9 @@ from tdelta.messages.checks import FILES, IN_FORCE, REPLICAS, ROWS_AFTER, ROWS_B
 from tdelta.records import CheckState, Condition, SettingsCompared, Trial, Validity
 from tdelta.records.serving import CONFIRMED, UNCONFIRMED
 from tdelta.session.instructions import FACTOR, instructions_check
+from tdelta.session.pace import LOOKED_AT
 from tdelta.session.planning import Plan
 from tdelta.session.state import RunState
-from tdelta.session.warming import LOOKED_AT
 
 _MOST_ERRORS = 0.01
 """The share of failed operations above which a load command's twins cannot be said to have worked."""
@@ -128,7 +128,6 @@ class Checks:
 
     @property
     def losses(self) -> int:
-        """How often a server died, in all sittings."""
         return len(self._notes.lost)
 
     @property
@@ -190,7 +189,6 @@ class Checks:
 
     @property
     def ciphers_in_force(self) -> dict[str, str]:
-        """What was seen in force in place of a cipher that was asked for, by that cipher's name."""
         return {
             cipher: _first_cipher(reported)
             for cipher, reported in self._observed.items()
@@ -295,6 +293,7 @@ class Checks:
             yield Detail.of("settings-varied", settings=", ".join(compared.varied))
 
     def settings_compared(self) -> SettingsCompared:
+        """What twins were found to share, what differs between strata, and what encrypted twins are given beyond."""
         values: dict[str, dict[str, None]] = {}
         for _, facts in self._notes.facts.values():
             for name, value in facts.items():

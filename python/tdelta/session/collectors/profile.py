@@ -90,13 +90,11 @@ class CpuProfiles:
         return 0.0 if self._found or self._notes.is_given_up else len(self._plan.conditions) * each
 
     def _has_much_rest(self) -> bool:
-        """Whether lines leave much of some condition's extra CPU unexplained, as far as is known."""
         state = self._context.state
         known = Explained(prices_from_json(state.unit_costs), state.timed_calls, {})
         return any(map(may_have_large_residual, cost_breakdowns(self._context.trials, self._plan.settings, known)))
 
     def explained(self) -> Explained:
-        """What the components are computed from."""
         state = self._context.state
         prices = prices_from_json(state.unit_costs)
         functions = {profile.condition.condition.key: profile for profile in self.records()}
@@ -250,8 +248,6 @@ class CpuProfiles:
 
 
 class _Passes:
-    """Passes over all twins, and what they brought."""
-
     def __init__(self, context: RunContext, of: Round, perf: Perf, folder: Path) -> None:
         self._context = context
         self._folder = folder
@@ -278,7 +274,6 @@ class _Passes:
 
     @property
     def has_kernel(self) -> bool:
-        """Whether the kernel's functions could be seen."""
         return all(recording.has_kernel for one in self.done for recording, _ in one.values())
 
     def follow_threads(self) -> None:

@@ -64,14 +64,12 @@ class FileSearch:
             context.pace.took(Stage.SEARCH, context.clock.elapsed() - began)
 
     def records(self) -> tuple[FileEvidence, ...]:
-        """What it means, in the design's order."""
         plan = self._plan
         evidence = self._context.state.evidence
         searched = self._context.searched()
         return classify([Searched(c, evidence[c.key], _covered(plan, c)) for c in searched])
 
     def validity(self) -> tuple[Validity, ...]:
-        """Whether nothing leaks, and whether the search would have seen it."""
         return validity(self.records(), self._not_searched())
 
     def _not_searched(self) -> tuple[Detail, ...]:

@@ -27,8 +27,6 @@ NOT_SEEN = "no call of a cipher in OpenSSL's shared library was seen"
 
 
 class TimedCalls:
-    """Timed calls by the condition's key, whichever sitting timed them."""
-
     stage = RunPart.of("timed-calls")
 
     def __init__(self, context: RunContext, ready: Ready) -> None:

@@ -116,12 +116,10 @@ class Bench:
 
     @property
     def both(self) -> tuple[FoundServer, FoundServer]:
-        """The baseline, the encrypted."""
         return self._found.both
 
     @property
     def schemas(self) -> Sequence[RunSchema]:
-        """Tdelta's, on the baseline and on the encrypted server."""
         return tuple(self._found.schemas.values())
 
     def reach(self) -> int:

@@ -89,7 +89,6 @@ class AbilityCheck:
 
 
 def servers_reached(bench: Bench) -> Found:
-    """That both let the user in, are of one product, and stand as twins can stand."""
     return {"settings that differ": bench.reach()}
 
 
@@ -113,7 +112,6 @@ def state_read(bench: Bench) -> Found:
 
 
 def schemas_made(bench: Bench) -> Found:
-    """That a schema with its mark is seen, and its lock by another session."""
     bench.make()
     for schema in bench.schemas:
         server = schema.server
@@ -129,7 +127,6 @@ def schemas_made(bench: Bench) -> Found:
 
 
 def rows_loaded(bench: Bench) -> Found:
-    """That generated rows come back, by checksum, from both servers."""
     expected = bench.twins.expected_checksums()
     for settings in bench.settings:
         _, sums = bench.twins.load(settings)
@@ -179,7 +176,6 @@ def worked(bench: Bench) -> Found:
 
 
 def rows_alike(bench: Bench) -> Found:
-    """That the same work left the same rows."""
     sums = [twin.checksums(bench.job.tables) for twin in bench.running]
     if wrong := [table for table in sums[0] if sums[0][table] != sums[1].get(table)]:
         raise AbilityFails(Refusal.of("contract-rows-apart", tables=", ".join(wrong)))
@@ -187,7 +183,6 @@ def rows_alike(bench: Bench) -> Found:
 
 
 def planned(bench: Bench) -> Found:
-    """That both servers say how they run each statement."""
     plans = [twin.plans(bench.scripts) for twin in bench.running]
     if not any(plans):
         raise NotOffered(Refusal.of("contract-no-plans"))
@@ -198,7 +193,6 @@ def planned(bench: Bench) -> Found:
 
 
 def traced(bench: Bench) -> Found:
-    """That statements can be metered one by one, in work that comes after the trial's."""
     further = replace(bench.trial, stream=1, first_op=bench.trial.operations)
     for settings, twin in zip(bench.settings, bench.running, strict=True):
         if not twin.is_metered:
@@ -236,7 +230,6 @@ def cooled(bench: Bench) -> Found:
 
 
 def evidence_kept(bench: Bench) -> Found:
-    """That what the servers say of their encryption is, after the work, what it was before."""
     words = []
     for server, twin in zip(bench.both, bench.running, strict=True):
         name = server.option.removeprefix("--")
@@ -251,7 +244,6 @@ def evidence_kept(bench: Bench) -> Found:
 
 
 def refused_rightly(bench: Bench) -> Found:
-    """That what a server refuses comes as what it is, and the session lives on."""
     for schema in bench.schemas:
         session = bench.session(schema)
         _refused(schema, session.run, f"SELECT * FROM {_MISSING}", "sql")
@@ -303,7 +295,6 @@ def sessions_ended(bench: Bench) -> Found:
 
 
 def all_removed(bench: Bench) -> Found:
-    """That nothing of the run is left on either server."""
     bench.remove()
     for schema in bench.schemas:
         server, name = schema.server, schema.server.option.removeprefix("--")
@@ -341,6 +332,5 @@ STEPS = (
 
 
 def lacking(step: AbilityCheck, passed: Iterable[str]) -> tuple[str, ...]:
-    """What a step needs and did not pass."""
     have = set(passed)
     return tuple(need for need in step.needs if need not in have)

@@ -186,8 +186,6 @@ class DecisionOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Where files go, and what runs are called there."""
-
     directory: Path | None = option(
         "--dir",
         PathValue("DIR"),

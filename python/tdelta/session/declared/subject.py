@@ -46,7 +46,6 @@ class _NamedOrPath(_Named):
         return value if value in self.names else str(folder / value)
 
     def to_json(self, value: Any) -> str:
-        """The name, or the absolute path."""
         return value if value in self.names else str(Path(value).absolute())
 
 
@@ -57,7 +56,6 @@ class _Dsn(Value):
     metavar: str = "DSN"
 
     def within(self, folder: Path, value: Any) -> Any:
-        """The DSN with the paths of its files from there."""
         return _with_files(value, folder)
 
     def to_json(self, value: Any) -> str:

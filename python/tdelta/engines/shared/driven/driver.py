@@ -1,5 +1,3 @@
-"""What an engine says of the driver of Python's that reaches its servers."""
-
 from __future__ import annotations
 
 import importlib

@@ -118,7 +118,6 @@ class DrivenHost(Host):
         return super().do_prepare(self._written(request))
 
     def do_trial(self, request: Request) -> Reply:
-        """Run one trial, and say what the server used meanwhile."""
         watched = self._observed.get("watch", [])
         counters, accounted, used = self._counters(), self._accounted(), _used(watched)
         memory = PeakMemory()
@@ -141,7 +140,6 @@ class DrivenHost(Host):
         return answer
 
     def do_trace(self, request: Request) -> Reply:
-        """Run one trial with every statement metered by itself, by what the server counts and accounts."""
         from tdelta.engines.shared.sessions import literal  # not earlier: most workers trace nothing
 
         self._tracing, self._traced_session = request["tracing"], ""
@@ -225,7 +223,6 @@ class DrivenHost(Host):
         )
 
     def _meters(self, traced: Any) -> dict[str, int]:
-        """What a server's meters read now of the session that a cursor belongs to."""
         tracing = self._tracing
         if not self._traced_session and (query := tracing.get("session") or tracing.get("thread")):
             traced.execute(query)
@@ -268,7 +265,6 @@ class DrivenHost(Host):
         return cursor
 
     def _loading(self, old: Any) -> Any:
-        """The same for the load, whose transactions begin by themselves where they end by methods."""
         cursor = self._cursor(old, is_limited=False)
         if self.driver.style.get("ends_by_methods"):
             cursor.connection.autocommit = False

@@ -65,7 +65,6 @@ def acted(place: ActionTarget, level: str, ready: Callable[[], None] | None) -> 
 
 
 def data_bytes(schema: RunSchema) -> int:
-    """How large the tables of a schema are with their indexes, as the server says."""
     with schema.server.translated_errors():
         (row,) = schema.server.ask(schema.server.kind.data_bytes_sql(schema.name))
     return int(float(next(iter(row.values())) or 0))

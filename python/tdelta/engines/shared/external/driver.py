@@ -127,7 +127,6 @@ class ExternalDriver:
         )
 
     def described(self, _settings: ExternalSettings, facts: Mapping[str, str]) -> str:
-        """What the server says of each kind of file, and its catalog of the tables."""
         return ", ".join(f"{name} {value or 'nothing'}" for name, value in facts.items())
 
     def template(self, settings: ExternalSettings) -> Template:
@@ -151,7 +150,6 @@ class ExternalDriver:
         return f"{cipher}: {ENCRYPTED_TABLES if expected else PLAIN_TABLES} tables by the server's catalog"
 
     def fault(self, settings: ExternalSettings, facts: Mapping[str, str]) -> Detail | None:
-        """Tables that are not as they have to be."""
         expected = self._expected(settings.cipher)
         wanted = ENCRYPTED_TABLES if expected else PLAIN_TABLES
         if expected is None or facts["tables"] == wanted:
@@ -159,7 +157,6 @@ class ExternalDriver:
         return Detail.of("tables-unlike", wanted=wanted, found=facts["tables"])
 
     def differing(self, settings: ExternalSettings) -> tuple[str, ...]:
-        """What the encrypted server says of its encryption, scope by scope."""
         if settings.cipher == PLAIN:
             return ()
         scopes = self._reached.pair.encrypted.encryption.scopes

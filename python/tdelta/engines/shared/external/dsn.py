@@ -99,7 +99,6 @@ class Dsn:
 
     @property
     def program(self) -> str:
-        """The program of the workers that connect to it."""
         address = address_of(self.engine)
         return address.worker if self.client is None else address.driven
 

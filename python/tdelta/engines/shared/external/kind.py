@@ -434,6 +434,8 @@ class LimitsSessions(Protocol):
 
 @runtime_checkable
 class ExplainsBySteps(Protocol):
+    """A server that is asked for a plan by two statements: one explains, the other reads what that left."""
+
     def explain_sql(self, statement: str) -> str:
         """What explains a statement, its parameters given."""
 

@@ -297,7 +297,6 @@ def _encryption_cautions(baseline: FoundServer, encrypted: FoundServer, is_encry
 
 
 def _facts(server: FoundServer) -> dict[str, str]:
-    """What lies between the load and the server, beside settings."""
     return {
         "connection": server.dsn.transport,
         "client": server.dsn.client or "the usual one",

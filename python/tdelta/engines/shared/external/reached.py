@@ -74,7 +74,6 @@ class SchemaKeeper:
         self._child.close(_END_SECONDS)
 
     def begins(self, schema: RunSchema) -> None:
-        """Have it drop a schema that is about to be made."""
         self._tell("begin", server=schema.server.option, schema=schema.name, sessions=schema.sessions)
 
     def _tell(self, do: str, **arguments: object) -> None:
@@ -118,7 +117,6 @@ def _protocol(dsn: Dsn) -> str:
 
 
 def place_of(condition: Condition, planted: Sequence[float]) -> str:
-    """Which of a run's schemas a condition works in."""
     during = str(dict(condition.levels).get("during", NOTHING))
     if during != NOTHING:
         return _changed_schema_role(during)
@@ -220,7 +218,6 @@ class ReachedServers:
             yield Caution.of("servers-cpu-accounted") if is_accounted else Caution.of("servers-cpu-unknown")
 
     def _vendor_cautions(self) -> Iterator[Caution]:
-        """What every answer on servers of this vendor's says."""
         address = address_of(self.pair.baseline.identity.engine)
         if address.is_untried:
             yield Caution.of("engine-untried", product=self.pair.baseline.identity.product)
@@ -242,7 +239,6 @@ class ReachedServers:
         return "; ".join(f"{server.dsn}: {server.identity.described}" for server in self.both)
 
     def facts(self) -> ServersFacts:
-        """What a store and a report may tell of them."""
         baseline, encrypted = (self._facts_of(server) for server in self.both)
         return ServersFacts(
             baseline,
@@ -332,7 +328,6 @@ def _processes(dsns: tuple[Dsn, Dsn]) -> dict[str, int]:
 
 
 def _account(found: Pair) -> bool:
-    """Whether both servers say themselves what CPU time they used."""
     return all(isinstance(server.kind, AccountsCpu) for server in (found.baseline, found.encrypted))
 
 

@@ -139,7 +139,6 @@ def leftovers(server: FoundServer) -> tuple[Caution, ...]:
 
 
 def left_by_name(server: FoundServer) -> dict[str, Caution]:
-    """What is said of each schema that a killed run left, by its name."""
     left = {}
     for found in server.kind.own_schemas(server.ask):
         if not is_held(server, lock_name(found.schema)):

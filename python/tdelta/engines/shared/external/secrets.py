@@ -106,8 +106,6 @@ class Passwords:
 
 
 class _Unreadable(Exception):
-    """Why a password cannot be read."""
-
     def __init__(self, said: Refusal) -> None:
         super().__init__(said)
         self.said = said

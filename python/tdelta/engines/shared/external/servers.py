@@ -29,7 +29,6 @@ _WRONG_PASSWORD = ("auth",)
 
 
 def server_name(option: str, dsn: Dsn) -> str:
-    """What a server is called in messages."""
     return f"{option} ({dsn.where})"
 
 
@@ -59,7 +58,6 @@ def _unreached(option: str, dsn: Dsn, refused: Refused) -> ExternalServerFault:
 
 
 def _said(refused: Refused) -> Refusal:
-    """What a server says, with its remedy."""
     match refused.kind:
         case "auth":
             return Refusal.of("server-wants-password", said=refused)

@@ -131,11 +131,9 @@ class ExternalTwins(SequentialBlocks):
             return Path(settings.loaded), checksums(worker, self._job.tables)
 
     def expected_checksums(self) -> Checksums:
-        """The checksums of the rows as generated, before any server had them."""
         return generated_checksums(self._job)
 
     def data_bytes(self, path: Path) -> int:
-        """How large the tables are with their indexes, as the server says."""
         return data_bytes(self._schemas[str(path)])
 
     def is_encrypted(self, path: Path) -> bool:
@@ -143,7 +141,6 @@ class ExternalTwins(SequentialBlocks):
         return str(path) == ENCRYPTED_PLACE
 
     def start(self, settings: ExternalSettings, _name: str) -> ExternalTwin:
-        """Fresh connections to a schema, its tables as they were loaded."""
         rows = self._rows.get(settings.place)
         if rows is None or not (rows.is_fresh or self._may_be_kept(rows)):
             self._fill(settings.place)
@@ -168,7 +165,6 @@ class ExternalTwins(SequentialBlocks):
         self._rows[place].is_fresh = False
 
     def _fill(self, place: str) -> None:
-        """Make the tables anew, fill them, gather statistics."""
         began, schema, job = time.monotonic(), self._schemas[place], self._job
         kind, names = schema.server.kind, [name for name, _ in job.tables]
         with self._worker(schema) as worker:
@@ -281,12 +277,7 @@ class ExternalTwin:
         return {NOT_EXPLAINED: refused}
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
-        """Run one trial.
-
-        Raises:
-            ServerLost: the server has died, or hung up.
-            TdeltaError: a statement failed; the message is the server's.
-        """
+        """Run one trial."""
         self._used()
         if job.step == TRACE:
             return self.traced(job)

@@ -28,8 +28,6 @@ from tdelta.messages import Refusal
 
 
 class TwinNode:
-    """The twins of one run on one node. Its methods are called by Ray."""
-
     def __init__(self) -> None:
         os.umask(UMASK)
         self._stack = ExitStack()
@@ -38,7 +36,6 @@ class TwinNode:
         self._twins: Any = None
 
     def hello(self) -> dict[str, Any]:
-        """Where it is, and which tdelta is there."""
         return {"node": platform.node(), "version": tdelta_version(), "pid": os.getpid()}
 
     def call(self, payload: bytes) -> bytes:
@@ -85,7 +82,6 @@ class TwinNode:
         job: AnyJob,
         mix: WorkloadSpec,
     ) -> dict[str, str]:
-        """Find the engine, see that there is room, make the folder. Returns the versions found."""
         found = driver(engine, options)
         base = options["directory"] or default_base()
         sweep(base)

@@ -97,8 +97,6 @@ class HostedTwin:
 
 
 class HostedTwins(SequentialBlocks):
-    """The twins of one run, on all of its hosts."""
-
     def __init__(self, asked: HostsRequest, told: OnHosts, job: AnyJob, mix: WorkloadSpec) -> None:
         super().__init__(mix)
         self._loaded: dict[Path, list[Path]] = {}
@@ -131,7 +129,6 @@ class HostedTwins(SequentialBlocks):
         return int(self._nodes.call(0, Call("data_bytes", (self._loaded[path][0],))))
 
     def is_encrypted(self, path: Path) -> bool:
-        """Whether none of the planted rows can be read in the stopped server's tables, on any host."""
         paths = enumerate(self._loaded[path])
         return all(self._nodes.call(host, Call("is_encrypted", (there,))) for host, there in paths)
 
@@ -187,8 +184,6 @@ def _of_other_server(node: str, expected: Mapping[str, str], found: Mapping[str,
 
 @dataclass(frozen=True, slots=True)
 class HostedStarts:
-    """Starts twins on one host."""
-
     nodes: Nodes
     host: int
 

@@ -112,8 +112,6 @@ class Acts(Protocol):
 
 @runtime_checkable
 class CountsWork(Protocol):
-    """A server that counts what loads have it do."""
-
     @property
     def work_sql(self) -> str:
         """A query whose last column says how many statements of loads were executed so far: prepared ones."""

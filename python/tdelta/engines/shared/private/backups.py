@@ -89,8 +89,6 @@ def _act(tools: Tools, kind: type[Backup | Restore], site: Site) -> Act:
 
 
 class _ServerMaker:
-    """See `tdelta.driver.backups.Maker`."""
-
     def __init__(self, site: Site, by: ServerTool, *, restores: bool) -> None:
         self._site = site
         self._by = by
@@ -135,7 +133,6 @@ class _ServerMaker:
         return used
 
     def unpack(self, made: Path, _compress: str, into: Path, programs: Programs) -> Path:
-        """As SQL, or as the files that a server would have."""
         source, stages = self._decompressed(made)
         if not self._by.tool.is_logical:
             programs.run(*stages, self._by.read(self._site, into), source=source)
@@ -152,7 +149,6 @@ class _ServerMaker:
         return server_file_class(self._site.engine.evidence.files, name, is_unlinked=False)
 
     def data_bytes(self) -> int:
-        """How large the tables are with their indexes, as the server says."""
         return int(float(self._connected().rows(self._site.engine.data_bytes_sql)[1][0][0] or 0))
 
     def disk_bytes(self) -> int:

@@ -144,7 +144,6 @@ class PrivateDriver:
         return self.engine.actions if isinstance(self.engine, Acts) else {}
 
     def template(self, settings: ServerSettings) -> Template:
-        """Data is copied among twins of one cipher, scope and compression."""
         words = "plain" if settings.scope == PLAIN_SCOPE else f"{settings.cipher}, scope {settings.scope}"
         if settings.compression:
             words += f", page compression {settings.compression}"

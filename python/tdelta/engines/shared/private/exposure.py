@@ -191,7 +191,6 @@ class _Held:
             raise self._fault or WorkerFault(Refusal.of("statement-ended"))
 
     def end(self) -> None:
-        """Wait for its end, now that it is released."""
         self._thread.join(_HOLD_SECONDS)
         if self._fault is not None:
             raise self._fault

@@ -18,7 +18,6 @@ _FILES = "restore"
 
 
 def loading(settings: ServerSettings) -> ServerSettings:
-    """How a server is started while nothing is measured on it."""
     return dataclasses.replace(
         settings, is_loading=True, aes_instructions="on", cache_bytes=_LOAD_CACHE_BYTES, threads=1, cores=0
     )

@@ -115,7 +115,6 @@ class Instance:
             self.replica.server.thaw()
 
     def freeze(self) -> None:
-        """Stop the replica, then the server."""
         if self.replica is not None:
             self.replica.server.freeze()
         self.server.freeze()
@@ -223,13 +222,7 @@ class ServerTwin:
         return _cpu_seconds(self._worker.ask("end_external_load", settle=False)) * 1e6 / _PROOF_PAGES
 
     def evidence(self, job: TrialJob, needles: Sequence[bytes]) -> tuple[MarkerHit, ...]:
-        """Run one trial that nobody measures, marker rows on their way through all files, and search these meanwhile.
-
-        Raises:
-            EnvironmentFault: a file cannot be searched.
-            ServerLost: the server has died.
-            TdeltaError: a statement failed; the message is the server's.
-        """
+        """Run one trial that nobody measures, marker rows on their way through all files; search these meanwhile."""
         instance = self.instance
         evidence, recipe = instance.engine.evidence, instance.recipe
         files = ServerFiles(evidence.files, recipe.place, instance.server.pids, recipe.mount)
@@ -250,13 +243,7 @@ class ServerTwin:
         return exposure.found()
 
     def trial(self, job: TrialJob, ready: Callable[[], None] | None = None) -> Measurement:
-        """Run one trial.
-
-        Raises:
-            ServerLost: the server has died.
-            StorageFault: the disk is full.
-            TdeltaError: a statement failed; the message is the server's.
-        """
+        """Run one trial."""
         with self._connected():
             if self._settings.is_cold and job.step != TRACE:
                 self.instance.cool()

@@ -63,8 +63,6 @@ def held_port() -> Iterator[int]:
 
 
 class Session(Protocol):
-    """A connection to one of both."""
-
     def run(self, sql: str) -> None:
         """Run a statement and drop what it answers."""
 
@@ -81,8 +79,6 @@ class Behind:
 
 
 class Pair(Protocol):
-    """A primary and its replica, as they are asked on a connection to each."""
-
     def join(self, link: Link) -> None:
         """Have the replica know its primary. It does not connect yet."""
 
@@ -248,7 +244,6 @@ class Replica:
             self._replica.run(statement)
 
     def course(self, level: str, halt: Halt) -> Course:
-        """What it does for one trial at a level of ``replication``."""
         return Course(self, level, halt)
 
     def checksums(self, tables: Tables, halt: Halt) -> Checksums:
@@ -265,8 +260,6 @@ class Replica:
 
 
 class Course:
-    """What a replica does for one trial, and what is counted of it."""
-
     def __init__(self, replica: Replica, level: str, halt: Halt) -> None:
         self._of = replica
         self._level = level
@@ -334,8 +327,6 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaFiles:
-    """The files of a replica, called so."""
-
     of: ServerFiles
 
     def files(self) -> tuple[TwinFile, ...]:

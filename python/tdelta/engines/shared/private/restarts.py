@@ -62,7 +62,6 @@ class Started:
         return time.monotonic_ns() - began_ns
 
     def answer(self) -> None:
-        """Have the server that runs answer from a table of the run's."""
         options = {**self.site.recipe.connect, "database": DATABASE}
         self.asking.ask("connect", seconds=_CONNECT_SECONDS, options=options, connections=1)
         self.asking.ask("rows", sql=f"SELECT * FROM {self.site.tables[0]} LIMIT 1")
@@ -73,8 +72,6 @@ class Started:
 
 
 class Restart:
-    """A clean stop and a start."""
-
     def __init__(self, site: Site) -> None:
         self._site = site
         self._started: Started | None = None
@@ -201,7 +198,6 @@ class Throttle:
 
 
 def storm_connections(knobs: Mapping[str, int]) -> int:
-    """How many connections a storm opens, beside one more."""
     return max(1, knobs.get("connections", _STORM))
 
 

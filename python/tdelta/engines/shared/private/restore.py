@@ -190,8 +190,6 @@ def _code(code: int) -> str:
 
 
 class _Tail:
-    """Reads all that a command writes, and keeps its last lines."""
-
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self._lines: deque[bytes] = deque([b""], maxlen=_LAST_LINES)

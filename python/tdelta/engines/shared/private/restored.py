@@ -58,7 +58,6 @@ class RestoredDump:
     remove: Callable[[], None] = field(compare=False)
 
     def identity(self) -> tuple[object, ...]:
-        """None beside the rows."""
         return ()
 
     def facts(self, database: Database, *, is_proposed: bool) -> DatabaseFacts:
@@ -150,7 +149,6 @@ class RestoredServer:
         return Inventory(found.database, cautions, tuple(map(str, found.left_out)))
 
     def complete(self, database: Database, tables: Tables, additions: Additions, observe: Observer) -> Completed:
-        """Add what is tdelta's, read all rows and the sizes, and stop the server."""
         self._add(additions.statements)
         observe(Phase("checksum", "the rows of the restored dump"))
         with self._connected() as worker:
@@ -258,7 +256,6 @@ class _Bounded(Worker):
         self._is_over = is_over
 
     def look(self) -> None:
-        """As any worker's."""
         super().look()
         if self._is_over():
             self.lose(Refusal.of("connection-lost", said="its server has written more than it may"))

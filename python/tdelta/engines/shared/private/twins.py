@@ -102,11 +102,9 @@ class ServerTwins(SequentialBlocks):
         return generated_checksums(self._job) if isinstance(self._job, PopulateJob) else self._job.checksums
 
     def data_bytes(self, path: Path) -> int:
-        """How large the tables are with their indexes, as the server says."""
         return self._loaded(path).data_bytes
 
     def is_encrypted(self, path: Path) -> bool:
-        """Whether none of the planted rows can be read in the stopped server's tables."""
         load = self._loaded(path)
         engine = self._of(load.settings)
         if isinstance(engine, FolderEncrypted) and not engine.can_be_searched(load.settings):
@@ -134,14 +132,12 @@ class ServerTwins(SequentialBlocks):
     def _alone(
         self, settings: ServerSettings, name: str, environment: Mapping[str, str], stack: contextlib.ExitStack
     ) -> Instance:
-        """A server on a copy of the loaded data. It ends with the stack."""
         recipe = self._recipe(self._place(settings, name), settings)
         return Instance(self._of(settings), settings, recipe, self._started(recipe, settings, environment, stack))
 
     def _replicated(
         self, settings: ServerSettings, name: str, environment: Mapping[str, str], stack: contextlib.ExitStack
     ) -> Instance:
-        """Two servers on copies of the same data, the one the other's replica. Both end with the stack."""
         engine = self._of(settings)
         if not isinstance(engine, Replicated):  # refused before
             raise Defect(f"{engine.profile.product} has no replicas")
@@ -210,7 +206,6 @@ class ServerTwins(SequentialBlocks):
         return place_for(folder.path / name, engine.socket_name)
 
     def _folder_in(self, home: Path) -> TwinFolder:
-        """The run's folder below another than its own."""
         if home not in self._homes:
             sweep(home)
             self._homes[home] = self._stack.enter_context(TwinFolder(home, self._folder.run_id))
@@ -247,8 +242,6 @@ class _Load:
 
 
 class _Working:
-    """A server that is made to read all of its rows from the disk, and to write some."""
-
     def __init__(self, engine: ServerEngine, recipe: Recipe, tables: Tables) -> None:
         self._engine = engine
         self._options = {**recipe.connect, "database": DATABASE}

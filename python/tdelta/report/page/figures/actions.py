@@ -55,7 +55,6 @@ def curves(result: RunResult) -> dict[str, list[Point]]:
 
 
 def figures(result: RunResult) -> Iterator[Figure]:
-    """A figure for each action that has more than one setting."""
     for name, points in curves(result).items():
         if len(points) > 1:
             yield _figure(name, points, result)

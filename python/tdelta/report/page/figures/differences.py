@@ -213,7 +213,6 @@ def _dots(panel: _Points, across: Scale, up: Scale, look: str) -> list[Markup]:
 
 
 def _pointer(x: float, up: Scale, ratio: float) -> str:
-    """A small triangle at the edge that a point lies beyond."""
     is_above = ratio > up.high
     y = up.end + 8 if is_above else up.start - 8
     return f"M{number(x - 4)} {number(y)}h8l-4{'-7' if is_above else ' 7'}z"

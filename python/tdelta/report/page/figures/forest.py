@@ -187,8 +187,6 @@ def _figures(row: Row, bounds: Sequence[float], at: tuple[float, float, float], 
 
 
 def ratio_ticks(scale: Scale) -> list[Tick]:
-    """Marks of a horizontal axis of ratios that is as wide as a figure."""
-
     def make(about: int) -> Sequence[Tick]:
         return overhead_ticks(scale.low, scale.high, about, in_multiples=scale.is_log)
 

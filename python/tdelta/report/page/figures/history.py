@@ -82,7 +82,6 @@ def _stretches(series: Series, across: Scale, up: Scale) -> list[Markup]:
 
 
 def _means(series: Series) -> list[tuple[int, int, float]]:
-    """First and last place of every stretch, and its mean ratio, as the changes have it."""
     if not series.changes:
         return []
     edges = [0, *(change.at for change in series.changes), len(series.points)]

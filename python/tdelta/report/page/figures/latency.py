@@ -167,7 +167,6 @@ def _panel(name: str, curves: Sequence[_Curve], frame: Frame, across: Scale, up:
 
 
 def _direct_labels(curves: Sequence[_Curve], frame: Frame, across: Scale, up: Scale) -> list[Markup]:
-    """Names on the curves themselves, the condition's above its own and the plain one's below."""
     marks = []
     for curve in curves:
         is_condition = curve.style == "curve"

@@ -101,7 +101,6 @@ RESOURCES = (
 
 
 def resource_values(trials: Sequence[Trial], settings: RunSettings) -> dict[str, tuple[float, ...]]:
-    """For each condition key the values of `RESOURCES`, over the trials of complete blocks."""
     measured = in_complete_blocks(trials, settings)
     return {key: tuple(resource.of(found) for resource in RESOURCES) for key, found in measured.items()}
 
@@ -240,7 +239,6 @@ def _written(values: Sequence[float], unit: str) -> list[str]:
 
 
 def _count(value: float) -> str:
-    """A count of one operation, which may be a small share of one."""
     if not math.isfinite(value):
         return MISSING
     return "0" if value == 0 else f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"

@@ -117,7 +117,6 @@ def _time_table(result: RunResult) -> Table:
 
 
 def share_table(result: RunResult) -> Table:
-    """The threads' time in parts, and how pressed the machine was, of all servers."""
     titles = ("server CPU", "client CPU", "waiting", "of that I/O", "CPU pressure", "I/O pressure")
     rows = [
         (

@@ -22,8 +22,6 @@ _TITLE_DROP = 36.0
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The pixels that a plot's marks may use."""
-
     left: float
     top: float
     right: float

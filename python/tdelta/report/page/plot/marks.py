@@ -84,7 +84,6 @@ def square(x: float, y: float, half: float, class_: str) -> Markup:
 
 
 def diamond(x: float, y: float, half: float, class_: str) -> Markup:
-    """A square that stands on its corner."""
     return path(f"M{number(x - half)} {number(y)}l{number(half)} {number(-half)} {number(half)} {number(half)}"
                 f" {number(-half)} {number(half)}z", class_)  # fmt: skip
 
@@ -94,7 +93,6 @@ def path(data: str, class_: str) -> Markup:
 
 
 def polyline(points: Iterable[tuple[float, float]], *, closed: bool = False) -> str:
-    """The data of a path through these points."""
     data = "L".join(f"{number(x)} {number(y)}" for x, y in points)
     return f"M{data}{'Z' if closed else ''}"
 
@@ -108,7 +106,6 @@ def text(
 
 
 def number(value: float) -> str:
-    """A coordinate with one decimal and no more characters than it needs."""
     if not math.isfinite(value):
         raise Defect(f"a drawing needs finite coordinates, found {value}")
     short = f"{value:.1f}".removesuffix(".0")

@@ -36,7 +36,6 @@ class Scale:
             raise Defect(f"a logarithmic scale needs values above 0, found {self.low}")
 
     def __call__(self, value: float) -> float:
-        """The pixel of a value, at the nearer edge for one outside."""
         return self.start + self._share(min(max(value, self.low), self.high)) * (self.end - self.start)
 
     def holds(self, value: float) -> bool:

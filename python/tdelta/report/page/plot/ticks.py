@@ -26,8 +26,6 @@ _MULTIPLES = (
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A marked value of an axis."""
-
     value: float
     label: str
 
@@ -74,7 +72,6 @@ def overhead_ticks(low: float, high: float, about: int, *, in_multiples: bool) -
 
 
 def plain_ticks(low: float, high: float, about: int, unit: str = "") -> tuple[Tick, ...]:
-    """Marks of a linear axis of anything else, all with as many decimals as their step needs."""
     steps = linear_steps(low, high, about)
     places = _places(steps)
     behind = f" {unit}" if unit else ""
