@@ -123,7 +123,7 @@ def cells() -> dict[str, Process]:
     found["a step of 50 %"] = Process(step=0.5)
     for ar in (0.3, 0.7, 0.9):
         found[f"AR(1) {ar:g}"] = Process(ar=ar)
-    return found | _instances() | _unequal()
+    return found | _instances() | _unequal() | _shared() | _hostile()
 
 
 def _stalled() -> dict[str, Process]:
@@ -156,6 +156,39 @@ def _instances() -> dict[str, Process]:
             for odd in ("encrypted", "plain", "any"):
                 name = f"one {odd} instance of {rounds} rounds × {factor:g}"
                 found[name] = Process(odd_factor=factor, odd_one_of=rounds, odd=odd, rounds=rounds)  # type: ignore[arg-type]
+    return found
+
+
+def _shared() -> dict[str, Process]:
+    """What a round or a block does to all encrypted twins alike, which no comparison of identical twins sees."""
+    found = {}
+    quiet = Process(sd=0.01, instance_sd=0.003)
+    for sd, rounds in ((0.01, 3), (0.02, 3), (0.03, 4), (0.01, 5), (0.02, 5), (0.05, 5), (0.02, 10), (0.02, 20)):
+        found[f"encryption × round {100 * sd:g} %, {rounds} rounds"] = replace(quiet, round_sd=sd, rounds=rounds)
+    for ar, rounds, blocks in ((0.0, 5, 6), (0.9, 5, 6), (0.9, 5, 20)):
+        name = f"encryption × block 3 %, AR {ar:g}, {rounds} rounds of {blocks} blocks"
+        found[name] = replace(quiet, block_sd=0.03, block_ar=ar, rounds=rounds, blocks=blocks)
+    return found
+
+
+def _hostile() -> dict[str, Process]:
+    """Cells that a referee's model failed in, as far as the decision on one cost sees them."""
+    found = {}
+    for rounds in (5, 10, 20):
+        for stalled in ("all", "encrypted"):
+            of = Process(stall_share=0.08, stall_factor=5.0, stall_stays=0.75, stalled=stalled, rounds=rounds)  # type: ignore[arg-type]
+            found[f"stalls × 5 of {stalled} twins that last 4 trials on average, 8 % of trials, {rounds} rounds"] = of
+    for ratio in (0.0, 0.2):
+        found[f"noise 50 %, 20 rounds, log ratio {ratio:g}"] = Process(sd=0.5, rounds=20, log_ratio=ratio)
+    found["noise 50 %, encrypted × 1.5, 20 rounds"] = Process(sd=0.5, encrypted_noise=1.5, rounds=20)
+    found["every fifth trial × 2"] = Process(period=5, period_factor=2.0)
+    found["every fourth trial × 1.5, as long as a block"] = Process(period=4, period_factor=1.5)
+    for ratio in (0.01, 0.03):
+        name = f"times in steps of 5 %, sd 0.3 %, true overhead {100 * ratio:g} %"
+        found[name] = Process(time_step=0.05, sd=0.003, instance_sd=0.002, log_ratio=float(np.log1p(ratio)))
+    for rounds in (3, 5):
+        two = Process(sd=0.01, instance_sd=0.02, instance_effect="two-point", rounds=rounds)
+        found[f"two-point instance effects of 2 %, quiet trials, {rounds} rounds"] = two
     return found
 
 
@@ -264,7 +297,7 @@ def _covers(process: Process, seen: Outcome) -> bool:
 
 def limits(process: Process) -> Iterator[Limit[Outcome]]:
     truth = float(np.expm1(process.typical_truth))
-    is_odd = process.has_odd_instances
+    is_odd = process.has_odd_instances or process.has_shared_effects
     has_stalls = process.expected_stalls > 0.0
     is_long = not has_stalls or process.expected_stalls >= 5.0
 
@@ -278,7 +311,7 @@ def limits(process: Process) -> Iterator[Limit[Outcome]]:
         return seen.decision is Decision.NEGLIGIBLE if is_long or seen.stalls else None
 
     def saw_none(seen: Outcome) -> bool | None:
-        return seen.stalls == 0 if process.stall_share / process.stall_run >= seen.missed_share else None
+        return seen.stalls == 0 if process.event_share >= seen.missed_share else None
 
     if is_long:
         yield Limit("outside the interval and decided", 0.10 if is_odd and process.rounds <= 3 else 0.07, wrong)

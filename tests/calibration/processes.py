@@ -38,12 +38,18 @@ class Process:
         luck: their law (``two-point``: every instance is either the one or the other, as with two memory layouts).
         stall_share: the share of trials of ``stalled`` twins that cost ``stall_factor`` times as much, in runs of
             ``stall_run`` trials of a twin.
+        stall_stays: how likely a stalled twin is stalled in its next trial, too, so that a run of stalls ends by chance
+            (``stall_run`` is 1 then).
         burst_share: the share of all trials that a burst hits, ``burst_length`` trials in a row, times
         ``burst_factor``. growth: the machine slows down by this share over the run (1.0: to half its speed).
         step: it slows down by this share at some moment.
         ar: autocorrelation of neighbouring trials' drift, which has an sd of 5 %.
         odd_factor: one instance of ``odd`` twins in each ``odd_one_of`` rounds costs so many times as much.
         place: what each place in the block adds to a log cost.
+        round_sd: sd of what a round adds to all its encrypted twins alike.
+        block_sd: sd of what a block adds to its encrypted twins alike, ``block_ar`` its autocorrelation over blocks.
+        period: every so many trials, whoever runs, cost ``period_factor`` times as much; 0 for none.
+        time_step: the step of the clock, as a share of a trial's typical cost; 0 for a clock without steps.
         log_ratio: of the encrypted twins.
     """
 
@@ -57,6 +63,7 @@ class Process:
     stall_factor: float = 1.0
     stalled: Who = "all"
     stall_run: int = 1
+    stall_stays: float = 0.0
     burst_share: float = 0.0
     burst_length: int = 0
     burst_factor: float = 1.0
@@ -67,6 +74,12 @@ class Process:
     odd_one_of: int = 0
     odd: Who = "encrypted"
     place: float = 0.0
+    round_sd: float = 0.0
+    block_sd: float = 0.0
+    block_ar: float = 0.0
+    period: int = 0
+    period_factor: float = 1.0
+    time_step: float = 0.0
     log_ratio: float = 0.0
     rounds: int = 5
     blocks: int = 6
@@ -87,11 +100,21 @@ class Process:
         return self.odd_one_of > 0
 
     @property
+    def has_shared_effects(self) -> bool:
+        """Whether rounds or blocks do something to all encrypted twins alike."""
+        return self.round_sd > 0.0 or self.block_sd > 0.0
+
+    @property
+    def event_share(self) -> float:
+        """The share of a stalled twin's trials at which a stall begins."""
+        return self.stall_share * (1.0 - self.stall_stays) / self.stall_run
+
+    @property
     def expected_stalls(self) -> float:
         """How many stalls encrypted twins are expected to meet, a run of them being one."""
         encrypted = sum(c.role in ENCRYPTED for c in self.conditions)
-        hit = self.stall_share if self.stalled in ("all", "encrypted") else 0.0
-        return hit * encrypted * self.rounds * self.blocks / self.stall_run
+        hit = self.event_share if self.stalled in ("all", "encrypted") else 0.0
+        return hit * encrypted * self.rounds * self.blocks
 
 
 def _log_mean(noise: Noise, sd: float) -> float:
@@ -124,8 +147,13 @@ def log_costs(process: Process, rng: np.random.Generator) -> tuple[Array, NDArra
     costs = _noise(process, rng, is_encrypted, blocks) + process.log_ratio * is_encrypted
     costs += np.repeat(_instance_effect(process, rng, is_encrypted), process.blocks, axis=0)
     costs += _stalls(process, rng, is_encrypted, blocks) + process.place * places
+    costs += _shared(process, rng)[:, None] * is_encrypted
     course = _course(process, rng, costs.size).reshape(costs.shape)
-    return costs + np.take_along_axis(course, places, axis=1), places
+    costs += np.take_along_axis(course, places, axis=1)
+    if process.time_step:
+        steps = np.round(np.exp(costs) / process.time_step)
+        costs = np.log(process.time_step * np.maximum(steps, 1.0))
+    return costs, places
 
 
 def _noise(process: Process, rng: np.random.Generator, is_encrypted: NDArray[np.bool_], blocks: int) -> Array:
@@ -162,15 +190,41 @@ def _instance_effect(process: Process, rng: np.random.Generator, is_encrypted: N
     return np.asarray(instance_effect, dtype=np.float64)
 
 
+def _shared(process: Process, rng: np.random.Generator) -> Array:
+    """What the round and the block do to all encrypted twins alike, a value for each block."""
+    of_rounds = np.repeat(process.round_sd * rng.normal(size=process.rounds), process.blocks)
+    return np.asarray(of_rounds + _wandering(rng, len(of_rounds), process.block_sd, process.block_ar), dtype=np.float64)
+
+
+def _wandering(rng: np.random.Generator, count: int, sd: float, ar: float) -> Array:
+    """A stationary AR(1) process with a standard deviation."""
+    level = rng.normal(0.0, sd)
+    found = np.empty(count)
+    for at, shock in enumerate(rng.normal(0.0, sd * np.sqrt(1.0 - ar**2), count)):
+        level = ar * level + shock
+        found[at] = level
+    return found
+
+
 def _stalls(process: Process, rng: np.random.Generator, is_encrypted: NDArray[np.bool_], blocks: int) -> Array:
     hit = np.stack(
-        [
-            _runs(rng, blocks, process.stall_share, process.stall_run) & bool(of or process.stalled == "all")
-            for of in is_encrypted
-        ],
+        [_stalled(rng, blocks, process) & bool(of or process.stalled == "all") for of in is_encrypted],
         axis=1,
     )
     return np.asarray(np.log(process.stall_factor) * hit, dtype=np.float64)
+
+
+def _stalled(rng: np.random.Generator, blocks: int, process: Process) -> NDArray[np.bool_]:
+    """Which of a twin's trials are stalled."""
+    if not process.stall_stays:
+        return _runs(rng, blocks, process.stall_share, process.stall_run)
+    starts = process.stall_share * (1.0 - process.stall_stays) / (1.0 - process.stall_share)
+    hit = np.empty(blocks, dtype=np.bool_)
+    is_hit = rng.random() < process.stall_share
+    for at, drawn in enumerate(rng.random(blocks)):
+        is_hit = drawn < (process.stall_stays if is_hit else starts)
+        hit[at] = is_hit
+    return hit
 
 
 def _runs(rng: np.random.Generator, count: int, share: float, length: int) -> NDArray[np.bool_]:
@@ -187,9 +241,10 @@ def _course(process: Process, rng: np.random.Generator, trials: int) -> Array:
     course += np.log1p(process.step) * (np.arange(trials) > trials * rng.random())
     if process.burst_length:
         course += np.log(process.burst_factor) * _runs(rng, trials, process.burst_share, process.burst_length)
+    if process.period:
+        course += np.log(process.period_factor) * (
+            (np.arange(trials) + rng.integers(process.period)) % process.period == 0
+        )
     if process.ar is not None:
-        level = rng.normal(0.0, 0.05)
-        for at, shock in enumerate(rng.normal(0.0, 0.05 * np.sqrt(1.0 - process.ar**2), trials)):
-            level = process.ar * level + shock
-            course[at] += level
+        course += _wandering(rng, trials, 0.05, process.ar)
     return np.asarray(course, dtype=np.float64)

@@ -32,6 +32,10 @@ CELLS = (
     "encrypted noise × 3, 3 rounds",
     "5 % a place in the block, 3 rounds",
     "AR(1) 0.7",
+    "encryption × round 5 %, 5 rounds",
+    "encryption × round 2 %, 10 rounds",
+    "noise 50 %, 20 rounds, log ratio 0",
+    "every fifth trial × 2",
 )
 """The sixth is too short for its stalls: what is asked there is about runs that met any, and about what they missed."""
 

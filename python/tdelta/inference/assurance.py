@@ -4,9 +4,9 @@
 noise and its own instance effect, drawn from their posterior. What stage 1 would leave of it is drawn directly
 (instances' means and the variance of a trial, which for normal noise are sufficient); the shipped stage 2, in the
 closed form that it has for like rounds (`tdelta.inference.balanced`), and the shipped decision do the rest: with few
-rounds, or with an odd trial, the 99 % HDI must lie beyond the ROPE. Stage 1 says somewhat more noise than there is
-(docs/statistics.md), and here instances scatter by as much as it says: chances come out a little too low. How much
-stalls widen an interval is not simulated.
+rounds the 99 % HDI must decide, and with an odd trial it must lie beyond the ROPE. Stage 1 says somewhat more noise
+than there is (docs/statistics.md), and here instances scatter by as much as it says: chances come out a little too
+low. How much stalls widen an interval is not simulated, nor an effect of the round on encryption.
 
 A run is simulated once, without an overhead, and its HDI is then scaled by each true overhead: shifting a log ratio
 scales the shortest interval of the ratio exactly. What that leaves out is that the prior t3(0, 0.5) is not shifted; at
@@ -84,7 +84,8 @@ class Prediction:
         rounds: G numbers of rounds.
         hdi95: shape (N, G, 2), the 95 % HDI of the ratio of a condition without an overhead.
         hdi99: shape (N, G, 2), the 99 % HDI.
-        is_hard: shape (N, G), which looks need the 99 % HDI to say that something costs or gains.
+        is_hard: shape (N, G), which looks need the 99 % HDI to say that something costs or gains. With fewer than
+        `FEWEST_ROUNDS` rounds it has to say that nothing does, too.
     """
 
     rounds: tuple[int, ...]
@@ -108,7 +109,9 @@ class Prediction:
             case Decision.FASTER:
                 said = (1.0 + effect) * self.decisive[..., 1] < 1.0 - rope
             case _:
-                low, high = np.moveaxis((1.0 + effect) * self.hdi95, -1, 0)
+                is_few = np.array(self.rounds) < FEWEST_ROUNDS
+                inside = np.where(is_few[:, None], self.hdi99, self.hdi95)
+                low, high = np.moveaxis((1.0 + effect) * inside, -1, 0)
                 said = (low >= 1.0 - rope) & (high <= 1.0 + rope)
         return np.asarray(said.mean(axis=0), dtype=np.float64)
 

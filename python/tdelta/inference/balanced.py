@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tdelta.inference.instance_effect import log_instance_sd_density, scale_for
 from tdelta.inference.posterior import FloatArray, Mixture, mixture
+from tdelta.inference.round_effect import round_effect_nodes
 from tdelta.inference.rounds import Nodes, rho_nodes, sigma_nodes, tau_grid
 from tdelta.records import InstanceEffectPrior
 
@@ -46,19 +47,30 @@ class BalancedRuns:
 
 def first_ratios(runs: BalancedRuns, instance_effect: InstanceEffectPrior | None, nodes: Nodes) -> Iterator[Mixture]:
     """What the data of each run say of its first log ratio, before the prior of that."""
-    log_weights, plain, treated = _nodes(runs, instance_effect, nodes)
-    logs = log_weights + _log_likelihood(runs, plain, treated)
     of_plain, of_first = (runs.thetas == theta for theta in (0, 1))
-    variance = (treated / of_first.sum() + plain / of_plain.sum()) / runs.rounds
-    theta = runs.means[..., of_first].mean(axis=(1, 2)) - runs.means[..., of_plain].mean(axis=(1, 2))
-    for log, found, of in zip(logs, theta.tolist(), variance, strict=True):
+    contrasts = runs.means[..., of_first].mean(axis=2) - runs.means[..., of_plain].mean(axis=2)
+    of_kinds = runs.means[..., ~of_plain].mean(axis=2) - runs.means[..., of_plain].mean(axis=2)
+    scatter = of_kinds.std(axis=1, ddof=1) if runs.rounds > 1 else np.zeros(len(contrasts))
+    omega, omega_weights = round_effect_nodes(scatter, runs.rounds, nodes.omega)
+    omega2 = omega[:, None, None, None, None] ** 2
+    log_weights, plain, treated = _nodes(runs, instance_effect, nodes)
+    logs = (
+        log_weights[..., None]
+        + omega_weights[:, None, None, None, None]
+        + _log_likelihood(runs, plain, treated, omega2)
+    )
+    variance = (treated / of_first.sum() + plain / of_plain.sum() + omega2) / runs.rounds
+    for log, found, of in zip(logs, contrasts.mean(axis=1).tolist(), variance, strict=True):
         yield mixture(np.exp(log - log.max()).ravel(), np.full(log.size, found), np.broadcast_to(of, log.shape).ravel())
 
 
 def _nodes(
     runs: BalancedRuns, instance_effect: InstanceEffectPrior | None, nodes: Nodes
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Log prior weights, and variances of a plain and of a treated instance, all over (N, tau, rho, sigma, sigma)."""
+    """Log prior weights, shape (N, tau, rho, sigma, sigma), and variances of a plain and of a treated instance.
+
+    The variances have one more axis, of length 1, for omega.
+    """
     tau = tau_grid(nodes.tau)
     rho2, rho_weights = rho_nodes(nodes.rho)
     plain, plain_weights = sigma_nodes(runs.variance[:, 0], runs.df[0], nodes.sigma)
@@ -71,11 +83,15 @@ def _nodes(
     tau2 = tau[:, None, None, None] ** 2
     of_plain = tau2 + plain[:, None, None, :, None] / runs.blocks
     of_treated = tau2 * rho2[:, None, None] + treated[:, None, None, None, :] / runs.blocks
-    return log_weights, of_plain, of_treated
+    return log_weights, of_plain[..., None], of_treated[..., None]
 
 
-def _log_likelihood(runs: BalancedRuns, plain: FloatArray, treated: FloatArray) -> FloatArray:
-    """Of the instances' variances, with rounds and thetas integrated flat, up to a constant."""
+def _log_likelihood(runs: BalancedRuns, plain: FloatArray, treated: FloatArray, omega2: FloatArray) -> FloatArray:
+    """Of the instances' variances, with rounds and thetas integrated flat, up to a constant.
+
+    The treated twins of a round share an effect with the variance ``omega2``, as those of a kind do in
+    `tdelta.inference.rounds`, where ``shrunk`` is explained.
+    """
     is_plain = runs.thetas == 0
     plain_count, treated_count = int(is_plain.sum()), int((~is_plain).sum())
     about = runs.means.copy()
@@ -85,14 +101,18 @@ def _log_likelihood(runs: BalancedRuns, plain: FloatArray, treated: FloatArray) 
     sums = [about[..., of].sum(axis=2) for of in (is_plain, ~is_plain)]
 
     def each(values: FloatArray) -> FloatArray:
-        return values.reshape(-1, 1, 1, 1, 1)
+        return values.reshape(-1, 1, 1, 1, 1, 1)
 
     of_plain, of_treated = 1.0 / plain, 1.0 / treated
-    total = plain_count * of_plain + treated_count * of_treated
-    crossed = of_plain**2 * each((sums[0] ** 2).sum(axis=1)) + of_treated**2 * each((sums[1] ** 2).sum(axis=1))
-    crossed = crossed + 2.0 * of_plain * of_treated * each((sums[0] * sums[1]).sum(axis=1))
+    shrunk = 1.0 / (1.0 + omega2 * treated_count * of_treated)
+    effective = of_treated * shrunk
+    total = plain_count * of_plain + treated_count * effective
+    treated_sums = each((sums[1] ** 2).sum(axis=1))
+    crossed = of_plain**2 * each((sums[0] ** 2).sum(axis=1)) + effective**2 * treated_sums
+    crossed = crossed + 2.0 * of_plain * effective * each((sums[0] * sums[1]).sum(axis=1))
     misfit = of_plain * each(squares[0]) + of_treated * each(squares[1]) - crossed / total
+    misfit = misfit - omega2 * of_treated * effective * treated_sums
     rounds, free = runs.rounds, int(runs.thetas.max())
     determinant = (rounds * plain_count - 1) * np.log(plain) + (rounds * treated_count - free) * np.log(treated)
-    determinant = determinant + (rounds - 1) * np.log(total)
+    determinant = determinant + (rounds - 1) * (np.log(total) - np.log(shrunk))
     return np.asarray(-0.5 * (determinant + np.maximum(misfit, 0.0)), dtype=np.float64)

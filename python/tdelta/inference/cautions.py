@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from tdelta.inference.costs import Panel, places
 from tdelta.inference.decisions import interval_words, percent_words
-from tdelta.inference.fits import CostFit
+from tdelta.inference.fits import PLAIN, CostFit, treatment_of
 from tdelta.inference.instance_effect import INSTANCE_SD_SCALE, scale_for
+from tdelta.inference.round_effect import shared_by_block, shared_by_round
 from tdelta.inference.simulated import FEWEST_ROUNDS
 from tdelta.inference.stopping import target_width, width
 from tdelta.messages import Caution
@@ -83,6 +86,19 @@ def twin_cautions(
                 difference=percent_words(floor.ratio.median),
                 interval=interval_words(floor.ratio.hdi95),
             )
+
+
+def shared_effect_cautions(fit: CostFit) -> Iterator[Caution]:
+    """Which conditions' costs changed from round to round, or else from block to block, by more than chance."""
+    for fitted, _ in fit.parts:
+        plain = fitted.plain(*PLAIN)
+        for condition in (c for c in fitted.conditions if c.role.is_judged):
+            treated = np.array([treatment_of(c) == condition for c in fitted.columns])
+            by_round, by_block = (test(fitted.means, treated, plain) for test in (shared_by_round, shared_by_block))
+            if by_round is not None and by_round.is_beyond_chance:
+                yield Caution.of("round-effect", condition=condition.key, sd=by_round.sd, count=by_round.count)
+            elif by_block is not None and by_block.is_beyond_chance:
+                yield Caution.of("block-effect", condition=condition.key, sd=by_block.sd, count=by_block.count)
 
 
 def stopping_cautions(primary: Sequence[Verdict], settings: RunSettings, precision: float) -> Iterator[Caution]:

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from tdelta.messages import Reason
 from tdelta.records import Decision, Estimate
 
-FEWEST_ROUNDS = 4
-"""With fewer rounds, ``costly`` and ``faster`` need the 99 % HDI: instance effects were hardly measured. So they do
-where any trial was far off, since what made it so may have hit one instance and not its twin."""
+FEWEST_ROUNDS = 5
+"""With fewer rounds every verdict needs the 99 % HDI: instance effects were hardly measured. So it does where the
+overhead wanders: rounds are fewer then than they seem. ``costly`` and ``faster`` need it where any trial was far off,
+too, since what made it so may have hit one instance and not its twin."""
 
+FEWEST_GATE_ROUNDS = 4
 FEW_ROUNDS_WIDER = 4.0 / 3.0
 """With fewer rounds a gate holds an interval against the budget that is so many times as wide as the 99 % HDI. A gate
 looks several times, and half of its wrong answers came at three rounds, where tau is least known: `within` in 5.8 % of
@@ -61,6 +63,8 @@ class Grounds:
             stalls are few.
         has_odd_trials: whether any trial was an event, above or below: they may hit one instance more than another.
         rounds: how many rounds there are.
+        wanders: whether the overhead changed during the run in a way that lasts over blocks, so that rounds are not
+            independent of each other.
     """
 
     typical: Estimate
@@ -69,15 +73,23 @@ class Grounds:
     rounds: int
     stall_cost: float = 0.0
     has_odd_trials: bool = False
+    wanders: bool = False
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether every verdict needs the 99 % HDI."""
+        return self.rounds < FEWEST_ROUNDS or self.wanders
 
 
 def decide_means(estimate: Estimate, grounds: Grounds, rope: float) -> Decision:
     """Decide on the ratio of means: `decide`, and more caution where rounds are few or only stalls make the verdict."""
     decision = decide(estimate, rope)
+    is_sure = decide(replace(estimate, hdi95=estimate.hdi99), rope) is decision
+    if grounds.is_hard and not is_sure:
+        return Decision.UNDECIDED
     if decision not in (Decision.COSTLY, Decision.FASTER):
         return decision
-    is_sure = decide(replace(estimate, hdi95=estimate.hdi99), rope) is decision
-    if (grounds.rounds < FEWEST_ROUNDS or grounds.has_odd_trials) and not is_sure:
+    if grounds.has_odd_trials and not is_sure:
         return Decision.UNDECIDED
     if grounds.stall_cost > _margin(estimate, decision, rope):
         return Decision.UNDECIDED
@@ -100,7 +112,7 @@ def _are_enough(grounds: Grounds, is_slower: bool) -> bool:
 
 def decide_gate_means(estimate: Estimate, grounds: Grounds, budget: float) -> Decision:
     """Decide on the ratio of means against a budget: more caution where rounds are few or only stalls are over it."""
-    decision = decide_gate(_wider(estimate) if grounds.rounds < FEWEST_ROUNDS else estimate, budget)
+    decision = decide_gate(_wider(estimate) if grounds.rounds < FEWEST_GATE_ROUNDS else estimate, budget)
     if decision is Decision.OVER and decide_gate(grounds.typical, budget) is not decision:
         return decision if _are_enough(grounds, True) else Decision.UNDECIDED
     if decision is Decision.WITHIN and decide_gate(grounds.typical, budget) is not decision:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tdelta.inference.costs import Panel, cost, places_among, table, transaction_cost, transactions, twin_table
 from tdelta.inference.noise import Design, InstanceMeans, fit_instances
 from tdelta.inference.posterior import FloatArray, Mixture, Posterior, posterior, shifted
+from tdelta.inference.round_effect import wandering_sd
 from tdelta.inference.rounds import Contrasts, fit_rounds
 from tdelta.inference.stalls import Events, Shift, events_of, shifts
 from tdelta.records import Condition, InstanceEffectPrior, Measurement, Metric, Role
@@ -217,6 +218,8 @@ class Answer:
         shift: how far the log ratio of means lies above it.
         events: of the condition's own trials.
         plain_events: of the plain twins'.
+        wanders: whether the condition's overhead changes over blocks in a way that lasts
+            (`tdelta.inference.round_effect.wandering_sd`).
     """
 
     fitted: Fitted
@@ -225,6 +228,7 @@ class Answer:
     shift: Shift
     events: Events
     plain_events: Events
+    wanders: bool = False
 
     @cached_property
     def mixture(self) -> Mixture:
@@ -282,15 +286,17 @@ class CostFit:
 
 
 def _answers(fitted: Fitted, contrasts: Contrasts) -> Iterator[Answer]:
-    groups = [events_of(fitted.means, contrasts.thetas == theta) for theta in range(contrasts.conditions + 1)]
+    groups = [events_of(fitted.means, contrasts.thetas, theta) for theta in range(contrasts.conditions + 1)]
     free = [c for c in fitted.columns if contrasts.thetas[fitted.columns.index(c)]]
     named: dict[int, Condition] = {}
     for condition in free:
         named.setdefault(int(contrasts.thetas[fitted.columns.index(condition)]), condition)
     for at, shift in enumerate(shifts(groups)):
         typical = contrasts.mixture(at)
-        typical = replace(typical, sds=np.hypot(typical.sds, np.sqrt(2.0) * fitted.step_sd))
-        yield Answer(fitted, named[at + 1], typical, shift, groups[at + 1], groups[0])
+        wandering = wandering_sd(fitted.means, contrasts.thetas == at + 1, contrasts.thetas == 0)
+        beside = 2.0 * fitted.step_sd**2 + wandering**2 + groups[at + 1].shared_variance + groups[0].shared_variance
+        typical = replace(typical, sds=np.sqrt(typical.sds**2 + beside))
+        yield Answer(fitted, named[at + 1], typical, shift, groups[at + 1], groups[0], wandering > 0.0)
 
 
 def fit_strata(strata: Iterable[Fitted], *plain: Role, instance_effect: InstanceEffectPrior | None = None) -> CostFit:

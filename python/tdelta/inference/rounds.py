@@ -1,7 +1,8 @@
 """Stage 2: from instances to conditions, over a grid of instance effects and noise.
 
-``m_(round, twin) = a_round + theta_condition + u_(round, twin) + noise``, ``u ~ N(0, tau)`` on plain twins and
-``u ~ N(0, rho tau)`` on those of a treatment, ``log rho ~ N(0, 0.6)``. ``tau ~ HalfCauchy(1 %)``: most machines are
+``m_(round, twin) = a_round + theta_condition + w_(round, condition) + u_(round, twin) + noise``, ``u ~ N(0, tau)`` on
+plain twins and ``u ~ N(0, rho tau)`` on those of a treatment, ``log rho ~ N(0, 0.6)``; ``w ~ N(0, omega)`` is shared by
+a treatment and its B/B twin (`tdelta.inference.round_effect`). ``tau ~ HalfCauchy(1 %)``: most machines are
 alike to a few thousandths, and one odd instance must be able to say that this one is not; the grid reaches to 300 %.
 The noise of a trial is each kind's own (`tdelta.inference.noise`). The baseline and its A/A twin both have theta = 0, a
 treatment and its B/B twin share theirs: what they differ by speaks of the instance effects, as the scatter between
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from tdelta.inference.instance_effect import instance_sd_quantile, log_instance_sd_density, scale_for
 from tdelta.inference.noise import InstanceMeans
 from tdelta.inference.posterior import FloatArray, Mixture, mixture
+from tdelta.inference.round_effect import contrast_scatter, round_effect_nodes
 from tdelta.records import InstanceEffectPrior
 
 RHO_SD = 0.6
@@ -42,15 +44,16 @@ HOST_SD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """How finely the grid is cut: points of tau, and Gauss-Hermite nodes of log rho and of each log sigma."""
+    """How finely the grid is cut: points of tau, Gauss-Hermite nodes of log rho and each log sigma, nodes of omega."""
 
     tau: int = 40
     rho: int = 5
     sigma: int = 3
+    omega: int = 10
 
 
 FINE = Nodes()
-COARSE = Nodes(tau=24, rho=3, sigma=3)
+COARSE = Nodes(tau=24, rho=3, sigma=3, omega=7)
 """For simulated runs, of which there are hundreds."""
 
 
@@ -237,8 +240,13 @@ def rho_nodes(count: int) -> tuple[FloatArray, FloatArray]:
 def _stratum_grid(means: InstanceMeans, thetas: NDArray[np.intp], conditions: tuple[int, ...], nodes: Nodes) -> _Grid:
     """The likelihood of everything at each node, rounds and thetas integrated flat, and hosts by their prior.
 
-    The kinds of ``conditions`` have a rho and a sigma of their own to be integrated over; other treatments' instances
-    are taken to differ as plain ones do, and their noise as it was found.
+    The kinds of ``conditions`` have a rho, a sigma and an omega of their own to be integrated over; other treatments'
+    instances are taken to differ as plain ones do, and their noise as it was found.
+
+    The covariance of a round's instances is ``D + omega^2 z z'`` for each of these kinds, D being diagonal and z
+    marking its columns. Its inverse is ``P = D^-1 - omega^2 shrunk p p'`` with ``p = D^-1 z`` and
+    ``shrunk = 1 / (1 + omega^2 sum(p))`` (Sherman and Morrison 1950), so that ``P 1`` is the precision of each column,
+    times ``shrunk`` in these kinds: "effective" below.
     """
     own = {int(means.kinds[thetas == c + 1][0]) for c in conditions} - {0}
     # Rounds with as many blocks of the same twins on the same hosts weigh alike: of each such set two sums say all.
@@ -251,29 +259,50 @@ def _stratum_grid(means: InstanceMeans, thetas: NDArray[np.intp], conditions: tu
     log_weights, variance = _variances(means, blocks, own, nodes)
     there = blocks > 0
     precision = np.where(there, 1.0 / variance, 0.0)
-    total = precision.sum(axis=-1)
     is_of = np.equal.outer(thetas, 1 + np.arange(int(thetas.max()))).astype(np.float64)
+    omega2, omega_weights = _omega(means, own, nodes)
+    of_kind = np.equal.outer(means.kinds, sorted(own)).astype(np.float64)
+    shrunk = 1.0 / (1.0 + omega2 * (precision @ of_kind))
+    effective = precision * (1.0 + (shrunk - 1.0) @ of_kind.T)
+    lost = omega2 * shrunk
+    total = effective.sum(axis=-1)
     if means.hosts is None:
-        by_theta = precision @ is_of
-        # An instance is of one theta at most, so the first term is diagonal.
-        information = (rounds @ by_theta)[..., None] * np.eye(is_of.shape[1])
-        score = (precision * sums).sum(axis=-2) @ is_of
+        effects = is_of[None]
+        # An instance is of one theta at most, so without an effect of the round this is diagonal.
+        information = (rounds @ (precision @ is_of))[..., None] * np.eye(is_of.shape[1])
     else:
         effects = _with_hosts(is_of, means.hosts[first], means.host_count)
-        by_theta = np.einsum("...pk,pkj->...pj", precision, effects)
         information = np.einsum("p,...pk,pkj,pkl->...jl", rounds, precision, effects, effects, optimize=True)
         information = information + np.diag([0.0] * is_of.shape[1] + [HOST_SD**-2] * (means.host_count - 1))
-        score = np.einsum("...pk,pkj->...j", precision * sums, effects)
+    in_kind = np.einsum("...pk,kg,pkj->...pgj", precision, of_kind, effects, optimize=True)
+    information = information - np.einsum("p,...pg,...pgj,...pgl->...jl", rounds, lost, in_kind, in_kind, optimize=True)
+    score = np.einsum("...pk,pkj->...j", precision * sums, effects)
+    score = score - np.einsum("...pg,...pgj->...j", lost * (precision * sums @ of_kind), in_kind)
+    by_theta = np.einsum("...pk,pkj->...pj", effective, effects)
     information = information - np.swapaxes(by_theta * (rounds / total)[..., None], -1, -2) @ by_theta
-    score = score - np.einsum("...pj,...p->...j", by_theta, (precision * sums).sum(axis=-1) / total)
+    score = score - np.einsum("...pj,...p->...j", by_theta, (effective * sums).sum(axis=-1) / total)
     inverse = np.linalg.inv(information)
     theta = np.einsum("...jl,...l->...j", inverse, score)
     squares = (precision * np.diagonal(products, axis1=1, axis2=2)).sum(axis=(-2, -1))
-    squares = squares - (np.einsum("...pk,pkl,...pl->...p", precision, products, precision) / total).sum(axis=-1)
+    of_products = np.einsum(
+        "...pk,kg,pkl,...pl,lg->...pg", precision, of_kind, products, precision, of_kind, optimize=True
+    )
+    squares = squares - (lost * of_products).sum(axis=(-2, -1))
+    squares = squares - (np.einsum("...pk,pkl,...pl->...p", effective, products, effective) / total).sum(axis=-1)
     squares = squares - (theta * score).sum(axis=-1)
     determinant = (np.where(there, np.log(variance), 0.0).sum(axis=-1) + np.log(total)) @ rounds
-    determinant = determinant - np.linalg.slogdet(inverse)[1]
-    return _Grid(log_weights - 0.5 * (determinant + np.maximum(squares, 0.0)), theta, inverse)
+    determinant = determinant - np.log(shrunk).sum(axis=-1) @ rounds - np.linalg.slogdet(inverse)[1]
+    return _Grid(log_weights + omega_weights - 0.5 * (determinant + np.maximum(squares, 0.0)), theta, inverse)
+
+
+def _omega(means: InstanceMeans, own: set[int], nodes: Nodes) -> tuple[FloatArray, FloatArray]:
+    """Squares of the effects that rounds have on these kinds, shape (W, 1, 1), and the log weights of omega, (W,)."""
+    if not own:
+        return np.zeros((1, 1, 1)), np.zeros(1)
+    there = means.blocks > 0
+    scatter = max(contrast_scatter(means.means, there, means.kinds == kind, means.kinds == 0) for kind in own)
+    omega, log_weights = round_effect_nodes(np.array([scatter]), len(means.means), nodes.omega)
+    return omega[0, :, None, None] ** 2, log_weights[0]
 
 
 def _with_hosts(is_of: FloatArray, hosts: NDArray[np.intp], count: int) -> FloatArray:
@@ -283,7 +312,10 @@ def _with_hosts(is_of: FloatArray, hosts: NDArray[np.intp], count: int) -> Float
 
 
 def _variances(means: InstanceMeans, blocks: FloatArray, own: set[int], nodes: Nodes) -> tuple[FloatArray, FloatArray]:
-    """Log prior weight of each node (T, rho, sigma plain, sigma own), and the variance of instances there."""
+    """Log prior weight of each node (T, rho, sigma plain, sigma own, 1), and the variance of instances there.
+
+    The last axis is for omega, on which these do not depend; that of the variances has those of (P, K) behind it.
+    """
     tau2 = tau_grid(nodes.tau)[:, None, None, None] ** 2
     rho2, rho_weights = rho_nodes(nodes.rho if own else 1)
     plain, plain_weights = sigma_nodes(means.variance[0], float(means.df[0]), nodes.sigma)
@@ -305,4 +337,4 @@ def _variances(means: InstanceMeans, blocks: FloatArray, own: set[int], nodes: N
         effect = tau2 * rho2[None, :, None, None] if kind in own else tau2
         variance[..., column] = effect[..., None] + np.broadcast_to(noise, shape)[..., None] / counted[:, column]
     log_weights = rho_weights[None, :, None, None] + plain_weights[None, None, :, None] + other_weights
-    return np.broadcast_to(log_weights, shape), variance
+    return np.broadcast_to(log_weights, shape)[..., None], variance[..., None, :, :]

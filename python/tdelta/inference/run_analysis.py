@@ -9,10 +9,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tdelta.design.actions import knobs_apart
-from tdelta.inference.cautions import design_cautions, metric_cautions, stopping_cautions, twin_cautions
+from tdelta.inference.cautions import (
+    design_cautions,
+    metric_cautions,
+    shared_effect_cautions,
+    stopping_cautions,
+    twin_cautions,
+)
 from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import interval_words, most_severe, percent_words
-from tdelta.inference.fits import PLAIN, CostFit, Fitted, fit_metrics, fit_transactions, treatment_of
+from tdelta.inference.fits import PLAIN, CostFit, Fitted, fit_metrics, fit_transactions
 from tdelta.inference.hosts import host_cautions, hosts_of
 from tdelta.inference.losses import loss_cautions, one_sided_losses, with_losses
 from tdelta.inference.planning.carryover import carry_over
@@ -141,9 +147,10 @@ def stall_measures(fit: CostFit) -> Iterator[StallMeasure]:
 
 
 def _measure(fitted: Fitted, condition: Condition) -> StallMeasure:
-    is_plain = condition.role is Role.BASELINE
-    columns = fitted.plain(*PLAIN) if is_plain else np.array([treatment_of(c) == condition for c in fitted.columns])
-    events = events_of(fitted.means, columns)
+    thetas = fitted.thetas(*PLAIN)
+    theta = int(thetas[fitted.columns.index(condition)])
+    columns = thetas == theta
+    events = events_of(fitted.means, thetas, theta)
     there = fitted.means.there[:, columns]
     is_odd = there & (fitted.means.weight[:, columns] < _HALF)
     time: FloatArray = np.where(there, fitted.costs[:, columns], 0.0)
@@ -222,6 +229,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
             *loss_cautions(losses),
             *carry_over_cautions(order, settings),
             *twin_cautions(found, floors, validity),
+            *shared_effect_cautions(deciding),
             *metric_cautions(found, fits),
             *host_cautions(hosts),
             *stopping_cautions(primary, settings, precision),

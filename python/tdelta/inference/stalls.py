@@ -4,7 +4,9 @@ Stage 1 says where the trials of a condition typically lie and discounts the odd
 too: the *ratio of means* is ``exp(theta) M_condition / M_plain``, where M is the mean of ``exp(residual)`` (Duan 1983,
 "Smearing estimate: a nonparametric retransformation method", JASA 78:605). What a trial adds to M beyond what the
 typical cost has counted already, its *excess*, is ``exp(residual) - 1 - influence``: next to nothing for a trial as
-expected, ``f - 1`` for one that took f times as long.
+expected, ``f - 1`` for one that took f times as long. An instance that lies off the others of its condition as a whole
+has all its trials in the mean, too: the typical cost averages instances by their logarithms, and the owner pays their
+mean. So the residual here is that of the trial and of its instance (`instance_residuals`) together.
 
 Excesses come in two kinds. Small ones are many, and their mean is normal. Large ones are rare *events*: stalls. One
 that lasts over neighbouring blocks of a round is one event, on however many of a condition's twins it was met. Their
@@ -62,6 +64,7 @@ class Events:
         below: shape (f,), of those that cost less, positive numbers.
         small: shape (s,), the excesses of all other trials.
         stalled: how many trials the events above consist of.
+        shared_variance: of the mean, what odd instances add because they move the typical cost along with it.
     """
 
     trials: int
@@ -69,6 +72,7 @@ class Events:
     below: FloatArray
     small: FloatArray
     stalled: int
+    shared_variance: float = 0.0
 
     @property
     def effective(self) -> float:
@@ -114,22 +118,86 @@ NO_SHIFT = Shift(np.zeros(1), np.ones(1))
 """The mean lies where the typical trial lies."""
 
 
-def events_of(means: InstanceMeans, columns: NDArray[np.bool_]) -> Events:
-    """The excesses of the trials of some columns, which are twins of one condition.
+def instance_residuals(means: InstanceMeans, thetas: NDArray[np.intp]) -> FloatArray:
+    """How far each instance lies off the mean of its condition's, as a log cost, shape (R, K); 0 where there is none.
+
+    The round's own level is the median over its twins, each less what its condition typically costs: one odd instance
+    does not move it.
 
     Args:
         means: stage 1's answer.
-        columns: shape (K,), which columns.
+        thetas: shape (K,), the number of each column's condition, 0 for plain twins.
     """
+    there = means.blocks > 0
+    values = np.where(there, means.means, np.nan)
+    plain = _row_means(values, thetas == 0)
+    contrasts = {int(theta): _row_means(values, thetas == theta) - plain for theta in np.unique(thetas)}
+    typical = {theta: _median(found) for theta, found in contrasts.items()}
+    level = values - np.array([typical[int(theta)] for theta in thetas])
+    found = values - np.array([_median(row) for row in level])[:, None]
+    for theta in contrasts:
+        of = (thetas == theta) & there
+        found[:, thetas == theta] -= found[of].mean() if of.any() else 0.0
+    return np.where(there, found, 0.0)
+
+
+def _row_means(values: FloatArray, columns: NDArray[np.bool_]) -> FloatArray:
+    """The mean over some columns of each row, of what is not NaN; NaN where all is."""
+    some = values[:, columns]
+    count = np.count_nonzero(~np.isnan(some), axis=1)
+    return np.where(count > 0, np.nansum(some, axis=1) / np.maximum(count, 1), np.nan)
+
+
+def _median(values: FloatArray) -> float:
+    """The median of what is not NaN; 0 of nothing."""
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if len(known) else 0.0
+
+
+def events_of(means: InstanceMeans, thetas: NDArray[np.intp], theta: int) -> Events:
+    """The excesses of the trials of one condition's twins.
+
+    Args:
+        means: stage 1's answer.
+        thetas: shape (K,), the number of each column's condition, 0 for plain twins.
+        theta: which condition.
+    """
+    columns = thetas == theta
     there = means.there[:, columns]
-    residual = np.minimum(means.residual[:, columns], _LONGEST_LOG)
-    excess = np.where(there, np.expm1(residual) - means.influence[:, columns], 0.0)
+    of_instance = instance_residuals(means, thetas)[means.rounds][:, columns]
+    residual = np.minimum(means.residual[:, columns] + of_instance, _LONGEST_LOG)
+    excess = np.where(there, np.expm1(residual) - of_instance - means.influence[:, columns], 0.0)
     spread = math.sqrt(float(means.variance[means.kinds[columns]].mean()))
     least = max(LEAST_EVENT, EVENT_SDS * spread)
     above = _joined(np.where(excess > least, excess, 0.0).sum(axis=1), means.rounds)
     below = _joined(np.where(excess < -least, -excess, 0.0).sum(axis=1), means.rounds)
-    small = excess[there & (np.abs(excess) <= least)]
-    return Events(int(there.sum()), above, below, small, int((excess > least).sum()))
+    is_event = np.abs(excess) > least
+    small = excess[there & ~is_event]
+    trials = int(there.sum())
+    return Events(
+        trials=trials,
+        above=above,
+        below=below,
+        small=small,
+        stalled=int((excess > least).sum()),
+        shared_variance=_shared_variance(np.where(is_event, excess, 0.0), of_instance, means.blocks[:, columns]),
+    )
+
+
+def _shared_variance(events: FloatArray, of_instance: FloatArray, blocks: FloatArray) -> float:
+    """What odd instances add to the variance of a log mean.
+
+    An instance that was met by chance, as a stall is, is in the typical cost and in what events add to it: twice the
+    covariance of both, a sum over Poisson counts of one.
+
+    Args:
+        events: shape (B, n), the excess of each trial that is an event.
+        of_instance: shape (B, n), how far its instance lies off the others.
+        blocks: shape (R, n), trials of each instance.
+    """
+    instances, trials = np.count_nonzero(blocks), float(blocks.sum())
+    covariance = float((events * of_instance).sum()) / (instances * trials)
+    return 2.0 * max(0.0, covariance) / (1.0 + max(0.0, float(events.sum()) / trials))
 
 
 def _joined(by_block: FloatArray, rounds: NDArray[np.intp]) -> FloatArray:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tdelta.inference.costs import Panel, realised_ratio
 from tdelta.inference.decisions import (
+    FEWEST_GATE_ROUNDS,
     FEWEST_ROUNDS,
     FEWEST_STALLS,
     Grounds,
@@ -130,6 +131,7 @@ def grounds_of(answer: Answer, rope: float) -> Grounds:
         stalls=answer.events.effective,
         plain_stalls=answer.plain_events.effective,
         rounds=len(answer.fitted.means.blocks),
+        wanders=answer.wanders,
         has_odd_trials=any(len(e.above) + len(e.below) for e in (answer.events, answer.plain_events)),
         stall_cost=max(
             (e.cost for e in (answer.events, answer.plain_events) if 0.0 < e.effective < FEWEST_STALLS), default=0.0
@@ -166,7 +168,9 @@ def _too_few_stalls(answer: Answer) -> Reason:
 def _cause(answer: Answer, grounds: Grounds, rope: float) -> Reason:
     """Why the 95 % HDI is not enough."""
     if grounds.rounds < FEWEST_ROUNDS:
-        return Reason.of("few-rounds", rounds=grounds.rounds, rope=rope)
+        return Reason.of("few-rounds", rounds=grounds.rounds)
+    if grounds.wanders:
+        return Reason.of("overhead-wanders")
     if not grounds.has_odd_trials:
         return Reason.of("typical-not-shown", typical=interval_words(grounds.typical.hdi95), rope=rope)
     met, plain = (len(e.above) + len(e.below) for e in (answer.events, answer.plain_events))
@@ -202,7 +206,7 @@ def _primary(answer: Answer, settings: RunSettings) -> Verdict:
     is_left_open = decision is Decision.UNDECIDED and (
         would is not decision or (met > 0 and decide_gate(grounds.typical, settings.budget) is not decision)
     )
-    are_few = would is not Decision.UNDECIDED and grounds.rounds < FEWEST_ROUNDS
+    are_few = would is not Decision.UNDECIDED and grounds.rounds < FEWEST_GATE_ROUNDS
     few = Reason.of("few-rounds-budget", rounds=grounds.rounds) if are_few else _too_few_stalls(answer)
     hard = (few,) if is_left_open else ()
     return replace(verdict, decision=decision, reasons=(gate_reason(verdict.ratio, would, settings.budget), *hard))

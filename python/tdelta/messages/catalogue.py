@@ -21,7 +21,11 @@ REASONS = {
     "hdi-below-budget": "the 99 % HDI {interval} lies below the budget of +{budget:g%}",
     "hdi-across-budget": "the 99 % HDI {interval} reaches across the budget of +{budget:g%}",
     # why an interval that would decide does not
-    "few-rounds": f"{_HARDLY}{_FARTHER}",
+    "few-rounds": f"{_HARDLY}, so the 99 % HDI has to decide, too, and does not",
+    "overhead-wanders": (
+        "the overhead changed during the run, so rounds say less than their number; the 99 % HDI has to decide, too,"
+        " and does not"
+    ),
     "few-rounds-budget": f"{_HARDLY}, so an interval a third wider would have to lie clear of the budget",
     "typical-not-shown": f"the typical operation alone does not show it (95 % HDI {{typical}}){_FARTHER}",
     "outlying-trials": (

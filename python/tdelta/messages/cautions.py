@@ -42,6 +42,15 @@ CAUTIONS = {
         "{metric}: instances differ by {found:.1f%}, far more than was expected ({expected:.2g%}); the intervals may be"
         " too narrow; calibrate this machine again"
     ),
+    "round-effect": (
+        "{condition}: its overhead changed from round to round by {sd:.1f%} (standard deviation of {count} rounds),"
+        " more than identical twins differ; the interval allows for it, and only more rounds narrow it"
+    ),
+    "block-effect": (
+        "{condition}: its overhead changed from block to block by {sd:.1f%} (standard deviation of {count} blocks),"
+        " more than identical twins differ; an overhead that wanders for longer than the run took is not in the"
+        " interval"
+    ),
     "twins-differ": (
         "{place:*: }{twins} twins differ by {difference} % (95 % HDI {interval}) though nothing differs: read overheads"
         " of that size with care"
@@ -312,6 +321,8 @@ AGAINST_TRUST = {
         " encrypted work after encrypted work pays, too"
     ),
     "twins-differ": "identical {twins} twins differ by {difference} %",
+    "round-effect": "the overhead changes from round to round by {sd:.1f%}: only more rounds narrow the interval",
+    "block-effect": "the overhead changes during the run by {sd:.1f%}: a longer run may show another",
     "one-round": "one round of fresh databases: at least 3 are needed to see how much they differ by chance",
     "few-rounds": "{rounds} rounds of fresh databases: at least 3 are needed to see how much they differ by chance",
     "few-blocks": "{blocks} complete {blocks:block|blocks} of trials: at least {fewest} are advised",

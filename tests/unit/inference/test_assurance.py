@@ -112,11 +112,11 @@ def test_chances_are_shares_of_what_a_run_would_say(effect: float, is_odd: bool)
 
 
 def test_few_rounds_and_odd_trials_need_the_wider_interval() -> None:
-    found = predict(known(), DESIGN, (3, 4))
+    found = predict(known(), DESIGN, (4, 5))
     assert (found.decisive[:, 0] == found.hdi99[:, 0]).all()
     assert (found.decisive[:, 1] == found.hdi95[:, 1]).all()
-    odd = predict(Draws(np.full(400, 4e-4), np.full(400, 0.005), odd_share=1e-3), DESIGN, (4, 8, 60))
-    has_one = 1.0 - 0.999 ** (np.array([4, 8, 60]) * 6 * 3)
+    odd = predict(Draws(np.full(400, 4e-4), np.full(400, 0.005), odd_share=1e-3), DESIGN, (5, 8, 60))
+    has_one = 1.0 - 0.999 ** (np.array([5, 8, 60]) * 6 * 3)
     assert odd.is_hard.mean(axis=0) == pytest.approx(has_one, abs=0.06)
     assert (odd.is_hard[:, 0] <= odd.is_hard[:, 2]).all()
 

@@ -5,6 +5,7 @@ import pytest
 
 from support.refused import check_messages, coded
 from tdelta.inference.decisions import (
+    FEWEST_GATE_ROUNDS,
     FEWEST_ROUNDS,
     FEWEST_STALLS,
     Grounds,
@@ -70,11 +71,12 @@ def test_few_rounds_need_the_99_percent_hdi(at_95: Estimate, at_99: Estimate, de
     assert decide_means(at_95, grounds(at_95, rounds=rounds), 0.02) is expected
 
 
-@pytest.mark.parametrize("rounds", [1, 20])
 @pytest.mark.parametrize("odd", [False, True])
-def test_that_a_cost_is_negligible_needs_no_more_than_its_interval(rounds: int, odd: bool) -> None:
-    wide = estimate((0.985, 1.015), (0.97, 1.03))
-    assert decide_means(wide, grounds(wide, rounds=rounds, odd=odd), 0.02) is Decision.NEGLIGIBLE
+def test_that_a_cost_is_negligible_needs_no_more_than_its_interval_from_five_rounds_on(odd: bool) -> None:
+    wide, narrow = estimate((0.985, 1.015), (0.97, 1.03)), estimate((0.985, 1.015), (0.981, 1.019))
+    assert decide_means(wide, grounds(wide, rounds=5, odd=odd), 0.02) is Decision.NEGLIGIBLE
+    assert decide_means(wide, grounds(wide, rounds=4, odd=odd), 0.02) is Decision.UNDECIDED
+    assert decide_means(narrow, grounds(narrow, rounds=4, odd=odd), 0.02) is Decision.NEGLIGIBLE
 
 
 def test_an_odd_trial_anywhere_needs_the_99_percent_hdi() -> None:
@@ -118,7 +120,7 @@ def test_a_gate_that_stalls_alone_pass_or_fail_needs_enough_of_them(
     assert decide_gate_means(means, grounds(means, stalls=1.0, plain=1.0), 0.05) is decision
 
 
-@pytest.mark.parametrize("rounds", [1, FEWEST_ROUNDS - 1, FEWEST_ROUNDS, 20])
+@pytest.mark.parametrize("rounds", [1, FEWEST_GATE_ROUNDS - 1, FEWEST_GATE_ROUNDS, 20])
 @pytest.mark.parametrize(("hdi99", "decision"), [((1.06, 1.20), Decision.OVER), ((0.91, 1.04), Decision.WITHIN)])
 def test_a_gate_of_few_rounds_holds_a_wider_interval_against_the_budget(
     rounds: int, hdi99: tuple[float, float], decision: Decision
@@ -126,7 +128,7 @@ def test_a_gate_of_few_rounds_holds_a_wider_interval_against_the_budget(
     """A third wider on either side: one that lies near the budget no longer clears it."""
     clear = (1.12, 1.2) if decision is Decision.OVER else (0.9, 1.0)
     near, far = (replace(estimate((1.0, 1.0), of), median=math.sqrt(of[0] * of[1])) for of in (hdi99, clear))
-    expected = Decision.UNDECIDED if rounds < FEWEST_ROUNDS else decision
+    expected = Decision.UNDECIDED if rounds < FEWEST_GATE_ROUNDS else decision
     assert decide_gate_means(near, grounds(near, rounds=rounds), 0.05) is expected
     assert decide_gate_means(far, grounds(far, rounds=rounds), 0.05) is decision
 

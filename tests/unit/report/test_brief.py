@@ -107,7 +107,7 @@ def test_a_run_without_a_verdict_has_no_answer() -> None:
     assert "No answer" in render(empty, 100)
 
 
-CLEAR = (Reason.of("hdi-above-rope", interval="+2.1 … +6.3 %", rope=0.02), Reason.of("few-rounds", rounds=3, rope=0.02))
+CLEAR = (Reason.of("hdi-above-rope", interval="+2.1 … +6.3 %", rope=0.02), Reason.of("few-rounds", rounds=3))
 
 
 def with_open_types(reasons: tuple[Reason, ...]) -> RunResult:

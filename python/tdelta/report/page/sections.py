@@ -74,8 +74,8 @@ def differences_section(data: RunData) -> Section:
     blocks: list[Block] = [
         Paragraph(
             "In each block every condition does the same work, close together in time and in a drawn order, so what"
-            " drifts cancels. A block's difference is one observation; rounds, with fresh databases, show the instance"
-            " effects."
+            " drifts cancels. A block's difference is one observation. A round makes every database anew, with another"
+            " data layout and start-up: rounds show how much that alone changes, and the overhead is a mean over it."
         )
     ]
     if data.pairs:
