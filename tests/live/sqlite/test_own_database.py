@@ -406,6 +406,12 @@ def peculiar(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     return path, answer(Place(base), link, "--no-aa-twin", "--trial-seconds", "0.6")
 
 
+def test_a_link_is_followed_and_told(peculiar: tuple[Path, Any]) -> None:
+    path, document = peculiar
+    assert document["settings"]["database"]["file"] == "link.db"
+    check_messages(cautions(document, "symbolic-link"), "symbolic-link", path=path)
+
+
 def test_virtual_tables_that_the_library_knows_are_left_as_they_are(peculiar: tuple[Path, Any]) -> None:
     _, document = peculiar
     assert document["settings"]["database"]["tables"] == 4

@@ -92,6 +92,11 @@ def test_sizes_that_could_be_misread_are_refused(text: str) -> None:
         PageSizes().convert(text, None, None)
 
 
+def test_every_wrong_size_is_named() -> None:
+    with pytest.raises(click.BadParameter, match="found '4q', 'x'"):
+        PageSizes().convert("4q,8k,x", None, None)
+
+
 @pytest.mark.parametrize("text", ["", "cbc,,gcm", ","])
 def test_a_name_that_is_missing_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter):

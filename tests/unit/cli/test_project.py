@@ -96,6 +96,13 @@ def test_after_an_interruption_nothing_is_begun(folder: Path, monkeypatch: pytes
     assert (call("run").code, len(fake.requests)) == (130, 1)
 
 
+def test_what_is_typed_goes_before_what_the_file_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(folder, 'engines = ["sqlite", "duckdb"]\nthreads = 2\nlabels = ["ci"]')
+    fake = conducting(monkeypatch, sqlite=s.costly(), duckdb=s.costly())
+    assert call("run", "--threads", "3", "--engine", "duckdb").code == 0
+    assert fake.requests == [RunRequest(engine="duckdb", threads=3, labels=("ci",))]
+
+
 def test_a_faulty_file_runs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(folder, 'threads = 0\nbudget = "5"')
     fake = conducting(monkeypatch, sqlite=s.costly())

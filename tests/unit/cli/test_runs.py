@@ -104,6 +104,11 @@ def test_neither_label_nor_remove_is_a_usage_error(store: Path) -> None:
     assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "nothing-to-label")
 
 
+def test_a_note_is_kept_and_listed(store: Path) -> None:
+    assert asked(store, "note", "last", "before the new disks").code == 0
+    assert "before the new disks" in asked(store).out
+
+
 def test_a_run_is_removed_after_it_was_said_which(store: Path) -> None:
     would = listed(store, "remove", "last", "--dry-run")
     assert (would["removed"], listed_ids(store)) == (False, [s.RUN_ID])

@@ -3,12 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from support.refused import has
+from support.refused import has, refused
 from tdelta.driver.servers.recipes import Recipe, ServerPaths
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import PERCONA, MysqlEngine
 from tdelta.engines.servers import ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.shared.mysql_family import PAGE_BYTES, chunk_bytes, free_pages, pool_bytes, switch_fault
+from tdelta.errors import UnknownName
 
 MIB = 1 << 20
 KEY = "0123456789abcdef" * 4
@@ -179,6 +180,11 @@ def test_mariadbs_key_file_has_keys_of_the_ciphers_length(cipher: str, digits: i
     assert len(bytes.fromhex(other)) == digits // 2
     assert other != KEY[:digits]
     assert options(MARIADB, ServerSettings(cipher, "data"))["file_key_management_encryption_algorithm"] == mode
+
+
+def test_a_cipher_that_mariadb_does_not_have_is_named() -> None:
+    with refused(UnknownName, "unknown-name", found="chacha20"):
+        recipe(MARIADB, ServerSettings("chacha20", "data"))
 
 
 def test_mysql_is_called_by_a_name_in_its_own_folder_by_way_of_its_loader() -> None:

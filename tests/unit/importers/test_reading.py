@@ -9,7 +9,7 @@ import pytest
 from support.refused import Part, coded, refused
 from tdelta.errors import ImportFault
 from tdelta.importers import reading
-from tdelta.importers.reading import FileSource, expand, looks_binary, total_bytes
+from tdelta.importers.reading import FileSource, excerpt, expand, looks_binary, total_bytes
 
 
 def lines_of(path: Path) -> list[tuple[int, str]]:
@@ -169,6 +169,11 @@ def test_all_paths_that_are_wrong_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(ImportFault) as caught:
         expand([tmp_path / "no", tmp_path / "empty", tmp_path / "neither"])
     assert len(str(caught.value).splitlines()) == 3
+
+
+def test_what_is_quoted_is_escaped_and_cut() -> None:
+    assert excerpt(b"\x1b[31mred\x00") == r"'\x1b[31mred\x00'"
+    assert excerpt("x" * 200) == "'" + "x" * 80 + "…'"
 
 
 def test_progress_adds_up_to_the_bytes_on_the_disk(tmp_path: Path) -> None:

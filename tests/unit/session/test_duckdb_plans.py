@@ -31,6 +31,11 @@ def test_by_default_it_is_compared_with_its_own_default_cipher() -> None:
     assert [str(c.level("cipher")) for c in made().conditions] == ["none", "none", "aes-256-gcm"]
 
 
+def test_a_file_is_loaded_once_for_each_cipher() -> None:
+    of = made(vary={"cipher": ("aes-256-gcm", "aes-256-gcm-mbedtls"), "threads": (1, 4)})
+    assert list(of.data_templates()) == [("none",), ("aes-256-gcm",), ("aes-256-gcm-mbedtls",)]
+
+
 def test_memory_is_the_cache_and_what_queries_work_in() -> None:
     (found,) = {one.memory_mib for one in settings(made(cache=0.5)).values()}
     assert found == 96 + 32 * max(1, CORES) + 50

@@ -38,6 +38,11 @@ def test_a_server_keeps_to_its_cores_with_all_that_it_starts(tmp_path: Path) -> 
         assert {os.sched_getaffinity(pid) == cpus_for(1) for pid in pids} == {True}
 
 
+def test_more_cores_than_there_are_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ServerFault, match="cores=100000"):
+        Server(recipe(tmp_path / "twin", cores=100_000))
+
+
 def test_files_are_written_for_their_owner_only_before_anything_starts(tmp_path: Path) -> None:
     made = recipe(tmp_path / "twin", initialize=(Command(("grep", "-q", "abab", str(tmp_path / "twin/keys/key"))),))
     with Server(made) as server:

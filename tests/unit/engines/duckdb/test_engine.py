@@ -4,11 +4,11 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from support.refused import Coded, coded, refused
+from support.refused import Coded, Part, coded, refused
 from tdelta.engines.catalogue import catalogue
 from tdelta.engines.duckdb.engine import DuckdbEngine, DuckdbSettings
 from tdelta.engines.duckdb.statements import attach_sql, literal, quoted, setting_statements
-from tdelta.errors import EngineUnavailable
+from tdelta.errors import EngineUnavailable, UnknownName
 
 KEY = "5e" * 32
 VERSIONS = {"duckdb": "1.5.5", "duckdb-extension-httpfs": "1.5.5"}
@@ -147,6 +147,11 @@ def test_a_scope_says_whether_temporary_files_are_encrypted(engine: DuckdbEngine
         assert engine.cipher_fault(of, {**GCM, "temp_file_encryption": wanted}) is None
         other = "false" if wanted == "true" else "true"
         assert engine.cipher_fault(of, {**GCM, "temp_file_encryption": other}) is not None
+
+
+def test_an_unknown_cipher_is_refused() -> None:
+    with refused(UnknownName, "unknown-name", found="aes-128", known=Part("aes-256-gcm")):
+        DuckdbEngine().check_cipher("aes-128")
 
 
 def test_texts_and_names_are_written_whatever_is_in_them() -> None:
