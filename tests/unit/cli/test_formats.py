@@ -12,25 +12,14 @@ from support import samples as s
 from tdelta.cli import formats
 from tdelta.cli.formats import FORMATS
 from tdelta.cli.output import Mistyped
-from tdelta.records import Measurement, RunResult, Trial
-from tdelta.store import Store
+from tdelta.records import RunResult
 
-from .calling import Called, call
-
-
-def stored(path: Path, run: RunResult) -> Path:
-    with Store.open(path) as opened:
-        opened.create_run(run.settings, run.machine, run.versions)
-        for position, condition in enumerate((s.PLAIN, s.AES)):
-            measured = Measurement(operations=10, elapsed_ns=10**6, transactions={}, statements={})
-            opened.add_trial(s.RUN_ID, Trial(0, 0, position, condition, f"t{position}", 1e9, measured))
-        opened.finish(s.RUN_ID, run)
-    return path
+from .calling import Called, call, stored
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    return stored(tmp_path / "runs.sqlite", s.undecided())
+    return stored(tmp_path / "runs.sqlite", s.undecided(), trials=2)
 
 
 def show(store: Path, *arguments: str) -> Called:

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,23 +15,14 @@ from support.texts import has_no_answer
 from tdelta.cli.main import cli, guarded
 from tdelta.cli.output import silence
 from tdelta.messages import Refusal
-from tdelta.records import Measurement, Trial
 from tdelta.store import Store
 
-from .calling import call
+from .calling import call, stored
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    path = tmp_path / "runs.sqlite"
-    run = s.undecided()
-    with Store.open(path) as opened:
-        opened.create_run(run.settings, run.machine, run.versions)
-        for position, condition in enumerate((s.PLAIN, s.AES)):
-            measured = Measurement(operations=10, elapsed_ns=10**6, transactions={}, statements={})
-            opened.add_trial(s.RUN_ID, Trial(0, 0, position, condition, f"t{position}", 1e9, measured))
-        opened.finish(s.RUN_ID, replace(run, counts=replace(run.counts, trials=2)))
-    return path
+    return stored(tmp_path / "runs.sqlite", s.undecided(), trials=2)
 
 
 @pytest.mark.parametrize("words", [("show",), ("show", "last"), ("show", s.RUN_ID[:8])])

@@ -14,9 +14,8 @@ from tdelta.evidence.reading import ReadState
 from tdelta.messages.checks import CHECKS, NO_MARKER
 from tdelta.records import Phase
 from tdelta.report.progress import PlainProgress
-from tdelta.store import Store
 
-from .calling import call
+from .calling import call, stored
 
 
 def noise(length: int) -> bytes:
@@ -33,12 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    path = tmp_path / "runs.sqlite"
-    run = s.leaking()
-    with Store.open(path) as opened:
-        opened.create_run(run.settings, run.machine, run.versions)
-        opened.finish(s.RUN_ID, run)
-    return path
+    return stored(tmp_path / "runs.sqlite", s.leaking())
 
 
 def test_a_marker_that_is_found_ends_in_4_and_names_the_file(folder: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from support.processes import is_gone, is_running
 from support.refused import Part, check_messages, coded, refused
 from tdelta.driver import Worker, workers
 from tdelta.driver.answers import WORKER
@@ -22,20 +23,6 @@ from tdelta.driver.workers import failure
 from tdelta.errors import Defect, EngineUnavailable, ServerLost, StatementFault, StorageFault, TdeltaError, WorkerFault
 from tdelta.measure.aes import OPENSSL_VARIABLE, OPENSSL_WORD
 from tdelta.measure.standstill import is_stopped
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def is_gone(pid: int) -> bool:
-    give_up = time.monotonic() + 20.0
-    while is_running(pid) and time.monotonic() < give_up:
-        time.sleep(0.01)
-    return not is_running(pid)
 
 
 def test_a_worker_is_another_process_which_ends_with_its_block() -> None:

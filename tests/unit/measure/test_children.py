@@ -5,11 +5,11 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from support.processes import is_gone, is_running
 from support.refused import Part, refused
 from tdelta.errors import EnvironmentFault, WorkerFault
 from tdelta.measure.children import Child, Declined, ready
@@ -19,20 +19,6 @@ MODULE = "tdelta.measure.floor_worker"
 
 def child(**more: str) -> Child:
     return Child(MODULE, {**os.environ, **more})
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def is_gone(pid: int) -> bool:
-    give_up = time.monotonic() + 20.0
-    while is_running(pid) and time.monotonic() < give_up:
-        time.sleep(0.01)
-    return not is_running(pid)
 
 
 def ask(process: Child) -> object:

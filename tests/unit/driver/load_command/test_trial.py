@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.processes import is_running
 from support.refused import Coded, Part, coded, has, refused
 from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run
 from tdelta.driver.tree import living
@@ -21,13 +22,6 @@ from .recorded import MYSQL, POSTGRES
 
 WORK = Work(threads=2, operations=10, seconds=1.0, seed=1)
 PATIENCE_SECONDS = 30.0
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def eventually(is_so: Callable[[], bool]) -> bool:
