@@ -6,15 +6,7 @@ from itertools import groupby, pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdelta.design import (
-    block_order,
-    drawn_twin,
-    instances,
-    lay_out,
-    stratified_order,
-    stream,
-    williams_design,
-)
+from tdelta.design import block_order, drawn_twin, instances, lay_out, stratified_order, stream, williams_design
 from tdelta.records import Role
 
 counts = st.integers(1, 13)

@@ -180,12 +180,7 @@ class ExternalRuns(KilledRuns):
 
     @pytest.mark.parametrize(("user", "variable"), [("bench", "WRONG"), ("nobody", "NOBODYS"), ("bench", "NOT_THERE")])
     def test_who_may_not_is_told_so_and_nothing_is_made(
-        self,
-        servers: tuple[Any, Any],
-        left_as_they_were: list[list[object]],
-        place: Place,
-        user: str,
-        variable: str,
+        self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place, user: str, variable: str
     ) -> None:
         ran = place.tdelta("run", "--json", *self.on(servers, user=user, variable=variable))
         assert ran.code == 2, ran.err

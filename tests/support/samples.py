@@ -765,12 +765,7 @@ def with_cost_breakdown() -> RunResult:
     blind = CostBreakdown(of("aes-192", 0.1), plain, cpu, timed_lines, None, None, (), (), why)
 
     head = verdict(estimate(2.02, 0.07), Decision.COSTLY, primary=True, of=other, baseline=plain)
-    return result(
-        Decision.COSTLY,
-        (head,),
-        settings(plain, other),
-        cost_breakdown=(breakdown, unknown, timed, blind),
-    )
+    return result(Decision.COSTLY, (head,), settings(plain, other), cost_breakdown=(breakdown, unknown, timed, blind))
 
 
 def interrupted() -> RunResult:

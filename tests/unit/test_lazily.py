@@ -13,14 +13,7 @@ import tdelta.measure
 import tdelta.session
 import tdelta.store
 
-PACKAGES = (
-    tdelta.driver,
-    tdelta.driver.load_command,
-    tdelta.inference,
-    tdelta.measure,
-    tdelta.session,
-    tdelta.store,
-)
+PACKAGES = (tdelta.driver, tdelta.driver.load_command, tdelta.inference, tdelta.measure, tdelta.session, tdelta.store)
 FOR_MANY = ("tdelta.records", "tdelta.evidence", "tdelta.inference", "tdelta.workloads", "numpy", "sqlglot")
 """What only those need who plan, judge or search; ``tdelta.records`` alone takes as long as all a worker needs."""
 

@@ -125,14 +125,7 @@ def test_a_bench_runs(name: str, tmp_path: Path) -> None:
         require(not cannot(), cannot())
     if name == "nuts":
         require(find_spec("numpyro"), "pip install numpyro")
-    environment = (
-        os.environ
-        | BRIEF
-        | {
-            "XDG_DATA_HOME": str(tmp_path / "data"),
-            "OMP_NUM_THREADS": "1",
-        }
-    )
+    environment = os.environ | BRIEF | {"XDG_DATA_HOME": str(tmp_path / "data"), "OMP_NUM_THREADS": "1"}
     for options in SMOKE[name]:
         ran = subprocess.run(
             [sys.executable, str((TESTS if name.startswith("chaos/") else BENCHES) / f"{name}.py"), *options],

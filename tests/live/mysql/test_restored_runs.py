@@ -3,6 +3,7 @@
 from pathlib import Path
 from shutil import which
 
+from support.data import text_of
 from support.own_scripts import write_workload
 from support.running import Place, require, waited_for
 from tdelta.engines.shared.private.binaries import find_servers
@@ -10,31 +11,8 @@ from tdelta.engines.shared.private.binaries import find_servers
 from .own import INSTALL, programs
 
 PATIENCE_SECONDS = 800.0
-DUMP = """
-CREATE TABLE orders (id INT PRIMARY KEY, total INT NOT NULL);
-INSERT INTO orders WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT i, i * 7 FROM n;
-CREATE PROCEDURE raise_total(IN wanted INT) UPDATE orders SET total = total + 1 WHERE id = wanted;
-DELIMITER //
-CREATE PROCEDURE look(IN wanted INT) BEGIN SELECT total FROM orders WHERE id = wanted; SELECT wanted; END//
-"""
-SCRIPTS = {
-    "raise": r"""
-\set id random(:min_orders, :max_orders)
-BEGIN;
-\raw writes
-CALL raise_total(:id);
-SELECT total FROM orders WHERE id = :id;
-COMMIT;
-""",
-    "look": r"""
-\set id random(:min_orders, :max_orders)
-\raw
-CALL look(:id);
-\raw into total
-TABLE orders ORDER BY id LIMIT 1 \gset it_
-SELECT :it_total;
-""",
-}
+DUMP = text_of("dumps/mysql.sql")
+SCRIPTS = {name: text_of(f"workloads/procedures/{name}.sql") for name in ("raise", "look")}
 
 
 def test_a_dump_is_restored_and_its_procedures_are_called(tmp_path: Path) -> None:

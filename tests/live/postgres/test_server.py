@@ -463,13 +463,7 @@ def test_a_base_backup_ends_when_the_action_is_to_end(engine: PostgresEngine, pl
     with (
         refused(EnvironmentFault, "action-stopped"),
         performed(
-            engine,
-            plain,
-            settings,
-            "encrypt:rate=1",
-            "notes",
-            lambda other: recipe_of(engine, place, other, KEY),
-            halt,
+            engine, plain, settings, "encrypt:rate=1", "notes", lambda other: recipe_of(engine, place, other, KEY), halt
         ),
     ):
         pass

@@ -60,23 +60,8 @@ def test_without_words_there_is_a_pilot_of_the_default_run(session: FakeProspect
 
 
 def test_options_of_a_run_reach_the_pilot_and_say_what_is_given(session: FakeProspecting) -> None:
-    call(
-        "plan",
-        *[
-            "--threads",
-            "4",
-            "--blocks",
-            "8",
-            "--size",
-            "20MB",
-            "--vary",
-            "cipher=aes-128",
-            "--pilot-time",
-            "40s",
-            "--max-time",
-            "30m",
-        ],
-    )
+    words = "--threads 4 --blocks 8 --size 20MB --vary cipher=aes-128 --pilot-time 40s --max-time 30m"
+    call("plan", *words.split())
     ((request, asked, seconds, given),) = session.pilots
     assert (request.work.threads, request.design.blocks_per_round, request.tested.size_bytes) == (4, 8, 20_000_000)
     assert request.design.vary == {"cipher": ("aes-128",)}

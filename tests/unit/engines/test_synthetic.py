@@ -19,16 +19,8 @@ DSNS = {
     "sqlserver": ("sqlserver://bench@db1/?tls=disable", "sqlserver://bench@db2/?tls=disable"),
 }
 BRIEF = (
-    "--size",
-    "100kB",
-    "--trial-seconds",
-    "0.02",
-    "--blocks",
-    "2",
-    "--rounds",
-    "1..1",
-    "--no-aa-twin",
-    "--no-bb-twin",
+    *("--size", "100kB", "--trial-seconds", "0.02", "--blocks", "2", "--rounds", "1..1"),
+    *("--no-aa-twin", "--no-bb-twin"),
 )
 
 

@@ -11,17 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.wire import (
-    HEADER_BYTES,
-    answers,
-    done,
-    error,
-    knows_no_tls,
-    peer,
-    refuses_login,
-    rows,
-    talks_no_tls,
-)
+from support.wire import HEADER_BYTES, answers, done, error, knows_no_tls, peer, refuses_login, rows, talks_no_tls
 from tdelta.driver import TrialJob
 from tdelta.engines.oracle.worker import DRIVER as ORACLE
 from tdelta.engines.shared.driven.host import DrivenHost

@@ -64,12 +64,7 @@ def test_damaged_rows_are_named_by_their_lines(tmp_path: Path) -> None:
     rows = [f"0 {number} 814 0 1795320675 {number}" for number in range(40_000)]
     rows[12] = "0 12 8x4 0 1795320675 12"
     rows[30_000] = "0 30000 814 0 17953"
-    with refused(
-        ImportFault,
-        "not-such-a-row",
-        found="'0 12 8x4 0 1795320675 12'",
-        where="file.txt:13",
-    ):
+    with refused(ImportFault, "not-such-a-row", found="'0 12 8x4 0 1795320675 12'", where="file.txt:13"):
         read_text(PgbenchLog(), tmp_path, "\n".join(rows) + "\n")
     rows[12] = rows[11]
     with refused(ImportFault, "not-such-a-row", where="file.txt:30001"):

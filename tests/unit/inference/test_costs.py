@@ -4,14 +4,7 @@ import pytest
 
 from support.flat import changed
 from tdelta.errors import TdeltaError
-from tdelta.inference.costs import (
-    cost,
-    metric_costs,
-    panels,
-    realised_ratio,
-    transaction_cost,
-    transactions,
-)
+from tdelta.inference.costs import cost, metric_costs, panels, realised_ratio, transaction_cost, transactions
 from tdelta.records import Metric, Role
 
 from .builders import AES, BASELINE, TWINS, condition, measurement, noisy, run, settings, trial

@@ -48,13 +48,7 @@ NOTHING = estimate((0.99, 1.01))
 
 
 def grounds(
-    typical: Estimate,
-    *,
-    stalls: float = 0.0,
-    plain: float = 0.0,
-    rounds: int = 8,
-    cost: float = 0.0,
-    odd: bool = False,
+    typical: Estimate, *, stalls: float = 0.0, plain: float = 0.0, rounds: int = 8, cost: float = 0.0, odd: bool = False
 ) -> Grounds:
     return Grounds(typical, stalls, plain, rounds, cost, odd or bool(stalls or plain))
 

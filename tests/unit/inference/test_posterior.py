@@ -4,14 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tdelta.inference.posterior import (
-    Mixture,
-    as_posterior,
-    mixture,
-    posterior,
-    posterior_without_speedup,
-    prior_alone,
-)
+from tdelta.inference.posterior import Mixture, as_posterior, mixture, posterior, posterior_without_speedup, prior_alone
 
 
 def normal(mean: float, sd: float) -> Mixture:

@@ -4,17 +4,7 @@ import pytest
 
 from tdelta.evidence import FileClass
 from tdelta.inference.temporary import CLASSES, WRITTEN, shown_by, spilled, temporary_data
-from tdelta.records import (
-    Condition,
-    EvidenceState,
-    FileEvidence,
-    Measurement,
-    Metric,
-    Role,
-    RunSettings,
-    Trial,
-    Usage,
-)
+from tdelta.records import Condition, EvidenceState, FileEvidence, Measurement, Metric, Role, RunSettings, Trial, Usage
 
 PLAIN = Condition((("cipher", "none"), ("threads", 1)), Role.BASELINE)
 AES = Condition((("cipher", "aes-256"), ("threads", 1)), Role.TREATMENT)

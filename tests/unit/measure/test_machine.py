@@ -5,12 +5,7 @@ from pathlib import Path
 import pytest
 
 from tdelta.measure import machine_facts
-from tdelta.measure.machine import (
-    RELEVANT_FLAGS,
-    mount_of,
-    parse_cpuinfo,
-    parse_mountinfo,
-)
+from tdelta.measure.machine import RELEVANT_FLAGS, mount_of, parse_cpuinfo, parse_mountinfo
 
 from .machines import ARM_CPUINFO, MEMINFO, MOUNTINFO, X86_CPUINFO, machine
 

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from support import samples as s
@@ -40,20 +38,6 @@ from tdelta.report.command import next_command, repeat_command, run_command
         ({"slo_seconds": 0.00025}, " --slo 250us"),
         ({"slo_seconds": 1.5}, " --slo 1.5s"),
         ({"library": "sqlite3mc", "key": None}, ""),
-        (
-            {"engine": "mysql", "baseline": "mysql://a@b/", "encrypted": "mysql://a@c/", "trial_seconds": 2.0},
-            " --baseline mysql://a@b/ --encrypted mysql://a@c/",
-        ),
-        (
-            {"engine": "postgres", "baseline": "postgres://a@b/", "encrypted": "postgres://a@c/", "schema": "s"}
-            | {"trial_seconds": 2.0, "assume_encrypted": True},
-            " --baseline postgres://a@b/ --encrypted postgres://a@c/ --schema s --assume-encrypted",
-        ),
-        (
-            {"engine": "mariadb", "restore": "x < {folder}", "trial_seconds": 2.0},
-            " --engine mariadb --restore 'x < {folder}'",
-        ),
-        ({"library": "sqlcipher", "key": "raw"}, " --library sqlcipher --key raw"),
     ],
 )
 def test_a_run_is_repeated_with_its_seed_and_what_differs_from_the_defaults(
@@ -76,10 +60,7 @@ def test_a_command_for_a_new_run_has_the_options_and_no_seed() -> None:
     assert run_command(options) == "tdelta run --rounds 14..14 --max-time 2m"
 
 
-def test_a_run_without_a_bb_twin_is_repeated_without_one_also_if_it_is_older_than_these() -> None:
+def test_a_run_without_a_bb_twin_is_repeated_without_one() -> None:
     assert repeat_command(s.settings(options={"bb_twin": False})) == "tdelta run --no-bb-twin --seed 7301"
     assert repeat_command(s.settings(options={"bb_twin": True})) == "tdelta run --seed 7301"
     assert repeat_command(s.settings(options={"bb_twin": False, "aa": True})) == "tdelta run --aa --seed 7301"
-    older = s.settings()
-    options = {name: value for name, value in older.options.items() if name != "bb_twin"}
-    assert "--no-bb-twin" in repeat_command(replace(older, options=options))

@@ -85,14 +85,7 @@ def test_a_cipher_that_is_not_the_one_asked_for_makes_the_run_unsound(sitting: S
     result = sitting.scripted(cipher_facts=weaker).conduct()
     found = check(result, IN_FORCE)
     assert (found.ok, result.decision) == (False, Decision.UNSOUND)
-    check_messages(
-        found.details,
-        coded(
-            "cipher-fault",
-            condition="cipher=aes-256,threads=1",
-            fault=Part("aes128cbc"),
-        ),
-    )
+    check_messages(found.details, coded("cipher-fault", condition="cipher=aes-256,threads=1", fault=Part("aes128cbc")))
 
 
 def test_the_ciphers_in_force_do_not_count_as_settings_that_differ(sitting: Sitting) -> None:

@@ -182,12 +182,7 @@ def test_every_version_has_every_cipher_and_plain_twins_of_its_own(two_versions:
     assert [(c.stratum, c.level("server"), c.level("cipher"), c.role.value) for c in of.conditions] == [
         (stratum, version, cipher, role)
         for stratum, version in enumerate(("10.11.19", "11.8.3"))
-        for cipher, role in (
-            ("none", "baseline"),
-            ("none", "aa"),
-            ("aes-128", "treatment"),
-            ("aes-256", "treatment"),
-        )
+        for cipher, role in (("none", "baseline"), ("none", "aa"), ("aes-128", "treatment"), ("aes-256", "treatment"))
     ]
     assert of.settings.options["vary"]["server"] == list(TWO)
     assert {one.server for one in settings(of).values()} == {"10.11.19", "11.8.3"}

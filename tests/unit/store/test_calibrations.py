@@ -11,12 +11,7 @@ from support.refused import Part, refused
 from tdelta.errors import StoreError
 from tdelta.records import CalibrationKey
 from tdelta.store import Store
-from tdelta.store.calibrations import (
-    add_calibration,
-    fresh_calibration_id,
-    key_digest,
-    newest_calibration,
-)
+from tdelta.store.calibrations import add_calibration, fresh_calibration_id, key_digest, newest_calibration
 
 
 @pytest.fixture

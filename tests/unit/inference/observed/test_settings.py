@@ -3,13 +3,7 @@ import pytest
 
 from support.refused import Part, coded, refused
 from tdelta.errors import UsageError
-from tdelta.inference.observed.settings import (
-    NO_SPEEDUP,
-    PUBLISHED,
-    AnalysisSettings,
-    NormalPrior,
-    parse_priors,
-)
+from tdelta.inference.observed.settings import NO_SPEEDUP, PUBLISHED, AnalysisSettings, NormalPrior, parse_priors
 
 
 def test_priors_are_read_as_users_write_them() -> None:
