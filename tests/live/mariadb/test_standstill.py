@@ -12,16 +12,8 @@ from support.running import ANSWERED, SELDOM, read_until
 from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, occupied, servers_of
 
 LONG_TRIALS = (
-    "--workload",
-    "point-select",
-    "--size",
-    "2MB",
-    "--scope",
-    "data",
-    *ALONE,
-    "--trial-seconds",
-    "2",
-    *SELDOM,
+    *("--workload", "point-select", "--size", "2MB", "--scope", "data"),
+    *(*ALONE, "--trial-seconds", "2", *SELDOM),
 )
 
 
