@@ -178,10 +178,7 @@ def test_a_model_that_is_twice_too_sure_is_caught(monkeypatch: pytest.MonkeyPatc
         return LogCurve(whole.median + 0.5 * (whole.at - whole.median), whole.log_density)
 
     monkeypatch.setattr(comparing, "log_ratio", overconfident)
-    for cell in (
-        single_runs("gamma 0.6", gamma(0.6), 1000, 0.05),
-        throughput(Shape("ar 0.5", 0.5), 300, 0.05),
-    ):
+    for cell in (single_runs("gamma 0.6", gamma(0.6), 1000, 0.05), throughput(Shape("ar 0.5", 0.5), 300, 0.05)):
         faults, seen = settled([RATIO], cell)
         assert faults
         assert len(seen) < MOST_EXPERIMENTS

@@ -12,11 +12,7 @@ from tdelta.engines.registry import private_servers
 from tdelta.messages.checks import AA_CHECK
 
 SMALL = ("--size", "5MB", "--blocks", "2", "--rounds", "1..1")
-CIPHERS = {
-    "sqlite": {"none", "aes-128", "aes-256"},
-    "duckdb": {"none", "aes-256-gcm"},
-    "mariadb": {"none", "aes-128"},
-}
+CIPHERS = {"sqlite": {"none", "aes-128", "aes-256"}, "duckdb": {"none", "aes-256-gcm"}, "mariadb": {"none", "aes-128"}}
 """SQLite loads the whole 2×3 factorial; a server's 256 bits are loaded by the other studies."""
 
 

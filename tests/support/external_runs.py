@@ -117,10 +117,7 @@ class ExternalRuns(KilledRuns):
     @pytest.fixture(scope="class")
     @classmethod
     def answered(
-        cls,
-        servers: tuple[Any, Any],
-        left_as_they_were: list[list[object]],
-        tmp_path_factory: pytest.TempPathFactory,
+        cls, servers: tuple[Any, Any], left_as_they_were: list[list[object]], tmp_path_factory: pytest.TempPathFactory
     ) -> Answered:
         place = Place(tmp_path_factory.mktemp("answered"))
         found = place.answered(*cls.on(servers), "--workload", "order-entry")

@@ -168,11 +168,7 @@ def user(twin: _native.ServerTwin, name: str, password: str) -> None:
 
 
 def renewed(twin: _native.ServerTwin, *schema: str) -> None:
-    for statement in (
-        f"DROP DATABASE {DATABASE}",
-        f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4",
-        *schema,
-    ):
+    for statement in (f"DROP DATABASE {DATABASE}", f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4", *schema):
         twin.run(statement)
         if statement.startswith("CREATE DATABASE"):
             twin.run(f"USE {DATABASE}")

@@ -224,10 +224,7 @@ def changed(result: RunResult, **changes: Any) -> RunResult:
 
 
 def result(
-    decision: Decision,
-    verdicts: tuple[Verdict, ...],
-    given: RunSettings | None = None,
-    **changes: Any,
+    decision: Decision, verdicts: tuple[Verdict, ...], given: RunSettings | None = None, **changes: Any
 ) -> RunResult:
     base = RunResult(
         settings=given or settings(),
@@ -713,10 +710,7 @@ def with_cost_breakdown() -> RunResult:
         return Condition((("cipher", cipher), ("cache", cache), ("threads", 1)), role, stratum=place)
 
     plain, other = of("none", 0.1, Role.BASELINE), of("sqlcipher", 0.1)
-    item = (
-        CostItem("pages decrypted", 4.54, 1.26, (1.21, 1.33)),
-        CostItem("pages encrypted", 7.45, 4.89, (4.8, 5.0)),
-    )
+    item = (CostItem("pages decrypted", 4.54, 1.26, (1.21, 1.33)), CostItem("pages encrypted", 7.45, 4.89, (4.8, 5.0)))
     macs = CostItem("pages checked", 4.54, 7.36, (7.2, 7.6)), CostItem("pages authenticated", 7.45, 7.5, (7.1, 7.9))
     more = (CostItem("pages read beyond plain", 0.0021, 0.764, (0.75, 0.79)),)
     lines = (

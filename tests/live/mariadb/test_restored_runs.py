@@ -109,11 +109,7 @@ def test_the_proposal_is_written_and_given_back_with_statements_of_the_engines(d
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("echo broken >&2; exit 3", "restore-failed"),
-        ("true", "nothing-restored"),
-    ],
+    ("command", "said"), [("echo broken >&2; exit 3", "restore-failed"), ("true", "nothing-restored")]
 )
 def test_a_dump_that_is_not_restored_is_told_and_nothing_stays(place: Place, command: str, said: str) -> None:
     require(which("mariadbd"), "apt-get install mariadb-server")

@@ -68,10 +68,7 @@ def test_single_values_and_chunks_add_up_to_the_same(values: list[float], at_onc
     assert first.total == pytest.approx(second.total, rel=1e-12)
 
 
-@given(
-    st.lists(st.integers(min_value=1, max_value=700), max_size=30),
-    st.integers(min_value=2, max_value=9),
-)
+@given(st.lists(st.integers(min_value=1, max_value=700), max_size=30), st.integers(min_value=2, max_value=9))
 def test_stretches_are_equally_long_in_time_order_and_never_too_many(chunks: list[int], most: int) -> None:
     stretches = Stretches(most)
     stream = np.arange(1.0, sum(chunks) + 1)

@@ -36,11 +36,7 @@ def decisions(judgement: Judgement) -> dict[Condition, Decision]:
 
 def test_twins_that_are_alike_pass_and_every_condition_with_a_second_twin_has_its_check() -> None:
     found = judged(dearer(BB, 0.0))
-    assert set(checks(found)) == {
-        ("aa-twins", None),
-        ("bb-twins", "aes-256"),
-        ("bb-twins", "aes-128"),
-    }
+    assert set(checks(found)) == {("aa-twins", None), ("bb-twins", "aes-256"), ("bb-twins", "aes-128")}
     assert {check.state for check in found.validity} == {CheckState.OK}
     assert decisions(found) == {AES: Decision.COSTLY, AES_128: Decision.COSTLY}
 

@@ -66,11 +66,7 @@ def test_a_condition_is_held_against_both_plain_twins_and_the_aa_twin_against_th
     assert (of_aes.baseline.longer, of_aes.baseline.transactions, of_aes.condition.longer) == (72, 2400, 60)
     assert of_aes.quotient == pytest.approx((60 / 1200) / (72 / 2400))
     assert of_aes.ratio is not None
-    assert (of_aes.ratio.ratio, of_aes.ratio.unit, of_aes.ratio.units) == (
-        pytest.approx(5 / 3),
-        TailUnit.ROUND,
-        4,
-    )
+    assert (of_aes.ratio.ratio, of_aes.ratio.unit, of_aes.ratio.units) == (pytest.approx(5 / 3), TailUnit.ROUND, 4)
     assert (found[Role.TREATMENT, ALL].blocks, found[Role.TREATMENT, ALL].rounds) == (12, 4)
 
 

@@ -160,11 +160,7 @@ def test_a_copy_with_different_rows_ends_the_run_before_its_first_trial(sitting:
         return {table: (999 if copied else 1000, equal_rows(settings, tables, 0)[table][1]) for table, _ in tables}
 
     sitting = sitting.scripted(rows=rows)
-    with refused(
-        TdeltaError,
-        "twins-differ",
-        differences=Part("cipher=aes-256,threads=1 has 999 rows"),
-    ):
+    with refused(TdeltaError, "twins-differ", differences=Part("cipher=aes-256,threads=1 has 999 rows")):
         sitting.conduct()
     assert sitting.trials() == ()
 

@@ -57,11 +57,7 @@ def test_paths_of_a_stored_request_do_not_depend_on_the_working_folder(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
     given = RunRequest(
-        directory=Path("twins"),
-        store=Path("runs.sqlite"),
-        workload="mine",
-        library="./lib.so",
-        database=Path("app.db"),
+        directory=Path("twins"), store=Path("runs.sqlite"), workload="mine", library="./lib.so", database=Path("app.db")
     )
     stored = given.to_json()
     assert [stored[name] for name in ("directory", "store", "workload", "library", "database")] == [

@@ -84,11 +84,7 @@ def test_braces_that_are_doubled_or_a_shells_stay() -> None:
 
 def test_values_are_quoted_within_a_shells_script_and_nowhere_else() -> None:
     odd = Connection("mysql", "x y", "x; rm -rf y", socket=Path("/s"))
-    assert words_of("sh -c 'mytool {user} {database}' {user}", odd)[1:] == (
-        "-c",
-        "mytool 'x y' 'x; rm -rf y'",
-        "x y",
-    )
+    assert words_of("sh -c 'mytool {user} {database}' {user}", odd)[1:] == ("-c", "mytool 'x y' 'x; rm -rf y'", "x y")
 
 
 def test_a_known_tool_is_found_behind_a_wrapper_and_keeps_its_options_to_itself() -> None:

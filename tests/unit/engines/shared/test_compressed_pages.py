@@ -22,11 +22,7 @@ def page(kind: int, at: int, algorithm: int = 0) -> bytes:
     return (bytes(head[:at]) + zlib.compress(CONTENT)).ljust(PAGE_BYTES, b"\0")
 
 
-COMPRESSED = {
-    "MariaDB, full_crc32": (0x8005, 26, 0),
-    "MariaDB, earlier": (34354, 40, 0),
-    "MySQL": (14, 38, 1),
-}
+COMPRESSED = {"MariaDB, full_crc32": (0x8005, 26, 0), "MariaDB, earlier": (34354, 40, 0), "MySQL": (14, 38, 1)}
 
 
 @pytest.mark.parametrize(("kind", "at", "algorithm"), COMPRESSED.values(), ids=COMPRESSED)

@@ -63,10 +63,7 @@ def test_sqlcipher_exports_plain_and_encrypted_twins_alike_and_sets_what_the_exp
         "PRAGMA cipher_default_use_hmac=OFF",
         "ATTACH DATABASE '/twins/it''s.db' AS twin KEY :key",
     ]
-    assert texts(plain)[:2] == [
-        "ATTACH DATABASE '/twins/it''s.db' AS twin KEY ''",
-        "PRAGMA twin.page_size = 4096",
-    ]
+    assert texts(plain)[:2] == ["ATTACH DATABASE '/twins/it''s.db' AS twin KEY ''", "PRAGMA twin.page_size = 4096"]
     assert texts(encrypted)[3:] == texts(plain)[2:]
     assert texts(plain)[2].split()[:2] == ["reserve", "80"]
     for told in ("auto_vacuum = 2", "sqlcipher_export('twin')", "user_version = 7", "application_id = -5", "DETACH"):
