@@ -22,7 +22,7 @@ from tdelta.inference.fits import fit_metrics, fit_transactions
 from tdelta.inference.run_analysis import contrasts_of
 from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
 from tdelta.inference.verdicts import grounds_of, primary_verdicts, transaction_verdicts
-from tdelta.records import Condition, Decision, Estimate
+from tdelta.records import Condition, Decision, Estimate, Role
 
 LEAST_COVERAGE = 0.91
 MOST_POOLED_COVERAGE = 0.99
@@ -252,6 +252,18 @@ def types(machine: Machine, spread: float, *, count_of: int = 6, own_luck: float
         fitted = fit_transactions(panels(trials, settings()))
         by_name = {v.transaction: v.ratio for v in transaction_verdicts(fitted, ROPE) if v.condition == TREATMENT}
         yield [(float(truth), by_name[f"type{i}"]) for i, truth in enumerate(truths)]
+
+
+def identical_types(machine: Machine, *, conditions: int, count_of: int = 6) -> Iterator[int]:
+    """How many types of identical conditions are called costly or faster, in experiments of three rounds."""
+    treatments = (Condition((("cipher", f"aes-256-{number}"),), Role.TREATMENT) for number in range(conditions))
+    all_conditions = (BASELINE, AA, *treatments)
+    for index in count():
+        rng = _rng(index, "identical types", machine.name, conditions, count_of)
+        trials = simulate(rng, machine, [0.0] * count_of, rounds=3, conditions=all_conditions, own_luck=1.0)
+        fitted = fit_transactions(panels(trials, settings(all_conditions)))
+        said = [verdict.decision for verdict in transaction_verdicts(fitted, ROPE)]
+        yield sum(decision in (Decision.COSTLY, Decision.FASTER) for decision in said)
 
 
 def transaction_types(machine: Machine, spread: float, experiments: int, *, own_luck: float = 0.5) -> Tally:

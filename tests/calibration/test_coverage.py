@@ -10,6 +10,7 @@ from itertools import chain, islice
 import numpy as np
 import pytest
 
+from calibration.grid import Limit
 from calibration.harness import (
     FALSE_ALARM,
     LOG_RATIOS,
@@ -20,6 +21,7 @@ from calibration.harness import (
     answers,
     contrasts,
     gated,
+    identical_types,
     is_missed,
     plain_twins,
     stopping_on_precision,
@@ -133,6 +135,12 @@ def test_pooled_transaction_types_are_covered(instance_sd: float, spread: float)
     """Types of an experiment share its instances: what an experiment says counts as one, at its first type."""
     first = (pairs[0] for pairs in types(Machine(instance_sd=instance_sd), spread))
     assert broken([MISSED], first) == []
+
+
+def test_of_identical_types_hardly_a_run_calls_any_where_three_rounds_differ_by_three_percent() -> None:
+    """Six types of five conditions, each type with instance effects of its own: one of thirty is soon wrong."""
+    wrong = Limit("a type called costly or faster", 0.05, bool)
+    assert broken([wrong], identical_types(Machine(trial_sd=0.03, instance_sd=0.03), conditions=5)) == []
 
 
 @pytest.mark.parametrize("log_ratio", LOG_RATIOS)

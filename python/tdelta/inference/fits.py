@@ -58,6 +58,8 @@ def step_sd(costs: FloatArray) -> float:
 
 
 _BYTES = "bytes"
+_LEAST_LOG = -200.0
+"""Of a posterior relative to its peak: less counts as 0."""
 PLAIN = (Role.BASELINE, Role.AA)
 """The twins at theta = 0: both plain ones together are the baseline."""
 
@@ -333,9 +335,30 @@ def fit_metrics(
 
 
 def fit_transactions(found: Sequence[Panel]) -> dict[str, CostFit]:
-    """Fit the response time of each transaction type on its own, before pooling."""
+    """Fit the response time of each transaction type, before pooling; they share tau alone."""
     names = transactions(found)
-    return fit_named(found, {name: lambda m, name=name: transaction_cost(m, name) for name in names})  # type: ignore[misc]
+    fits = fit_named(found, {name: lambda m, name=name: transaction_cost(m, name) for name in names})  # type: ignore[misc]
+    return _with_common_instance_effects(fits)
+
+
+def _with_common_instance_effects(fits: Mapping[str, CostFit]) -> dict[str, CostFit]:
+    """The same fits of transaction types, with one tau for all, since they ran on the same instances.
+
+    A few rounds may show much less than instances differ by, and of many types one does. So log tau has the mean of the
+    types' log posteriors: no more than one type says where all say the same, and what is typical where they differ.
+    """
+    logs = {name: fit.parts[0][1].log_elsewhere + fit.parts[0][1].by_tau() for name, fit in fits.items() if fit.parts}
+    if not logs:
+        return dict(fits)
+    known = {name: np.maximum(log - log.max(), _LEAST_LOG) for name, log in logs.items()}
+    common = np.mean(list(known.values()), axis=0)
+
+    def shared(name: str, fit: CostFit) -> CostFit:
+        moved = common - known[name]
+        parts = tuple((fitted, found.given(found.log_elsewhere + moved)) for fitted, found in fit.parts)
+        return replace(fit, parts=parts)
+
+    return {name: shared(name, fit) if name in known else fit for name, fit in fits.items()}
 
 
 def fit_named(found: Sequence[Panel], costs: Mapping[str, Callable[[Measurement], float]]) -> dict[str, CostFit]:

@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from calibration.simulation import Machine, simulate
+from calibration.simulation import settings as simulated
 from tdelta.inference.costs import panels
 from tdelta.inference.fits import fit_transactions
 from tdelta.inference.pooling import TypeEstimates, pool, type_estimates
@@ -64,6 +66,15 @@ def test_types_of_one_run_share_their_instances_and_correlate_as_their_trials_do
     # every type of these trials is the same share of the same time: they say the same thing three times
     correlation = found.covariance / np.sqrt(np.outer(np.diag(found.covariance), np.diag(found.covariance)))
     assert correlation.min() > 0.98
+
+
+def test_types_have_the_mean_of_their_posteriors_of_instance_effects() -> None:
+    """Types whose instance effects are their own: of four rounds each alone would say another thing."""
+    trials = simulate(np.random.default_rng(1), Machine(instance_sd=0.02), [0.1] * 3, rounds=4, own_luck=1.0)
+    fits = fit_transactions(panels(trials, simulated()))
+    posteriors = [found.log_elsewhere + found.by_tau() for fit in fits.values() for _, found in fit.parts]
+    for one in posteriors[1:]:
+        np.testing.assert_allclose(one - one.max(), posteriors[0] - posteriors[0].max(), atol=1e-9)
 
 
 def test_conditions_correlate_through_the_plain_twins_they_share() -> None:
