@@ -48,21 +48,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class GateOutcome:
-    """What a gate said, and after how many rounds."""
-
     decision: Decision
     rounds: int
 
 
 @dataclass(frozen=True)
 class Limit(Generic[Seen]):
-    """Something that may come in at most such a share of a cell's experiments.
-
-    Attributes:
-        what: in words.
-        most: the share.
-        is_broken: whether it came in an experiment; None where that experiment does not count.
-    """
+    """What may come in at most such a share of a cell's experiments; ``is_broken`` is None where one does not count."""
 
     what: str
     most: float
@@ -204,7 +196,6 @@ def _unequal() -> dict[str, Process]:
 
 
 def gate_cells() -> dict[str, Process]:
-    """Cells at the edge of the budget, by name."""
     many = Process(rounds=LAST_LOOK)
     unequal = replace(many, encrypted_noise=3.0, encrypted_luck=3.0, instance_sd=0.01, sd=0.01)
     found = {

@@ -82,7 +82,6 @@ Pair: TypeAlias = tuple[float, Estimate]
 
 
 def is_missed(pair: Pair) -> bool:
-    """Whether the 95 % HDI does not hold the truth."""
     truth, (low, high) = float(np.exp(pair[0])), pair[1].hdi95
     return not low <= truth <= high
 
@@ -143,15 +142,7 @@ class Stopped:
 def stopping_on_precision(
     machine: Machine, log_ratio: float, *, precision: float = LEAST_WIDTH, fewest: int = 3, most: int
 ) -> Iterator[Stopped]:
-    """Experiments that end when the interval is narrow enough or at a cap; without end.
-
-    Args:
-        machine: what happens besides the condition.
-        log_ratio: the truth.
-        precision: the least width aimed at, as shipped: a tenth of the overhead if that is more.
-        fewest: rounds before the first look.
-        most: the cap. The aim should be one that the machine reaches well before it: then the rule has a choice.
-    """
+    """Experiments that end when the interval is narrow enough, or at a cap that is far off; without end."""
     for index in count():
         rng = _rng(index, "precision", machine.name, log_ratio, precision, most)
         trials = simulate(rng, machine, [log_ratio], rounds=most)

@@ -31,7 +31,6 @@ class Slower:
 def on_hosts(
     trials: Iterable[Trial], seed: int, slower: Slower, conditions: Sequence[Condition] = TWINS
 ) -> Iterator[Trial]:
-    """The same trials on two hosts."""
     for trial in trials:
         host = hosts_of(seed, trial.round, conditions, 2)[trial.condition]
         own = slower.encryption if trial.condition.role in ENCRYPTED else 0.0

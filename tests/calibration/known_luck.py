@@ -84,15 +84,9 @@ def with_luck(
 
 
 def called_costly(machine: Machine, experiments: int, *, rounds: int, at: float = 1.0) -> tuple[float, float]:
-    """How often an overhead that a simulated calibration calls visible is called costly, and that overhead.
+    """How often ``at`` times what a simulated calibration calls visible is called costly, and that overhead.
 
     Runs have no B/B twin, as the calibration's promise has none; with one they see more.
-
-    Args:
-        machine: what happens besides the condition.
-        experiments: how many runs.
-        rounds: of each.
-        at: that is multiplied by this; 0 is the very edge of the ROPE.
     """
     noise = simulated_calibration(machine, 0)
     far = at * critical_log_ratio(noise, noise.prior, rounds=rounds, blocks=BLOCKS)

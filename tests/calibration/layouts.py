@@ -82,7 +82,6 @@ class Place:
         return self.flat + self.falling / seconds + self.growing * seconds
 
     def machine(self, seconds: float) -> Machine:
-        """What happens to trials of that length."""
         sd = float(np.sqrt(self.variance(seconds)))
         return Machine(trial_sd=sd, noise="gamma", instance_sd=self.instance_sd, drift_sd=0.01, walk_sd=0.02)
 
@@ -90,18 +89,11 @@ class Place:
         return len(THREE) * self.times.slot_seconds(trial_seconds)
 
     def whole_round_seconds(self, of: Round) -> float:
-        """Wall clock of a round, its fresh twins included."""
         return self.round_seconds + of.blocks * self.block_seconds(of.trial_seconds)
 
 
 def advised(place: Place, aim: tuple[float, float] = TOO_NEAR, *, instance_sd: float | None = None) -> Round:
-    """What is advised where noise and instance effects are known, or luck is taken to be that much.
-
-    Args:
-        place: where.
-        aim: the true overhead, and the ROPE that it is to be told from.
-        luck_sd: the luck that is believed in.
-    """
+    """What is advised where noise and instance effects are known, or luck is taken to be that much."""
     variances = np.array([place.variance(seconds) for seconds in LENGTHS])
     curve = fit_curve(np.array(LENGTHS), variances, np.full(len(LENGTHS), _SURE_DF))
     instance_effect = place.instance_sd if instance_sd is None else instance_sd
@@ -137,7 +129,6 @@ def effort(place: Place, of: Round, wall_seconds: float, experiments: int) -> Ar
 
 @cache
 def predicted(place: Place, of: Round, experiments: int) -> Prediction:
-    """Runs of that layout, looked at after 3 to 20 rounds."""
     draws = Draws.known(place.variance(of.trial_seconds), place.instance_sd, experiments)
     return predict(draws, RoundsDesign(len(THREE), 2, of.blocks), LOOKS)
 
@@ -156,7 +147,6 @@ def planned(place: Place, index: int, asked: PlanQuery) -> tuple[Layout, Target]
 
 
 def _pilot(rng: np.random.Generator, place: Place, seconds: float, rounds: int = 6) -> MeasuredRun:
-    """A run of identical twins, as it would be stored."""
     twins = (BASELINE, AA, IDENTICAL)
     trials = simulate(rng, place.machine(seconds), [0.0], rounds=rounds, blocks=PASS, conditions=twins)
     block = place.block_seconds(seconds)

@@ -21,14 +21,7 @@ PROGRAM = Path(__file__).with_name("nuts_models.py")
 
 @dataclass(frozen=True)
 class Experiment:
-    """Trials as arrays.
-
-    Attributes:
-        logs: shape (B, K, T), log mean time of each transaction type in each trial.
-        of_round: shape (B,), the round of each block, from 0.
-        of_theta: shape (K,), which log ratio a condition has, from 1; 0 for the plain twins, at a ratio of 1.
-        places: shape (B, K), at which place of its block each trial ran.
-    """
+    """Arrays: ``logs`` (B, K, T), ``of_round`` (B,), ``places`` (B, K); ``of_theta`` (K,) is 0 for plain twins."""
 
     logs: Array
     of_round: NDArray[np.intp]
@@ -37,7 +30,6 @@ class Experiment:
 
 
 def experiment(trials: Sequence[Trial]) -> Experiment:
-    """Trials of one stratum, all blocks complete."""
     conditions = sorted({t.condition.key: t.condition for t in trials}.items())
     blocks = sorted({(t.round, t.block) for t in trials})
     found = {(t.round, t.block, t.condition.key): t.measurement.transactions for t in trials}

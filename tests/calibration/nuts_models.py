@@ -26,8 +26,6 @@ _WIDE = 30.0
 
 @dataclass(frozen=True)
 class Experiment:
-    """Trials as arrays: see `calibration.nuts.Experiment`."""
-
     logs: NDArray[np.float64]
     of_round: NDArray[np.intp]
     of_theta: NDArray[np.intp]

@@ -106,7 +106,6 @@ def dependent(memory: float, sd: float = 0.3) -> Values:
 
 
 def ar(rng: np.random.Generator, rho: float, count: int) -> Array:
-    """A stationary AR(1) of sd 1."""
     shocks = rng.normal(0.0, np.sqrt(1.0 - rho**2), count)
     shocks[0] = rng.normal()
     if rho == 0.0:
@@ -237,8 +236,6 @@ def session(of: Session, log_ratio: float) -> Iterator[Answered]:
 
 
 def clumped(clump: int = 50, share: float = 0.01, factor: float = 30.0) -> Values:
-    """A gamma with stalls that come in clumps."""
-
     def draw(rng: np.random.Generator, n: int) -> Array:
         slow = np.zeros(n, dtype=bool)
         for start in rng.integers(0, n - clump, rng.poisson(share * n / clump)):

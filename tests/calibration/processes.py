@@ -96,12 +96,10 @@ class Process:
 
     @property
     def has_odd_instances(self) -> bool:
-        """Whether instances differ by more than a normal law would have it."""
         return self.odd_one_of > 0
 
     @property
     def has_shared_effects(self) -> bool:
-        """Whether rounds or blocks do something to all encrypted twins alike."""
         return self.round_sd > 0.0 or self.block_sd > 0.0
 
     @property
@@ -197,7 +195,6 @@ def _shared(process: Process, rng: np.random.Generator) -> Array:
 
 
 def _wandering(rng: np.random.Generator, count: int, sd: float, ar: float) -> Array:
-    """A stationary AR(1) process with a standard deviation."""
     level = rng.normal(0.0, sd)
     found = np.empty(count)
     for at, shock in enumerate(rng.normal(0.0, sd * np.sqrt(1.0 - ar**2), count)):
@@ -215,7 +212,6 @@ def _stalls(process: Process, rng: np.random.Generator, is_encrypted: NDArray[np
 
 
 def _stalled(rng: np.random.Generator, blocks: int, process: Process) -> NDArray[np.bool_]:
-    """Which of a twin's trials are stalled."""
     if not process.stall_stays:
         return _runs(rng, blocks, process.stall_share, process.stall_run)
     starts = process.stall_share * (1.0 - process.stall_stays) / (1.0 - process.stall_share)

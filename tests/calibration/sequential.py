@@ -41,8 +41,6 @@ def steps(most: float) -> tuple[float, float]:
 
 @dataclass
 class _Running(Generic[Seen]):
-    """One limit during its test."""
-
     limit: Limit[Seen]
     evidence: float = 0.0
     counted: list[bool] = field(default_factory=list)
@@ -64,17 +62,11 @@ class _Running(Generic[Seen]):
 
 
 def broken(limits: Iterable[Limit[Seen]], experiments: Iterable[Seen]) -> Sequence[str]:
-    """The limits that are broken, in words, as `settled` finds them."""
     return settled(limits, experiments)[0]
 
 
 def settled(limits: Iterable[Limit[Seen]], experiments: Iterable[Seen]) -> tuple[Sequence[str], Sequence[Seen]]:
-    """The limits that are broken, in words, and the experiments looked at: no more than it takes.
-
-    Args:
-        limits: what is asked.
-        experiments: of one cell, made one by one as they are looked at; of more than `MOST_EXPERIMENTS` the first ones.
-    """
+    """The limits that are broken, in words, and the experiments looked at: no more than it takes."""
     running = [_Running(limit) for limit in limits]
     assert running, "nothing is asked of this cell"
     looked_at = []

@@ -118,17 +118,9 @@ def simulate(
 ) -> list[Trial]:
     """One experiment, every block in a freshly drawn order.
 
-    Args:
-        rng: draws everything.
-        machine: what happens besides the condition.
-        log_ratios: the truth of each treatment, one for each transaction type of the mix. Where there are several, they
-            share half of their noise's variance, since they run in the same trials.
-        rounds: rounds of fresh instances.
-        blocks: blocks in a round.
-        conditions: the twins.
-        own_luck: the share of an instance effect (its variance) that is a type's own.
-        aa_log_ratio: the truth of the A/A twin; where it is not 0, the twins are unsound.
-        heavier: the truth of `HEAVIER`, where it is among the conditions, over the other treatment.
+    Types of the mix, one for each of a treatment's ``log_ratios``, share half of their noise's variance, as they run in
+    the same trials; ``own_luck`` is the share of an instance effect (its variance) that is a type's own. `HEAVIER`
+    costs ``heavier`` more than the other treatment.
     """
     treated = np.array([c.role in ENCRYPTED for c in conditions])
     noisier = np.where(treated, machine.treatment_noise, 1.0)

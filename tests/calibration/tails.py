@@ -33,18 +33,9 @@ _AR_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Stalling:
-    """What happens to response times; standard deviations are of log times.
+    """What happens to response times: a trial's own scatter, drift that its block shares, luck of instances, stalls.
 
-    Attributes:
-        spread: of transactions within a trial.
-        trial_sd: of a trial's own.
-        drift_sd: of what drifts, shared by a block's trials but for how far apart they are.
-        luck_sd: of an instance effect in all its times.
-        stall_luck_sd: of an instance effect in its stalls (of the log of their share).
-        stalled: the share of transactions that a stall holds up.
-        stalled_trials: the share of trials that have one.
-        stall_factor: how many times as long a transaction takes that runs into it.
-        transactions: in a trial.
+    Standard deviations are of log times; ``stalled`` are shares of transactions, and of trials that have a stall.
     """
 
     spread: float = 0.5
@@ -93,16 +84,7 @@ class TailTally:
 
 @dataclass(frozen=True)
 class Slow:
-    """What takes longer than a threshold, with no more said of its time.
-
-    Attributes:
-        share: of the plain twins' transactions.
-        clump: how many come together, in one trial; 1 is a slow path that each transaction takes by itself.
-        luck_sd: of an instance effect in how often (of the log of the rate).
-        trial_sd: of a trial's own, likewise.
-        lasting: trials of an instance, one after another, that a stall lasts.
-        transactions: in a trial.
-    """
+    """What takes longer than a threshold: ``clump`` come together (1: a slow path), and last for ``lasting`` trials."""
 
     share: float
     clump: int = 1
@@ -122,7 +104,6 @@ class Slow:
 
     @property
     def events(self) -> float:
-        """How many clumps a plain trial has on average."""
         return self.share * self.transactions / self.clump
 
     def bad_rate(self, times: float) -> float:
@@ -148,14 +129,9 @@ class Slow:
 
 @dataclass(frozen=True)
 class BadTally:
-    """What came of many experiments on trials with any beyond a threshold.
+    """What came of experiments on trials with any beyond a threshold: bad trials on average, and shares.
 
-    Attributes:
-        bad: how many bad trials the condition had, on average.
-        given: the share of experiments with an interval.
-        above, below: the share of those whose truth lies above the interval, and below it.
-        more: the share of all that leave 1 out from below: "more often".
-        less: likewise from above.
+    ``above`` and ``below`` say where the truth lies of the interval; ``more`` and ``less`` leave 1 out.
     """
 
     bad: float
@@ -218,7 +194,6 @@ def times_ns(
 
 
 def bins_of(times: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The bin of each time, as `tdelta.inference.histograms.bin_of` has it."""
     bucket = np.maximum(np.frexp(times.astype(np.float64))[1].astype(np.int64) - 11, 0)
     return np.asarray((bucket << 10) + (times >> bucket), dtype=np.int64)
 
@@ -295,7 +270,6 @@ def slow_trials(slow: Slow, times: float, experiments: int, *, rounds: int, bloc
 def percentiles(
     machine: Stalling, effect: float, experiments: int, *, rounds: Sequence[int], blocks: int = 6
 ) -> TailTally:
-    """Experiments on the ratio of 99th percentiles."""
     truth = math.exp(machine.quantile(0.01, effect) - machine.quantile(0.01))
 
     def answer(index: int) -> tuple[float, TailRatio | None]:
@@ -314,11 +288,7 @@ def percentiles(
 def observed(
     machine: Stalling, effect: float, share: float, experiments: int, *, runs: int
 ) -> tuple[TailTally, TailTally]:
-    """Experiments of so many runs per side, as other tools make them, each with luck and drift of its own.
-
-    Returns:
-        The tally of the exceedance and of the 99th percentile.
-    """
+    """The exceedance and the 99th percentile of so many runs per side, as other tools make them."""
     edges = np.concatenate([[0.0], np.geomspace(1e-3, 1e5, 932)])
     threshold_ms = float(edges[np.searchsorted(edges, math.exp(machine.quantile(share)))])
     log_time = math.log(threshold_ms)

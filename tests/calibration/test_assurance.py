@@ -76,7 +76,6 @@ def _reported(machine: Machine) -> tuple[float, float]:
 
 
 def known(machine: Machine, count: int = PREDICTED) -> Draws:
-    """That machine, its noise and instance effects known."""
     variance, share = _reported(machine)
     return Draws.known(variance, machine.instance_sd, count, df_share=share)
 

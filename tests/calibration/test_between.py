@@ -33,7 +33,6 @@ def is_missed(one: Compared) -> bool:
 
 
 def is_false(one: Compared) -> bool | None:
-    """Larger or smaller where nothing changed."""
     return one[1].change in (Change.LARGER, Change.SMALLER) if one[0] == 0.0 else None
 
 

@@ -49,7 +49,6 @@ rounds' logarithm where normal theory holds, so rounds differ by 12 %, and by mo
 
 
 def longer(one: Array, other: Array) -> float:
-    """By how many standard errors the one takes longer than the other."""
     error = np.sqrt(one.var(ddof=1) / len(one) + other.var(ddof=1) / len(other))
     return float((one.mean() - other.mean()) / error)
 

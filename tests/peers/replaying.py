@@ -30,13 +30,7 @@ SYNTHETIC = Path(__file__).parent
 
 
 class Peer:
-    """What is the same of both drivers.
-
-    Args:
-        conversation: the name of the conversation's file, without its suffix.
-        dialect: whose SQL tables are spoken to in, as sqlglot calls it.
-        errors: makes the driver's exception of a kind: ``table``, ``constraint``, ``gone``, ``offline``.
-    """
+    """What is the same of both drivers; ``errors`` makes a exception of a kind."""
 
     def __init__(self, conversation: str, dialect: str, errors: Any) -> None:
         self.entries = json.loads((SYNTHETIC / f"{conversation}.synthetic.json").read_text(encoding="utf-8"))
@@ -232,7 +226,7 @@ def _filled(pattern: str, groups: Mapping[str, str]) -> str:
 
 
 class Unwritable(Exception):
-    """A statement that sqlglot does not understand."""
+    pass
 
 
 _TRANSPILING = threading.Lock()
@@ -242,7 +236,6 @@ _WRITTEN: dict[tuple[str, str], str] = {}
 
 
 def transpiled(text: str, dialect: str) -> str:
-    """A statement as SQLite takes it, whichever thread asks."""
     with _TRANSPILING:
         if (text, dialect) not in _WRITTEN:
             _WRITTEN[text, dialect] = _kept(text, dialect)

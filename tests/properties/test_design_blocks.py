@@ -15,7 +15,6 @@ SHARES = tuple(k / 100 for k in range(1, 12))
 
 
 def conditions_of(count: int):
-    """``count`` conditions of one stratum: a baseline and planted twins."""
     return lay_out({}, aa=True, aa_twin=False, plant=SHARES)[:count]
 
 

@@ -66,8 +66,6 @@ def test_the_shares_of_all_connections_are_no_fewer_operations_than_asked(operat
 
 
 def mangled(texts: tuple[str, ...]) -> st.SearchStrategy[str]:
-    """Real texts with a part cut out and something else put there."""
-
     def cut(text: str, at: int, to: int, put: str) -> str:
         first, last = sorted((at % (len(text) + 1), to % (len(text) + 1)))
         return text[:first] + put + text[last:]

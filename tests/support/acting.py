@@ -44,7 +44,6 @@ def performed(
     beside: MakeRecipe = lambda _: pytest.fail("no other server was to be made"),
     halt: Halt | None = None,
 ) -> Iterator[Outcome]:
-    """Within the block an action has been done and is not undone yet."""
     halt = halt or Halt()
     act = _act(engine, server, settings, level, TwinRows(((table, ()),), ()), beside, halt)
     with prepared(act, halt):
@@ -54,16 +53,7 @@ def performed(
 def check_backups(
     engine: ServerEngine, server: Server, settings: ServerSettings, rows: TwinRows, beside: MakeRecipe, shown: set[str]
 ) -> None:
-    """Backed up by both tools and searched, restored into another server and compared.
-
-    Args:
-        engine: whose server it is.
-        server: the server.
-        settings: what it was made with.
-        rows: what it holds.
-        beside: makes the recipe of a server that a backup is restored into.
-        shown: the classes of files in which a physical backup has markers.
-    """
+    """Backed up by both tools and searched, restored into another server (made by ``beside``) and compared."""
     found: dict[str, Mapping[str, int]] = {}
     for level in BACKUPS:
         halt = Halt()

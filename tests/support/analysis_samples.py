@@ -221,7 +221,6 @@ def steps() -> AnalysisResult:
 
 
 def one_tail() -> AnalysisResult:
-    """One run per condition: shares and percentiles, and no interval."""
     why = "no interval: one run of a condition cannot separate its instance effect from the condition; it takes 3 runs"
     why += " of each"
     tail = ObservedTail(

@@ -24,7 +24,6 @@ def ratio(found: Acted, cipher: str, level: str) -> float:
 
 
 def in_the_clear(found: Acted, cipher: str, level: str) -> set[str]:
-    """The classes of its files in which markers were found."""
     one = counted(found, cipher, level)
     return {name.removeprefix(SEARCHED) for name, markers in one.items() if name.startswith(SEARCHED) and markers}
 

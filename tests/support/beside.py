@@ -33,7 +33,6 @@ class BesideTrial:
         }
 
     def in_the_clear(self, rows: str) -> set[str]:
-        """The classes of files in which such rows were found."""
         found = ((as_left(name), count) for name, count in self.measured.engine_counters.items())
         return {left[1] for left, count in found if left is not None and left[0] == rows and count}
 

@@ -100,7 +100,6 @@ def short() -> MachineCalibration:
 
 
 def broken() -> MachineCalibration:
-    """No run that can be trusted."""
     none = Counted(0, 0, 0.0, 1.0)
     fault = "1 of 1 runs failed the check “rows are the same after the last trial” (differ)"
     return calibration(

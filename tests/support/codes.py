@@ -23,7 +23,6 @@ def messages(listed: Iterable[Mapping[str, Any]]) -> list[Message]:
 
 
 def cautions(document: Any, code: str | None = None) -> list[Message]:
-    """The cautions of an answer, or those with one code."""
     return [one for one in messages(document["caution_codes"]) if code in (None, one.code)]
 
 
@@ -35,14 +34,7 @@ def details(document: Any, check: str, code: str | None = None) -> list[Message]
 def check_refused(
     ran: Ended, *said: str | Coded, exit_code: int = 2, **parameters: Expected | tuple[Expected | None, ...]
 ) -> None:
-    """A command with ``--json`` ended with this exit code, exactly these refusals, and no traceback.
-
-    Args:
-        ran: the command.
-        said: all its refusals, or their codes.
-        exit_code: what it ended with.
-        parameters: as those of `tdelta_refused.refused`.
-    """
+    """A command with ``--json`` ended with this exit code, exactly these refusals, and no traceback."""
     assert ran.code == exit_code, ran.err
     assert "Traceback" not in ran.err
     check_messages(messages(ran.document["refusals"]), *said, **parameters)

@@ -83,7 +83,6 @@ parameters = st.dictionaries(names, st.one_of(names, integers, finite), max_size
 
 
 def messages(kind):
-    """None, one or two messages of a kind."""
     return st.lists(st.builds(kind, names, parameters), max_size=2).map(tuple)
 
 

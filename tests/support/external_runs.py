@@ -71,8 +71,6 @@ class RunsOnTwoServers(OnTwoServers):
 
 
 class KilledRuns(RunsOnTwoServers):
-    """The run's schemas go with a run that is killed."""
-
     engine: ClassVar[str]
 
     def test_a_killed_tdelta_leaves_no_schema_and_those_of_others(

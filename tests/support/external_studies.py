@@ -27,7 +27,6 @@ class TracedStudy(RunsOnTwoServers):
         return Place(tmp_path_factory.mktemp("studies"))
 
     def ran(self, place: Place, servers: tuple[Any, Any], *words: str, size: str = "2MB") -> Any:
-        """The document of a small run, of which nothing is left."""
         before = self.objects(servers)
         baseline, encrypted = (self.dsn(server.port) for server in servers)
         on = ("--baseline", baseline, "--encrypted", encrypted, *self.vouching)

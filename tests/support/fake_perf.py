@@ -55,20 +55,8 @@ def install(
 ) -> Path:
     """Put it where ``perf`` is looked for; its ``perf script`` has processes 11 and, its child, 12, as threads.
 
-    Args:
-        folder: where it goes.
-        monkeypatch: of the test.
-        reports: what ``perf report`` prints, by the processes it was attached to as ``-p`` has them, or "all".
-        said: what ``perf record`` says before it fails at once.
-        dies_at: the order at which it dies.
-        looks_at_cpus: whether whole CPUs may be sampled.
-        said_of_cpus: what it says before it fails at once where it is told to look at them.
-        dies_on_cpus_at: the order at which it dies then.
-        loses: the numbers of the recordings, from 1, of which it lost a part.
-        misses: how many signals to end it does not see.
-
-    Returns:
-        The file that has a line for each recording: its processes, or "all".
+    ``reports`` are by the processes it was attached to, or "all"; it dies at an order, with what it ``said``, loses
+    a part of some recordings (from 1) and misses signals to end it. The file has a line for each recording.
     """
     program, log = folder / "perf", folder / "recordings"
     log.touch()

@@ -83,7 +83,6 @@ class FakeTwin:
         return self._twins.script.plans(self.settings)
 
     def prove(self) -> CipherProof:
-        """The cost of a page, as the script tells it."""
         page_us = self._twins.script.page_us(self.settings)
         return CipherProof("aes-256", self._twins.library, 0.5, page_us, PreloadMode.NONE, 0, 0, 0)
 
@@ -121,7 +120,6 @@ class FakeTwin:
         return self._twins.script.processes(self.settings)
 
     def stop(self) -> None:
-        """Have a trial that is running end."""
         self._stopped = True
 
     def end(self) -> None:
@@ -150,12 +148,7 @@ Cost: TypeAlias = Callable[[FakeTwin, TrialJob], float]
 
 
 def cost_by_cipher(costs_ns: Mapping[str, float], noise: float = 0.01) -> Cost:
-    """A cost in ns an operation for each cipher, with a little luck, the same whenever the same twin does the same.
-
-    Args:
-        costs_ns: the cost by cipher.
-        noise: the standard deviation of a trial's luck, a share.
-    """
+    """A cost in ns an operation for each cipher, with a little luck, the same whenever the same twin does the same."""
 
     def cost_ns(twin: FakeTwin, job: TrialJob) -> float:
         instance_effect = stream(job.seed, f"fake {twin.name}", job.stream).normal(0.0, noise)
@@ -165,7 +158,6 @@ def cost_by_cipher(costs_ns: Mapping[str, float], noise: float = 0.01) -> Cost:
 
 
 def equal_rows(_settings: TwinSettings, tables: Tables, _trials: int) -> Checksums:
-    """The same rows in every twin, before and after trials."""
     return {table: (_ROWS, _DIGEST) for table, _ in tables}
 
 
@@ -175,7 +167,6 @@ def plain_facts(settings: TwinSettings) -> dict[str, str]:
 
 
 def cipher_as_asked(settings: TwinSettings) -> dict[str, str]:
-    """The cipher that was asked for, in force."""
     engine = SqliteEngine()
     told = dict.fromkeys(engine.cipher_queries, "") | dict(engine.ciphers[settings.cipher].in_force)
     return told | {"header": "hidden" if engine.needs_key(settings.cipher) else "plain"}
@@ -224,14 +215,7 @@ class Script:
 
 
 class FakeTwins:
-    """Fake twins of one run after another. ``started`` holds every instance in the order of its making.
-
-    Args:
-        script: what they do.
-        clock: what they move.
-        data_bytes: how large a loaded file claims to be.
-        start_seconds: how long an instance takes to start.
-    """
+    """Fake twins of one run after another. ``started`` holds every instance in the order of its making."""
 
     library = "a fake engine"
 
@@ -259,7 +243,6 @@ class FakeTwins:
         return self
 
     def load(self, settings: TwinSettings) -> tuple[Path, Checksums]:
-        """Make a file without content."""
         path = self._folder.file(f"load-{len(self._paths)}")
         with path.open("wb") as file:
             file.truncate(self._data_bytes)

@@ -15,15 +15,7 @@ Acted = Mapping[tuple[str, str], Measurement]
 
 
 def acted(tmp_path: Path, actions: Iterable[str], again: str, beside: str = "", **options: Any) -> Acted:
-    """One trial of each action on a plain twin and on an encrypted one, by cipher and action; then a usual one.
-
-    Args:
-        tmp_path: where the twins are.
-        actions: levels of ``work``.
-        again: how the twins' transactions show that the twins are as they were: it is run at last.
-        beside: a level of ``during``, which goes on beside a trial of transactions.
-        options: of the run.
-    """
+    """One trial of each action on both twins, by cipher and action; and a usual one as before."""
     given = {"workload": "point-select", "seed": 1, "size_bytes": 200_000, "vary": {"work": tuple(actions)}}
     made = plan(RunRequest(**{**given, **options}), "r1")
     found = {}

@@ -44,7 +44,6 @@ def _floor(cells: tuple[FloorCell, ...], slowdown: float | None, cautions: tuple
 
 
 def whole() -> Floor:
-    """Every cell there is by default."""
     tasks = page_tasks(PAGE_SIZES, ALGORITHMS, MODES)
     return _floor(tuple(cell(task, level) for task in tasks for level in LEVELS), 20.0)
 

@@ -35,7 +35,7 @@ _FILES_NOT_TO_MUTATE = frozenset(("README.md",))
 
 
 class Hang(BaseException):
-    """One file took too long."""
+    pass
 
 
 class Unsound(Exception):
@@ -53,14 +53,7 @@ class Outcome:
 
 
 def fuzz(importer: str, mutations: int, seed: int, saved: Path) -> Outcome:
-    """Run the mutations in a child process.
-
-    Args:
-        importer: its name in the registry.
-        mutations: how many files.
-        seed: of all drawing.
-        saved: the folder where files that fail are left.
-    """
+    """Run the mutations in a child process; files that fail are left in ``saved``."""
     paths = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))
     environment = {
         **os.environ,

@@ -27,11 +27,7 @@ MOST_SECONDS = 1.5
 
 
 def kill_at_random(place: ServerPlace, seed: int, *options: str) -> str:
-    """Begin a run, kill it some time after a drawn stage has begun, and see that nothing outlives it.
-
-    Returns:
-        The stage.
-    """
+    """Begin a run, kill it some time after a drawn stage has begun, and see that nothing outlives it."""
     moments = random.Random(seed)
     stage = STAGES[seed % len(STAGES)]
     if stage == "observe" and place.engine == "postgres":

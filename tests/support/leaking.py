@@ -20,8 +20,6 @@ MARKERS = Markers.drawn(20)
 
 
 class Asking:
-    """A connection by the native client, in a process of its own."""
-
     def __init__(self, server: Server, database: str = DATABASE) -> None:
         self._worker = Worker()
         try:

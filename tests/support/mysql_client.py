@@ -55,7 +55,6 @@ class Server:
         return self.process.pid
 
     def options(self, **changes: Any) -> str:
-        """Options of a connection to it; those that are None are left out."""
         options = {"protocol": "mysql", "socket": str(self.socket), "user": "root", "database": DATABASE} | changes
         return json.dumps({name: value for name, value in options.items() if value is not None})
 
@@ -64,7 +63,6 @@ class Server:
 
     @contextlib.contextmanager
     def twin(self, connections: int = 1, **changes: Any) -> Iterator[_native.ServerTwin]:
-        """A twin on it."""
         twin = _native.ServerTwin(self.options(**changes), connections)
         try:
             yield twin
@@ -101,7 +99,6 @@ class Program:
 
 @contextlib.contextmanager
 def running(program: Program, template: Path, folder: Path, *arguments: str) -> Iterator[Server]:
-    """A server on a copy of ``template``, until the end of the block."""
     data, path, parent, port = folder / "data", folder / "s", os.getpid(), free_port()
     shutil.copytree(template, data)
     command = [*program.command(data), f"--socket={path}", "--bind-address=127.0.0.1", f"--port={port}"]

@@ -87,12 +87,7 @@ class Node:
 
 
 class Cluster:
-    """A head without CPUs, and nodes of one CPU each.
-
-    Args:
-        base: a folder for logs and for what the nodes take for ``/tmp``.
-        nodes: how many nodes there may be.
-    """
+    """A head without CPUs, and nodes of one CPU each."""
 
     def __init__(self, base: Path, nodes: int) -> None:
         self._base = base

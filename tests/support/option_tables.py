@@ -34,7 +34,6 @@ TAKEN: dict[str, Callable[[Option], bool]] = {
 
 
 def generated(page: str) -> str:
-    """The page with all that is generated of it written anew."""
     for name in TAKEN:
         begin, end = f"<!-- options of {name}: generated -->\n", "<!-- end -->"
         before, _, rest = page.partition(begin)

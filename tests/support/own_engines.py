@@ -24,16 +24,7 @@ OPTIONS = ("--baseline", "--encrypted")
 
 
 class ClientSession(ABC):
-    """One session by a command-line client, which stays connected: locks and settings are the session's.
-
-    Args:
-        command: the client, which reads statements from its standard input.
-        secret: the variable with the password, if there is one.
-        setup: statements that are run first.
-
-    Raises:
-        Refused: the server does not let the user in, or refuses a statement.
-    """
+    """A session by a command-line client, which stays connected. ``secret`` names the variable with the password."""
 
     def __init__(self, command: Sequence[str], secret: Mapping[str, str], setup: Iterable[str]) -> None:
         self._process = subprocess.Popen(
@@ -62,11 +53,7 @@ class ClientSession(ABC):
 
     @abstractmethod
     def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
-        """The columns' names and the rows of one query, as text; None for NULL.
-
-        Raises:
-            Refused: the server refuses.
-        """
+        """The columns' names and the rows of one query, as text; None for NULL."""
 
     def run(self, sql: str) -> None:
         self.rows(sql)

@@ -56,7 +56,6 @@ def _length(run_id: str, seconds: float, sd: float, time_for_same: float) -> Noi
 
 
 def whole() -> Prospect:
-    """From a pilot, nothing asked."""
     targets = tuple(_target(effect, rope) for rope in (0.005, 0.01, 0.02) for effect in EFFECTS)
     headline = tuple(target for target in targets if target.rope == 0.01 and target.effect in (0.0, 0.02))
     rounds = max(target.rounds or 0 for target in headline)

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 _VOID = {"meta", "link", "br", "input", "img"}
-_HIDDEN = {"style", "script", "desc", "title", "head"}
-_BLOCKS = {"p", "li", "h1", "h2", "h3", "tr", "caption", "summary", "figcaption", "footer", "button", "code", "text"}
 
 
 @dataclass

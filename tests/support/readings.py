@@ -60,7 +60,6 @@ def one_of_each() -> tuple[tuple[FileReading, ...], tuple[Marker, ...]]:
 
 
 def absent() -> tuple[tuple[FileReading, ...], tuple[Marker, ...]]:
-    """A marker that is nowhere."""
     return one_of_each()[0][:1], parse_markers(["account 4711", "hex:00112233445566"])
 
 

@@ -40,7 +40,6 @@ class Coded:
 
 
 def coded(code: str, /, **parameters: Expected) -> Coded:
-    """A message, as a test expects it."""
     return Coded(code, parameters)
 
 
@@ -54,11 +53,7 @@ def refused(
 ) -> Iterator[pytest.ExceptionInfo[TdeltaError]]:
     """What is inside raises this error, with exactly these refusals.
 
-    Args:
-        error: its type.
-        said: all its refusals, or their codes.
-        shows: what its text must have beside them: the words of another program, the end of its log.
-        parameters: what they must have: a value of each, or a tuple with one per refusal (None: not looked at).
+    ``shows`` are words of another program; of several refusals ``parameters`` have a tuple (None: not looked at).
     """
     with pytest.raises(error) as caught:
         yield caught

@@ -105,7 +105,6 @@ class Place:
         return self.tdelta("run", "--json", *SMALL, *options)
 
     def answer(self, *options: str) -> Any:
-        """The document of a small run that must be answered."""
         return self.answered(*options).document
 
     def answered(self, *options: str) -> Answered:
@@ -139,8 +138,6 @@ class Place:
 
 @dataclass(frozen=True)
 class Answered:
-    """A run that was answered, and where its store is."""
-
     place: Place
     code: int
     document: Any
@@ -192,7 +189,6 @@ def workers_left(pid: int) -> list[int]:
 
 
 def read_until(process: subprocess.Popen[str], start: str) -> list[str]:
-    """Lines of progress up to the first that starts so."""
     assert process.stderr is not None
     lines = []
     for line in process.stderr:

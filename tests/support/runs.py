@@ -51,7 +51,6 @@ class ServerPlace(Place):
         return waited_for(self.start(*arguments), 1.1 * MOST_SECONDS + PATIENCE_SECONDS)
 
     def measured(self, *options: str) -> Any:
-        """The document of a run that must be answered."""
         return self.tdelta("run", "--json", *self.options(*BRIEF, *options)).answer
 
     def limited(self, prefix: Sequence[str], *arguments: str) -> Ran:

@@ -242,7 +242,6 @@ def result(
 
 
 def secondary(of: Condition = AES, baseline: Condition = PLAIN, scale: float = 1.0) -> tuple[Verdict, ...]:
-    """CPU, I/O and two transaction types of one condition."""
     read, written = Metric.READ_BYTES_PER_OPERATION, Metric.WRITTEN_BYTES_PER_OPERATION
     cases = (
         (estimate(1 + 0.04 * scale, 0.004 * max(1.0, scale)), Metric.CPU_PER_OPERATION, "all", 71.02),
@@ -276,7 +275,6 @@ def costly() -> RunResult:
 def settled(
     of: Condition, ms: float, written: float, time: Estimate | None = None, more: Estimate | None = None
 ) -> CheckpointMeasure:
-    """What a condition's checkpoints took."""
     seconds, wrote = Typical(0.9e-3 * ms, 1e-3 * ms, 1.3e-3 * ms), Typical(0.99 * written, written, 1.02 * written)
     return CheckpointMeasure(of, 30, 30, seconds, wrote, time, more)
 
@@ -337,7 +335,6 @@ def calibrated() -> RunResult:
 
 
 def own_database() -> RunResult:
-    """A run on a user's database, with a workload that tdelta proposed."""
     facts = DatabaseFacts("app.db", 25_270_000, 4096, tables=30, rows=207_192, proposed=True)
     given = settings(workload="proposed", study="custom", database=facts, options={"database": "/data/app.db"})
     cautions = ("the workload is tdelta's proposal from the schema alone; your application's own mix would say more",)
@@ -845,7 +842,6 @@ def shared() -> RunResult:
 
 
 def on_hosts() -> RunResult:
-    """Twins that changed between two hosts, of which one is faster."""
     hosts = Hosts(
         names=("db-a", "db-b"),
         effects=(HostEffect(PLAIN, "db-b", "db-a", 4, estimate(0.83, 0.021)),),
@@ -858,8 +854,6 @@ def on_hosts() -> RunResult:
 
 
 def bulk() -> RunResult:
-    """A load and a rebuild as trials."""
-
     def of(work: str, cipher: str, role: Role = Role.TREATMENT) -> Condition:
         return Condition((("cipher", cipher), ("threads", 1), ("work", work)), role, stratum=int(work == "rebuild"))
 
@@ -978,8 +972,6 @@ def replicated() -> RunResult:
 
 
 def stored() -> RunResult:
-    """The engine's cipher, storage that encrypts, and both."""
-
     def of(cipher: str, storage: str, role: Role = Role.TREATMENT) -> Condition:
         return Condition((("cipher", cipher), ("storage", storage), ("threads", 1)), role)
 
@@ -1057,7 +1049,6 @@ def backed_up() -> RunResult:
 
 
 def fetching() -> RunResult:
-    """Reads by a driver that fetches few rows at once, and many."""
     heads, conditions, found, floors = [], [], [], []
     for stratum, (size, peak, us) in enumerate(((10, 68.4e6, 950.0), (1000, 84.9e6, 402.0))):
 

@@ -38,7 +38,6 @@ def rank(path: Path) -> int:
 
 
 def scope(nodeid: str) -> str:
-    """What goes to one process together."""
     name, bracket, parameter = nodeid.partition("[")
     file, _, _ = name.partition("::")
     if file.endswith(BY_TEST):

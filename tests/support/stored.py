@@ -219,7 +219,6 @@ def leaking_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
 
 
 def sound_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
-    """The factorial, judged, with contrasts and page costs where it has them."""
     judgement = analyze_run(found, given)
     is_factorial = any("aes_instructions" in dict(c.levels) for c in given.conditions)
     order = judgement.order_effect

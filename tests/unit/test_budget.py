@@ -62,7 +62,6 @@ def is_docstring(node: ast.stmt) -> bool:
 
 
 def own_lines(node: ast.stmt) -> range:
-    """The lines of a statement; of a compound one, its head."""
     body = getattr(node, "body", None)
     last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno or node.lineno
     return range(node.lineno, max(last, node.lineno) + 1)

@@ -21,7 +21,6 @@ RUN = (
 
 
 def agents_of(pid: int) -> list[int]:
-    """The actors of Ray's below a process, by what they call themselves."""
     return [one for one in living(pid) if Path(f"/proc/{one}/cmdline").read_bytes().startswith(b"ray::Agent")]
 
 

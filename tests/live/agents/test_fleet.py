@@ -43,5 +43,4 @@ def test_a_fleet_that_is_killed_leaves_nothing_and_goes_on_with_what_has_no_answ
 
 
 def value(text: str) -> str:
-    """An option's value as TOML has it."""
     return text if text.replace(".", "", 1).isdigit() else f'"{text}"'

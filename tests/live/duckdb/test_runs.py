@@ -19,7 +19,6 @@ SCAN = (*ENGINE, "--workload", "scan", "--no-aa-twin")
 
 
 def states(document: Any, cipher: str) -> dict[str, str]:
-    """The states of the classes that hold rows, of the twins of one cipher."""
     found: dict[str, str] = {}
     for one in document["evidence"]:
         if one["condition"]["cipher"] == cipher and one["file_class"] != "other":
@@ -28,7 +27,6 @@ def states(document: Any, cipher: str) -> dict[str, str]:
 
 
 def in_force(document: Any) -> dict[str, tuple[str, str]]:
-    """The mode and the library that were seen at work, by cipher."""
     (seen,) = details(document, IN_FORCE, "cipher-seen")
     found = re.findall(r"([\w-]+): (GCM|CTR)\W.*?(openssl|mbedtls)", str(seen.parameters["seen"]))
     return {cipher: (mode, library) for cipher, mode, library in found}

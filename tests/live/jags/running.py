@@ -86,7 +86,6 @@ def read_coda(folder: Path, chains: int, stem: str = "out") -> dict[str, Array]:
 
 
 def _r(value: float | Sequence[float] | Array) -> str:
-    """A value as R's dump writes it."""
     if isinstance(value, int | float):
         return repr(value)
     return f"c({', '.join(repr(float(x)) for x in value)})"

@@ -29,8 +29,6 @@ PATIENCE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Server:
-    """A server that is up, and whom the load connects as."""
-
     connection: Connection
     pid: int
 

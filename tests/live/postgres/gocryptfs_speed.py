@@ -16,15 +16,7 @@ _SPEED_SECONDS = 60.0
 
 
 def aes_megabytes_per_second(program: Path, environment: Mapping[str, str] | None = None) -> float:
-    """The speed of AES-256-GCM in Go on blocks of 4 KiB, on one CPU; takes a second or two.
-
-    Args:
-        program: gocryptfs.
-        environment: what is added to this process's own, `tdelta.measure.hidden_environment`'s words as a rule.
-
-    Raises:
-        EnvironmentFault: it cannot be run, or says something else.
-    """
+    """The speed of AES-256-GCM in Go on blocks of 4 KiB, on one CPU; takes a second or two."""
     question = [str(program), "-speed"]
     try:
         process = subprocess.Popen(

@@ -67,7 +67,6 @@ def install(folder: Path) -> Path:
 
 @contextlib.contextmanager
 def running(installed: Path, folder: Path, *settings: str) -> Iterator[Server]:
-    """A server on 127.0.0.1 and a socket, gone at the end."""
     folder.mkdir()
     shutil.copytree(installed, folder / "data")
     port = free_port()

@@ -39,7 +39,6 @@ def roots_at_work(place: ServerPlace, name: str) -> list[int]:
 
 
 def parent_of(pid: int) -> int:
-    """Who started it; 0 if it is gone."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:

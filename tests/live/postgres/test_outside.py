@@ -31,8 +31,6 @@ CLONE_NEWUSER = 0x10000000
 
 @dataclass(frozen=True)
 class Server:
-    """A server that is up, and whom the load connects as."""
-
     connection: Connection
     psql: str
 

@@ -79,7 +79,6 @@ def server(request: pytest.FixtureRequest) -> Server:
 
 
 def marked(engine: PostgresEngine, server: Server) -> Server:
-    """Rows with a marker in a table, an index and the WAL."""
     psql(
         server,
         "CREATE TABLE notes (id int PRIMARY KEY, note text)",

@@ -27,7 +27,6 @@ def mean_ns(trials: list, cipher: str, statement: str) -> float:
 
 @pytest.fixture(scope="module", params=["sqlite3mc", "sqlcipher"])
 def connected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Answered:
-    """A run of the workload on each library."""
     return Place(tmp_path_factory.mktemp("connected")).answered("--library", request.param, *CONNECT)
 
 

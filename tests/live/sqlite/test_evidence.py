@@ -27,7 +27,6 @@ PLAIN, ENCRYPTED, NOT_TESTED = EvidenceState.PLAIN, EvidenceState.ENCRYPTED, Evi
 
 
 def states(document: Any, cipher: str) -> dict[str, str]:
-    """The states of the classes that hold rows, of the twins of one cipher."""
     found: dict[str, str] = {}
     for one in document["evidence"]:
         if one["condition"]["cipher"] == cipher and one["file_class"] != "other":

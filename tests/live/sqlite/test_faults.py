@@ -21,7 +21,6 @@ UNWRITABLE = {"folder-not-writable", "store-not-writable", "store-out-of-reach"}
 
 
 def refusals(ran: Ran, *shown: str) -> list[str]:
-    """The codes of a run that is refused, whose message shows this."""
     assert ran.code == 2, ran.err
     assert "Traceback" not in ran.err
     assert all(words in ran.err for words in shown), ran.err

@@ -48,7 +48,6 @@ OPTIONS = (
 
 @pytest.fixture(scope="module")
 def whole_run_seconds(tmp_path_factory: pytest.TempPathFactory) -> float:
-    """How long a run takes on this machine when nobody kills it."""
     place = Place(tmp_path_factory.mktemp("whole"))
     began = time.monotonic()
     ran = place.tdelta("run", "--json", *OPTIONS)
@@ -71,7 +70,6 @@ def stored(place: Place) -> list[tuple[object, ...]]:
 
 
 def sit(place: Place) -> subprocess.Popen[str]:
-    """Begin the run, or go on with it."""
     has_run = place.store.exists() and place.query("SELECT 1 FROM sqlite_master WHERE name = 'runs'")
     if has_run and place.query("SELECT 1 FROM runs WHERE status <> 'done'"):
         return place.start("run", "--json", "--resume", "last", program=WITNESSED)

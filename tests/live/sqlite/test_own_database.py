@@ -70,7 +70,6 @@ def checks(document: Any) -> dict[str, str]:
 
 
 def left_out(document: Any) -> list[Message]:
-    """The transactions that were proposed and failed when they were tried."""
     return cautions(document, "transaction-left-out")
 
 

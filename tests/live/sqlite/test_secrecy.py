@@ -47,7 +47,6 @@ def what_others_see_of(pid: int) -> Iterator[tuple[str, bytes]]:
 
 
 def request(folder: Path, *, library: str = "sqlite3mc", **options: object) -> RunRequest:
-    """Two ciphers of that library."""
     ciphers = {"sqlite3mc": ("aes-256", "sqlcipher"), "sqlcipher": ("aes-256", "aes-256-no-hmac")}
     require(WHEELS[library].installed_version(), WHEELS[library].install)
     return RunRequest(

@@ -34,7 +34,6 @@ LONG = ("run", "--json", *OPTIONS, "--blocks", "2", "--rounds", "1..1", "--max-t
 
 @pytest.fixture
 def process(place: Place) -> Iterator[subprocess.Popen[str]]:
-    """A run that is within the first block of its first round."""
     process = place.start(*LONG)
     read_until(process, "round 1: 2 blocks")
     time.sleep(TRIAL_SECONDS / 3)

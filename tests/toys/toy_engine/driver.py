@@ -152,6 +152,5 @@ class ToyTwins(SequentialBlocks):
 
 
 def shows_itself(path: Path) -> bool:
-    """Whether a file begins as a plain one does."""
     with path.open("rb") as file:
         return file.read(len(HEAD)) == HEAD

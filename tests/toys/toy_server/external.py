@@ -16,8 +16,6 @@ from tdelta.engines.shared.sessions import Ask, first, literal
 
 
 class ToyServer:
-    """See `tdelta.engines.shared.external.kind.ExternalServer`."""
-
     identity = Identity("toyserver", "Toy server", "1", "me")
     session_sql = ()
     waiting_sql = ()

@@ -8,8 +8,6 @@ from tdelta.driver.worker_protocol import Reply, Request, serve
 
 
 class ToyServerHost(Host):
-    """One session, or one condition's."""
-
     def do_connect(self, request: Request) -> Reply:
         options = request["options"]
         path = "-".join(filter(None, (options["socket"], options.get("database"))))

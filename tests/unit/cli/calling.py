@@ -40,7 +40,6 @@ def call(*arguments: str) -> Called:
 
 
 def stored(path: Path, run: RunResult, trials: int = 0) -> Path:
-    """A store with this run, finished, and so many of its trials."""
     with Store.open(path) as opened:
         opened.create_run(run.settings, run.machine, run.versions)
         for position, condition in enumerate((s.PLAIN, s.AES)[:trials]):

@@ -22,7 +22,6 @@ LIBRARY = "library under test"
 
 
 def run(run_id: str, overhead: float, version: str = "SQLite 3.50.0", half: float = 0.01, **options: Any) -> RunResult:
-    """A finished run with this overhead of response time."""
     base = s.costly()
     ratio = s.estimate(1 + overhead, half)
     head = replace(base.verdicts[0], ratio=ratio, typical=ratio)

@@ -17,8 +17,6 @@ from .calling import call
 
 
 class FakeProspecting:
-    """Remembers what it was asked, and answers with a hand-built plan."""
-
     def __init__(self) -> None:
         self.stored: list[tuple[Any, ...]] = []
         self.pilots: list[tuple[Any, ...]] = []

@@ -30,8 +30,6 @@ def used_here() -> Usage:
 
 
 class Toy:
-    """An action that says what was done to it."""
-
     def __init__(self, error: Exception | None = None) -> None:
         self.done: list[str] = []
         self._error = error

@@ -27,8 +27,6 @@ TOOLS = {"copy": BackupTool("a copy"), "dump": BackupTool("rows", is_logical=Tru
 
 
 class Toy:
-    """A database of one file."""
-
     def __init__(self, content: bytes, found: Checksums | None = None) -> None:
         self.content = content
         self.found = found or {"t": (2, "ab")}

@@ -47,7 +47,6 @@ class Fed(TwinHost):
         self.do_prepare({"transactions": [{"name": "a", "weight": 1.0, "text": "SELECT :op;"}], "constants": {}})
 
     def ran(self, chunks: list[tuple[int, int]], *, is_complete: bool = False, **trial: Any) -> Reply:
-        """A trial that begins with these chunks."""
         fed = {"number": NUMBER, "chunks": chunks, "is_complete": is_complete}
         request = {"do": "trial", "trial": {**CLOSED, **trial}, "begin_ns": 0, "fed": fed}
         answer: Reply = self.answer(json.loads(json.dumps(request)))

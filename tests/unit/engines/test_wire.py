@@ -95,7 +95,7 @@ def test_nobody_who_listens_is_no_connection() -> None:
 )
 def test_what_oracle_says_is_told_apart_by_its_number(number: int, kind: str, is_retried: bool) -> None:
     class Error(Exception):
-        """As the driver raises."""
+        pass
 
     module: Any = SimpleNamespace(Error=Error)
     found = ORACLE.said(module, Error(SimpleNamespace(code=number)))
@@ -119,7 +119,7 @@ def test_what_oracle_says_is_told_apart_by_its_number(number: int, kind: str, is
 )
 def test_what_sql_server_says_is_told_apart_by_its_words(words: str, kind: str) -> None:
     class Error(Exception):
-        """As the driver raises."""
+        pass
 
     module: Any = SimpleNamespace(Error=Error)
     found = SQLSERVER.said(module, Error(words))

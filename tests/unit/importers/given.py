@@ -25,7 +25,6 @@ def read(importers: tuple[Importer, ...], path: Path, naming: Naming = PLAIN) ->
 
 
 def faulty(importers: tuple[Importer, ...], path: Path) -> tuple[list[Observation], tuple[Refusal, ...]]:
-    """What is in a file that has faults, and those."""
     kept: list[Observation] = []
     importer = only(importers, path)
     with pytest.raises(ImportFault) as raised:

@@ -132,7 +132,6 @@ def changing(of: Trial) -> str:
 
 
 def slower_on_b(of: Condition, block: int) -> dict[str, list[int]]:
-    """Twins are alike, and nine times as much is slow on the host b; three blocks are a round."""
     is_on_b = (block // 3 + (of.role is not Role.BASELINE)) % 2
     return {"work": slow(27 if is_on_b else 3)}
 

@@ -159,7 +159,6 @@ def test_where_much_speaks_against_an_answer_fewer_transactions_have_rows() -> N
 
 
 def named(transaction: str) -> Verdict:
-    """A verdict on the response time of transactions of that name."""
     return replace(s.costly().primary[0], transaction=transaction, primary=False)
 
 

@@ -27,7 +27,6 @@ class Sitting:
         return self.base / "runs.sqlite"
 
     def scripted(self, **script: Any) -> Sitting:
-        """The same place with twins that do as told."""
         return Sitting(self.base, FakeTwins(Script(**script)))
 
     def request(self, **options: Any) -> RunRequest:

@@ -33,7 +33,6 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def facts(settings: ServerSettings) -> dict[str, str]:
-    """What such a server would say of its encryption."""
     on = settings.is_encrypted
     return {
         **dict.fromkeys(("aria_encrypt_tables", "innodb_encryption_threads"), "0"),

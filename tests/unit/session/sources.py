@@ -45,8 +45,6 @@ def source(folder: Path, **changes: object) -> Source:
 def staging(
     made: Callable[[], Source],
 ) -> Callable[[RunRequest, str, Callable[[Event], None]], object]:
-    """Stands in for `tdelta.session.staging.staged`."""
-
     @contextmanager
     def staged(request: RunRequest, _run_id: str, _observe: Callable[[Event], None]) -> Iterator[Source | None]:
         yield None if request.tested.database is None else made()

@@ -21,7 +21,6 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(settings: DuckdbSettings) -> dict[str, str]:
-    """What a twin of DuckDB would say of its encryption."""
     mode = DuckdbEngine.ciphers[settings.cipher].mode
     return {
         "encrypted": "false" if mode is None else "true",

@@ -491,8 +491,6 @@ def test_a_level_that_cannot_be_had_is_left_out_with_a_caution(
 
 
 def counting(misses: int):
-    """Fake trials whose cache read so many pages."""
-
     def counted(twin, job):
         measured = trial(twin, job)
         return replace(measured, engine_counters={"cache_misses": misses, "cache_writes": 0})

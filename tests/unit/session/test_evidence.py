@@ -19,8 +19,6 @@ IN_FORCE = "cipher-in-force"
 
 
 def with_more(*more: MarkerHit):
-    """What honest twins show, and more in the files of encrypted ones."""
-
     def found(settings):
         return markers_where_plain(settings) + (more if settings.cipher != "none" else ())
 

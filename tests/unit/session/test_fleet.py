@@ -30,7 +30,6 @@ THREE = "threads = 2\n[target.a]\n[target.b]\n[target.c]\n"
 
 
 def pack_of(folder: Path, name: str, result: Callable[[], RunResult] = s.costly) -> tuple[str, bytes]:
-    """The pack of a run, as a node hands it over."""
     run, run_id = result(), f"20261125-{name}"
     if (folder / f"{name}.tdelta").exists():
         return run_id, (folder / f"{name}.tdelta").read_bytes()

@@ -83,8 +83,6 @@ def test_floats_that_json_lacks_come_back_as_they_were():
 
 @dataclass
 class Counted:
-    """What a record of a session has beyond those that are shared."""
-
     of: dict[int, list[float]]
 
 

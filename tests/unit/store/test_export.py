@@ -86,7 +86,6 @@ def test_json_holds_everything_and_decodes_to_equal_records(store):
 
 
 def stored_as(result):
-    """The result as a store has it."""
     checks = [{name: of[name] for name in of if name not in ("check", "detail")} for of in result["validity"]]
     cautions = result["caution_codes"]
     kept = {name: value for name, value in result.items() if name != "caution_codes"}

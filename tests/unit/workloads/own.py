@@ -26,7 +26,6 @@ def query_of(connection: sqlite3.Connection):
 
 
 def built(*statements: str) -> sqlite3.Connection:
-    """A database in memory with what the statements make."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     for statement in statements:
         connection.executescript(statement)
@@ -34,12 +33,10 @@ def built(*statements: str) -> sqlite3.Connection:
 
 
 def described(connection: sqlite3.Connection) -> Database:
-    """What is in it, as a staging would find it."""
     return describe(query_of(connection))
 
 
 def prepared(connection: sqlite3.Connection, database: Database, proposal: Proposal) -> dict[str, int]:
-    """Add the key tables and rebuild, as a staging does. Returns the variables that scripts are given."""
     for key in proposal.keys:
         for statement in key_sql(key, database, DIALECT):
             connection.execute(statement)
@@ -62,7 +59,6 @@ class OwnRunner(Runner):
         self.rows: list[tuple[object, ...]] = []
 
     def once(self, text: str) -> list[tuple[object, ...]]:
-        """Run a script once. Returns the rows of its last statement."""
         script = check_script(text, {*self.given, "op"})
         assert script.faults == ()
         self.steps["script"] = script.steps

@@ -433,7 +433,6 @@ def _fill(draw, schema: Schema, table: str, key: str, columns: tuple[str, ...], 
 
 
 def _surround(draw, schema: Schema, table: str, columns: list[str]) -> None:
-    """Indexes, triggers and a view, each on a whim."""
     column = columns[1]
     whims = {
         "index": f"CREATE INDEX %s ON {table} ({column}, {columns[0]})",
@@ -475,7 +474,6 @@ def tried(runner: OwnRunner, schema: Schema, proposal: Proposal) -> dict[str, st
 
 
 def compiles(text: str, given: dict[str, int]) -> None:
-    """Whether the load loop reads the script as the checks do."""
     transactions = json.dumps([{"name": "t", "weight": 1.0, "text": text}])
     trial = {"seed": 1, "stream": 1, "operations": 3, "first_op": 1, "deadline_ns": 10**10}
     outcome = _native.loop_cost(transactions, json.dumps(given), json.dumps(trial))["outcome"]

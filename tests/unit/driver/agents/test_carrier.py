@@ -34,8 +34,6 @@ class FakeActor(FakeSite):
 
 @dataclass
 class FakeCluster(FakeRay):
-    """What the carrier uses of Ray."""
-
     sites: list[FakeActor] = field(default_factory=list)  # type: ignore[assignment]
 
     def remote(self, _kind: type) -> Any:

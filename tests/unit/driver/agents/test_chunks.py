@@ -36,13 +36,7 @@ class Clock:
 
 @dataclass
 class Simulated:
-    """Agents that work as the load loop does: the next chunk is asked for when the last one is begun.
-
-    Args:
-        speeds: of the agents, whose numbers count from 1.
-        delay: seconds from asking for a chunk to having it.
-        deaths: when agents die.
-    """
+    """Agents that work as the load loop does: the next chunk is asked for when the last one is begun."""
 
     handed: HandOut
     speeds: Sequence[Speed]

@@ -24,7 +24,7 @@ CLOCK_AHEAD_NS = 5_000_000_000
 
 
 class Died(Exception):
-    """As Ray's errors of an actor."""
+    pass
 
 
 @dataclass
@@ -92,8 +92,6 @@ class FakeActor:
 
 @dataclass
 class FakeRay:
-    """What the coordinator uses of Ray."""
-
     alive: dict[str, float]
     own_machine: set[str] = field(default_factory=set)
     lost_in_trial: set[str] = field(default_factory=set)

@@ -25,7 +25,7 @@ def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Died(Exception):
-    """An error of what is on a node."""
+    pass
 
 
 class ActorUnschedulableError(Exception):
@@ -80,8 +80,6 @@ class FakeSite:
 
 @dataclass
 class FakeRay:
-    """What the dispatcher uses of Ray."""
-
     alive: list[str]
     dying: set[str] = field(default_factory=set)
     versions: dict[str, str] = field(default_factory=dict)

@@ -16,8 +16,6 @@ PATIENCE_SECONDS = 60.0
 
 
 class FakeWorker:
-    """What is sent to it, and what the test has it say."""
-
     pid = 1
 
     def __init__(self, **_options: Any) -> None:

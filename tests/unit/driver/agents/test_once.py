@@ -47,7 +47,6 @@ def test_the_load_loop_says_of_segments_that_each_operation_was_done_once(
 
 
 def reported(done: Mapping[int, list[int]], recorded_from: int) -> dict[str, dict[str, Any]]:
-    """Agents' answers that say that they did these operations."""
     digests = {number: sum(map(digest, operations)) % (1 << 64) for number, operations in done.items()}
     return {
         str(number): answer(

@@ -14,7 +14,6 @@ BROKEN = {"left_out": {"node": "n2", "said": "no module"}}
 
 
 def sites(monkeypatch: pytest.MonkeyPatch, *answers: dict[str, Any]) -> Sites:
-    """Of a dispatcher that answers so."""
     said = iter([{}, *answers])
 
     def ask(_self: Sites, do: str, *, seconds: float, **order: object) -> dict[str, Any]:

@@ -18,15 +18,15 @@ JOB = TrialJob(seed=1, stream=2, operations=50, first_op=1, deadline_seconds=60.
 
 
 class OutOfMemoryException(Exception):
-    """As DuckDB calls it."""
+    pass
 
 
 class TransactionException(Exception):
-    """As DuckDB calls it."""
+    pass
 
 
 class IOException(Exception):
-    """As DuckDB calls it."""
+    pass
 
 
 def test_a_worker_of_duckdb_is_a_program_of_its_own() -> None:

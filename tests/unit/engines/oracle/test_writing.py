@@ -16,8 +16,6 @@ SERVERS = OracleServers(Identity("oracle", "Oracle Database", "19", "BENCH"), "T
 
 
 class Driver:
-    """The connection and the cursor of a driver that remembers what it is asked."""
-
     def __init__(self) -> None:
         self.said: list[Any] = []
         self.connection = self

@@ -14,8 +14,6 @@ from tdelta.errors import EnvironmentFault
 
 
 class FakeSession:
-    """Answers queries by a word in them; keeps what it was told."""
-
     def __init__(self, **answers: str) -> None:
         self.said: list[str] = []
         self.answers = {

@@ -25,8 +25,6 @@ STATUS = {
 
 
 class FakeSession:
-    """Answers queries by their beginnings; keeps what it was told to run."""
-
     def __init__(self, **status: str) -> None:
         self.ran: list[str] = []
         self.status = STATUS | status

@@ -12,8 +12,6 @@ WHOLE = str(PAGES * BODY_BYTES)
 
 
 class Scanned:
-    """A twin whose scan reads so many bytes and finds so many."""
-
     def __init__(self, file: Path, reads_bytes: int = PAGES * PAGE_BYTES, finds: str = WHOLE) -> None:
         file.write_bytes(bytes(reads_bytes))
         self._file = file

@@ -47,19 +47,8 @@ def run(
 ) -> MeasuredRun:
     """A run in which everything is known.
 
-    Args:
-        noise: sd of a trial's log cost.
-        luck: sd of an instance's.
-        rounds: rounds.
-        blocks: blocks of each.
-        trial_seconds: how long a trial is.
-        conditions: the twins.
-        after_encrypted: what a trial right after an encrypted twin costs more, log.
-        later: what each later place in a block costs more, log.
-        wander: sd of a step of a random walk of each twin, from block to block.
-        seed: draws it.
-        run_id: its id.
-        workload: its workload.
+    ``after_encrypted`` and ``later`` are logs, of what a trial after an encrypted twin and a later place cost more;
+    each twin wanders from block to block.
     """
     rng = np.random.default_rng(seed)
     trials: list[Trial] = []
@@ -104,7 +93,6 @@ def _trial(of: Condition, round_: int, block: int, position: int, log_cost: floa
 
 
 def without_rounds(of: MeasuredRun, most: int) -> MeasuredRun:
-    """The same run, ended after so many rounds."""
     return replace(of, trials=tuple(t for t in of.trials if t.round < most))
 
 

@@ -110,7 +110,6 @@ def test_where_noise_does_not_fall_with_length_the_shortest_trials_stay() -> Non
 
 
 def replace_times(of: MeasuredRun, extra: float) -> MeasuredRun:
-    """The same run with switches that take longer."""
     trials = tuple(replace(t, started_unix_seconds=t.started_unix_seconds + 3 * extra * t.block) for t in of.trials)
     return replace(of, trials=trials, elapsed_seconds=of.elapsed_seconds + 3 * extra * (trials[-1].block + 1))
 

@@ -17,8 +17,6 @@ TABLES = (("orders", ("order_id",)),)
 
 
 class Worker:
-    """Answers what is asked; its tables have one checksum."""
-
     def __init__(self, checksum: str = "a") -> None:
         self.checksum = checksum
         self.asked: list[Any] = []

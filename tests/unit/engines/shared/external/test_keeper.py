@@ -50,12 +50,10 @@ class Session:
         pass
 
     def put(self, start: str) -> list[str]:
-        """What was put to it that begins so."""
         return [sql for sql in self.asked if sql.startswith(start)]
 
 
 def dropped(session: Session, *schemas: str, seconds: float = 60.0) -> KeptServer:
-    """What is left of a run's schemas on that server."""
     server = KeptServer("mariadb", "", "r1", {}, dict.fromkeys(schemas, "mark"))
     drop(server, lambda: session, time.monotonic() + seconds)
     return server

@@ -46,8 +46,6 @@ class Session:
 
 
 class Server:
-    """Opens sessions, for as long as it lets anybody in."""
-
     def __init__(self, answers: dict[str, list[list[str | None]]] | None = None) -> None:
         self.asked: list[str] = []
         self.answers = answers or {}

@@ -16,15 +16,11 @@ JOB = PopulateJob({}, 1, (), (), ())
 
 
 class FakeSchema:
-    """A schema on a server that is never asked."""
-
     class server:  # noqa: N801 - stands for a value
         identity = Identity("mariadb", "MariaDB", "10.11.19", "a@%")
 
 
 class Filled(ExternalTwins):
-    """Notes what is loaded; connects to nothing."""
-
     def __init__(self, load_seconds: float, *, writes: bool) -> None:
         schemas = cast(Any, {place: FakeSchema() for place in ("baseline", "aa", "encrypted")})
         super().__init__(schemas, Access(lambda _server: None), JOB, WorkloadSpec((), {}, writes=writes))

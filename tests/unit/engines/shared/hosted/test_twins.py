@@ -45,8 +45,6 @@ class Twin:
 
 
 class There:
-    """The twins of one host, which note what was asked of them."""
-
     library = "Product 1.0"
 
     def __init__(self, folder: Path, sums: Mapping[str, tuple[int, str]]) -> None:
@@ -99,7 +97,6 @@ class InProcess(Nodes):
 
 @pytest.fixture
 def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[There]]:
-    """The twins of each host, as they come to be."""
     found: list[There] = []
 
     def make_twins(folder: Any, _job: object, _mix: object) -> There:

@@ -16,8 +16,6 @@ from tdelta.records.serving import APPLY_NS, CONFIRMED, CPU_NS, LAG_BYTES, LAG_N
 
 
 class FakeReplica:
-    """A replica that does what it is told at once; `said` is what that was."""
-
     def __init__(self) -> None:
         self.said: list[str] = []
         self.log = 100
