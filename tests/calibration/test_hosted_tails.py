@@ -1,5 +1,3 @@
-"""Tails of twins that change hosts: a slower host is in no interval, also after an odd number of rounds."""
-
 import math
 
 import pytest

@@ -1,5 +1,3 @@
-"""Twins that change hosts: a slower host is no overhead, hides none, and widens no interval."""
-
 from itertools import islice
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Actions done to a private server that runs already, without a run around them."""
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 

@@ -1,5 +1,3 @@
-"""A trial of a private server's twin beside whose load something goes on, without a run around it."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Measurements by the flat names of what they hold, as stores and exports have them."""
-
 from typing import Any
 
 from tdelta.records import Measurement

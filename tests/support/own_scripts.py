@@ -1,5 +1,3 @@
-"""A workload folder of a user's: transactions by their names, all equally frequent."""
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Whether processes of a test still run."""
-
 import time
 from pathlib import Path
 

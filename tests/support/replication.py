@@ -1,5 +1,3 @@
-"""What holds for every engine with replicas: one small run."""
-
 from collections.abc import Iterator
 from typing import Any, ClassVar
 

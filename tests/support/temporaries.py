@@ -1,5 +1,3 @@
-"""Where a test's own MariaDB or MySQL server keeps its temporary files."""
-
 from pathlib import Path
 
 

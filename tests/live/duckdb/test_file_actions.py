@@ -1,5 +1,3 @@
-"""Files of DuckDB attached anew, and copied into encrypted and plain ones."""
-
 from pathlib import Path
 
 from support.file_actions import acted

@@ -1,5 +1,3 @@
-"""What blocks cost DuckDB itself, and the line that makes of a cold scan."""
-
 import statistics
 from pathlib import Path
 

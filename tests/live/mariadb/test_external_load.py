@@ -1,5 +1,3 @@
-"""sysbench and other commands as the load of a private MariaDB."""
-
 import os
 import re
 import shutil

@@ -1,5 +1,3 @@
-"""Servers of users: here two private ones, one of them encrypted, with users that log in by password over TCP."""
-
 import contextlib
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""What goes wrong with private servers: a clear message, or the run goes on; and nothing is left behind."""
-
 import os
 import signal
 import subprocess

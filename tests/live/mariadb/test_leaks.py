@@ -1,5 +1,3 @@
-"""What each scope of MariaDB's encryption leaves in the clear, found by searching every file of a server at work."""
-
 from pathlib import Path
 
 import pytest

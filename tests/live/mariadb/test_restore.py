@@ -1,5 +1,3 @@
-"""A user's dump in a private server: restored by the user's command, and described from the catalog."""
-
 import contextlib
 import signal
 import threading

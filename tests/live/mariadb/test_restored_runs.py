@@ -1,5 +1,3 @@
-"""``tdelta run --restore CMD``: a dump of a user's, restored into every kind of private MariaDB twin, and measured."""
-
 import contextlib
 import shlex
 import subprocess

@@ -1,5 +1,3 @@
-"""A server that is stopped by a signal while it is at work: for a moment, and for ever."""
-
 import os
 import signal
 import time

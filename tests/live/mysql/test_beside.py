@@ -1,5 +1,3 @@
-"""What goes on beside the load of a private MySQL server's twin, and what it leaves in the clear."""
-
 from pathlib import Path
 
 from support.beside import beside

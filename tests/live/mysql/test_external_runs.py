@@ -1,5 +1,3 @@
-"""``tdelta run --baseline DSN --encrypted DSN`` on two private MySQL servers, one encrypted, disturbed and killed."""
-
 from typing import Any
 
 import pytest

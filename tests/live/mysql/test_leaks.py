@@ -1,5 +1,3 @@
-"""What MySQL's encryption leaves in the clear, found by searching every file of a server at work."""
-
 import pytest
 
 from support.leaking import all_searched, states

@@ -1,5 +1,3 @@
-"""``tdelta run --restore CMD`` with a MySQL server: a dump of a user's, and statements that only the engine reads."""
-
 from pathlib import Path
 from shutil import which
 

@@ -1,5 +1,3 @@
-"""Servers of users: two private PostgreSQL servers that ask for passwords, with users of few rights."""
-
 from typing import Any
 
 from support.external_servers import ExternalServers, LookedAt

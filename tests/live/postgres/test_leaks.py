@@ -1,5 +1,3 @@
-"""What PostgreSQL leaves in the clear, plain and on gocryptfs, found by searching every file of a server at work."""
-
 import pytest
 
 from support.leaking import all_searched, condition, states

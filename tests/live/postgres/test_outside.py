@@ -1,5 +1,3 @@
-"""pgbench, sysbench and other commands as the load of a private PostgreSQL."""
-
 import ctypes
 import os
 import re

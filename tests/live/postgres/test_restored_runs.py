@@ -1,5 +1,3 @@
-"""``tdelta run --restore CMD``: a dump of a user's, restored into every kind of PostgreSQL twin, and measured."""
-
 import contextlib
 import os
 import shlex

@@ -1,5 +1,3 @@
-"""Private PostgreSQL servers: plain, on gocryptfs, and in a folder that its user encrypted."""
-
 import contextlib
 import ctypes
 import dataclasses

@@ -1,5 +1,3 @@
-"""The encrypted file system under a server is stopped by a signal while that is at work: for a moment, and for ever."""
-
 import os
 import signal
 import time

@@ -1,5 +1,3 @@
-"""Opens files in a worker, with the options that the engine gives for their settings."""
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The workload ``connect`` on both libraries, and scripts that connect in the middle of other work."""
-
 from pathlib import Path
 
 import pytest

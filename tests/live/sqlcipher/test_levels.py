@@ -1,5 +1,3 @@
-"""Every cipher level of SQLCipher: what it encrypts with, what it reserves, whom it lets in."""
-
 from pathlib import Path
 from typing import Any
 

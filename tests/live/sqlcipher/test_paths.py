@@ -1,5 +1,3 @@
-"""Libraries by path: the system's plain SQLite, and SQLCipher from the file of its wheel."""
-
 import importlib.util
 from pathlib import Path
 

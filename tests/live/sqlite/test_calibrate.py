@@ -1,5 +1,3 @@
-"""``tdelta calibrate`` from the command line to a run that begins with it, at a tiny scale."""
-
 from support.running import Place
 
 TINY = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2")

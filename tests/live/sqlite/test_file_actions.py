@@ -1,5 +1,3 @@
-"""Files of SQLite3 Multiple Ciphers opened anew, opened by several, encrypted, rekeyed and decrypted."""
-
 from pathlib import Path
 
 import pytest

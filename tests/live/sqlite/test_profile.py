@@ -1,5 +1,3 @@
-"""The twins' functions, sampled by the machine's own perf."""
-
 import shutil
 import sqlite3
 from typing import Any

@@ -1,5 +1,3 @@
-"""A repository with a project file and a workload folder, and nothing else, runs as it is cloned."""
-
 import shutil
 from pathlib import Path
 

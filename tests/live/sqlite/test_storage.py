@@ -1,5 +1,3 @@
-"""TDE or the disk, for real: a small run on images that nothing, fscrypt or gocryptfs encrypts; what is left of it."""
-
 import os
 import signal
 import subprocess

@@ -1,5 +1,3 @@
-"""A file's path says what it holds, on each engine."""
-
 import pytest
 
 from support.data import rows_of

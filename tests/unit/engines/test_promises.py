@@ -1,5 +1,3 @@
-"""Which classes of files a scope answers for."""
-
 from tdelta.engines.mariadb.evidence import EVIDENCE as OF_MARIADB
 from tdelta.engines.mysql.evidence import EVIDENCE as OF_MYSQL
 from tdelta.engines.postgres.evidence import EVIDENCE as OF_POSTGRES

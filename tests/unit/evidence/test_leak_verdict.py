@@ -1,5 +1,3 @@
-"""What a search shows, and what it does not."""
-
 import pytest
 
 from support.refused import Part, check_messages, coded, has

@@ -1,5 +1,3 @@
-"""A user's files: what is said of them, what is not, and that nothing is touched."""
-
 import errno
 import gzip
 import os

@@ -1,5 +1,3 @@
-"""The files of a process are seen with and without a name, and searched as they are."""
-
 import errno
 import importlib
 import os

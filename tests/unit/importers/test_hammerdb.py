@@ -1,5 +1,3 @@
-"""HammerDB's results: printed, in its time profile, and what its figures must and cannot be."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Swingbench's results: what is read, what is refused, and that a hostile document ends nothing but itself."""
-
 from pathlib import Path
 
 import pytest

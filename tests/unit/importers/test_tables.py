@@ -1,5 +1,3 @@
-"""Tables in other clothes: JSON lines; and the column that the user chooses."""
-
 from pathlib import Path
 
 import pytest

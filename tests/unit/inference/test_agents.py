@@ -1,5 +1,3 @@
-"""Load agents: whether they see the same overhead."""
-
 from collections.abc import Sequence
 
 import numpy as np

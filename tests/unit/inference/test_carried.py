@@ -1,5 +1,3 @@
-"""Encrypted trials that slow the next one, whatever its twin."""
-
 from dataclasses import replace
 
 import pytest

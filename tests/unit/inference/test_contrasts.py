@@ -1,5 +1,3 @@
-"""One condition over another: from the same fit as the verdicts, whatever happened to the baseline."""
-
 import math
 
 import numpy as np

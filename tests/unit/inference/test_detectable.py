@@ -1,5 +1,3 @@
-"""The smallest overhead that a run can show: how it moves with noise, luck and time, and what it means."""
-
 import math
 
 import numpy as np

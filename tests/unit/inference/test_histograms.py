@@ -1,5 +1,3 @@
-"""HdrHistogram payloads as arrays, held against the native decoder."""
-
 import struct
 import zlib
 

@@ -1,5 +1,3 @@
-"""Trials that failed: whose they were, and which verdicts they keep back."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""CPU profiles side by side: times, classes, shares, and how often their intervals hold the truth."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""What held a load back, from trials whose CPU, pages and pressure are given."""
-
 from collections.abc import Mapping
 from dataclasses import replace
 

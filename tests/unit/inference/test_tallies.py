@@ -1,5 +1,3 @@
-"""What a series of runs with a known truth says: exact intervals, and faults that only intervals can make."""
-
 from dataclasses import replace
 
 import pytest

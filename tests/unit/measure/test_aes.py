@@ -1,5 +1,3 @@
-"""What hides the AES instructions, and where it cannot be had."""
-
 import platform
 import re
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Whose doing a run-queue delay is: the rule, and how many CPUs there are to be had."""
-
 import math
 import os
 from pathlib import Path

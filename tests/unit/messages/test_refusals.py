@@ -1,5 +1,3 @@
-"""An error about what was asked carries its refusals, and its text is theirs."""
-
 import pytest
 
 from tdelta.errors import (

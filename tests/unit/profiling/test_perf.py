@@ -1,5 +1,3 @@
-"""perf is found, told when to sample, and read; whatever keeps it from that is told with its remedy."""
-
 import dataclasses
 import os
 import shutil

@@ -1,5 +1,3 @@
-"""The ten lines: what they say of a decision, what stands against it, and how much room they take."""
-
 import re
 from collections import Counter
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""Client memory stands beside the fetch size, in one unit, and takes no room where there is none."""
-
 import io
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-"""What the cost breakdown says of costs that have no line."""
-
 from dataclasses import replace
 
 from support import samples as s

@@ -1,5 +1,3 @@
-"""A user's database as a staging would hand it over, without any database."""
-
 import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,5 +1,3 @@
-"""What load agents are refused with, before anything runs; Ray need not be installed for that."""
-
 import importlib.util
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""How many operations fill a trial, found on fake baselines of known cost."""
-
 import dataclasses
 import json
 from typing import Any

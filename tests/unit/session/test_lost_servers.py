@@ -1,5 +1,3 @@
-"""Servers that die at work: what they were at is void, the twins are made anew, the run goes on; but not for ever."""
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""What a run takes of the machine, and what is refused for it before anything is made."""
-
 import os
 import resource
 from dataclasses import replace

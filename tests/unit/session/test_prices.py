@@ -1,5 +1,3 @@
-"""Which twins are measured for the cost breakdown's prices, and when."""
-
 from types import SimpleNamespace
 from typing import Any
 

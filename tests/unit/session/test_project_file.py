@@ -1,5 +1,3 @@
-"""The project file that nobody named: found above, readable, and of nobody's making but this user's and root's."""
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""A pilot on fake twins, whose noise is known, and plans from stored runs."""
-
 import dataclasses
 import re
 from typing import Any

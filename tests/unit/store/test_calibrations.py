@@ -1,5 +1,3 @@
-"""Calibrations: kept whole, found by what a run has in common with them."""
-
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The store: round trips, durability, names, and every fault told in words."""
-
 import os
 import re
 import signal

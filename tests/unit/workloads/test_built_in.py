@@ -1,5 +1,3 @@
-"""The built-in workloads: they load, fit their schema, run for long without an error, and are as large as they say."""
-
 import json
 import pickle
 

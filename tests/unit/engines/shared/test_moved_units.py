@@ -1,5 +1,3 @@
-"""What each unit of moved data costs, and what is no price: units that were not moved."""
-
 import math
 import time
 from dataclasses import replace

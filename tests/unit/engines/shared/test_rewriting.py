@@ -1,5 +1,3 @@
-"""What a rewrite takes of the disk, and what it leaves."""
-
 import os
 import time
 from pathlib import Path

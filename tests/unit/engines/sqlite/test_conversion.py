@@ -1,5 +1,3 @@
-"""The steps from a plain copy to the file of a twin. Nothing is run here; the live tests do."""
-
 import dataclasses
 import json
 

@@ -1,5 +1,3 @@
-"""Which library a request means; what is said of files that are none. No database library is needed to test that."""
-
 import ctypes
 import re
 import shutil

@@ -1,5 +1,3 @@
-"""Observations as importers would make them, from values that a test knows."""
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The tail of a comparison: from which runs, and why there is none."""
-
 from dataclasses import replace
 
 import numpy as np

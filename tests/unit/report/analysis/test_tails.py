@@ -1,5 +1,3 @@
-"""Tails of other tools' results in words: cells with two ends, why there is no interval, what is left to the page."""
-
 from dataclasses import replace
 
 from support import analysis_samples as s

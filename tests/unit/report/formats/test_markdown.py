@@ -1,5 +1,3 @@
-"""Markdown as GitHub's dialect is read: by markdown-it with tables."""
-
 import re
 from html.parser import HTMLParser
 

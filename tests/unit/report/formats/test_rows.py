@@ -1,5 +1,3 @@
-"""Verdicts as rows: CSV and Parquet, each read back by a parser."""
-
 import csv
 import io
 import math
