@@ -78,7 +78,6 @@ def _rng(index: int, *cell: object) -> np.random.Generator:
 
 
 Pair: TypeAlias = tuple[float, Estimate]
-"""The true log ratio of an experiment, and its answer."""
 
 
 def is_missed(pair: Pair) -> bool:

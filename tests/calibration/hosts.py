@@ -14,7 +14,6 @@ from tdelta.records import Condition, SpanTotals, Trial
 from tdelta.records.trials import Circumstances
 
 PAIR = (BASELINE, TREATMENT)
-"""Without an A/A and a B/B twin: a crossover of two."""
 
 MACHINE = Machine(trial_sd=0.03, instance_sd=0.01)
 ROUNDS = 4

@@ -28,7 +28,6 @@ from tdelta.records import (
 IDENTICAL = Condition(BASELINE.levels, Role.IDENTICAL)
 PLANTED = Condition(BASELINE.levels, Role.PLANTED, planted=0.05)
 SERIES = (BASELINE, AA, IDENTICAL, PLANTED)
-"""The twins of every run of a calibration."""
 
 BLOCKS = 6
 

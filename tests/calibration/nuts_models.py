@@ -97,7 +97,6 @@ MODELS: dict[str, tuple[Callable[[Experiment], None], str]] = {
     "rounds": (rounds_model, "theta"),
     "types": (types_model, "delta"),
 }
-"""Each with the quantity that is asked of it."""
 
 
 def main(name: str, source: str, target: str) -> None:

@@ -31,7 +31,6 @@ from tdelta.records import (
 
 Array = NDArray[np.float64]
 Values = Callable[[np.random.Generator, int], Array]
-"""Response times of mean 1."""
 
 ORIGIN = Origin("simulated", "simulated")
 SETTINGS = AnalysisSettings("none")

@@ -25,14 +25,11 @@ TREATMENT = Condition((("cipher", "aes-256"),), Role.TREATMENT)
 BB = Condition((("cipher", "aes-256"),), Role.BB)
 TWINS = (BASELINE, AA, TREATMENT, BB)
 THREE = (BASELINE, AA, TREATMENT)
-"""Without a B/B twin, as in a round that has no room for it."""
 
 ENCRYPTED = (Role.TREATMENT, Role.BB)
 HEAVIER = Condition((("cipher", "aes-256-heavier"),), Role.TREATMENT)
-"""A second treatment, to be held against the first."""
 
 OTHERS = tuple(Condition((("cipher", f"none-{i}"),), Role.IDENTICAL) for i in range(3))
-"""Three more judged conditions, as quiet as the plain twins and costing as much."""
 
 _OPERATIONS = 1_000_000
 _TRIAL_SECONDS = 0.3

@@ -17,10 +17,8 @@ from tdelta.records import Estimate
 from tdelta.records.history import Change, OverheadChange
 
 Compared = tuple[float, OverheadChange]
-"""The true difference of the ratios of two runs, and the answer."""
 
 PAIRS = ((0.0, 0.0), (0.05, 0.14), (0.8, 0.05))
-"""Log ratios of the earlier and the later run."""
 
 POOLED = 25
 HARDEST = (MACHINES[0], MACHINES[3])

@@ -27,7 +27,6 @@ from calibration.simulation import Array
 from tdelta.inference.planning import PlanQuery
 
 EACH = 40
-"""Experiments of a layout: with four neighbours, 200 of a place."""
 
 ERRORS = 3.0
 

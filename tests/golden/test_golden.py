@@ -44,7 +44,6 @@ PAGES = (
 )
 
 Text = Callable[[Path], str]
-"""Makes a text; the folder is for what it needs on disk."""
 
 
 def page(composed: Page) -> str:

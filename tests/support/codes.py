@@ -38,3 +38,12 @@ def check_refused(
     assert ran.code == exit_code, ran.err
     assert "Traceback" not in ran.err
     check_messages(messages(ran.document["refusals"]), *said, **parameters)
+
+
+def file_states(document: Any, cipher: str) -> dict[str, str]:
+    """The states of the classes that hold rows, of the twins of one cipher."""
+    found: dict[str, str] = {}
+    for one in document["evidence"]:
+        if one["condition"]["cipher"] == cipher and one["file_class"] != "other":
+            assert found.setdefault(one["file_class"], one["state"]) == one["state"]
+    return found

@@ -8,12 +8,10 @@ from support.running import Place
 from tdelta.records.contracts import Outcome
 
 ABSENT = {"caches emptied", "encryption changed"}
-"""What none of these adapters offers."""
 
 
 class HoldsContract(RunsOnTwoServers):
     driver: ClassVar[str]
-    """What the client is called."""
 
     def test_the_contract_is_held_by_the_db_api_client_and_leaves_nothing(
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place

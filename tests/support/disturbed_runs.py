@@ -23,16 +23,11 @@ IMPATIENT = f"""
 from tdelta.engines.shared.external import kind
 kind.ANSWER_SECONDS = 2.0
 {PROGRAM}"""
-"""A tdelta that waits for two seconds where it waits for a minute."""
 
 
 class DisturbedRuns(RunsOnTwoServers):
     sessions_sql: ClassVar[str]
-    """The ids of tdelta's sessions."""
-
     kill_sql: ClassVar[str]
-    """What ends one of them."""
-
     read_only_sql: ClassVar[tuple[str, ...]]
     writable_sql: ClassVar[tuple[str, ...]]
 

@@ -16,9 +16,9 @@ import pytest
 from support.codes import cautions, check_refused, details, messages
 from support.own_engines import PASSWORD, OnTwoServers
 from support.ports import free_port
+from support.processes import until
 from support.refused import Part, check_messages, has
 from support.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
-from support.serving import until
 from tdelta.engines.registry import external
 from tdelta.engines.shared.external.kind import NewSchema
 from tdelta.engines.shared.sessions import asking
@@ -37,8 +37,6 @@ SHORT = (
 
 class RunsOnTwoServers(OnTwoServers):
     scheme: ClassVar[str]
-    """What the DSNs begin with."""
-
     vouching: ClassVar[tuple[str, ...]] = ()
     """The option by which the user vouches for what the server does not know."""
 
@@ -102,13 +100,8 @@ class KilledRuns(RunsOnTwoServers):
 
 class ExternalRuns(KilledRuns):
     product: ClassVar[str]
-
     important: ClassVar[str]
-    """The difference between the two servers that matters most."""
-
     refusal: ClassVar[str]
-    """The server's words against a wrong password."""
-
     lacking: ClassVar[str]
     """The beginning of the statement that gives the first right which ``nobody`` lacks."""
 

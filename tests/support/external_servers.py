@@ -32,34 +32,21 @@ class ExternalServers(OnTwoServers):
     """What the tables of tdelta's schemas are on the two servers; None where they cannot tell."""
 
     marks: ClassVar[tuple[str, ...]] = ()
-    """The tables of tdelta's own in such a schema."""
-
     differences: ClassVar[tuple[str, ...]]
-    """All that differs between the two and is not encryption."""
-
     refusal: ClassVar[str]
-    """The server's words against a wrong password."""
-
     schema_sql: ClassVar[str]
-    """Tells a session's schema."""
-
     grants: ClassVar[tuple[str, ...]]
     """The statements that give ``nobody`` the rights that are needed."""
 
     cascade: ClassVar[str] = ""
-    """What a schema with tables in it is dropped with."""
-
     unmarking: ClassVar[tuple[str, ...]]
     """Takes the mark of run r4 from the schema tdelta_r4, and puts something of somebody else's there."""
 
     precious: ClassVar[tuple[str, str]]
-    """A query for that, and its answer."""
-
     half_made: ClassVar[tuple[str, ...]] = ()
     """What a run has done that is killed as it makes schema tdelta_r6, where that is not all or nothing."""
 
     left_half_made: ClassVar[tuple[str, ...]] = ()
-    """What is said of it."""
 
     @classmethod
     def dsn_of(cls, server: Any, user: str = "bench") -> Dsn:

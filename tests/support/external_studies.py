@@ -50,7 +50,6 @@ class TracedStudy(RunsOnTwoServers):
 
 class ExternalStudies(TracedStudy):
     spill_counter: ClassVar[str]
-    """What the server counts of temporary data."""
 
     def test_order_entry_has_four_users_and_leaves_the_ciphers_to_the_servers(
         self, shared_place: Place, servers: tuple[Any, Any]

@@ -29,7 +29,6 @@ _ROWS = 1000
 _DIGEST = "5eed" * 8
 _STATEMENT_NS = 100.0
 _CPU_SHARE = 0.5
-"""The share of a fake operation's time that is CPU time."""
 
 
 class FakeClock:

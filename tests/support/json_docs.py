@@ -9,7 +9,6 @@ from tdelta.report.document import to_json
 
 DOCS = Path(__file__).parents[2] / "docs"
 _ROW = re.compile(r"^\| `([^`]+)` \|(?: ([^|\n]*) \|)? (.*) \|$", re.MULTILINE)
-"""Field, type if the table has one, and words."""
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "text": (str,),

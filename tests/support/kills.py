@@ -1,5 +1,3 @@
-"""``kill -9`` of a tdelta that has servers, at seeded random moments of all stages of its run."""
-
 import random
 import signal
 import time

@@ -20,7 +20,8 @@ import pytest
 
 from support.data import text_of
 from support.ports import free_port
-from support.serving import ENGINES, until
+from support.processes import until
+from support.serving import ENGINES
 from support.temporaries import temporary_files_in
 from tdelta import _native
 from tdelta.engines.servers import ServerBinary

@@ -66,7 +66,6 @@ class Node:
         self.address = address
         self.ray: subprocess.Popen[bytes] | None = None
         self.environment: dict[str, str] = {}
-        """What its environment differs in from this process's; taken when it is started."""
 
     def processes(self) -> list[int]:
         return [int(word) for word in _ip("netns", "pids", self.name).split()]
@@ -96,7 +95,6 @@ class Cluster:
         self._subnet = f"10.{own >> 8 | 128}.{own & 255}"
         self.head_address, self.database_address = f"{self._subnet}.1", f"{self._subnet}.2"
         self.hosts = f"{self._subnet}.%"
-        """The nodes' addresses and the head's, as MariaDB writes them."""
 
         self._port = free_port()  # the head listens there on all addresses
         self.address = f"{self.head_address}:{self._port}"

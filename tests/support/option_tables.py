@@ -30,7 +30,6 @@ TAKEN: dict[str, Callable[[Option], bool]] = {
     "plan": lambda option: option.of_pilot,
     "init": lambda option: option.name not in ("engine", "labels"),
 }
-"""Which of a run's options a command takes."""
 
 
 def generated(page: str) -> str:

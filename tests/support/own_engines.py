@@ -96,15 +96,9 @@ class OwnEngine(Protocol):
     """
 
     INSTALL: str
-    """How the programs are come by."""
-
     ROOT_PASSWORD: str
     SCHEMES: tuple[str, str]
-    """What a DSN of this engine may begin with."""
-
     OBJECTS: tuple[str, ...]
-    """Queries for all that can be seen of a server and that a run must leave as it was."""
-
     Session: type[ClientSession]
 
     def programs(self) -> object:

@@ -27,7 +27,6 @@ FOLLOWED = {LOG_BYTES, LAG_BYTES, LAG_NS, CPU_NS}
 OF_TABLES = (("sbtest1", ("id", "k", "c", "pad")),)
 
 Levels = Mapping[str, ServerTwin]
-"""One pair of servers, with connections for each level."""
 
 
 class Pairs:

@@ -1,5 +1,3 @@
-"""Hand-built plans: from a pilot of three lengths, from one stored run, and one that nothing can be promised of."""
-
 import math
 from dataclasses import replace
 

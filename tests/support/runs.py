@@ -176,11 +176,7 @@ def primary(document: Any) -> list[dict[str, Any]]:
 class ServerRuns:
     engine: ClassVar[str]
     factors: ClassVar[Mapping[str, tuple[Any, ...]]]
-    """What is varied in it beside the cipher, and the levels."""
-
     options: ClassVar[tuple[str, ...]]
-    """What it is asked."""
-
     log: ClassVar[str]
     """What the class of files is called that holds the redo log."""
 

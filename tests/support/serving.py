@@ -16,6 +16,7 @@ from typing import ClassVar
 import pytest
 
 from support.acting import check_backups, check_restarts
+from support.processes import until
 from support.refused import Part, refused
 from support.thorough import draws
 from tdelta.driver import TwinFolder
@@ -101,13 +102,6 @@ def counters(engine: Engine, server: Server) -> dict[str, int]:
 def shows_marker(server: Server) -> bool:
     """Whether the table's file can be read by anyone who has it."""
     return MARKER.encode() in (server.recipe.place.data / DATABASE / "t.ibd").read_bytes()
-
-
-def until(condition: Callable[[], object]) -> None:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < give_up, "it did not come to be"
-        time.sleep(0.02)
 
 
 def is_gone(pid: int) -> bool:

@@ -2,11 +2,11 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
+from support.processes import eventually
 from support.running import ANSWERED, Place, read_until, waited_for
 from tdelta.driver.tree import living
 
@@ -25,10 +25,7 @@ def agents_of(pid: int) -> list[int]:
 
 
 def are_gone(pids: tuple[int, ...], seconds: float = 20.0) -> bool:
-    give_up = time.monotonic() + seconds
-    while (left := [pid for pid in pids if Path(f"/proc/{pid}").exists()]) and time.monotonic() < give_up:
-        time.sleep(0.05)
-    return not left
+    return eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), seconds)
 
 
 @pytest.mark.alone

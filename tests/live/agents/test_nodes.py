@@ -41,7 +41,6 @@ RUN = (
     *("--workload", "point-select", "--size", "3MB", "--trial-seconds", "2", "--discard", "0s", "--blocks", "3"),
     *("--rounds", "1..1", "--no-aa-twin", "--max-time", "900s"),
 )
-"""Paced, so that agents keep together whatever each of them does."""
 
 TARGET = """
 engine = "sqlite"

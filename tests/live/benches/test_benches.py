@@ -96,10 +96,8 @@ Clients do so much that their CPU time stands out from what it varies by where t
 IMPORTED = {"grid_tables", "chaos/counting", "chaos/hostile_peers"} | {
     f"chaos/hostile_{part}" for part in ("cases", "kit", "private", "servers")
 }
-"""No bench: a part of one."""
 
 CODES = {"calibrated_truth": (0, 1)}
-"""Where an answer may be no, too."""
 
 PROGRAMS = {
     "clients": ("sysbench", "apt-get install sysbench"),

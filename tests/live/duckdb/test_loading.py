@@ -57,7 +57,6 @@ database = Database(json.loads(sys.argv[1]))
 print(ascii(database.rows("SELECT * FROM t")))
 database.close()
 """
-"""In a process of its own, as ever: DuckDB is loaded by workers only."""
 
 
 def generated(folder: Path) -> list[tuple[Any, ...]]:

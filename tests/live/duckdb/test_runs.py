@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlite.test_answers import checks
 
-from support.codes import cautions, details
+from support.codes import cautions, details, file_states
 from support.refused import check_messages
 from support.running import ONCE, SMALL, Answered, Place, end, read_until, workers_left
 from tdelta.engines.duckdb.engine import DuckdbEngine
@@ -16,14 +16,6 @@ from .conftest import ENGINE
 
 ENCRYPTED = {"database": "encrypted", "wal": "encrypted", "temp": "encrypted"}
 SCAN = (*ENGINE, "--workload", "scan", "--no-aa-twin")
-
-
-def states(document: Any, cipher: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in document["evidence"]:
-        if one["condition"]["cipher"] == cipher and one["file_class"] != "other":
-            assert found.setdefault(one["file_class"], one["state"]) == one["state"]
-    return found
 
 
 def in_force(document: Any) -> dict[str, tuple[str, str]]:
@@ -54,8 +46,8 @@ def test_a_default_run_is_sound_and_says_what_the_loop_costs(default_run: Answer
 
 def test_every_class_of_file_is_plain_on_plain_twins_and_encrypted_on_the_others(default_run: Answered) -> None:
     document = default_run.document
-    assert states(document, "none") == {"database": "plain", "wal": "plain", "temp": "plain"}
-    assert states(document, "aes-256-gcm") == ENCRYPTED
+    assert file_states(document, "none") == {"database": "plain", "wal": "plain", "temp": "plain"}
+    assert file_states(document, "aes-256-gcm") == ENCRYPTED
     assert checks(document)[NO_MARKER][0] == "ok"
     assert checks(document)[FINDS][0] == "ok"
     check_messages(details(document, FINDS), "markers-present", classes="database, wal, temp", twins=2)
@@ -112,7 +104,7 @@ def cold(tmp_path_factory: pytest.TempPathFactory) -> Answered:
 
 def test_every_cipher_hides_the_markers_in_every_class_and_is_in_force(every_cipher: Answered) -> None:
     ciphers, document = [cipher for cipher in DuckdbEngine().ciphers if cipher != "none"], every_cipher.document
-    assert {cipher: states(document, cipher) for cipher in ciphers} == dict.fromkeys(ciphers, ENCRYPTED)
+    assert {cipher: file_states(document, cipher) for cipher in ciphers} == dict.fromkeys(ciphers, ENCRYPTED)
     assert checks(document)[IN_FORCE][0] == "ok"
     assert in_force(document) == {
         "aes-256-gcm": ("GCM", "openssl"),

@@ -3,13 +3,13 @@ import re
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from support.processes import eventually
 from support.refused import refused
 from support.running import require
 from support.temporaries import temporary_files_in
@@ -22,7 +22,6 @@ from tdelta.measure.starting import die_with_parent
 PASSWORD = 'it\'s "odd" \\ # :'  # noqa: S105 - of a server that lives for a moment
 TABLES = "--tables=2 --table-size=500"
 WORK = Work(threads=2, operations=300, seconds=1.0, seed=7)
-PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,6 @@ class Server:
 
     def status(self, name: str) -> int:
         return int(self.ask(f"SHOW GLOBAL STATUS LIKE '{name}'")[0].split("\t")[1])
-
-
-def eventually(is_so: Callable[[], bool]) -> bool:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not is_so() and time.monotonic() < give_up:
-        time.sleep(0.02)
-    return is_so()
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.data import text_of
+from support.processes import is_gone
 from support.refused import Part, check_messages, has, refused
 from support.running import require
 from tdelta.driver import signals
@@ -164,7 +165,7 @@ def test_what_the_server_refuses_is_told(target: RestoreTarget) -> None:
 def test_nothing_is_left_of_a_command_that_takes_too_long(target: RestoreTarget, tmp_path: Path) -> None:
     with refused(RestoreFault, "restore-too-slow", seconds=3):
         restore("trap '' TERM; sleep 300 & echo $! > {folder}/pid; wait", target, 3.0)
-    assert is_gone(tmp_path / "pid")
+    assert is_gone(int((tmp_path / "pid").read_text()))
 
 
 def test_nothing_is_left_of_a_command_at_ctrl_c(target: RestoreTarget, tmp_path: Path) -> None:
@@ -186,21 +187,7 @@ def test_nothing_is_left_of_a_command_at_ctrl_c(target: RestoreTarget, tmp_path:
             restore("sleep 300 & echo $! > {folder}/pid; wait", target, 60.0)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert is_gone(pid)
-
-
-def is_gone(pid: Path) -> bool:
-    """Whether a process has ended; who inherited it may take a moment to bury it."""
-    state = Path(f"/proc/{pid.read_text().strip()}/stat")
-    give_up = time.monotonic() + 20.0
-    while time.monotonic() < give_up:
-        try:
-            if state.read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False
+    assert is_gone(int(pid.read_text()))
 
 
 def test_a_client_finds_the_server_by_itself_whatever_its_users_files_say(

@@ -10,7 +10,6 @@ from pathlib import Path
 from tdelta.errors import Defect
 
 _AES = re.compile(r"^AES-GCM-256-Go\s+([\d.]+) MB/s")
-"""The implementation that the adapter for PostgreSQL has gocryptfs use."""
 
 _SPEED_SECONDS = 60.0
 

@@ -4,13 +4,13 @@ import re
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from support.processes import eventually
 from support.refused import refused
 from support.running import require
 from tdelta import _native
@@ -43,13 +43,6 @@ class Server:
             check=True,
         )
         return told.stdout.strip()
-
-
-def eventually(is_so: Callable[[], bool]) -> bool:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not is_so() and time.monotonic() < give_up:
-        time.sleep(0.02)
-    return is_so()
 
 
 def not_as_root() -> None:

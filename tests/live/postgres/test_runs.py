@@ -18,7 +18,6 @@ from support.runs import (
 )
 
 PGBENCH = DATA / "workloads" / "pgbench"
-"""A workload whose tables are those that ``pgbench -S`` reads."""
 
 
 class TestPostgresRuns(ServerRuns):

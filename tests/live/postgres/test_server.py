@@ -8,13 +8,13 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.acting import check_backups, check_restarts, performed
+from support.processes import until
 from support.refused import Part, has, refused
 from tdelta.driver.acting import Halt
 from tdelta.driver.mounts import is_mounted, mounts_below
@@ -50,7 +50,6 @@ from .servers import (
 )
 
 MARKER = b"tdelta-marker-9f27c1"
-PATIENCE_SECONDS = 30.0
 
 
 @pytest.fixture(scope="module")
@@ -314,9 +313,7 @@ def test_a_killed_parent_leaves_no_mount_process_or_folder(tmp_path: Path, *, is
 
 
 def wait_until_gone(folder: Path, pids: list[int]) -> None:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while (folder.exists() or any(Path(f"/proc/{pid}").exists() for pid in pids)) and time.monotonic() < give_up:
-        time.sleep(0.05)
+    until(lambda: not folder.exists() and not any(Path(f"/proc/{pid}").exists() for pid in pids))
 
 
 def test_a_server_whose_file_system_dies_is_ended_and_leaves_nothing(engine: PostgresEngine, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.codes import details
+from support.codes import details, file_states
 from support.refused import Part, check_messages, has
 from support.running import ANSWERED, ONCE, SMALL, Answered, Place, end, read_until
 from tdelta.driver import TrialJob, file_scanner
@@ -24,14 +24,6 @@ from tdelta.session import RunRequest, conduct
 from .test_answers import CIPHERS, checks
 
 PLAIN, ENCRYPTED, NOT_TESTED = EvidenceState.PLAIN, EvidenceState.ENCRYPTED, EvidenceState.NOT_TESTED
-
-
-def states(document: Any, cipher: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in document["evidence"]:
-        if one["condition"]["cipher"] == cipher and one["file_class"] != "other":
-            assert found.setdefault(one["file_class"], one["state"]) == one["state"]
-    return found
 
 
 def small(folder: Path, **options: Any) -> RunRequest:
@@ -60,8 +52,8 @@ def test_a_default_run_shows_database_and_log_encrypted_and_keeps_temporary_data
     default_run: Answered,
 ) -> None:
     document = default_run.document
-    assert states(document, "none") == {"database": PLAIN, "wal": PLAIN, "temp": NOT_TESTED}
-    assert states(document, "aes-256") == {"database": ENCRYPTED, "wal": ENCRYPTED, "temp": NOT_TESTED}
+    assert file_states(document, "none") == {"database": PLAIN, "wal": PLAIN, "temp": NOT_TESTED}
+    assert file_states(document, "aes-256") == {"database": ENCRYPTED, "wal": ENCRYPTED, "temp": NOT_TESTED}
     assert not any(one["files"] for one in document["evidence"] if one["file_class"] == "temp")
     found = checks(document)
     assert found[NO_MARKER][0] == "ok"
@@ -73,19 +65,19 @@ def test_a_default_run_shows_database_and_log_encrypted_and_keeps_temporary_data
 
 def test_temporary_files_are_seen_though_they_have_no_name(place: Place) -> None:
     document = place.answer("--temp-store", "file", *ONCE)
-    assert states(document, "none")["temp"] == "plain"
+    assert file_states(document, "none")["temp"] == "plain"
     names = {name for one in document["evidence"] if one["file_class"] == "temp" for name in one["files"]}
     assert names
     assert all(name.endswith(" (unlinked)") for name in names)
     # SQLite3 Multiple Ciphers 2.6.1 encrypts temporary files; builds before its pull request 273 did not.
-    assert states(document, "aes-256")["temp"] == "encrypted"
+    assert file_states(document, "aes-256")["temp"] == "encrypted"
     assert checks(document)[NO_MARKER][0] == "ok"
 
 
 def test_every_cipher_hides_the_markers_in_every_class(every_cipher: Answered) -> None:
     document = every_cipher.document
     hidden = {"database": "encrypted", "wal": "encrypted", "temp": "encrypted"}
-    assert {cipher: states(document, cipher) for cipher in CIPHERS} == dict.fromkeys(CIPHERS, hidden)
+    assert {cipher: file_states(document, cipher) for cipher in CIPHERS} == dict.fromkeys(CIPHERS, hidden)
     assert checks(document)[IN_FORCE][0] == "ok"
 
 
@@ -93,9 +85,9 @@ def test_the_trial_under_search_is_no_trial_of_the_run_and_temporary_data_in_mem
     place: Place,
 ) -> None:
     document = place.answer("--threads", "2", "--temp-store", "memory", *ONCE)
-    assert states(document, "aes-256")["temp"] == NOT_TESTED
+    assert file_states(document, "aes-256")["temp"] == NOT_TESTED
     assert document["counts"]["trials"] == len(place.trials()) == 2 * 3
-    assert states(document, "aes-256")["database"] == "encrypted"
+    assert file_states(document, "aes-256")["database"] == "encrypted"
 
 
 def test_a_twin_that_is_really_plain_makes_the_run_unsound_and_names_its_file(
@@ -194,7 +186,7 @@ def test_a_run_that_is_interrupted_and_resumed_has_been_searched(place: Place) -
     assert end(process, signal.SIGINT).code == 130
     ran = place.tdelta("run", "--resume", "last", "--json")
     assert ran.code in ANSWERED, ran.err
-    assert states(ran.document, "aes-256")["database"] == "encrypted"
+    assert file_states(ran.document, "aes-256")["database"] == "encrypted"
     assert not {"search-interrupted", "twins-not-searched"} & {one.code for one in details(ran.document, FINDS)}
 
 

@@ -17,7 +17,6 @@ LONG = [option if option != "2..2" else "200..200" for option in SMALL]
 
 
 UNWRITABLE = {"folder-not-writable", "store-not-writable", "store-out-of-reach"}
-"""What is said of a place where nothing can be made: of that of twins, and of the store."""
 
 
 def refusals(ran: Ran, *shown: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from support.processes import until
 from support.running import ANSWERED, PATIENCE_SECONDS, SELDOM, Answered, Place, read_until, recorded, require
 from tdelta.driver.storage.available import require_storage
 from tdelta.driver.tree import below
@@ -129,11 +130,7 @@ def test_rooms_are_gone_after_a_kill(
         ]
         assert len(left(tmp_path / "twins-r1")) >= len(levels)
         os.kill(rooms.pid, number)
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while (left(tmp_path / "twins-r1") or list(tmp_path.glob("twins-*"))) and time.monotonic() < give_up:
-        time.sleep(0.05)
-    assert not left(tmp_path / "twins-r1")
-    assert not list(tmp_path.glob("twins-*"))
+    until(lambda: not left(tmp_path / "twins-r1") and not list(tmp_path.glob("twins-*")))
 
 
 def test_a_file_system_that_is_stopped_for_a_while_voids_the_block_and_for_ever_the_round(place: Place) -> None:

@@ -1,5 +1,3 @@
-"""``tdelta history``, and ``--against`` of ``show`` and ``report``, over stores of hand-built runs."""
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

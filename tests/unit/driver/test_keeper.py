@@ -5,12 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from support.processes import until
 from tdelta.driver import TwinFolder, default_base, sweep_all
 
 OWNER = """
@@ -40,7 +41,6 @@ if os.fork() == 0:  # as a child is before it begins its program: it has the loc
 sys.stdin.read()
 """,
 )
-PATIENCE_SECONDS = 60.0
 
 
 @pytest.fixture(autouse=True)
@@ -57,13 +57,6 @@ def owned(base: Path, program: str = OWNER) -> Iterator[tuple[subprocess.Popen[s
     ) as owner:
         assert owner.stdout is not None
         yield owner, int(owner.stdout.readline())
-
-
-def until(done: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not done():
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
 
 
 def left_without_keeper(base: Path) -> Path:

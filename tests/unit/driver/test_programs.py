@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from support.processes import until
 from support.refused import Coded, Part, coded, refused
 from tdelta.driver.acting import Halt
 from tdelta.driver.programs import Program, Programs
 from tdelta.driver.tree import living
 from tdelta.errors import EnvironmentFault, UsageError
-
-from .servers.faking import until
 
 BURNT = 0.3
 BURN = f"import time\nwhile time.process_time() < {BURNT}: pass"

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.processes import until
 from tdelta.driver.tree import Process, below, freeze, living, parse_stat, thaw
 
-from .servers.faking import state, until
+from .servers.faking import state
 
 NESTED = "sleep 1000 & setsid sh -c 'sleep 1000 & wait' & wait"
 

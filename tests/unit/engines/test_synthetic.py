@@ -232,7 +232,6 @@ SAID = {
     "dml-trace": ("FROM v$sesstat", "FROM v$sqlstats", "EXPLAIN PLAN FOR"),
     "spill": ("SORT_AREA_SIZE",),
 }
-"""What must have been said to the encrypted server."""
 
 
 ONE = "oracle://bench@db3/PDB1?tls=disable"
@@ -258,7 +257,6 @@ def test_two_tablespaces_of_one_oracle_database_are_twins(tmp_path: Path, capsys
 
 
 OFFLINE_SECONDS = 0.3
-"""How long the peer's conversion takes."""
 
 
 @pytest.mark.long

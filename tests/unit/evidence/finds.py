@@ -1,5 +1,3 @@
-"""Conditions and what a search of their twins found, in few words."""
-
 from tdelta.evidence import FileClass, MarkerHit, Searched
 from tdelta.records import Condition, Role
 

@@ -1,5 +1,3 @@
-"""Conditions by the arguments, levels and runs from names; what stays open is an error with a command that works."""
-
 import shlex
 from pathlib import Path
 

@@ -12,7 +12,6 @@ from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, Sp
 OPERATIONS = 1000
 
 LogCost = Callable[[Condition, int, int], float]
-"""The log of a trial's relative cost, by condition, round and block."""
 
 
 def condition(cipher: str, role: Role, stratum: int = 0, planted: float | None = None) -> Condition:

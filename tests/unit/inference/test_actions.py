@@ -1,5 +1,3 @@
-"""What an action costs a load while it goes on, out of trials in which it ends early: against what was simulated."""
-
 import numpy as np
 import pytest
 

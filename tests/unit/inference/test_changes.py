@@ -1,5 +1,3 @@
-"""The real library of Apache Otava proposes, and every place it proposes is judged."""
-
 import sys
 
 import pytest

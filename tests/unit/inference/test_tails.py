@@ -1,5 +1,3 @@
-"""From stored trials to tails: which trials count, what is compared with what, and when nothing is said."""
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -18,7 +16,6 @@ from .builders import AA, AES, BASELINE, condition, measurement, settings, trial
 
 MS = 1_000_000
 Times = Callable[[Condition, int], dict[str, list[int]]]
-"""The times of a trial's transactions (ns) by type, by condition and block."""
 
 
 def with_slo(slo_seconds: float | None = 0.02, **changes: object) -> RunSettings:

@@ -1,5 +1,3 @@
-"""What encrypts a folder, on machines we do not have here; fscrypt is tried live."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Threads are told by whom they and their processes were started, and what perf lost by its own records."""
-
 from support.data import text_of
 from tdelta.profiling.perf import OwnThreads, threads_of
 

@@ -1,5 +1,3 @@
-"""A run from its first file to its answer, on fake twins: how it ends, what it refuses, what it keeps."""
-
 import shutil
 import signal
 from dataclasses import replace

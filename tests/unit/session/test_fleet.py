@@ -1,5 +1,3 @@
-"""A fleet on nodes that are made up: what is begun beside what, what is begun again, and what is kept."""
-
 from __future__ import annotations
 
 import csv

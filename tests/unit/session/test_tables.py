@@ -22,7 +22,6 @@ BARE = (
     *("read-only-sweep", "warehouse", "dml-trace", "dml-statements", "cybertec-tde", "duckdb-summarize", "duckdb-tpch"),
     *PERCENTAGES,
 )
-"""The tables with one figure a cell."""
 
 
 @cache

@@ -1,5 +1,3 @@
-"""Calls of a cipher are timed on instances of their own, whose trials count for nothing else."""
-
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from .test_conduct import NEVER_PRECISE, press_ctrl_c
 
 ONE_ROUND = {"min_rounds": 1, "max_rounds": 1}
 US = 12.0
-"""What the calls of a fake operation take."""
 
 
 def calls(_twin: FakeTwin, job: Any, path: Path) -> None:

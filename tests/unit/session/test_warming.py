@@ -1,5 +1,3 @@
-"""When a cache counts as warm: by what trials missed, and by nothing else."""
-
 import pytest
 
 from tdelta.records import Measurement

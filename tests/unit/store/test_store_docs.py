@@ -1,5 +1,3 @@
-"""docs/store.md is true: every table, column and field is in it, and its SQL runs."""
-
 import io
 import json
 import re

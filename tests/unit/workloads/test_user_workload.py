@@ -1,5 +1,3 @@
-"""A folder of transactions on a user's database: read with all faults at once, written whole or not at all."""
-
 from pathlib import Path
 
 import pytest

@@ -11,7 +11,6 @@ from tdelta.driver.agents.chunks import HandOut
 
 OPERATIONS = 20_000
 SPEED = 10_000.0
-"""Operations in a second of an agent as it usually is."""
 
 
 @dataclass(frozen=True)

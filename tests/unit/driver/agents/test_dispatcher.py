@@ -85,8 +85,6 @@ class FakeRay:
     versions: dict[str, str] = field(default_factory=dict)
     sites: list[FakeSite] = field(default_factory=list)
     faults: dict[str, list[Exception]] = field(default_factory=dict)
-    """What calls on a node raise, one each."""
-
     late: dict[str, int] = field(default_factory=dict)
     """How often it is asked for its nodes until it names these, too."""
 

@@ -2,12 +2,11 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+from support.processes import until
 from tdelta.driver.agents.site_run import FOLDERS
 
-PATIENCE_SECONDS = 60.0
 REFUSED = ["--engine", "nonsense"]
 
 
@@ -37,10 +36,7 @@ def test_a_run_that_is_refused_is_answered_with_its_code_and_what_it_said(tmp_pa
 
 def test_a_process_that_ray_kills_with_its_parent_leaves_no_folder(tmp_path: Path) -> None:
     with begun(tmp_path) as process:
-        give_up = time.monotonic() + PATIENCE_SECONDS
-        while not list(tmp_path.glob(f"{FOLDERS}*")):
-            assert time.monotonic() < give_up
-            time.sleep(0.001)
+        until(lambda: list(tmp_path.glob(f"{FOLDERS}*")), every=0.001)
         process.kill()
         assert process.stdin is not None
         assert process.stdout is not None

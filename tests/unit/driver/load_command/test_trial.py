@@ -5,13 +5,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.processes import is_running
+from support.processes import eventually, is_running
 from support.refused import Coded, Part, coded, has, refused
 from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run
 from tdelta.driver.tree import living
@@ -21,14 +20,6 @@ from tdelta.records import Measurement
 from .recorded import MYSQL, POSTGRES
 
 WORK = Work(threads=2, operations=10, seconds=1.0, seed=1)
-PATIENCE_SECONDS = 30.0
-
-
-def eventually(is_so: Callable[[], bool]) -> bool:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not is_so() and time.monotonic() < give_up:
-        time.sleep(0.01)
-    return is_so()
 
 
 def pids_in(path: Path, expected: int) -> list[int]:

@@ -1,6 +1,4 @@
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from tdelta.driver.servers import place_for
@@ -10,7 +8,6 @@ from tdelta.driver.tree import parse_stat
 from .fake_server import GREETING
 
 PROGRAM = Path(__file__).with_name("fake_server.py")
-PATIENCE_SECONDS = 60.0
 
 
 def recipe(folder: Path, mode: str = "well", **changed: object) -> Recipe:
@@ -25,13 +22,6 @@ def recipe(folder: Path, mode: str = "well", **changed: object) -> Recipe:
         "greeting": Greeting(answer=GREETING[4:5], at=4),
     }
     return Recipe(**{**fields, **changed})  # type: ignore[arg-type]
-
-
-def until(condition: Callable[[], object]) -> None:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < give_up, "it did not come to be"
-        time.sleep(0.01)
 
 
 def state(pid: int) -> str | None:

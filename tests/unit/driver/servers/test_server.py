@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.processes import until
 from support.refused import Part, coded, refused
 from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server, greets
@@ -14,7 +15,7 @@ from tdelta.driver.servers.supervisor import cpus_for
 from tdelta.errors import LoadFault, ServerFault, ServerLost, StatementFault, StorageFault, TdeltaError
 from tdelta.messages import Refusal
 
-from .faking import is_gone, recipe, state, until
+from .faking import is_gone, recipe, state
 
 
 def test_a_server_starts_answers_and_leaves_nothing(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 import os
-import time
 from pathlib import Path
 
+from support.processes import until
 from support.refused import refused
 from tdelta.engines.shared.rewriting import PeakDisk, left_by, require_rows
 from tdelta.errors import EnvironmentFault
@@ -17,13 +17,6 @@ def written(path: Path, size: int) -> None:
         os.fsync(file.fileno())
 
 
-def seen_at_least(peak: PeakDisk, size: int) -> None:
-    give_up = time.monotonic() + 30
-    while peak.bytes < size and time.monotonic() < give_up:
-        time.sleep(0.005)
-    assert peak.bytes >= size
-
-
 def test_files_that_come_and_go_and_files_without_a_name_are_counted_beyond_what_was_there(tmp_path: Path) -> None:
     written(tmp_path / "there.db", MIB)
     with PeakDisk(tmp_path, os.getpid()) as peak, (tmp_path / "temporary").open("wb") as nameless:
@@ -32,7 +25,7 @@ def test_files_that_come_and_go_and_files_without_a_name_are_counted_beyond_what
         nameless.flush()
         os.fsync(nameless.fileno())
         written(tmp_path / "there.db-journal", MIB)
-        seen_at_least(peak, 2 * MIB)
+        until(lambda: peak.bytes >= 2 * MIB)
         (tmp_path / "there.db-journal").unlink()
     assert peak.bytes < 3 * MIB
 

@@ -290,7 +290,6 @@ def test_runs_of_one_log_a_side_are_runs_of_one_session() -> None:
 
 
 NOPM = {"a": (134092.0, 206136.0, 198488.0), "b": (129852.0, 123287.0, 195082.0)}
-"""Six runs of one configuration."""
 
 
 def test_runs_that_form_two_clusters_are_reported() -> None:

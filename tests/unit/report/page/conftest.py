@@ -1,5 +1,3 @@
-"""The made-up factorial of tests/golden, in a store, and the pages drawn from it."""
-
 from pathlib import Path
 
 import pytest

@@ -5,8 +5,9 @@ import signal
 from pathlib import Path
 
 import pytest
-from driver.servers.faking import recipe, state, until
+from driver.servers.faking import recipe, state
 
+from support.processes import until
 from support.refused import refused
 from tdelta.driver.servers import Server
 from tdelta.engines.mariadb.private import MariadbEngine
