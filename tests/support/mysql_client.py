@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,12 +21,11 @@ import pytest
 from support.data import text_of
 from support.ports import free_port
 from support.processes import until
+from support.running import server_of
 from support.serving import ENGINES
 from support.temporaries import temporary_files_in
 from tdelta import _native
 from tdelta.engines.servers import ServerBinary
-from tdelta.engines.shared.private.binaries import find_servers
-from tdelta.errors import EngineUnavailable
 from tdelta.measure.starting import die_with_parent
 
 DATABASE = "tdelta"
@@ -210,14 +209,7 @@ class MysqlClient:
     @pytest.fixture(scope="class")
     @classmethod
     def program(cls) -> Program:
-        try:
-            return Program(find_servers(cls.kind)[0])
-        except EngineUnavailable as error:
-            missing: Callable[[str], Any] = (
-                pytest.fail if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1" else pytest.skip
-            )
-            missing(str(error))
-            raise
+        return Program(server_of(cls.kind))
 
     @pytest.fixture(scope="class")
     @classmethod

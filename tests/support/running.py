@@ -18,6 +18,9 @@ from typing import Any
 
 import pytest
 
+from tdelta.engines.servers import ServerBinary
+from tdelta.engines.shared.private.binaries import find_servers
+from tdelta.errors import EngineUnavailable
 from tdelta.messages.checks import AA_CHECK
 from tdelta.store import Store
 from tdelta.store.export import write
@@ -47,6 +50,14 @@ def require(there: object, remedy: str) -> None:
     if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1":
         pytest.fail(f"not installed: {remedy}")
     pytest.skip(f"not installed: {remedy}")
+
+
+def server_of(kind: str) -> ServerBinary:
+    try:
+        return find_servers(kind)[0]
+    except EngineUnavailable as error:
+        require(False, str(error))
+        raise
 
 
 @dataclass(frozen=True)

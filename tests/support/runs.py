@@ -19,11 +19,9 @@ from typing import Any, ClassVar
 import pytest
 
 from support.codes import cautions, details
-from support.running import Place, Ran, require, waited_for
+from support.running import Place, Ran, require, server_of, waited_for
 from tdelta.driver.mounts import mounts_below
 from tdelta.driver.tree import parse_stat
-from tdelta.engines.shared.private.binaries import find_servers
-from tdelta.errors import EngineUnavailable
 from tdelta.messages.checks import AA_CHECK, NO_MARKER
 
 BRIEF = ("--workload", "point-select", "--trial-seconds", "0.05", "--blocks", "2", "--rounds", "1..1")
@@ -122,12 +120,7 @@ def place_of(engine: str, base: Path) -> ServerPlace:
     """A place for runs on that engine, or a skip; a failure where nothing may be missing."""
     if engine == "postgres":
         require(shutil.which("gocryptfs"), "apt-get install gocryptfs fuse3")
-    try:
-        program = find_servers(engine)[0].path
-    except EngineUnavailable as error:
-        require(False, str(error))
-        raise
-    return ServerPlace(base, engine, program)
+    return ServerPlace(base, engine, server_of(engine).path)
 
 
 def occupied(engine: str, base: Path) -> Iterator[ServerPlace]:

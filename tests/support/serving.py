@@ -18,6 +18,7 @@ import pytest
 from support.acting import check_backups, check_restarts
 from support.processes import until
 from support.refused import Part, refused
+from support.running import require, server_of
 from support.thorough import draws
 from tdelta.driver import TwinFolder
 from tdelta.driver.servers import Server, copy_data, greets, place_for
@@ -27,8 +28,7 @@ from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mysql.private import MysqlEngine
 from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings, recipe_of
 from tdelta.engines.shared.private.actions import TwinRows
-from tdelta.engines.shared.private.binaries import find_servers
-from tdelta.errors import EngineUnavailable, ServerFault, StorageFault
+from tdelta.errors import ServerFault, StorageFault
 from tdelta.evidence import FileClass, TwinFile, search
 from tdelta.measure.space import allocated
 
@@ -47,14 +47,8 @@ FILL = (
 
 
 def found(kind: str) -> Engine:
-    missing = pytest.fail if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1" else pytest.skip
-    if shutil.which("mariadb") is None:
-        missing("no client: apt-get install mariadb-client")
-    try:
-        return ENGINES[kind](find_servers(kind)[0])
-    except EngineUnavailable as error:
-        missing(str(error))
-        raise
+    require(shutil.which("mariadb"), "apt-get install mariadb-client")
+    return ENGINES[kind](server_of(kind))
 
 
 def sql(recipe: Recipe, statement: str, database: str = "") -> str:

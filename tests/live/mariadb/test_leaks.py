@@ -3,12 +3,11 @@ from pathlib import Path
 import pytest
 
 from support.leaking import all_searched, asking, running, settings_of, states
-from support.running import require
+from support.running import server_of
 from tdelta.engines.mariadb.private import MariadbEngine
 from tdelta.engines.mariadb.profile import PROFILE
 from tdelta.engines.registry import dialects
-from tdelta.engines.shared.private.binaries import find_servers
-from tdelta.errors import EngineUnavailable, StatementFault
+from tdelta.errors import StatementFault
 from tdelta.evidence import validity
 from tdelta.evidence.classes import FileClass
 from tdelta.evidence.plans import NOT_EXPLAINED, Rows, compare, plans_of, sampled
@@ -26,11 +25,7 @@ COVERED = {
 
 @pytest.fixture(scope="module")
 def engine() -> MariadbEngine:
-    try:
-        return MariadbEngine(find_servers("mariadb")[0])
-    except EngineUnavailable as error:
-        require(None, str(error))
-        raise
+    return MariadbEngine(server_of("mariadb"))
 
 
 @pytest.fixture(scope="module")

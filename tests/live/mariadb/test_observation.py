@@ -7,24 +7,18 @@ from pathlib import Path
 import pytest
 
 from support.leaking import Asking, asking, running, settings_of
-from support.running import require
+from support.running import server_of
 from tdelta.driver.evp_calls import HEAD, SLOT, environment
 from tdelta.driver.servers import Server
 from tdelta.driver.servers.observation import CipherCalls, Watched, describe_calls, observe, read_counts
 from tdelta.engines.mariadb.private import MariadbEngine
-from tdelta.engines.shared.private.binaries import find_servers
-from tdelta.errors import EngineUnavailable
 
 ROWS = "SELECT REPEAT(MD5(seq), 6) FROM seq_1_to_20000"
 
 
 @pytest.fixture(scope="module")
 def engine() -> MariadbEngine:
-    try:
-        return MariadbEngine(find_servers("mariadb")[0])
-    except EngineUnavailable as error:
-        require(None, str(error))
-        raise
+    return MariadbEngine(server_of("mariadb"))
 
 
 class Working:

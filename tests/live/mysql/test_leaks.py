@@ -1,10 +1,8 @@
 import pytest
 
 from support.leaking import all_searched, states
-from support.running import require
+from support.running import server_of
 from tdelta.engines.mysql.private import MysqlEngine
-from tdelta.engines.shared.private.binaries import find_servers
-from tdelta.errors import EngineUnavailable
 from tdelta.evidence import validity
 from tdelta.records import EvidenceState, FileEvidence
 
@@ -15,12 +13,7 @@ LEFT = {"data": {*KINDS} - {"tables"}, "all": {"temp tables", "temp"}}
 
 @pytest.fixture(scope="module")
 def evidence(tmp_path_factory: pytest.TempPathFactory) -> tuple[FileEvidence, ...]:
-    try:
-        engine = MysqlEngine(find_servers("mysql")[0])
-    except EngineUnavailable as error:
-        require(None, str(error))
-        raise
-    return all_searched(engine, tmp_path_factory.mktemp("leaks"), SCOPES)
+    return all_searched(MysqlEngine(server_of("mysql")), tmp_path_factory.mktemp("leaks"), SCOPES)
 
 
 def test_a_plain_server_shows_markers_in_every_class_that_holds_rows(evidence: tuple[FileEvidence, ...]) -> None:
