@@ -25,31 +25,9 @@ from tdelta.engines.servers import (
     ServerSettings,
     Tracing,
 )
+from tdelta.engines.shared import mysql_family as family
 from tdelta.engines.shared.compressed_pages import compression_facts, compression_fault
 from tdelta.engines.shared.in_force import settings_fault
-from tdelta.engines.shared.mysql_family import (
-    CREATE_SQL,
-    GREETING,
-    LOG_BYTES,
-    OPTION_FILE,
-    TRACED,
-    USER_SQL,
-    MysqlFamily,
-    Options,
-    Switches,
-    base_folder,
-    binary_log_options,
-    connect_options,
-    counters_sql,
-    dirty_pages_sql,
-    option_file,
-    session_options,
-    shared_options,
-    switched_on,
-    tablespaces_fault,
-    variables,
-    wanted_switches,
-)
 from tdelta.engines.shared.mysql_profile import NEAREST
 from tdelta.engines.shared.mysql_replication import CONFIRM_MS, MysqlReplication, Words
 from tdelta.engines.shared.private.restore import DumpEncryption
@@ -128,7 +106,7 @@ STATUS = {
 
 TRACING = Tracing(
     "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()",
-    (counters_sql(STATUS_TABLE, {**TRACED, "innodb_lsn_current": "log_bytes"}),),
+    (family.counters_sql(STATUS_TABLE, {**family.TRACED, "innodb_lsn_current": "log_bytes"}),),
     NEAREST,
 )
 """A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
@@ -138,8 +116,8 @@ _INSTALL = ("--auth-root-authentication-method=normal", "--skip-test-db", "--ski
 _NO_OTHERS = "DROP USER 'root'@'127.0.0.1', 'root'@'::1';\n"
 """Accounts without a password that the installer makes, for whoever reaches a port."""
 
-_OWN_OPTIONS: Options = {
-    "innodb_log_file_size": LOG_BYTES,
+_OWN_OPTIONS: family.Options = {
+    "innodb_log_file_size": family.LOG_BYTES,
     "performance_schema": "OFF",
     "binlog_format": "ROW",
 }
@@ -180,7 +158,7 @@ _CIPHERS: Mapping[str, ServerCipher] = {
 }
 
 
-_SWITCHES: Switches = {
+_SWITCHES: family.Switches = {
     "data": {
         "innodb_encrypt_tables": "FORCE",
         "innodb_encryption_threads": 4,
@@ -196,7 +174,7 @@ _SWITCHES: Switches = {
 }
 
 
-class MariadbEngine(MysqlFamily):
+class MariadbEngine(family.MysqlFamily):
     """How twins of a MariaDB server are made and asked; see `tdelta.engines.servers.ServerEngine`."""
 
     profile = PROFILE
@@ -218,24 +196,24 @@ class MariadbEngine(MysqlFamily):
     )
 
     def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
-        option_path, user_path = place.folder / OPTION_FILE, place.folder / "user.sql"
+        option_path, user_path = place.folder / family.OPTION_FILE, place.folder / "user.sql"
         options = {
-            **shared_options(self.binary, place, settings),
+            **family.shared_options(self.binary, place, settings),
             **_OWN_OPTIONS,
             "secure_file_priv": place.temporary,
             **_session_options(settings),
-            **binary_log_options(settings),
+            **family.binary_log_options(settings),
             **self._encryption(place, settings),
             **_compression(settings),
         }
         defaults = f"--defaults-file={option_path}"
         return Recipe(
             place=place,
-            files={option_path: option_file(options), user_path: USER_SQL + _NO_OTHERS},
+            files={option_path: family.option_file(options), user_path: family.USER_SQL + _NO_OTHERS},
             initialize=(Command((str(self._installer()), defaults, *_INSTALL, f"--extra-file={user_path}")),),
             serve=Command((*self.binary.launcher, str(self.binary.path), defaults)),
-            connect=connect_options(place),
-            greeting=GREETING,
+            connect=family.connect_options(place),
+            greeting=family.GREETING,
         )
 
     def keyed(self, recipe: Recipe, settings: ServerSettings, key: str) -> Recipe:
@@ -245,7 +223,7 @@ class MariadbEngine(MysqlFamily):
 
     def schema_sql(self, _settings: ServerSettings) -> tuple[str, ...]:
         """The database; what encrypts its tables is set for the whole server."""
-        return (CREATE_SQL,)
+        return (family.CREATE_SQL,)
 
     def after_load_sql(self, settings: ServerSettings, tables: Iterable[str]) -> tuple[str, ...]:
         """Statistics of every table, columns' histograms included; then the end of background encryption."""
@@ -253,12 +231,12 @@ class MariadbEngine(MysqlFamily):
         return (*analyzed, *((_AWAIT_ENCRYPTION,) if settings.is_encrypted else ()))
 
     def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
-        facts = variables(sorted(wanted_switches(self.switches, settings)))
+        facts = family.variables(sorted(family.wanted_switches(self.switches, settings)))
         facts["plain_tablespaces"] = _PLAIN_TABLESPACES
         facts["encrypted_tablespaces"] = _ENCRYPTED_TABLESPACES
         facts |= compression_facts(settings, "%`PAGE_COMPRESSED`=''ON''%")
         if settings.is_encrypted:
-            facts |= variables([_ALGORITHM])
+            facts |= family.variables([_ALGORITHM])
         return facts
 
     def cipher_fault(self, settings: ServerSettings, found: Mapping[str, str]) -> Detail | None:
@@ -266,7 +244,7 @@ class MariadbEngine(MysqlFamily):
         return (
             self.switches_fault(settings, found)
             or (self._mode_fault(settings, found) if settings.is_encrypted else None)
-            or tablespaces_fault(settings, found)
+            or family.tablespaces_fault(settings, found)
             or compression_fault(settings, found)
         )
 
@@ -275,7 +253,7 @@ class MariadbEngine(MysqlFamily):
 
     @property
     def counters(self) -> tuple[str, ...]:
-        return (counters_sql(STATUS_TABLE, STATUS),)
+        return (family.counters_sql(STATUS_TABLE, STATUS),)
 
     @property
     def tracing(self) -> Tracing:
@@ -293,7 +271,7 @@ class MariadbEngine(MysqlFamily):
 
         The first statement waits for transactions that are open: let none be.
         """
-        return Settling(statements=_SETTLE, query=dirty_pages_sql(STATUS_TABLE), at_most=_FEW_PAGES)
+        return Settling(statements=_SETTLE, query=family.dirty_pages_sql(STATUS_TABLE), at_most=_FEW_PAGES)
 
     def _cipher(self, settings: ServerSettings) -> MariadbCipher:
         cipher = self.ciphers.get(settings.keyed_cipher)
@@ -301,31 +279,31 @@ class MariadbEngine(MysqlFamily):
             raise UnknownName("cipher of MariaDB", settings.keyed_cipher, self.ciphers)
         return cipher
 
-    def _encryption(self, place: ServerPaths, settings: ServerSettings) -> Options:
+    def _encryption(self, place: ServerPaths, settings: ServerSettings) -> family.Options:
         if not settings.keyed_cipher:
             return {}
         return {
             "plugin_load_add": _PLUGIN,
             "file_key_management_filename": _key_file(place),
             _ALGORITHM: self._cipher(settings).mode,
-            **switched_on(self.switches, settings),
+            **family.switched_on(self.switches, settings),
         }
 
     def _installer(self) -> Path:
         """The script that makes the data directory, beside the server or where Debian has it."""
-        base = base_folder(self.binary)
+        base = family.base_folder(self.binary)
         return next((base / name for name in _INSTALLERS if (base / name).exists()), base / _INSTALLERS[0])
 
 
-def _session_options(settings: ServerSettings) -> Options:
+def _session_options(settings: ServerSettings) -> family.Options:
     """Tables that queries make on disk go through Aria's cache of all sessions (128 MiB by default)."""
     if not settings.session_bytes:
         return {}
     cache = max(_LEAST_ARIA_BYTES, settings.session_bytes * settings.threads)
-    return {**session_options(settings), "aria_pagecache_buffer_size": cache}
+    return {**family.session_options(settings), "aria_pagecache_buffer_size": cache}
 
 
-def _compression(settings: ServerSettings) -> Options:
+def _compression(settings: ServerSettings) -> family.Options:
     if not settings.is_compressed:
         return {}
     return {"innodb_compression_default": "ON", "innodb_compression_algorithm": settings.compression}

@@ -30,31 +30,9 @@ from tdelta.engines.servers import (
     ServerSettings,
     Tracing,
 )
+from tdelta.engines.shared import mysql_family as family
 from tdelta.engines.shared.compressed_pages import compression_facts, compression_fault, recompress
 from tdelta.engines.shared.in_force import settings_fault
-from tdelta.engines.shared.mysql_family import (
-    CREATE_SQL,
-    GREETING,
-    LOG_BYTES,
-    OPTION_FILE,
-    TRACED,
-    USER_SQL,
-    MysqlFamily,
-    Options,
-    Switches,
-    base_folder,
-    binary_log_options,
-    connect_options,
-    counters_sql,
-    dirty_pages_sql,
-    option_file,
-    session_options,
-    shared_options,
-    switched_on,
-    tablespaces_fault,
-    variables,
-    wanted_switches,
-)
 from tdelta.engines.shared.mysql_profile import NEAREST
 from tdelta.engines.shared.mysql_replication import MysqlReplication
 from tdelta.engines.shared.private.restore import DumpEncryption
@@ -68,8 +46,8 @@ _HELPER = "component_reference_cache"
 _PLUGIN_FOLDERS = ("lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib64/plugin")
 _NAME = "mysqld"
 
-_OWN_OPTIONS: Options = {
-    "innodb_redo_log_capacity": LOG_BYTES,
+_OWN_OPTIONS: family.Options = {
+    "innodb_redo_log_capacity": family.LOG_BYTES,
     "innodb_buffer_pool_instances": 1,
     "secure_file_priv": "NULL",
     "mysqlx": "OFF",
@@ -78,12 +56,12 @@ _OWN_OPTIONS: Options = {
     "binlog_expire_logs_seconds": 0,
 }
 
-_SWITCHES: Switches = {
+_SWITCHES: family.Switches = {
     "data": {"default_table_encryption": "ON"},
     "log": {"innodb_redo_log_encrypt": "ON", "innodb_undo_log_encrypt": "ON"},
     "binlog": {"binlog_encryption": "ON"},
 }
-_PERCONA_SWITCHES: Switches = {
+_PERCONA_SWITCHES: family.Switches = {
     **_SWITCHES,
     "temp": {
         "innodb_temp_tablespace_encrypt": "ON",
@@ -115,7 +93,7 @@ STATUS = {
 
 TRACING = Tracing(
     "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()",
-    (counters_sql(STATUS_TABLE, {**TRACED, "innodb_os_log_written": "log_bytes"}),),
+    (family.counters_sql(STATUS_TABLE, {**family.TRACED, "innodb_os_log_written": "log_bytes"}),),
     NEAREST,
 )
 """A connection has a thread of its own; purge and page cleaners add to the counters of whoever is traced."""
@@ -139,7 +117,7 @@ _TABLESPACES = (
 _SYSTEM = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE NAME IN ('mysql', 'sys/sys_config')"
 
 
-class MysqlEngine(MysqlFamily):
+class MysqlEngine(family.MysqlFamily):
     """How twins of a MySQL or Percona server are made and asked; see `tdelta.engines.servers.ServerEngine`."""
 
     profile = PROFILE
@@ -174,10 +152,10 @@ class MysqlEngine(MysqlFamily):
         return (PLAIN_SCOPE, "data", *parts, "all")
 
     def recipe(self, place: ServerPaths, settings: ServerSettings) -> Recipe:
-        option_path, user_path = place.folder / OPTION_FILE, place.folder / "user.sql"
+        option_path, user_path = place.folder / family.OPTION_FILE, place.folder / "user.sql"
         files = {
-            option_path: option_file(self._options(place, settings)),
-            user_path: USER_SQL,
+            option_path: family.option_file(self._options(place, settings)),
+            user_path: family.USER_SQL,
             **(_keyring_files(place) if settings.keyed_cipher else {}),
         }
         command = (*self._program(place), f"--defaults-file={option_path}")
@@ -187,14 +165,14 @@ class MysqlEngine(MysqlFamily):
             links=self._links(place, settings),
             initialize=(Command((*command, "--initialize-insecure", f"--init-file={user_path}")),),
             serve=Command(command),
-            connect=connect_options(place),
-            greeting=GREETING,
+            connect=family.connect_options(place),
+            greeting=family.GREETING,
         )
 
     def schema_sql(self, settings: ServerSettings) -> tuple[str, ...]:
         """The database; and where all is to be encrypted, what the server itself keeps."""
         encryption = "Y" if settings.is_encrypted else "N"
-        database = f"{CREATE_SQL} ENCRYPTION = '{encryption}'"
+        database = f"{family.CREATE_SQL} ENCRYPTION = '{encryption}'"
         if settings.scope != "all":
             return (database,)
         return (
@@ -209,7 +187,7 @@ class MysqlEngine(MysqlFamily):
 
     def cipher_facts(self, settings: ServerSettings) -> Mapping[str, str]:
         return {
-            **variables(sorted(wanted_switches(self.switches, settings))),
+            **family.variables(sorted(family.wanted_switches(self.switches, settings))),
             "keyring": _KEYRING,
             "plain_tablespaces": f"{_TABLESPACES}'N'",
             "encrypted_tablespaces": f"{_TABLESPACES}'Y'",
@@ -223,7 +201,7 @@ class MysqlEngine(MysqlFamily):
         return (
             self.switches_fault(settings, found)
             or (_keyring_fault(found) if settings.is_encrypted else None)
-            or tablespaces_fault(settings, found)
+            or family.tablespaces_fault(settings, found)
             or (_system_fault(found) if settings.scope == "all" else None)
             or compression_fault(settings, found)
         )
@@ -235,7 +213,7 @@ class MysqlEngine(MysqlFamily):
     @property
     def counters(self) -> tuple[str, ...]:
         """Status counters by the reports' names, and what statements took; encrypted pages are not counted."""
-        return (counters_sql(STATUS_TABLE, STATUS), _STATEMENTS)
+        return (family.counters_sql(STATUS_TABLE, STATUS), _STATEMENTS)
 
     @property
     def tracing(self) -> Tracing:
@@ -250,24 +228,24 @@ class MysqlEngine(MysqlFamily):
     @property
     def settling(self) -> Settling:
         """Wait until no page is dirty: an idle server writes them, at the rate of innodb_io_capacity."""
-        return Settling(statements=("PURGE BINARY LOGS BEFORE NOW()",), query=dirty_pages_sql(STATUS_TABLE))
+        return Settling(statements=("PURGE BINARY LOGS BEFORE NOW()",), query=family.dirty_pages_sql(STATUS_TABLE))
 
-    def _options(self, place: ServerPaths, settings: ServerSettings) -> Options:
+    def _options(self, place: ServerPaths, settings: ServerSettings) -> family.Options:
         return {
-            **shared_options(self.binary, place, settings),
+            **family.shared_options(self.binary, place, settings),
             **_OWN_OPTIONS,
-            **session_options(settings),
+            **family.session_options(settings),
             **_isolation(settings),
             **self._unpacked_options(),
             "plugin_dir": _plugins(place),
-            **binary_log_options(settings),
-            **switched_on(self.switches, settings),
+            **family.binary_log_options(settings),
+            **family.switched_on(self.switches, settings),
         }
 
-    def _unpacked_options(self) -> Options:
+    def _unpacked_options(self) -> family.Options:
         if self.binary.root is None:
             return {}
-        share = base_folder(self.binary) / "share" / "mysql"
+        share = family.base_folder(self.binary) / "share" / "mysql"
         return {"lc_messages_dir": share, "character_sets_dir": share / "charsets"}
 
     def _program(self, place: ServerPaths) -> tuple[str, ...]:
@@ -276,13 +254,13 @@ class MysqlEngine(MysqlFamily):
         return (loader[0], "--argv0", name, *loader[1:], str(self.binary.path))
 
     def _links(self, place: ServerPaths, settings: ServerSettings) -> Mapping[Path, Path]:
-        base = base_folder(self.binary)
+        base = family.base_folder(self.binary)
         folder = next((base / name for name in _PLUGIN_FOLDERS if (base / name).is_dir()), base / _PLUGIN_FOLDERS[0])
         names = (_HELPER, PLUGIN, *((_COMPONENT,) if settings.keyed_cipher else ()))
         return {_plugins(place) / f"{name}.so": folder / f"{name}.so" for name in names}
 
 
-def _isolation(settings: ServerSettings) -> Options:
+def _isolation(settings: ServerSettings) -> family.Options:
     """A transaction that began before a table's copy took its place fails at it, unless it may see the newest rows."""
     return {"transaction_isolation": "READ-COMMITTED"} if settings.becomes else {}
 

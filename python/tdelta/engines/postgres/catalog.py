@@ -9,33 +9,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from tdelta.engines.shared.describing import (
-    DECIMAL,
-    INTEGER,
-    REAL,
-    SAMPLE_SEED,
-    TEXT,
-    CatalogFacts,
-    ColumnFact,
-    IndexFact,
-    TableFact,
-    by_index,
-    by_table,
-    named,
-)
+from tdelta.engines.shared import describing
 from tdelta.engines.shared.sessions import Ask, Row, literal
 from tdelta.messages import Caution
 
 _KINDS = {
-    **dict.fromkeys(("text", "varchar", "bpchar"), TEXT),
-    **dict.fromkeys(("int2", "int4", "int8"), INTEGER),
-    "numeric": DECIMAL,
-    "float8": REAL,
+    **dict.fromkeys(("text", "varchar", "bpchar"), describing.TEXT),
+    **dict.fromkeys(("int2", "int4", "int8"), describing.INTEGER),
+    "numeric": describing.DECIMAL,
+    "float8": describing.REAL,
 }
 
 
 class PostgresCatalog:
-    def facts(self, ask: Ask, schema: str) -> CatalogFacts:
+    def facts(self, ask: Ask, schema: str) -> describing.CatalogFacts:
         """What is in the schema of the database that is connected to; a partitioned table counts as one."""
         of = f"n.nspname = {literal(schema)}"
         rows = ask(
@@ -45,10 +32,10 @@ class PostgresCatalog:
         )
         tables = [row for row in rows if row["kind"] in ("r", "p") and row["part"] == "false"]
         columns, indexes, foreign = self._columns(ask, of), self._indexes(ask, of), self._foreign(ask, of)
-        return CatalogFacts(
+        return describing.CatalogFacts(
             tuple(
-                TableFact(
-                    name := named(row),
+                describing.TableFact(
+                    name := describing.named(row),
                     int(row["bytes"] or 0),
                     columns.get(name, ()),
                     indexes.get(name, ()),
@@ -56,9 +43,9 @@ class PostgresCatalog:
                 )
                 for row in tables
             ),
-            frozenset(named(row).lower() for row in rows),
+            frozenset(describing.named(row).lower() for row in rows),
             (
-                *(Caution.of("foreign-table", table=named(row)) for row in rows if row["kind"] == "f"),
+                *(Caution.of("foreign-table", table=describing.named(row)) for row in rows if row["kind"] == "f"),
                 *self._elsewhere(ask, schema),
             ),
         )
@@ -68,14 +55,16 @@ class PostgresCatalog:
 
     def sample(self, table: str, share: float) -> str:
         """By the server's own sampling, with a fixed seed."""
-        chance = "" if share >= 1 else f" TABLESAMPLE BERNOULLI ({100 * share:.9f}) REPEATABLE ({SAMPLE_SEED})"
+        chance = (
+            "" if share >= 1 else f" TABLESAMPLE BERNOULLI ({100 * share:.9f}) REPEATABLE ({describing.SAMPLE_SEED})"
+        )
         return f"FROM {self.quoted(table)}{chance}"
 
     def turned_differs(self, column: str) -> str:
         text = f"{column}::text"
         return f'{text} COLLATE "C" <> (substr({text}, 2) || substr({text}, 1, 1)) COLLATE "C"'
 
-    def _columns(self, ask: Ask, of: str) -> Mapping[str, tuple[ColumnFact, ...]]:
+    def _columns(self, ask: Ask, of: str) -> Mapping[str, tuple[describing.ColumnFact, ...]]:
         rows = ask(
             "SELECT c.relname AS name, a.attname AS col, t.typname AS base, format_type(a.atttypid, a.atttypmod) AS"
             " type, a.attnotnull::text AS filled, a.attgenerated AS made FROM pg_attribute a JOIN pg_class c ON c.oid ="
@@ -83,9 +72,9 @@ class PostgresCatalog:
             f" WHERE {of} AND a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p')"
             " ORDER BY c.relname, a.attnum"
         )
-        return {name: tuple(_column(row) for row in of_table) for name, of_table in by_table(rows).items()}
+        return {name: tuple(_column(row) for row in of_table) for name, of_table in describing.by_table(rows).items()}
 
-    def _indexes(self, ask: Ask, of: str) -> Mapping[str, tuple[IndexFact, ...]]:
+    def _indexes(self, ask: Ask, of: str) -> Mapping[str, tuple[describing.IndexFact, ...]]:
         rows = ask(
             "SELECT c.relname AS name, ic.relname AS idx, i.indisunique::text AS is_unique, i.indisprimary::text AS"
             " is_primary, (am.amname = 'btree' AND i.indpred IS NULL AND i.indisvalid AND (k.attnum = 0 OR"
@@ -97,7 +86,7 @@ class PostgresCatalog:
             f" WHERE {of} AND c.relkind IN ('r', 'p') AND k.place <= i.indnkeyatts"
             " ORDER BY c.relname, ic.relname, k.place"
         )
-        return {name: tuple(_indexes(of_table)) for name, of_table in by_table(rows).items()}
+        return {name: tuple(_indexes(of_table)) for name, of_table in describing.by_table(rows).items()}
 
     def _foreign(self, ask: Ask, of: str) -> Mapping[str, set[str]]:
         found: defaultdict[str, set[str]] = defaultdict(set)
@@ -107,7 +96,7 @@ class PostgresCatalog:
             " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (f.conkey)"
             f" WHERE {of} AND f.contype = 'f'"
         ):
-            found[named(row)].add(row["col"] or "")
+            found[describing.named(row)].add(row["col"] or "")
         return found
 
     def _elsewhere(self, ask: Ask, schema: str) -> Iterable[Caution]:
@@ -122,14 +111,16 @@ class PostgresCatalog:
         )
 
 
-def _column(row: Row) -> ColumnFact:
+def _column(row: Row) -> describing.ColumnFact:
     made = row["made"] or ""
     kind = _KINDS.get(row["base"] or "", "")
-    return ColumnFact(row["col"] or "", row["type"] or "", kind, row["filled"] != "true", made == "v", made != "")
+    return describing.ColumnFact(
+        row["col"] or "", row["type"] or "", kind, row["filled"] != "true", made == "v", made != ""
+    )
 
 
-def _indexes(rows: Sequence[Row]) -> Iterable[IndexFact]:
-    for name, columns in by_index(rows).items():
+def _indexes(rows: Sequence[Row]) -> Iterable[describing.IndexFact]:
+    for name, columns in describing.by_index(rows).items():
         is_unique, is_primary = columns[0]["is_unique"] == "true", columns[0]["is_primary"] == "true"
         is_ordered = all(row["is_ordered"] == "true" for row in columns)
-        yield IndexFact(name, tuple(row["col"] for row in columns), is_unique, is_primary, is_ordered)
+        yield describing.IndexFact(name, tuple(row["col"] for row in columns), is_unique, is_primary, is_ordered)

@@ -15,26 +15,8 @@ from markupsafe import Markup
 from tdelta.inference.observed import ComparisonPicture, Curve, PredictiveCheck
 from tdelta.inference.posterior import FloatArray
 from tdelta.report.analysis.units import UnitScale, display_unit, signed, spread_parts
+from tdelta.report.page import plot
 from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
-from tdelta.report.page.plot import (
-    Frame,
-    Scale,
-    Tick,
-    bottom_axis,
-    density,
-    drawing,
-    ground,
-    linear_steps,
-    log_steps,
-    path,
-    plain_ticks,
-    polyline,
-    rect,
-    roomy,
-    scale_over,
-    text,
-    wrapped,
-)
 from tdelta.report.quantities import printable
 
 _CURVE = 64.0
@@ -123,47 +105,47 @@ def _curves(
     name: str,
 ) -> Markup:
     left, right = _LABEL + _GAP, WIDTH - 10.0
-    frame = Frame(left, 6.0, right, 6.0 + _ROW * len(rows))
+    frame = plot.Frame(left, 6.0, right, 6.0 + _ROW * len(rows))
     scale = _scale(rows, scale_of, rope, left, right)
     ticks = _ticks(scale, is_signed=rope is not None)
     band = None if rope is None else (scale_of(rope[0]), scale_of(rope[1]))
     marks: list[Markup] = []
     for at, row in enumerate(rows):
         base = frame.top + _ROW * (at + 1) - 14
-        strip = Frame(left, base - _CURVE - 6, right, base + 12)
-        marks += ground(strip, scale, ticks, rope=band, zero=None if rope is None else 0.0)
+        strip = plot.Frame(left, base - _CURVE - 6, right, base + 12)
+        marks += plot.ground(strip, scale, ticks, rope=band, zero=None if rope is None else 0.0)
         marks += _curve(row, scale, scale_of, base)
         marks += _beside(row, scale_of, base)
     axis = scale_of.name if scale_of.name else "in the unit of the files"
-    marks += bottom_axis(frame, scale, ticks, axis, width=WIDTH, has_grid=False)
-    return drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name=name)
+    marks += plot.bottom_axis(frame, scale, ticks, axis, width=WIDTH, has_grid=False)
+    return plot.drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name=name)
 
 
 def _scale(
     rows: Sequence[_Row], scale_of: UnitScale, rope: tuple[float, float] | None, left: float, right: float
-) -> Scale:
+) -> plot.Scale:
     """Holds the 99 % HDIs with a margin; the curves' thin tails beyond are cut."""
     ends = [end for row in rows for end in row.curve.spread.hdi99]
     values = [*ends, *((0.0, *rope) if rope is not None else ())]
-    return scale_over([scale_of(value) for value in values], left, right, margin=0.08)
+    return plot.scale_over([scale_of(value) for value in values], left, right, margin=0.08)
 
 
-def _ticks(scale: Scale, *, is_signed: bool) -> list[Tick]:
-    def make(about: int) -> Sequence[Tick]:
+def _ticks(scale: plot.Scale, *, is_signed: bool) -> list[plot.Tick]:
+    def make(about: int) -> Sequence[plot.Tick]:
         if not is_signed:
-            return plain_ticks(scale.low, scale.high, about)
-        steps = linear_steps(scale.low, scale.high, about)
-        plain = plain_ticks(scale.low, scale.high, about)
-        return [Tick(step, signed(tick.label, step)) for step, tick in zip(steps, plain, strict=True)]
+            return plot.plain_ticks(scale.low, scale.high, about)
+        steps = plot.linear_steps(scale.low, scale.high, about)
+        plain = plot.plain_ticks(scale.low, scale.high, about)
+        return [plot.Tick(step, signed(tick.label, step)) for step, tick in zip(steps, plain, strict=True)]
 
-    return roomy(make, scale, 8, high=WIDTH)
+    return plot.roomy(make, scale, 8, high=WIDTH)
 
 
-def _curve(row: _Row, scale: Scale, scale_of: UnitScale, base: float) -> list[Markup]:
+def _curve(row: _Row, scale: plot.Scale, scale_of: UnitScale, base: float) -> list[Markup]:
     values, spread = scale_of.array(row.curve.value), row.curve.spread
     low, high = spread.hdi95
     ends, median = (scale_of(low), scale_of(high)), scale_of(spread.median)
-    return density(values, row.curve.density, median, ends, scale, base=base, height=_CURVE, look=row.style)
+    return plot.density(values, row.curve.density, median, ends, scale, base=base, height=_CURVE, look=row.style)
 
 
 def _texts(row: _Row, scale_of: UnitScale) -> tuple[str, str]:
@@ -172,11 +154,11 @@ def _texts(row: _Row, scale_of: UnitScale) -> tuple[str, str]:
 
 
 def _beside(row: _Row, scale_of: UnitScale, base: float) -> list[Markup]:
-    names = wrapped(row.name, _LABEL, most=2)
+    names = plot.wrapped(row.name, _LABEL, most=2)
     first = base - 34 - _LINE * (len(names) - 1)
-    named = [text(0.0, first + _LINE * n, words, "strong") for n, words in enumerate(names)]
+    named = [plot.text(0.0, first + _LINE * n, words, "strong") for n, words in enumerate(names)]
     below = first + _LINE * len(names)
-    figures = [text(0.0, below + _LINE * n, words, "small") for n, words in enumerate(_texts(row, scale_of))]
+    figures = [plot.text(0.0, below + _LINE * n, words, "small") for n, words in enumerate(_texts(row, scale_of))]
     return [*named, *figures]
 
 
@@ -201,35 +183,35 @@ def _together(check: PredictiveCheck, most: int) -> PredictiveCheck:
 
 
 def _bars(check: PredictiveCheck, scale_of: UnitScale, title: str, description: str, name: str) -> Markup:
-    frame = Frame(6.0, 8.0, WIDTH - 6.0, 8.0 + _BARS)
+    frame = plot.Frame(6.0, 8.0, WIDTH - 6.0, 8.0 + _BARS)
     edges = scale_of.array(check.edges)
     is_log = bool(edges[0] > 0 and edges[-1] / edges[0] > 8)  # response times' bins are logarithmic
-    across = Scale(float(edges[0]), float(edges[-1]), frame.left, frame.right, is_log=is_log)
+    across = plot.Scale(float(edges[0]), float(edges[-1]), frame.left, frame.right, is_log=is_log)
     most = float(max(check.observed.max(), check.high.max()))
-    up = Scale(0.0, most, frame.bottom, frame.top)
+    up = plot.Scale(0.0, most, frame.bottom, frame.top)
     pixels = [across(float(edge)) for edge in edges]
     middles = [(a + b) / 2 for a, b in pairwise(pixels)]
     upper = [(x, up(float(v))) for x, v in zip(middles, check.high, strict=True)]
     lower = [(x, up(float(v))) for x, v in zip(middles, check.low, strict=True)]
     expected = [(x, up(float(v))) for x, v in zip(middles, check.expected, strict=True)]
     bars = [
-        rect(a, up(float(v)), max(0.5, b - a - 0.6), frame.bottom - up(float(v)), "plain-bar-second")
+        plot.rect(a, up(float(v)), max(0.5, b - a - 0.6), frame.bottom - up(float(v)), "plain-bar-second")
         for a, b, v in zip(pixels, pixels[1:], check.observed, strict=False)
     ]
     marks = [
-        path(polyline([*upper, *reversed(lower)], closed=True), "band"),
+        plot.path(plot.polyline([*upper, *reversed(lower)], closed=True), "band"),
         *bars,
-        path(polyline(expected), "curve"),
+        plot.path(plot.polyline(expected), "curve"),
     ]
-    ticks = roomy(lambda about: _value_ticks(across, about), across, 8, high=WIDTH)
-    marks += bottom_axis(frame, across, ticks, scale_of.name, width=WIDTH, has_grid=False)
-    return drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name=name)
+    ticks = plot.roomy(lambda about: _value_ticks(across, about), across, 8, high=WIDTH)
+    marks += plot.bottom_axis(frame, across, ticks, scale_of.name, width=WIDTH, has_grid=False)
+    return plot.drawing(WIDTH, frame.bottom + _FOOT, title, description, marks, name=name)
 
 
-def _value_ticks(scale: Scale, about: int) -> Sequence[Tick]:
+def _value_ticks(scale: plot.Scale, about: int) -> Sequence[plot.Tick]:
     if not scale.is_log:
-        return plain_ticks(scale.low, scale.high, about)
-    return [Tick(value, f"{value:,.6g}") for value in log_steps(scale.low, scale.high, about)]
+        return plot.plain_ticks(scale.low, scale.high, about)
+    return [plot.Tick(value, f"{value:,.6g}") for value in plot.log_steps(scale.low, scale.high, about)]
 
 
 def _check_table(check: PredictiveCheck, scale_of: UnitScale) -> Table:

@@ -10,23 +10,8 @@ from markupsafe import Markup
 
 from tdelta.design.actions import parse_action
 from tdelta.records import ActionMeasure, Estimate, RunResult
+from tdelta.report.page import plot
 from tdelta.report.page.blocks import SMALL_WIDTH, Column, Figure, Table
-from tdelta.report.page.plot import (
-    Frame,
-    Scale,
-    Tick,
-    bottom_axis,
-    circle,
-    drawing,
-    left_axis,
-    line,
-    log_steps,
-    overhead_ticks,
-    ratio_scale,
-    rect,
-    scale_over,
-    text,
-)
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import duration, hdi_text, percent
 from tdelta.report.sentence import limits
@@ -69,7 +54,7 @@ def _figure(name: str, points: Sequence[Point], result: RunResult) -> Figure:
         + "; ".join(f"{letter}: {_name(p, result)}" for letter, p in zip(ascii_uppercase, points, strict=False))
         + "."
     )
-    drawn = drawing(
+    drawn = plot.drawing(
         SMALL_WIDTH,
         _TOP + _HEIGHT + _FOOT,
         title,
@@ -96,26 +81,26 @@ def table(name: str, points: Sequence[Point], result: RunResult) -> Table:
 
 
 def _marks(points: Sequence[Point], result: RunResult) -> Iterator[Markup]:
-    frame = Frame(_LEFT, _TOP, SMALL_WIDTH - _RIGHT, _TOP + _HEIGHT)
+    frame = plot.Frame(_LEFT, _TOP, SMALL_WIDTH - _RIGHT, _TOP + _HEIGHT)
     values = [*limits(result.settings), *(end for p in points for end in p.ratio.hdi99)]
-    up = ratio_scale(values, frame.bottom, frame.top)
-    across = scale_over([p.seconds for p in points], frame.left, frame.right, is_log=True, margin=0.09)
+    up = plot.ratio_scale(values, frame.bottom, frame.top)
+    across = plot.scale_over([p.seconds for p in points], frame.left, frame.right, is_log=True, margin=0.09)
     rope = [up(limit) for limit in limits(result.settings)]
-    yield rect(frame.left, min(rope), frame.width, max(1.0, max(rope) - min(rope)), "rope")
-    yield from left_axis(frame, up, overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log))
-    ticks = [Tick(seconds, duration(seconds)) for seconds in log_steps(across.low, across.high, 6)]
-    yield from bottom_axis(frame, across, ticks, "how long it took", width=SMALL_WIDTH, has_grid=False)
-    yield line(frame.left, up(1.0), frame.right, up(1.0), "zero")
+    yield plot.rect(frame.left, min(rope), frame.width, max(1.0, max(rope) - min(rope)), "rope")
+    yield from plot.left_axis(frame, up, plot.overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log))
+    ticks = [plot.Tick(seconds, duration(seconds)) for seconds in plot.log_steps(across.low, across.high, 6)]
+    yield from plot.bottom_axis(frame, across, ticks, "how long it took", width=SMALL_WIDTH, has_grid=False)
+    yield plot.line(frame.left, up(1.0), frame.right, up(1.0), "zero")
     for letter, point in zip(ascii_uppercase, points, strict=False):
         yield from _point(letter, point, across, up)
 
 
-def _point(letter: str, point: Point, across: Scale, up: Scale) -> Iterator[Markup]:
+def _point(letter: str, point: Point, across: plot.Scale, up: plot.Scale) -> Iterator[Markup]:
     x, ratio = across(point.seconds), point.ratio
-    yield line(x, up(ratio.hdi99[0]), x, up(ratio.hdi99[1]), "hdi99")
-    yield line(x, up(ratio.hdi95[0]), x, up(ratio.hdi95[1]), "hdi95")
-    yield circle(x, up(ratio.median), 4.2, "dot")
-    yield text(x + _ASIDE, up(ratio.median) + 4, letter, "label")
+    yield plot.line(x, up(ratio.hdi99[0]), x, up(ratio.hdi99[1]), "hdi99")
+    yield plot.line(x, up(ratio.hdi95[0]), x, up(ratio.hdi95[1]), "hdi95")
+    yield plot.circle(x, up(ratio.median), 4.2, "dot")
+    yield plot.text(x + _ASIDE, up(ratio.median) + 4, letter, "label")
 
 
 def _name(point: Point, result: RunResult) -> str:

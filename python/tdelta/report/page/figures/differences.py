@@ -17,23 +17,9 @@ from markupsafe import Markup
 
 from tdelta.inference import PairedRatios
 from tdelta.records import Estimate, Role, RunSettings
+from tdelta.report.page import plot
 from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.clock import Clock, clock
-from tdelta.report.page.plot import (
-    SMALL,
-    Frame,
-    Scale,
-    bottom_axis,
-    clock_ticks,
-    drawing,
-    left_axis,
-    line,
-    overhead_ticks,
-    path,
-    rect,
-    text,
-    text_width,
-)
 from tdelta.report.page.plot.marks import number
 from tdelta.report.page.wording import is_known, label, median_text
 from tdelta.report.quantities import percent
@@ -138,34 +124,34 @@ def _layout(
     y = 0.0
     for at, (panel, (low, high)) in enumerate(zip(panels, windows, strict=True)):
         top = y + _TITLE + (_ROUNDS if at == 0 else 0.0)
-        frame = Frame(_LEFT, top, WIDTH - 8.0, top + _PANEL)
-        across = Scale(-0.015 * max(last, 1.0), 1.015 * max(last, 1.0), frame.left, frame.right)
-        up = Scale(math.exp(low), math.exp(high), frame.bottom, frame.top, is_log=True)
+        frame = plot.Frame(_LEFT, top, WIDTH - 8.0, top + _PANEL)
+        across = plot.Scale(-0.015 * max(last, 1.0), 1.015 * max(last, 1.0), frame.left, frame.right)
+        up = plot.Scale(math.exp(low), math.exp(high), frame.bottom, frame.top, is_log=True)
         marks += _panel(panel, frame, across, up, y + 14)
         marks += _round_names(panel, frame, across) if at == 0 else []
         y = frame.bottom + 8
-    ticks = clock_ticks(last, 8)
-    marks += bottom_axis(frame, across, ticks, axis, width=WIDTH, has_grid=False)
-    return drawing(WIDTH, y - 8 + _FOOT, title, description, marks, name="differences")
+    ticks = plot.clock_ticks(last, 8)
+    marks += plot.bottom_axis(frame, across, ticks, axis, width=WIDTH, has_grid=False)
+    return plot.drawing(WIDTH, y - 8 + _FOOT, title, description, marks, name="differences")
 
 
-def _panel(panel: _Points, frame: Frame, across: Scale, up: Scale, title_y: float) -> list[Markup]:
+def _panel(panel: _Points, frame: plot.Frame, across: plot.Scale, up: plot.Scale, title_y: float) -> list[Markup]:
     look = "plain-" if panel.is_plain else ""
     marks = _stripes(panel, frame, across)
     if panel.estimate is not None:
         top, bottom = up(panel.estimate.hdi95[1]), up(panel.estimate.hdi95[0])
-        marks.append(rect(frame.left, top, frame.width, max(1.0, bottom - top), f"{look}band"))
-    marks += left_axis(frame, up, overhead_ticks(up.low, up.high, 5, in_multiples=up.high >= _MULTIPLE_FROM))
+        marks.append(plot.rect(frame.left, top, frame.width, max(1.0, bottom - top), f"{look}band"))
+    marks += plot.left_axis(frame, up, plot.overhead_ticks(up.low, up.high, 5, in_multiples=up.high >= _MULTIPLE_FROM))
     if up.holds(1.0):
-        marks.append(line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
+        marks.append(plot.line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
     if panel.estimate is not None:
         y = up(panel.estimate.median)
-        marks.append(line(frame.left, y, frame.right, y, f"{look}median"))
+        marks.append(plot.line(frame.left, y, frame.right, y, f"{look}median"))
     figure = "" if panel.estimate is None else f": {median_text(panel.estimate)}"
-    return [*marks, *_dots(panel, across, up, look), text(0.0, title_y, f"{panel.label}{figure}", "strong")]
+    return [*marks, *_dots(panel, across, up, look), plot.text(0.0, title_y, f"{panel.label}{figure}", "strong")]
 
 
-def _edges(panel: _Points, frame: Frame, across: Scale) -> list[tuple[int, float, float]]:
+def _edges(panel: _Points, frame: plot.Frame, across: plot.Scale) -> list[tuple[int, float, float]]:
     """Each round with the pixels at which it begins and ends, half way to its neighbours."""
     seconds, rounds = np.array(panel.seconds), np.array(panel.rounds)
     found = [int(round_) for round_ in np.unique(rounds)]
@@ -174,30 +160,39 @@ def _edges(panel: _Points, frame: Frame, across: Scale) -> list[tuple[int, float
     return list(zip(found, [frame.left, *between], [*between, frame.right], strict=True))
 
 
-def _stripes(panel: _Points, frame: Frame, across: Scale) -> list[Markup]:
+def _stripes(panel: _Points, frame: plot.Frame, across: plot.Scale) -> list[Markup]:
     edges = _edges(panel, frame, across)
-    return [rect(left, frame.top, right - left, frame.height, "stripe") for round_, left, right in edges if round_ % 2]
+    return [
+        plot.rect(left, frame.top, right - left, frame.height, "stripe") for round_, left, right in edges if round_ % 2
+    ]
 
 
-def _round_names(panel: _Points, frame: Frame, across: Scale) -> list[Markup]:
+def _round_names(panel: _Points, frame: plot.Frame, across: plot.Scale) -> list[Markup]:
     """The rounds' numbers above the first panel; where they do not fit, every second, third, … only."""
     edges = _edges(panel, frame, across)
     words = [f"round {round_ + 1}" for round_, _, _ in edges]
-    if any(text_width(word, SMALL) + 8 > right - left for word, (_, left, right) in zip(words, edges, strict=True)):
+    if any(
+        plot.text_width(word, plot.SMALL) + 8 > right - left
+        for word, (_, left, right) in zip(words, edges, strict=True)
+    ):
         words = [str(round_ + 1) for round_, _, _ in edges]
     narrowest = min(right - left for _, left, right in edges)
     every = math.ceil((_widest(words) + 6) / max(1.0, narrowest))
     shown = list(zip(words, edges, strict=True))[::every]
-    marks = [text(0.5 * (left + right), frame.top - 6, word, "faint", "middle") for word, (_, left, right) in shown]
-    heading = [] if words[0].startswith("round") else [text(frame.left - 8, frame.top - 6, "round", "faint", "end")]
+    marks = [
+        plot.text(0.5 * (left + right), frame.top - 6, word, "faint", "middle") for word, (_, left, right) in shown
+    ]
+    heading = (
+        [] if words[0].startswith("round") else [plot.text(frame.left - 8, frame.top - 6, "round", "faint", "end")]
+    )
     return [*heading, *marks]
 
 
 def _widest(words: Sequence[str]) -> float:
-    return max(text_width(word, SMALL) for word in words)
+    return max(plot.text_width(word, plot.SMALL) for word in words)
 
 
-def _dots(panel: _Points, across: Scale, up: Scale, look: str) -> list[Markup]:
+def _dots(panel: _Points, across: plot.Scale, up: plot.Scale, look: str) -> list[Markup]:
     """Even rounds as discs, odd ones as open diamonds; two paths a panel, however many blocks there are."""
     discs, diamonds, beyond = [], [], []
     for seconds, value, round_ in zip(panel.seconds, panel.logs, panel.rounds, strict=True):
@@ -209,10 +204,10 @@ def _dots(panel: _Points, across: Scale, up: Scale, look: str) -> list[Markup]:
         else:
             diamonds.append(f"M{number(x - 3.6)} {number(up(ratio))}l3.6-3.6 3.6 3.6-3.6 3.6z")
     drawn = ((discs, f"{look}points"), (diamonds, f"{look}points-odd"), (beyond, "beyond"))
-    return [path("".join(data), style) for data, style in drawn if data]
+    return [plot.path("".join(data), style) for data, style in drawn if data]
 
 
-def _pointer(x: float, up: Scale, ratio: float) -> str:
+def _pointer(x: float, up: plot.Scale, ratio: float) -> str:
     is_above = ratio > up.high
     y = up.end + 8 if is_above else up.start - 8
     return f"M{number(x - 4)} {number(y)}h8l-4{'-7' if is_above else ' 7'}z"

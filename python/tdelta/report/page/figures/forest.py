@@ -14,26 +14,8 @@ from enum import StrEnum
 from markupsafe import Markup
 
 from tdelta.records import Decision, Estimate, RunSettings, Verdict
+from tdelta.report.page import plot
 from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
-from tdelta.report.page.plot import (
-    Frame,
-    Scale,
-    Tick,
-    bottom_axis,
-    circle,
-    diamond,
-    drawing,
-    ground,
-    group,
-    line,
-    overhead_ticks,
-    ratio_scale,
-    roomy,
-    square,
-    text,
-    text_width,
-    wrapped,
-)
 from tdelta.report.page.wording import decided, has_data, is_known, median_text, overhead
 from tdelta.report.quantities import MISSING, hdi_text, percent
 
@@ -113,7 +95,7 @@ def forest(
     """
     description = _description(rows, limits)
     marks, bottom = _marks(rows, limits, axis, noted)
-    drawn = drawing(WIDTH, bottom + _FOOT, title, description, marks, name=name)
+    drawn = plot.drawing(WIDTH, bottom + _FOOT, title, description, marks, name=name)
     return Figure(name, title, drawn, caption, _table(title, rows, limits, noted, known_as))
 
 
@@ -121,10 +103,10 @@ def _known(rows: Iterable[Row]) -> list[Estimate]:
     return [row.estimate for row in rows if row.estimate is not None and is_known(row.estimate)]
 
 
-def _scale(rows: Sequence[Row], limits: Limits, left: float, right: float) -> Scale:
+def _scale(rows: Sequence[Row], limits: Limits, left: float, right: float) -> plot.Scale:
     ends = [end for e in _known(rows) for end in e.hdi99]
     truths = [row.truth for row in rows if row.truth is not None]
-    return ratio_scale((*limits.values, *ends, *truths), left, right)
+    return plot.ratio_scale((*limits.values, *ends, *truths), left, right)
 
 
 def _marks(rows: Sequence[Row], limits: Limits, axis: str, noted: str) -> tuple[list[Markup], float]:
@@ -139,23 +121,23 @@ def _marks(rows: Sequence[Row], limits: Limits, axis: str, noted: str) -> tuple[
     labels = _widest([row.label for row in rows])
     left = min(labels, _LABEL_MOST, right - _PLOT_LEAST) + _GAP
     step = _DENSE_ROW if len(rows) > _DENSE_FROM else _ROW
-    folded = [wrapped(row.label, left - _GAP, most=_LABEL_LINES) for row in rows]
+    folded = [plot.wrapped(row.label, left - _GAP, most=_LABEL_LINES) for row in rows]
     heights = [
         _GROUP + _LINE * (len(f) - 1) if row.is_heading else max(step, _LINE * len(f) + 10)
         for row, f in zip(rows, folded, strict=True)
     ]
-    frame = Frame(left, _HEAD, right, _HEAD + sum(heights))
+    frame = plot.Frame(left, _HEAD, right, _HEAD + sum(heights))
     scale = _scale(rows, limits, left, right)
     at = (right + _GAP + median_width, right + 2 * _GAP + median_width + hdi_width, WIDTH - notes_width)
     ticks = ratio_ticks(scale)
-    marks = [*ground(frame, scale, ticks, rope=limits.rope, zero=1.0, limit=limits.budget), *_heads(at, noted)]
-    marks += bottom_axis(frame, scale, ticks, axis, width=WIDTH, has_grid=False)
+    marks = [*plot.ground(frame, scale, ticks, rope=limits.rope, zero=1.0, limit=limits.budget), *_heads(at, noted)]
+    marks += plot.bottom_axis(frame, scale, ticks, axis, width=WIDTH, has_grid=False)
     y = frame.top
     for row, lines, height in zip(rows, folded, heights, strict=True):
         middle = y + height / 2 + (4 if row.is_heading else 0)
         first = middle + 4.5 - _LINE * (len(lines) - 1) / 2
         style = "strong" if row.is_heading else "label"
-        marks += [text(0.0, first + _LINE * n, words, style) for n, words in enumerate(lines)]
+        marks += [plot.text(0.0, first + _LINE * n, words, style) for n, words in enumerate(lines)]
         marks += _interval(row, scale, middle)
         marks += _figures(row, bounds, at, middle + 4.5)
         y += height
@@ -165,46 +147,48 @@ def _marks(rows: Sequence[Row], limits: Limits, axis: str, noted: str) -> tuple[
 def _heads(at: tuple[float, float, float], noted: str) -> list[Markup]:
     median, hdi, notes = at
     return [
-        text(median, _HEAD - 10, "median", "head", "end"),
-        text(hdi, _HEAD - 10, "95 % HDI", "head", "end"),
-        text(notes, _HEAD - 10, noted, "head"),
+        plot.text(median, _HEAD - 10, "median", "head", "end"),
+        plot.text(hdi, _HEAD - 10, "95 % HDI", "head", "end"),
+        plot.text(notes, _HEAD - 10, noted, "head"),
     ]
 
 
 def _figures(row: Row, bounds: Sequence[float], at: tuple[float, float, float], y: float) -> list[Markup]:
     median, hdi, notes = at
     if row.estimate is None:
-        return [text(notes, y, row.note, "faint")] if row.note else []
+        return [plot.text(notes, y, row.note, "faint")] if row.note else []
     style = "warn" if row.style is RowStyle.ALARM else "label"
-    shown = [text(notes, y, row.note, style)] if row.note else []
+    shown = [plot.text(notes, y, row.note, style)] if row.note else []
     if not is_known(row.estimate):
         return shown
     return [
-        text(median, y, overhead(row.estimate, bounds), "strong" if row.style is RowStyle.JUDGED else "label", "end"),
-        text(hdi, y, hdi_text(row.estimate, row.estimate.hdi95, bounds), "label", "end"),
+        plot.text(
+            median, y, overhead(row.estimate, bounds), "strong" if row.style is RowStyle.JUDGED else "label", "end"
+        ),
+        plot.text(hdi, y, hdi_text(row.estimate, row.estimate.hdi95, bounds), "label", "end"),
         *shown,
     ]
 
 
-def ratio_ticks(scale: Scale) -> list[Tick]:
-    def make(about: int) -> Sequence[Tick]:
-        return overhead_ticks(scale.low, scale.high, about, in_multiples=scale.is_log)
+def ratio_ticks(scale: plot.Scale) -> list[plot.Tick]:
+    def make(about: int) -> Sequence[plot.Tick]:
+        return plot.overhead_ticks(scale.low, scale.high, about, in_multiples=scale.is_log)
 
-    return roomy(make, scale, 8, high=WIDTH)
+    return plot.roomy(make, scale, 8, high=WIDTH)
 
 
-def _interval(row: Row, scale: Scale, y: float) -> list[Markup]:
-    truth = [diamond(scale(row.truth), y, 6.0, "truth")] if row.truth is not None else []
+def _interval(row: Row, scale: plot.Scale, y: float) -> list[Markup]:
+    truth = [plot.diamond(scale(row.truth), y, 6.0, "truth")] if row.truth is not None else []
     if row.estimate is None or not is_known(row.estimate):
         return truth
     (low95, high95), (low99, high99) = row.estimate.hdi95, row.estimate.hdi99
     x = scale(row.estimate.median)
     dot = f"{row.style}dot"
-    median = square(x, y, 3.6, dot) if row.style is RowStyle.PLAIN else circle(x, y, 4.2, dot)
+    median = plot.square(x, y, 3.6, dot) if row.style is RowStyle.PLAIN else plot.circle(x, y, 4.2, dot)
     return [
-        group(
-            line(scale(low99), y, scale(high99), y, f"{row.style}hdi99"),
-            line(scale(low95), y, scale(high95), y, f"{row.style}hdi95"),
+        plot.group(
+            plot.line(scale(low99), y, scale(high99), y, f"{row.style}hdi99"),
+            plot.line(scale(low95), y, scale(high95), y, f"{row.style}hdi95"),
             median,
             *truth,
         )
@@ -212,7 +196,7 @@ def _interval(row: Row, scale: Scale, y: float) -> list[Markup]:
 
 
 def _widest(words: Sequence[str], *, is_bold: bool = False) -> float:
-    return max((text_width(word, is_bold=is_bold) for word in words), default=0.0)
+    return max((plot.text_width(word, is_bold=is_bold) for word in words), default=0.0)
 
 
 def _description(rows: Sequence[Row], limits: Limits) -> str:

@@ -7,21 +7,8 @@ from markupsafe import Markup
 from tdelta.records.history import History, Series
 from tdelta.report.changes import change_words, metric_words, point_label, points_text, series_name
 from tdelta.report.labels import decision_word
+from tdelta.report.page import plot
 from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
-from tdelta.report.page.plot import (
-    Frame,
-    Scale,
-    Tick,
-    bottom_axis,
-    circle,
-    drawing,
-    group,
-    left_axis,
-    line,
-    overhead_ticks,
-    ratio_scale,
-    text,
-)
 from tdelta.report.page.wording import date_text, mark
 from tdelta.report.quantities import ratio_cells
 
@@ -50,34 +37,38 @@ def history_figure(series: Series, history: History, number: int) -> Figure:
 def _layout(series: Series, history: History, name: str, title: str, description: str) -> Markup:
     count = len(series.points)
     width = min(WIDTH, max(_NARROWEST, _LEFT + _PER_RUN * count + _RIGHT))
-    frame = Frame(_LEFT, _TOP, width - _RIGHT, _TOP + _HEIGHT)
-    across = Scale(-0.5, count - 0.5, frame.left, frame.right)
+    frame = plot.Frame(_LEFT, _TOP, width - _RIGHT, _TOP + _HEIGHT)
+    across = plot.Scale(-0.5, count - 0.5, frame.left, frame.right)
     up = _up(series, frame)
-    marks: list[Markup] = list(left_axis(frame, up, overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log)))
-    ticks = [Tick(float(at), point_label(point, history)) for at, point in enumerate(series.points)]
+    marks: list[Markup] = list(
+        plot.left_axis(frame, up, plot.overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log))
+    )
+    ticks = [plot.Tick(float(at), point_label(point, history)) for at, point in enumerate(series.points)]
     titles = {"date": "run, by date (UTC)", "version": "run, by version", "label": "run, by label"}
-    marks += bottom_axis(frame, across, ticks, titles[history.order], width=width, has_grid=False)
+    marks += plot.bottom_axis(frame, across, ticks, titles[history.order], width=width, has_grid=False)
     if up.holds(1.0):
-        marks.append(line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
+        marks.append(plot.line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
     marks += _stretches(series, across, up)
     for change in series.changes:
         x = across(change.at - 0.5)
         words = points_text(change.difference).partition(" (")[0]
         anchor = "end" if x > 0.6 * width else "start"
-        marks += [line(x, frame.top, x, frame.bottom, "limit")]
-        marks += [text(x + (-6 if anchor == "end" else 6), frame.top - 8, f"changed by {words}", "label", anchor)]
+        marks += [plot.line(x, frame.top, x, frame.bottom, "limit")]
+        marks += [plot.text(x + (-6 if anchor == "end" else 6), frame.top - 8, f"changed by {words}", "label", anchor)]
     for at, point in enumerate(series.points):
         low, high = (up(end) for end in point.ratio.hdi95)
         x = across(float(at))
-        marks.append(group(line(x, low, x, high, "hdi95"), circle(x, up(point.ratio.median), 4.2, "dot")))
-    return drawing(width, frame.bottom + _FOOT, title, description, marks, name=name)
+        marks.append(
+            plot.group(plot.line(x, low, x, high, "hdi95"), plot.circle(x, up(point.ratio.median), 4.2, "dot"))
+        )
+    return plot.drawing(width, frame.bottom + _FOOT, title, description, marks, name=name)
 
 
-def _stretches(series: Series, across: Scale, up: Scale) -> list[Markup]:
+def _stretches(series: Series, across: plot.Scale, up: plot.Scale) -> list[Markup]:
     """A level line for the mean of each stretch; nothing where the whole series is one run."""
     marks = []
     for first, last, mean in _means(series):
-        marks.append(line(across(first - 0.5), up(mean), across(last + 0.5), up(mean), "curve"))
+        marks.append(plot.line(across(first - 0.5), up(mean), across(last + 0.5), up(mean), "curve"))
     return marks
 
 
@@ -89,9 +80,9 @@ def _means(series: Series) -> list[tuple[int, int, float]]:
     return [(edges[at], edges[at + 1] - 1, mean) for at, mean in enumerate(means)]
 
 
-def _up(series: Series, frame: Frame) -> Scale:
+def _up(series: Series, frame: plot.Frame) -> plot.Scale:
     values = [end for point in series.points for end in point.ratio.hdi95]
-    return ratio_scale(values, frame.bottom, frame.top)
+    return plot.ratio_scale(values, frame.bottom, frame.top)
 
 
 def _table(series: Series, history: History) -> Table:

@@ -13,27 +13,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tdelta.records import Condition, Role, RunSettings
+from tdelta.report.page import plot
 from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.gather import MARKS, Latency
-from tdelta.report.page.plot import (
-    SIZE,
-    SMALL,
-    Frame,
-    Scale,
-    bottom_axis,
-    circle,
-    drawing,
-    left_axis,
-    nanosecond_ticks,
-    path,
-    polyline,
-    quantile_ticks,
-    scale_over,
-    square,
-    text,
-    text_width,
-    wrapped,
-)
 from tdelta.report.page.wording import label
 from tdelta.report.quantities import amounts, multiple, percent
 
@@ -142,45 +124,47 @@ def _layout(panels: Sequence[tuple[str, list[_Curve]]], title: str, description:
     for at, (name, curves) in enumerate(panels):
         row, column = divmod(at, columns)
         top = row * (_TITLE + height + _BETWEEN) + _TITLE
-        frame = Frame(column * cell + _LEFT, top, (column + 1) * cell - 14, top + height)
-        across = Scale(1.0, max(furthest, 2.0), frame.left, frame.right, is_log=True)
-        up = scale_over(values, frame.bottom, frame.top, is_log=True, margin=0.1)
+        frame = plot.Frame(column * cell + _LEFT, top, (column + 1) * cell - 14, top + height)
+        across = plot.Scale(1.0, max(furthest, 2.0), frame.left, frame.right, is_log=True)
+        up = plot.scale_over(values, frame.bottom, frame.top, is_log=True, margin=0.1)
         marks += _panel(name if len(panels) > 1 else "", curves, frame, across, up, (column + 1) * cell)
         bottom = frame.bottom
-    return drawing(WIDTH, bottom + _FOOT, title, description, marks, name="latency")
+    return plot.drawing(WIDTH, bottom + _FOOT, title, description, marks, name="latency")
 
 
-def _panel(name: str, curves: Sequence[_Curve], frame: Frame, across: Scale, up: Scale, right: float) -> list[Markup]:
-    ticks = quantile_ticks(1 - 1 / across.high)
-    marks = left_axis(frame, up, nanosecond_ticks(up.low, up.high, 6))
-    marks += bottom_axis(frame, across, ticks, "percentile of transactions", width=right)
+def _panel(
+    name: str, curves: Sequence[_Curve], frame: plot.Frame, across: plot.Scale, up: plot.Scale, right: float
+) -> list[Markup]:
+    ticks = plot.quantile_ticks(1 - 1 / across.high)
+    marks = plot.left_axis(frame, up, plot.nanosecond_ticks(up.low, up.high, 6))
+    marks += plot.bottom_axis(frame, across, ticks, "percentile of transactions", width=right)
     for curve in curves:
         points = [(across(1 / (1 - q)), up(ns)) for q, ns in curve.latency.curve]
-        marks.append(path(polyline(points), curve.style))
+        marks.append(plot.path(plot.polyline(points), curve.style))
         x, y = points[-1]
-        end = circle(x, y, 3.6, "dot") if curve.style == "curve" else square(x, y, 2.8, "plain-dot")
+        end = plot.circle(x, y, 3.6, "dot") if curve.style == "curve" else plot.square(x, y, 2.8, "plain-dot")
         marks.append(end)
     named = [c for c in curves if c.style == "plain-curve" or (c.style == "curve" and not name)]
     marks += _direct_labels(named, frame, across, up)
-    titles = wrapped(name, frame.width + _LEFT, most=1)
-    return [*marks, *(text(frame.left - _LEFT, frame.top - 12, title, "strong") for title in titles)]
+    titles = plot.wrapped(name, frame.width + _LEFT, most=1)
+    return [*marks, *(plot.text(frame.left - _LEFT, frame.top - 12, title, "strong") for title in titles)]
 
 
-def _direct_labels(curves: Sequence[_Curve], frame: Frame, across: Scale, up: Scale) -> list[Markup]:
+def _direct_labels(curves: Sequence[_Curve], frame: plot.Frame, across: plot.Scale, up: plot.Scale) -> list[Markup]:
     marks = []
     for curve in curves:
         is_condition = curve.style == "curve"
-        size = SIZE if is_condition else SMALL
+        size = plot.SIZE if is_condition else plot.SMALL
         left = across(2.0)
-        name = wrapped(curve.label, frame.right - left, size, most=1)[0]
-        heights = _heights(curve, across, up, left, left + text_width(name, size))
+        name = plot.wrapped(curve.label, frame.right - left, size, most=1)[0]
+        heights = _heights(curve, across, up, left, left + plot.text_width(name, size))
         y = min(heights) - 9 if is_condition else max(heights) + 17
         y = min(max(y, frame.top + 12), frame.bottom - 5)
-        marks.append(text(left, y, name, "label" if is_condition else "faint"))
+        marks.append(plot.text(left, y, name, "label" if is_condition else "faint"))
     return marks
 
 
-def _heights(curve: _Curve, across: Scale, up: Scale, left: float, right: float) -> list[float]:
+def _heights(curve: _Curve, across: plot.Scale, up: plot.Scale, left: float, right: float) -> list[float]:
     """Where a curve runs above or below a label, px; its first point where it does not reach so far."""
     points = [(across(1 / (1 - q)), up(ns)) for q, ns in curve.latency.curve]
     return [y for x, y in points if left - 8 <= x <= right + 8] or [points[0][1]]

@@ -13,26 +13,9 @@ from markupsafe import Markup
 
 from tdelta.records import Decision, Estimate, RunResult
 from tdelta.report.labels import level_text
+from tdelta.report.page import plot
 from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
 from tdelta.report.page.figures.forest import Limits, RowStyle
-from tdelta.report.page.plot import (
-    Frame,
-    Scale,
-    Tick,
-    bottom_axis,
-    circle,
-    diamond,
-    drawing,
-    group,
-    left_axis,
-    line,
-    overhead_ticks,
-    ratio_scale,
-    rect,
-    scale_over,
-    square,
-    text,
-)
 from tdelta.report.page.wording import decided, has_data, is_known, median_text
 from tdelta.report.quantities import MISSING, hdi_text, percent
 from tdelta.report.sweep import THREADS, SweepCell, sweep_cells
@@ -100,53 +83,55 @@ def _layout(panels: Sequence[_Panel], limits: Limits, title: str, description: s
     for at, panel in enumerate(panels):
         row, column = divmod(at, columns)
         top = row * (_TITLE + _PANEL + _BETWEEN) + _TITLE
-        frame = Frame(column * cell + _LEFT, top, (column + 1) * cell - _RIGHT, top + _PANEL)
+        frame = plot.Frame(column * cell + _LEFT, top, (column + 1) * cell - _RIGHT, top + _PANEL)
         marks += _drawn(panel, frame, _across(panels, frame), _up(panels, limits, frame), limits, (column + 1) * cell)
         bottom = frame.bottom
-    return drawing(WIDTH, bottom + _FOOT, title, description, marks, name="sweep")
+    return plot.drawing(WIDTH, bottom + _FOOT, title, description, marks, name="sweep")
 
 
-def _across(panels: Sequence[_Panel], frame: Frame) -> Scale:
+def _across(panels: Sequence[_Panel], frame: plot.Frame) -> plot.Scale:
     threads = [float(cell.threads) for panel in panels for cell in panel.cells]
-    return scale_over(threads, frame.left, frame.right, is_log=True, margin=0.09)
+    return plot.scale_over(threads, frame.left, frame.right, is_log=True, margin=0.09)
 
 
-def _up(panels: Sequence[_Panel], limits: Limits, frame: Frame) -> Scale:
+def _up(panels: Sequence[_Panel], limits: Limits, frame: plot.Frame) -> plot.Scale:
     values = [*limits.values]
     for panel in panels:
         values += [end for ratio in panel.noise.values() for end in ratio.hdi95]
         values += [end for cell in panel.cells for end in cell.verdict.ratio.hdi99]
         values += [cell.published.ratio for cell in panel.cells if cell.published is not None]
-    return ratio_scale(values, frame.bottom, frame.top)
+    return plot.ratio_scale(values, frame.bottom, frame.top)
 
 
-def _drawn(panel: _Panel, frame: Frame, across: Scale, up: Scale, limits: Limits, right: float) -> list[Markup]:
-    ticks = [Tick(float(threads), f"{threads:,}") for threads in sorted({cell.threads for cell in panel.cells})]
-    marks = [text(frame.left - _LEFT, frame.top - 14, panel.title, "strong")]
+def _drawn(
+    panel: _Panel, frame: plot.Frame, across: plot.Scale, up: plot.Scale, limits: Limits, right: float
+) -> list[Markup]:
+    ticks = [plot.Tick(float(threads), f"{threads:,}") for threads in sorted({cell.threads for cell in panel.cells})]
+    marks = [plot.text(frame.left - _LEFT, frame.top - 14, panel.title, "strong")]
     if limits.rope is not None:
         low, high = up(limits.rope[0]), up(limits.rope[1])
-        marks.append(rect(frame.left, high, frame.width, max(1.0, low - high), "rope"))
-    marks += left_axis(frame, up, overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log))
-    marks += bottom_axis(frame, across, ticks, "threads", width=right, has_grid=False)
-    marks.append(line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
+        marks.append(plot.rect(frame.left, high, frame.width, max(1.0, low - high), "rope"))
+    marks += plot.left_axis(frame, up, plot.overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log))
+    marks += plot.bottom_axis(frame, across, ticks, "threads", width=right, has_grid=False)
+    marks.append(plot.line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
     if limits.budget is not None:
-        marks.append(line(frame.left, up(limits.budget), frame.right, up(limits.budget), "limit"))
+        marks.append(plot.line(frame.left, up(limits.budget), frame.right, up(limits.budget), "limit"))
     for cell in panel.cells:
-        marks.append(group(*_cell_marks(cell, panel.noise.get(cell.threads), across(cell.threads), up)))
+        marks.append(plot.group(*_cell_marks(cell, panel.noise.get(cell.threads), across(cell.threads), up)))
     return marks
 
 
-def _cell_marks(cell: SweepCell, noise: Estimate | None, x: float, up: Scale) -> Iterator[Markup]:
+def _cell_marks(cell: SweepCell, noise: Estimate | None, x: float, up: plot.Scale) -> Iterator[Markup]:
     if noise is not None:
-        yield line(x - _ASIDE, up(noise.hdi95[0]), x - _ASIDE, up(noise.hdi95[1]), "plain-hdi99")
-        yield square(x - _ASIDE, up(noise.median), 3.0, "plain-dot")
+        yield plot.line(x - _ASIDE, up(noise.hdi95[0]), x - _ASIDE, up(noise.hdi95[1]), "plain-hdi99")
+        yield plot.square(x - _ASIDE, up(noise.median), 3.0, "plain-dot")
     style = RowStyle.ALARM if cell.verdict.decision is Decision.UNSOUND else RowStyle.JUDGED
     ratio = cell.verdict.ratio
-    yield line(x, up(ratio.hdi99[0]), x, up(ratio.hdi99[1]), f"{style}hdi99")
-    yield line(x, up(ratio.hdi95[0]), x, up(ratio.hdi95[1]), f"{style}hdi95")
-    yield circle(x, up(ratio.median), 4.2, f"{style}dot")
+    yield plot.line(x, up(ratio.hdi99[0]), x, up(ratio.hdi99[1]), f"{style}hdi99")
+    yield plot.line(x, up(ratio.hdi95[0]), x, up(ratio.hdi95[1]), f"{style}hdi95")
+    yield plot.circle(x, up(ratio.median), 4.2, f"{style}dot")
     if cell.published is not None:
-        yield diamond(x + _ASIDE, up(cell.published.ratio), 4.5, "truth")
+        yield plot.diamond(x + _ASIDE, up(cell.published.ratio), 4.5, "truth")
 
 
 def _words(panel: _Panel, limits: Limits) -> str:
