@@ -1,6 +1,7 @@
 """What each part of the model costs or gains in width, in cells where nothing is odd, against an earlier version.
 
-From the root of the repository; the earlier version is a checkout with its native module built::
+From the root of the repository; the earlier version is a checkout with its native module built, and without one the
+first column is this version without any of the parts::
 
     git worktree add ../earlier 0ea5703
     OMP_NUM_THREADS=1 python benches/widths.py --against ../earlier
@@ -27,7 +28,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from tdelta.inference import fits, noise, rounds
+from tdelta.inference import fits, noise, round_effect, rounds, stalls
 from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 PLAIN, ENCRYPTED = (("cipher", "none"),), (("cipher", "aes-256"),)
@@ -45,6 +46,8 @@ PARTS = (
     "places",
     "ratio of means",
     "B/B twin",
+    "effect of the round",
+    "mean over instances",
 )
 """Taken up one after the other. The first has none of the others, and shows what else became different."""
 
@@ -105,6 +108,10 @@ def _half_normal(tau: NDArray[np.float64], _scale: float, _instance_effect: obje
     return np.asarray(np.log(tau) - 0.5 * (tau / 0.014) ** 2, dtype=np.float64)
 
 
+def _no_residuals(means: noise.InstanceMeans, _thetas: NDArray[np.intp]) -> NDArray[np.float64]:
+    return np.zeros_like(means.means)
+
+
 def _one_kind(columns: Sequence[Condition]) -> NDArray[np.intp]:
     return np.zeros(len(columns), dtype=np.intp)
 
@@ -117,6 +124,8 @@ def only(parts: Sequence[str]) -> Iterator[None]:
         "noise of each kind": patch.object(fits, "_kinds", _one_kind),
         "instance effects of each kind": patch.object(rounds, "RHO_SD", 1e-9),
         "places": patch.object(noise, "PLACE_SD", 1e-9),
+        "effect of the round": patch.object(round_effect, "ROUND_EFFECT_SCALE", 1e-9),
+        "mean over instances": patch.object(stalls, "instance_residuals", _no_residuals),
     }
     with ExitStack() as stack:
         for part, patched in without.items():

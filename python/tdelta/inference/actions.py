@@ -10,12 +10,14 @@ verdicts' costs are, and decide nothing.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from tdelta.design.actions import parse_action
 from tdelta.driver.acting import COUNTED, DELETED, SECONDS, THERE, WHILE_NS, WHILE_WORK, as_left
 from tdelta.inference.costs import panels
 from tdelta.inference.fits import fit_named
 from tdelta.inference.serving import typical
+from tdelta.messages import Caution
 from tdelta.records import (
     ActionMeasure,
     BackupMeasure,
@@ -29,6 +31,7 @@ from tdelta.records import (
 from tdelta.records.actions import BACKUP, SEARCHED
 from tdelta.records.trials import by_condition
 
+_ENCRYPTING = frozenset({"encrypt", "alter"})
 _WHILE = "while"
 _FEWEST_BLOCKS = 2
 
@@ -78,6 +81,19 @@ def _left(measured: Sequence[Measurement]) -> tuple[LeftInClear, ...]:
                 of_class = most.setdefault(file_class, {THERE: 0, DELETED: 0})
                 of_class[rows] = max(of_class.get(rows, 0), count)
     return tuple(LeftInClear(name, counts[THERE], counts[DELETED]) for name, counts in most.items())
+
+
+def left_cautions(actions: Iterable[ActionMeasure]) -> Iterator[Caution]:
+    """What can still be read in a database after it was encrypted, by action."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for one in actions:
+        if parse_action(one.action).name in _ENCRYPTING:
+            for left in one.left:
+                for code, markers in (("rows-left-in-clear", left.there), ("deleted-rows-left-in-clear", left.deleted)):
+                    if markers:
+                        found.setdefault((code, one.action), {})[left.file_class] = None
+    for (code, action), classes in found.items():
+        yield Caution.of(code, action=parse_action(action).name, files=", ".join(classes))
 
 
 def while_ratios(trials: Sequence[Trial], settings: RunSettings) -> dict[str, Estimate]:

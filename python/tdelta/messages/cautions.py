@@ -32,6 +32,12 @@ CAUTIONS = {
     "run-interrupted": "the run was interrupted: this is what was known by then",
     "instructions-left-out": "{factor}=off is left out: {why}",
     "calibration-unsound": "calibration {calibration} found this instrument unsound here: {fault}",
+    # what an action left
+    "rows-left-in-clear": "after {action}, rows of the database can still be read in its {files}",
+    "deleted-rows-left-in-clear": (
+        "after {action}, rows that were deleted before can still be read in its {files}: only what is written anew is"
+        " encrypted"
+    ),
     # figures
     "no-ratio": "{metric}: no ratio for {conditions}, since a trial there or at the baseline cost nothing",
     "large-instance-effect": (
@@ -292,6 +298,9 @@ CAUTIONS = {
 }
 
 AGAINST_TRUST = {
+    # the purpose is missed
+    "rows-left-in-clear": "after {action}, rows can still be read in {files}",
+    "deleted-rows-left-in-clear": "after {action}, deleted rows can still be read in {files}",
     # what the figures are of is not what was asked
     "calibration-unsound": "a calibration found this instrument unsound here ({fault})",
     "conditions-barely-encrypted": "next to nothing was encrypted or decrypted on {conditions}",

@@ -500,5 +500,14 @@ def _next(result: RunResult) -> Iterator[str]:
         longer = {**settings.options, "max_seconds": float(_ENOUGH_SECONDS)}
         yield f"{run_command(longer)} (measure longer)"
     else:
-        yield f"{next_command('plan', settings)} (how long would decide)"
+        yield f"{next_command('plan', settings, *_asked_of_plan(result))} (how long would decide)"
     yield next_command("show", settings, "--details")
+
+
+def _asked_of_plan(result: RunResult) -> Iterator[str]:
+    """Of a gate the overhead that was found and its budget: a plan's own questions are about small overheads."""
+    budget = result.settings.budget
+    open_ones = [v for v in result.primary if v.decision is Decision.UNDECIDED]
+    if budget is not None and open_ones:
+        effect = max(0.0, open_ones[0].ratio.median - 1.0)
+        yield from ("--effect", f"{100 * effect:.0f}%", "--rope", f"{100 * budget:g}%")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
-from tdelta.inference.actions import action_measures, backup_measures
+from tdelta.inference.actions import action_measures, backup_measures, left_cautions
 from tdelta.inference.agents import agent_cautions, load_agents
 from tdelta.inference.between import version_differences
 from tdelta.inference.cipher_work import barely_encrypted, idle_cipher_caution
@@ -196,6 +196,7 @@ def assemble(
     dilution = _dilution(trials, size)
     idle = barely_encrypted(trials, plan.settings)
     servers = server_measures(trials, plan.settings, _cpus(machine))
+    actions = action_measures(trials, plan.settings)
     return RunResult(
         settings=plan.settings,
         decision=decision,
@@ -206,6 +207,7 @@ def assemble(
             *judgement.cautions,
             *checks.cautions,
             *((idle_cipher_caution(idle, plan.settings),) if idle else ()),
+            *left_cautions(actions),
             *cache_cautions(servers),
             *agent_cautions(agents),
             *tail_cautions(trials, tails, plan.settings),
@@ -258,7 +260,7 @@ def assemble(
             *tails,
             *percentiles(trials, plan.settings, lambda: context.store.iter_trials(context.run_id)),
             *step_measures(trials, plan.settings),
-            *action_measures(trials, plan.settings),
+            *actions,
             *backup_measures(trials, plan.settings),
             *replication_measures(trials, plan.settings),
             *_temporary(context, search.records()),

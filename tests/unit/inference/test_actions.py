@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tdelta.driver.acting import DELETED, SECONDS, THERE, WHILE_NS, WHILE_WORK, left
-from tdelta.inference.actions import action_measures, while_ratios
+from tdelta.inference.actions import action_measures, left_cautions, while_ratios
 from tdelta.records import Condition, LeftInClear, Measurement, Metric, Role, RunSettings, SpanTotals, Trial
 
 
@@ -76,6 +78,12 @@ def test_what_is_left_in_the_clear_is_the_most_of_any_trial_by_class_of_file() -
     (measure,) = (one for one in action_measures(found, SETTINGS) if one.condition == CONDITIONS[4])
     assert measure.left == (LeftInClear("tables", 0, 3), LeftInClear("redo log", 2, 0))
     assert measure.counted == {}, "what is left is no count of the action's"
+    assert [one.text for one in left_cautions([measure])] == [
+        "after encrypt, rows that were deleted before can still be read in its tables: only what is written anew is"
+        " encrypted",
+        "after encrypt, rows of the database can still be read in its redo log",
+    ]
+    assert list(left_cautions([replace(measure, action="decrypt")])) == []
 
 
 def test_a_database_that_counts_no_statements_has_no_ratio() -> None:

@@ -229,6 +229,15 @@ def test_cautions_take_the_room_that_they_have_and_the_rest_is_counted(lengths: 
     assert not more or f"{more} more" in last
 
 
+def test_a_gate_left_open_asks_a_plan_about_its_own_budget_and_not_about_small_overheads() -> None:
+    result = s.undecided()
+    (following,) = (line.text for line in lines(result) if line.title == "Next")
+    assert "--rope" not in following
+    gate = replace(result, settings=replace(result.settings, budget=0.3))
+    (following,) = (line.text for line in lines(gate) if line.title == "Next")
+    assert following.startswith(f"tdelta plan {gate.settings.run_id} --effect 2% --rope 30% ")
+
+
 def test_a_gate_that_cannot_decide_speaks_of_its_budget_in_its_first_line() -> None:
     run = s.undecided()
     gate = replace(run, settings=replace(run.settings, budget=0.3))

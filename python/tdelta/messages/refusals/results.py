@@ -31,7 +31,7 @@ RESULTS: dict[str, str] = {
     "no-elapsed": "expected a sample with its elapsed time in ms ('t'), found {found}",
     "no-commands": "expected results of commands with their times, found none",
     "no-times-of-command": "expected the times of {command} in seconds, each 0 or more; found {found}",
-    "no-result-of-tool": "expected {expected}, found none. Did the run end?",
+    "no-result-of-tool": "expected {expected}, found none: the run may not have ended",
     "run-without-end": "expected {expected} at the end of the run that begins here, found none. Leave the run out",
     "runs-too-many-in-file": "expected at most {most} runs in one file, found more",
     "benchmark-without-condition": (
@@ -126,7 +126,7 @@ RESULTS: dict[str, str] = {
     "mean-too-large": "expected a mean of at most {most:g} ms, found {found:g}",
     "no-progress-lines": (
         "expected sysbench's progress lines ('[ 10s ] thds: …') or its final report, found neither in {lines}"
-        " lines{said}. Did the run end?"
+        " lines{said}: the run may not have ended"
     ),
     "not-a-progress-line-of-threads": (
         "expected a progress line 'thds: N tps: X qps: Y …' or 'threads: N, tps: X, reads: Y, …', found {found}."
