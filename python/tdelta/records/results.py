@@ -384,7 +384,7 @@ class LoopFacts:
 class RunResult:
     """The answer. ``decision`` is the worst of the primary verdicts.
 
-    ``overridden`` says in words which settings of the study were changed (``threads 1 instead of 4``).
+    ``overridden`` says in words which settings of the study were changed (``--threads 1 instead of 4``).
     ``ciphers_in_force`` says which cipher was seen at work in place of one that was asked for (``{"aes-256":
     "AES-128-CBC"}``); it is empty where none was seen, or the one asked for.
     ``barely_encrypted`` has the pages per operation that passed the cipher, by the keys of those conditions in which

@@ -28,14 +28,11 @@ def run_command(options: Mapping[str, object]) -> str:
 
 
 def _run_words(options: Mapping[str, object]) -> list[str]:
-    recorded = {**{o.name: o.absent for o in OPTIONS.values() if o.shows_absence}, **options}
-    given = {
-        name: OPTIONS[name].value.from_json(v) for name, v in recorded.items() if name in OPTIONS and v is not None
-    }
+    given = {name: OPTIONS[name].value.from_json(v) for name, v in options.items() if name in OPTIONS and v is not None}
     deciding = {option.name for option in OPTIONS.values() if option.decides_defaults}
     typed = {name: given[name] for name in deciding & given.keys()}
     without = _request(typed)
-    length = _length_words(recorded, given, without)
+    length = _length_words(options, given, without)
     beside_length = _request({**typed, _LENGTH: given[_LENGTH]}) if length else without
     words = ["tdelta", "run"]
     for option in OPTIONS.values():

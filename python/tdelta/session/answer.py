@@ -42,6 +42,7 @@ from tdelta.records import (
 from tdelta.session.collectors import Collectors
 from tdelta.session.context import Ready, RunContext
 from tdelta.session.housing import storage_cautions, storage_layers
+from tdelta.session.options import Option
 from tdelta.session.planning import Plan
 from tdelta.session.published import published_cells
 from tdelta.session.request import OPTIONS, RunRequest
@@ -121,14 +122,16 @@ def others_delay_share(trials: Sequence[Trial]) -> float | None:
 
 
 class Change(NamedTuple):
-    """A setting, as it is and as the study has it; its text is for people: ``threads 1 instead of 4``."""
+    """A setting, as it is and as the study has it; its text is for people: ``--threads 1 instead of 4``."""
 
     name: str
     now: str
     then: str
 
     def __str__(self) -> str:
-        return f"{_words(self.name)} {self.now} instead of {self.then}"
+        option = OPTIONS.get(self.name)
+        name = self.name.replace("_", " ") if option is None or not option.flag else option.flag
+        return f"{name} {self.now} instead of {self.then}"
 
 
 def overridden(request: RunRequest) -> tuple[Change, ...]:
@@ -152,7 +155,7 @@ def _changes(request: RunRequest, original: RunRequest) -> Iterator[Change]:
             now[name], bool
         )  # a B/B twin, where there is room for one
         if option.of_study and now[name] != then[name] and name not in now["vary"] and not is_left_to_the_run:
-            yield Change(name, str(now[name]), str(then[name]))
+            yield Change(name, *(_written(option, values[name]) for values in (now, then)))
 
 
 def _levels(varied: tuple[object, ...] | None, fixed: object) -> str:
@@ -161,8 +164,11 @@ def _levels(varied: tuple[object, ...] | None, fixed: object) -> str:
     return "not varied" if fixed is None else str(fixed)
 
 
-def _words(name: str) -> str:
-    return name.removesuffix("_seconds").removesuffix("_bytes").replace("_", " ")
+def _written(option: Option, value: object) -> str:
+    """As it is typed; a value that cannot be typed as it is."""
+    if value is None or isinstance(value, bool):
+        return {None: "not set", True: "yes", False: "no"}[value]
+    return ", ".join(text for text in option.value.texts(value) if text is not None)
 
 
 _DILUTED = 0.05

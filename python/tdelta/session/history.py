@@ -71,7 +71,7 @@ def experiment_of(settings: RunSettings) -> Experiment:
         database="" if settings.database is None else settings.database.file,
         metric=settings.metric,
         has_external_servers=settings.external_servers is not None,
-        options=tuple((one.name, repr(settings.options.get(one.name, one.before_it_was))) for one in deciding),
+        options=tuple((one.name, repr(settings.options.get(one.name, one.default))) for one in deciding),
     )
 
 

@@ -31,7 +31,6 @@ class Option:
         about: what it is, for people.
         default: its value where it is not typed.
         open_loop: its default with ``--rate`` or ``--at``, where that is another.
-        absent: its value in runs stored by versions that did not have it, where that was another than the default.
         shown: the default in words, where writing its value would not say it.
         group: the heading under which it is listed.
         takes: which engines take it; None where every engine does.
@@ -51,7 +50,6 @@ class Option:
     about: str
     default: Any = None
     open_loop: Any = _SAME
-    absent: Any = _SAME
     shown: str = ""
     group: Group = Group.EXPERT
     takes: Takes | None = None
@@ -69,16 +67,6 @@ class Option:
     def has_open_loop_default(self) -> bool:
         """Whether an open loop has another default."""
         return self.open_loop is not _SAME
-
-    @property
-    def shows_absence(self) -> bool:
-        """Whether a stored run that says nothing of it had another value than the default."""
-        return self.absent is not _SAME
-
-    @property
-    def before_it_was(self) -> Any:
-        """The value of a stored run that says nothing of it."""
-        return self.default if self.absent is _SAME else self.absent
 
     @property
     def default_words(self) -> str:

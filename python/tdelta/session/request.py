@@ -52,11 +52,11 @@ class RunRequest:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> RunRequest:
-        """The request that `to_json` wrote, also in a version that did not have all of the options yet."""
+        """The request that `to_json` wrote; an option that is not in it has its default."""
         stored = {
             name: value if value is None else _option(name).value.from_json(value) for name, value in values.items()
         }
-        return cls._of({**{option.name: option.before_it_was for option in OPTIONS.values()}, **stored})
+        return cls._of({**{option.name: option.default for option in OPTIONS.values()}, **stored})
 
     def to_json(self) -> dict[str, Any]:
         """The options as JSON values, from which `from_json` makes the same request, its paths absolute."""

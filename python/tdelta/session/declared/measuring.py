@@ -82,7 +82,6 @@ class Design:
         Flag(stands_for=False),
         "Leave the B/B twin out, a second encrypted instance.",
         shown="there is one where a round has room",
-        absent=False,
         of_pilot=False,
     )
     plant: tuple[float, ...] = option(
