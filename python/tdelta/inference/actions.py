@@ -85,15 +85,18 @@ def _left(measured: Sequence[Measurement]) -> tuple[LeftInClear, ...]:
 
 def left_cautions(actions: Iterable[ActionMeasure]) -> Iterator[Caution]:
     """What can still be read in a database after it was encrypted, by action."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
+    there: dict[str, dict[str, None]] = {}
+    deleted: dict[str, dict[str, None]] = {}
     for one in actions:
-        if parse_action(one.action).name in _ENCRYPTING:
-            for left in one.left:
-                for code, markers in (("rows-left-in-clear", left.there), ("deleted-rows-left-in-clear", left.deleted)):
-                    if markers:
-                        found.setdefault((code, one.action), {})[left.file_class] = None
-    for (code, action), classes in found.items():
-        yield Caution.of(code, action=parse_action(action).name, files=", ".join(classes))
+        name = parse_action(one.action).name
+        for left in one.left if name in _ENCRYPTING else ():
+            for markers, found in ((left.there, there), (left.deleted, deleted)):
+                if markers:
+                    found.setdefault(name, {})[left.file_class] = None
+    for name, classes in there.items():
+        yield Caution.of("rows-left-in-clear", action=name, files=", ".join(classes))
+    for name, classes in deleted.items():
+        yield Caution.of("deleted-rows-left-in-clear", action=name, files=", ".join(classes))
 
 
 def while_ratios(trials: Sequence[Trial], settings: RunSettings) -> dict[str, Estimate]:

@@ -57,7 +57,7 @@ from tdelta.report.sentence import (
 )
 from tdelta.report.subject import database_words, load_words, subject
 
-_MOST_CAUTIONS = 4
+MOST_CAUTIONS = 4
 _CAUTION_CHARACTERS = 320
 """Four lines of the answer, which is to stay within its 24; the first caution stands whatever its length."""
 
@@ -101,9 +101,9 @@ def sentence(result: RunResult) -> str:
     return f"Interrupted before the end. {text}" if result.interrupted else text
 
 
-def lines(result: RunResult) -> list[Line]:
+def lines(result: RunResult, most_cautions: int = MOST_CAUTIONS) -> list[Line]:
     return [
-        *caution_lines(against_trust(result)),
+        *caution_lines(against_trust(result), most_cautions),
         Line("Measured", f"{subject(result)}; {_made(result)}"),
         *_machine(result),
         *_certainty(result),
@@ -358,11 +358,11 @@ def _is_of_answer(caution: Caution, result: RunResult) -> bool:
     return caution.parameters.get("metric", result.settings.metric.value) == result.settings.metric.value
 
 
-def caution_lines(found: Sequence[str]) -> Iterator[Line]:
+def caution_lines(found: Sequence[str], most: int = MOST_CAUTIONS) -> Iterator[Line]:
     """What speaks against trusting an answer, the most important first: as much as has room, the rest counted."""
     if not found:
         return
-    lengths = accumulate(len(text) for text in found[:_MOST_CAUTIONS])
+    lengths = accumulate(len(text) for text in found[:most])
     shown = max(1, sum(length <= _CAUTION_CHARACTERS for length in lengths))
     more = len(found) - shown
     rest = f"; and {more} more with --details" if more > 0 else ""

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tdelta.records import Estimate, RunResult, StepMeasure
-from tdelta.report.brief import Line, lines, sentence
+from tdelta.report.brief import MOST_CAUTIONS, Line, lines, sentence
 from tdelta.report.calibrated import held_text, used_text
 from tdelta.report.command import next_command, repeat_command
 from tdelta.report.drawing import NARROWEST, draw, paragraph, parts_of
@@ -62,14 +62,11 @@ _STOPPED_BY = {
 def render(result: RunResult, width: int = DEFAULT_WIDTH, *, color: bool = False, details: bool = False) -> str:
     """What a person sees of one run, as text that ends in a newline."""
     width = max(NARROWEST, width)
-    sections: tuple[list[Text | Table], ...] = (
-        [*paragraph(sentence(result), width, decision_style(result.decision))],
-        brief_lines(lines(result), width),
-    )
-    sections += (full_table(result, width) if details else _table_with_room(result, width, sections),)
     if not details:
+        sections = _with_room(result, width)
         sections += tuple(parts_of(one.blocks(result), width) for one in SHOWN if one.is_asked)
     else:
+        sections = (*_above(result, width, MOST_CAUTIONS), full_table(result, width))
         sections += (
             _in_full(result, width),
             _notes(result, width),
@@ -85,13 +82,23 @@ def _parted(sections: Sequence[list[Text | Table]]) -> list[Text | Table]:
     return [part for section in sections if section for part in (*section, Text())][:-1]
 
 
-def _table_with_room(result: RunResult, width: int, above: Sequence[list[Text | Table]]) -> list[Text | Table]:
-    """The brief table with as many transaction types as there is room for; in a narrow terminal as anywhere else."""
-    for types in range(MOST_TYPES, 0, -1):
-        table = brief_table(result, width, types)
-        if width < DEFAULT_WIDTH or draw(_parted((*above, table)), width, color=False).count("\n") <= MOST_LINES:
+def _above(result: RunResult, width: int, cautions: int) -> tuple[list[Text | Table], ...]:
+    """The sentence, and the lines below it."""
+    return (
+        [*paragraph(sentence(result), width, decision_style(result.decision))],
+        brief_lines(lines(result, cautions), width),
+    )
+
+
+def _with_room(result: RunResult, width: int) -> tuple[list[Text | Table], ...]:
+    """With as many types, and then cautions, as there is room for; in a narrow terminal as anywhere else."""
+    sizes = [(MOST_CAUTIONS, types) for types in range(MOST_TYPES, 0, -1)]
+    sizes += [(cautions, 1) for cautions in range(MOST_CAUTIONS - 1, 0, -1)]
+    for cautions, types in sizes:
+        sections = (*_above(result, width, cautions), brief_table(result, width, types))
+        if width < DEFAULT_WIDTH or draw(_parted(sections), width, color=False).count("\n") <= MOST_LINES:
             break
-    return table
+    return sections
 
 
 def brief_lines(given: Sequence[Line], width: int) -> list[Text | Table]:
