@@ -8,22 +8,9 @@ from pathlib import Path
 
 from tdelta.engines.takes import Takes
 from tdelta.records import DEFAULT_ROPE, Level, Metric
+from tdelta.session import values
 from tdelta.session.groups import Group
 from tdelta.session.options import option
-from tdelta.session.values import (
-    Choice,
-    Duration,
-    Factors,
-    Flag,
-    Labels,
-    Number,
-    PathValue,
-    Percent,
-    Percents,
-    ResponseTime,
-    Rounds,
-    WholeNumber,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +26,7 @@ class Design:
 
     vary: Mapping[str, tuple[Level, ...]] = option(
         "--vary",
-        Factors(),
+        values.Factors(),
         "Factor and its levels, e.g. cipher=aes-128,aes-256 or threads=1,4; repeatable, all combinations run.",
         {},
         shown="cipher=aes-256",
@@ -48,7 +35,7 @@ class Design:
     )
     trial_seconds: float = option(
         "--trial-seconds",
-        Number("SECONDS"),
+        values.Number("SECONDS"),
         "Length of a trial of the baseline.",
         0.25,
         open_loop=2.0,
@@ -56,15 +43,15 @@ class Design:
     )
     discard_seconds: float | None = option(
         "--discard",
-        Duration(zero=True),
+        values.Duration(zero=True),
         "Warm-up at the start of each trial, not recorded.",
         shown="a tenth",
         decides_trial=True,
     )
-    blocks_per_round: int = option("--blocks", WholeNumber(), "Blocks per round.", 6, calibrates=True)
+    blocks_per_round: int = option("--blocks", values.WholeNumber(), "Blocks per round.", 6, calibrates=True)
     aa: bool = option(
         "--aa",
-        Flag(),
+        values.Flag(),
         "Compare identical plain twins: does this machine tell the truth?",
         False,
         of_pilot=False,
@@ -72,21 +59,21 @@ class Design:
     )
     aa_twin: bool = option(
         "--no-aa-twin",
-        Flag(stands_for=False),
+        values.Flag(stands_for=False),
         "Leave the A/A twin out; the noise floor is then unknown.",
         True,
         of_pilot=False,
     )
     bb_twin: bool | None = option(
         "--no-bb-twin",
-        Flag(stands_for=False),
+        values.Flag(stands_for=False),
         "Leave the B/B twin out, a second encrypted instance.",
         shown="there is one where a round has room",
         of_pilot=False,
     )
     plant: tuple[float, ...] = option(
         "--plant",
-        Percents(),
+        values.Percents(),
         "One more plain twin, slowed by this much; repeatable.",
         (),
         of_pilot=False,
@@ -94,7 +81,7 @@ class Design:
     )
     trace: bool = option(
         "--trace",
-        Flag(),
+        values.Flag(),
         "Meter each statement separately in extra trials: CPU, elapsed time, reads, rows.",
         False,
         takes=Takes.TRACES,
@@ -103,7 +90,7 @@ class Design:
     )
     profile: bool = option(
         "--profile",
-        Flag(),
+        values.Flag(),
         "Sample the twins' functions with perf in unmeasured trials, to see where CPU time goes.",
         False,
         of_pilot=False,
@@ -112,7 +99,7 @@ class Design:
     )
     seed: int | None = option(
         "--seed",
-        WholeNumber(least=0, most=2**63 - 1),
+        values.WholeNumber(least=0, most=2**63 - 1),
         "Random seed; recorded either way.",
         shown="drawn",
         calibrates=True,
@@ -131,7 +118,7 @@ class DecisionOptions:
 
     min_rounds: int = option(
         "--rounds",
-        Rounds(),
+        values.Rounds(),
         "Rounds of fresh twins.",
         3,
         shown="3, as many as time allows",
@@ -139,44 +126,44 @@ class DecisionOptions:
         of_pilot=False,
         group=Group.EXPERIMENT,
     )
-    max_rounds: int | None = option("", WholeNumber(), "The most rounds.")
+    max_rounds: int | None = option("", values.WholeNumber(), "The most rounds.")
     max_seconds: float = option(
-        "--max-time", Duration(), "Wall clock, set-up included.", 85.0, of_pilot=False, group=Group.EVERYDAY
+        "--max-time", values.Duration(), "Wall clock, set-up included.", 85.0, of_pilot=False, group=Group.EVERYDAY
     )
     rope: float = option(
         "--rope",
-        Percent(),
+        values.Percent(),
         "Overhead you would not care about, either way.",
         DEFAULT_ROPE,
         calibrates=True,
         of_pilot=False,
         group=Group.EVERYDAY,
     )
-    rope_is_given: bool = option("", Flag(), "Whether --rope was typed.", False, of_study=False, compare=False)
+    rope_is_given: bool = option("", values.Flag(), "Whether --rope was typed.", False, of_study=False, compare=False)
     budget: float | None = option(
         "--budget",
-        Percent(),
+        values.Percent(),
         "Overhead you allow: turns the run into a gate, exit code 5 if over.",
         of_pilot=False,
         group=Group.EVERYDAY,
     )
     metric: Metric = option(
         "--metric",
-        Choice("NAME", names=tuple(metric.value for metric in Metric), make=Metric),
+        values.Choice("NAME", names=tuple(metric.value for metric in Metric), make=Metric),
         f"Cost that decides: {', '.join(Metric)}.",
         Metric.RESPONSE_TIME,
         group=Group.EXPERIMENT,
     )
     slo_seconds: float | None = option(
         "--slo",
-        ResponseTime(),
+        values.ResponseTime(),
         "Report how often transactions exceed TIME, e.g. 20ms; informational only.",
         of_study=False,
         group=Group.EXPERIMENT,
     )
     use_calibration: bool = option(
         "--no-calibration",
-        Flag(stands_for=False),
+        values.Flag(stands_for=False),
         "Ignore what `tdelta calibrate` found here.",
         True,
         of_study=False,
@@ -187,7 +174,7 @@ class DecisionOptions:
 class Where:
     directory: Path | None = option(
         "--dir",
-        PathValue("DIR"),
+        values.PathValue("DIR"),
         "Where the twins' files go.",
         shown="~/.cache/tdelta",
         calibrates=True,
@@ -196,7 +183,7 @@ class Where:
     )
     store: Path | None = option(
         "--store",
-        PathValue("FILE", is_folder=False),
+        values.PathValue("FILE", is_folder=False),
         "File that keeps the results.",
         shown="TDELTA_STORE, else the user's data folder",
         calibrates=True,
@@ -205,7 +192,7 @@ class Where:
     )
     labels: tuple[str, ...] = option(
         "--label",
-        Labels(),
+        values.Labels(),
         "Label by which commands find the run; repeatable.",
         (),
         of_pilot=False,

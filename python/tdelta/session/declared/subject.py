@@ -13,25 +13,14 @@ from tdelta.engines.registry import ENGINES
 from tdelta.engines.shared.external.dsn import parse_dsn
 from tdelta.engines.sqlite.libraries import SQLITE3MC, WHEELS
 from tdelta.engines.takes import Takes
+from tdelta.session import values
 from tdelta.session.groups import Group
 from tdelta.session.options import option
-from tdelta.session.values import (
-    CacheSize,
-    Choice,
-    Flag,
-    Number,
-    PageSize,
-    PathValue,
-    Percent,
-    Size,
-    Value,
-    WholeNumber,
-)
 from tdelta.workloads import BUILT_IN
 
 
 @dataclass(frozen=True, slots=True)
-class _Named(Value):
+class _Named(values.Value):
     names: Collection[str] = ()
 
     def offered(self) -> Iterable[str]:
@@ -50,7 +39,7 @@ class _NamedOrPath(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class _Dsn(Value):
+class _Dsn(values.Value):
     """A server of the user's, without its password."""
 
     metavar: str = "DSN"
@@ -80,7 +69,7 @@ class Tested:
 
     study: str | None = option(
         "STUDY",
-        Value(),
+        values.Value(),
         "Published experiment to repeat.",
         of_pilot=False,
         of_study=False,
@@ -107,7 +96,7 @@ class Tested:
     )
     server_binary: Path | None = option(
         "--server-binary",
-        PathValue(),
+        values.PathValue(),
         "Server program to test: mariadbd, mysqld or postgres.",
         shown="the newest that is found",
         takes=Takes.SERVER,
@@ -116,7 +105,7 @@ class Tested:
     )
     scale: str = option(
         "--scale",
-        Choice(names=("laptop", "published")),
+        values.Choice(names=("laptop", "published")),
         "Size of STUDY: for a laptop, or as published.",
         "laptop",
         decides_defaults=True,
@@ -124,7 +113,7 @@ class Tested:
     )
     database: Path | None = option(
         "--database",
-        PathValue("FILE"),
+        values.PathValue("FILE"),
         "Your SQLite file, which is only read: twins are copies of it.",
         shown="generated rows",
         takes=Takes.LIBRARY,
@@ -133,7 +122,7 @@ class Tested:
     )
     restore: str | None = option(
         "--restore",
-        Value("CMD"),
+        values.Value("CMD"),
         "Command that loads your dump into each kind of private server: 'psql -1 -f app.sql'.",
         shown="generated rows",
         takes=Takes.SERVER,
@@ -155,7 +144,7 @@ class Tested:
     )
     schema: str | None = option(
         "--schema",
-        Value("NAME"),
+        values.Value("NAME"),
         "Schema to create on both servers; dropped afterwards.",
         shown="tdelta_RUN",
         takes=Takes.OWN_SERVERS,
@@ -163,13 +152,15 @@ class Tested:
     )
     assume_encrypted: bool = option(
         "--assume-encrypted",
-        Flag(),
+        values.Flag(),
         "Trust that the encrypted server's disk is encrypted, where SQL cannot confirm it (PostgreSQL).",
         False,
         takes=Takes.OWN_SERVERS,
         group=Group.SERVERS,
     )
-    size_bytes: int = option("--size", Size(), "Data of each twin.", 50_000_000, calibrates=True, group=Group.EVERYDAY)
+    size_bytes: int = option(
+        "--size", values.Size(), "Data of each twin.", 50_000_000, calibrates=True, group=Group.EVERYDAY
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +185,7 @@ class Work:
     )
     load: str | None = option(
         "--load",
-        Value("CMD"),
+        values.Value("CMD"),
         "Load command to run against a server, such as 'sysbench oltp_read_only run'.",
         shown="the workload's mix",
         takes=Takes.SERVER,
@@ -202,7 +193,7 @@ class Work:
     )
     load_operations: str | None = option(
         "--load-operations",
-        Value("REGEX"),
+        values.Value("REGEX"),
         "Regex whose first group captures the operation count in CMD's output.",
         shown="built in for sysbench and pgbench",
         takes=Takes.SERVER,
@@ -210,7 +201,7 @@ class Work:
     )
     agents: int | None = option(
         "--agents",
-        WholeNumber(),
+        values.WholeNumber(),
         "Load agents that share the clients and the operations of each trial, placed by Ray.",
         shown="tdelta's own process",
         takes=Takes.AGENTS,
@@ -220,7 +211,7 @@ class Work:
     )
     ray: str | None = option(
         "--ray",
-        Value("ADDRESS"),
+        values.Value("ADDRESS"),
         "Ray cluster whose nodes agents are placed on, or twins: HOST:PORT, or auto.",
         shown="one on this machine, for the run's agents",
         takes=Takes.AGENTS,
@@ -230,7 +221,7 @@ class Work:
     )
     hosts: int | None = option(
         "--hosts",
-        WholeNumber(least=2),
+        values.WholeNumber(least=2),
         "Nodes of that cluster that the twins change between, so that hosts cancel.",
         shown="this machine alone",
         takes=Takes.SERVER,
@@ -238,11 +229,11 @@ class Work:
         group=Group.SERVERS,
     )
     threads: int = option(
-        "--threads", WholeNumber(), "Concurrent clients.", 1, decides_trial=True, group=Group.EVERYDAY
+        "--threads", values.WholeNumber(), "Concurrent clients.", 1, decides_trial=True, group=Group.EVERYDAY
     )
     cold: bool = option(
         "--cold",
-        Flag(),
+        values.Flag(),
         "Empty all caches before each trial: servers restart, DuckDB reattaches its file, your servers do it by SQL.",
         False,
         factor="work",
@@ -251,7 +242,7 @@ class Work:
     )
     rate: float | None = option(
         "--rate",
-        Number("PER_SECOND"),
+        values.Number("PER_SECOND"),
         "Arrival rate: operations due per second, over all threads; latency counts from the due time.",
         shown="closed loop: as fast as they can",
         decides_trial=True,
@@ -259,7 +250,7 @@ class Work:
     )
     at: float | None = option(
         "--at",
-        Percent(),
+        values.Percent(),
         "Arrival rate as a share of the baseline's capacity; vary it with --vary at=30%,60%,80%.",
         decides_trial=True,
         group=Group.EXPERIMENT,
@@ -278,7 +269,7 @@ class TwinOptions:
 
     scope: str | None = option(
         "--scope",
-        Choice(names=SCOPES),
+        values.Choice(names=SCOPES),
         "What to encrypt: tables, tables plus one other kind of data, or everything.",
         shown="everything it can",
         takes=Takes.SCOPE,
@@ -286,7 +277,7 @@ class TwinOptions:
     )
     encrypted_dir: Path | None = option(
         "--encrypted-dir",
-        PathValue("DIR", is_file=False),
+        values.PathValue("DIR", is_file=False),
         "Folder on an encrypted file system, for PostgreSQL's encrypted twins.",
         shown="gocryptfs, or pg_tde",
         takes=Takes.ENCRYPTED_FOLDER,
@@ -294,7 +285,7 @@ class TwinOptions:
     )
     cache: float | str = option(
         "--cache",
-        CacheSize(),
+        values.CacheSize(),
         "Page cache or buffer pool: a share of the data, or a size such as 4GB.",
         0.10,
         takes=Takes.CACHE,
@@ -303,7 +294,7 @@ class TwinOptions:
     )
     session_memory: int | None = option(
         "--session-memory",
-        Size(),
+        values.Size(),
         "Memory of a session for sorts, joins and temporary tables before they spill to files.",
         shown="as the engine has it",
         takes=Takes.SESSION_MEMORY,
@@ -312,7 +303,7 @@ class TwinOptions:
     )
     page_size: int | None = option(
         "--page-size",
-        PageSize(),
+        values.PageSize(),
         "Database page.",
         shown="4096; with --database its own",
         takes=Takes.LIBRARY,
@@ -321,7 +312,7 @@ class TwinOptions:
     )
     synchronous: str = option(
         "--synchronous",
-        Value("LEVEL"),
+        values.Value("LEVEL"),
         "off, normal, full or extra.",
         "normal",
         takes=Takes.LIBRARY,
@@ -329,7 +320,7 @@ class TwinOptions:
     )
     temp_store: str = option(
         "--temp-store",
-        Choice(names=("default", "file", "memory")),
+        values.Choice(names=("default", "file", "memory")),
         "Where temporary tables and sorts go.",
         "default",
         shown="as the library was built",
@@ -338,7 +329,7 @@ class TwinOptions:
     )
     key: str | None = option(
         "--key",
-        Choice(names=("passphrase", "raw")),
+        values.Choice(names=("passphrase", "raw")),
         "How SQLCipher gets its keys: derived from a passphrase, or raw.",
         shown="raw; passphrase where connections are part of the work",
         takes=Takes.LIBRARY,
