@@ -18,6 +18,7 @@ having one of its own: a row is the same whether the others run or not.
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 import time
@@ -38,6 +39,7 @@ from calibration.harness import (
     contrasted,
     fixed_rounds,
     gated,
+    peeked,
     plain_twins,
     stopped_on_precision,
     transaction_types,
@@ -182,6 +184,14 @@ def of_precision() -> Iterator[Row]:
             yield covering("precision, shipped target", machine, f"{ratio:g}", find)
 
 
+def of_peeking() -> Iterator[Row]:
+    """Runs that are ended by hand at the first verdict: away from the edge of the ROPE, and on it."""
+    for trial_sd, instance_sd, overhead in ((0.03, 0.005, 0.0), (0.01, 0.01, 0.02), (0.03, 0.005, 0.05)):
+        machine = Machine(trial_sd=trial_sd, instance_sd=instance_sd)
+        ratio = math.log1p(overhead)
+        yield covering("ended at the first verdict", machine, f"{ratio:.3g}", partial(peeked, machine, ratio))
+
+
 def of_transaction_types() -> Iterator[Row]:
     """Six types that cost 5 % and differ by 0, 2 or 20 %; luck that is theirs in common, by half, or each one's own."""
     for spread in (0.0, 0.02, 0.2):
@@ -312,6 +322,7 @@ TABLES: tuple[tuple[str, tuple[Callable[[], Iterable[Row]], ...]], ...] = (
             of_contrasts,
             of_known_luck,
             of_precision,
+            of_peeking,
             of_transaction_types,
         ),
     ),

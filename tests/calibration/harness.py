@@ -17,7 +17,7 @@ from calibration.grid import Limit, answer_of
 from calibration.simulation import AA, BASELINE, HEAVIER, NOISES, TREATMENT, TWINS, Machine, settings, simulate
 from tdelta.inference import LEAST_WIDTH, decide, interim_estimates, is_gate_look, precise_enough, should_stop, width
 from tdelta.inference.costs import panels, places
-from tdelta.inference.decisions import decide_gate_means
+from tdelta.inference.decisions import decide_gate_means, decide_means
 from tdelta.inference.fits import fit_metrics, fit_transactions
 from tdelta.inference.run_analysis import contrasts_of
 from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
@@ -157,6 +157,27 @@ def stopped_on_precision(
 ) -> tuple[Tally, float]:
     found = list(islice(stopping_on_precision(machine, log_ratio, precision=precision, most=most), experiments))
     return tally(one.pair for one in found), float(np.mean([one.rounds for one in found]))
+
+
+def peeked(machine: Machine, log_ratio: float, experiments: int, *, most: int = 12) -> tuple[Tally, float]:
+    """Experiments that somebody ends by hand at the first verdict, looking after each round from the third on.
+
+    Returns:
+        The tally, and the mean number of rounds. The shipped rules do not stop so.
+    """
+    asked = settings()
+
+    def answer(index: int) -> tuple[int, Estimate]:
+        trials = simulate(_rng(index, "peeked", machine.name, log_ratio), machine, [log_ratio], rounds=most)
+        for rounds in range(FIRST_LOOK, most + 1):
+            found = answer_of([t for t in trials if t.round < rounds], asked)
+            estimate = found.posterior.estimate(ROPE)
+            if decide_means(estimate, grounds_of(found, ROPE), ROPE) is not Decision.UNDECIDED:
+                break
+        return rounds, estimate
+
+    found = [answer(index) for index in range(experiments)]
+    return tally((log_ratio, estimate) for _, estimate in found), float(np.mean([rounds for rounds, _ in found]))
 
 
 def gated(machine: Machine, overhead: float, experiments: int, *, budget: float = 0.05) -> GateTally:

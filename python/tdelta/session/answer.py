@@ -8,7 +8,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tdelta.engines.capabilities import Cautioned
 from tdelta.inference import Judgement, cache_cautions, server_measures
@@ -47,6 +47,7 @@ from tdelta.session.planning import Plan
 from tdelta.session.published import published_cells
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.state import TrialSize
+from tdelta.session.values import Flag
 from tdelta.workloads.scan import cut
 
 PRESSED = 0.10
@@ -150,12 +151,18 @@ def _changes(request: RunRequest, original: RunRequest) -> Iterator[Change]:
         levels = [_levels(values["vary"].get(factor), values.get(factor)) for values in (now, then)]
         if levels[0] != levels[1]:
             yield Change(factor, *levels)
+    beside = {option.also for option in OPTIONS.values()}
     for name, option in OPTIONS.items():
-        is_left_to_the_run = then[name] is None and isinstance(
-            now[name], bool
-        )  # a B/B twin, where there is room for one
-        if option.of_study and now[name] != then[name] and name not in now["vary"] and not is_left_to_the_run:
-            yield Change(name, *(_written(option, values[name]) for values in (now, then)))
+        here, there = (_value(option, values) for values in (now, then))
+        is_left_to_the_run = then[name] is None and isinstance(here, bool)  # a B/B twin, where there is room for one
+        is_told = option.of_study and name not in beside and name not in now["vary"]
+        if is_told and here != there and not is_left_to_the_run:
+            yield Change(name, _written(option, here), _written(option, there))
+
+
+def _value(option: Option, values: Mapping[str, Any]) -> Any:
+    """Of a flag that sets two fields both."""
+    return (values[option.name], values[option.also]) if option.also else values[option.name]
 
 
 def _levels(varied: tuple[object, ...] | None, fixed: object) -> str:
@@ -165,9 +172,11 @@ def _levels(varied: tuple[object, ...] | None, fixed: object) -> str:
 
 
 def _written(option: Option, value: object) -> str:
-    """As it is typed; a value that cannot be typed as it is."""
-    if value is None or isinstance(value, bool):
-        return {None: "not set", True: "yes", False: "no"}[value]
+    """As it is typed."""
+    if value is None:
+        return "not set"
+    if isinstance(option.value, Flag):
+        return "given" if value is option.value.stands_for else "not given"
     return ", ".join(text for text in option.value.texts(value) if text is not None)
 
 

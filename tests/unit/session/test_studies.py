@@ -135,6 +135,16 @@ def test_an_option_that_is_typed_goes_before_the_study_and_is_told() -> None:
     assert overridden(request) == (("threads", "1", "4"),)
 
 
+def test_settings_that_were_changed_are_written_as_they_are_typed() -> None:
+    changed = {"size_bytes": 20_000_000, "max_seconds": 420.0, "min_rounds": 1, "max_rounds": 2, "aa_twin": False}
+    assert [str(one) for one in overridden(RunRequest(study="order-entry", **changed))] == [
+        "--size 20MB instead of 50MB",
+        "--no-aa-twin given instead of not given",
+        "--rounds 1..2 instead of 3",
+        "--max-time 7m instead of 5m",
+    ]
+
+
 def test_a_threshold_asks_more_of_the_same_trials_and_changes_no_study() -> None:
     assert overridden(RunRequest(study="order-entry", slo_seconds=0.02)) == ()
 
