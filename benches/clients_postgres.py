@@ -39,7 +39,7 @@ def pgbench(server: PrivateServer, *arguments: str) -> tuple[str, float]:
     """Runs pgbench; what it printed, and the CPU seconds it used."""
     binaries = folder_of_programs()
     assert binaries is not None
-    place = ["-h", str(server.folder), "-p", str(server.port), "-U", "tdelta"]
+    place = ["-h", str(server.sockets), "-p", str(server.port), "-U", "tdelta"]
     command = [str(binaries / "pgbench"), *arguments, *place, "postgres"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None

@@ -218,7 +218,7 @@ fn serve<C: Client>(
     println!("{{\"connections\": {connections}}}");
     for line in stdin().lock().lines() {
         let trial: Trial = serde_json::from_str(&line?)?;
-        let outcome = all.run(&trial, None, &AtomicBool::new(false)).map_err(|error| error.message)?;
+        let outcome = all.run(&trial, &AtomicBool::new(false)).map_err(|error| error.message)?;
         let mut out = stdout().lock();
         serde_json::to_writer(&mut out, &outcome)?;
         writeln!(out)?;
