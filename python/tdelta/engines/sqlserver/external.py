@@ -14,22 +14,7 @@ from types import MappingProxyType
 
 from tdelta.design.actions import AskedAction
 from tdelta.engines.servers import Tracing
-from tdelta.engines.shared.external.kind import (
-    DATA,
-    LOCK_SECONDS,
-    MARK,
-    Conversion,
-    Encryption,
-    Identity,
-    LeftoverSchema,
-    NewSchema,
-    Probe,
-    SchemaSessions,
-    Scope,
-    SettingsRule,
-    SqlAction,
-    SqlRestore,
-)
+from tdelta.engines.shared.external import kind as protocols
 from tdelta.engines.shared.sessions import Ask, Row, first, literal, one, statements
 from tdelta.engines.sqlserver.profile import PROFILE
 from tdelta.engines.sqlserver.scripts import bare, named
@@ -88,15 +73,15 @@ def _counted(schema: str) -> str:
 _KNOBS = MappingProxyType({"compress": (_UNCOMPRESSED, "server"), "transfer": ()})
 _NUMBERS = MappingProxyType({"transfer": range(64, 4097, 64)})
 
-ACTIONS: Mapping[str, SqlAction] = MappingProxyType(
+ACTIONS: Mapping[str, protocols.SqlAction] = MappingProxyType(
     {
-        "backup": SqlAction(knobs=_KNOBS, numbers=_NUMBERS, sql=_backup_sql, counted=_counted),
-        "restore": SqlAction(
+        "backup": protocols.SqlAction(knobs=_KNOBS, numbers=_NUMBERS, sql=_backup_sql, counted=_counted),
+        "restore": protocols.SqlAction(
             knobs=_KNOBS,
             numbers=_NUMBERS,
             sql=_restore_sql,
             counted=_counted,
-            restore=SqlRestore(
+            restore=protocols.SqlRestore(
                 name=_restored,
                 backup=_backup_to_restore,
                 answer=lambda restored, table: SQL["answer"].format(restored=restored, first_table=table),
@@ -158,16 +143,16 @@ class SqlServers:
         encryptor: what encrypts databases there; None where nothing does.
     """
 
-    rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
-    actions: Mapping[str, SqlAction] = ACTIONS
+    rule = protocols.SettingsRule(_LEFT_OUT, _IMPORTANT)
+    actions: Mapping[str, protocols.SqlAction] = ACTIONS
     session_sql: tuple[str, ...] = ()
-    waiting_sql: tuple[str, ...] = (SQL["hurry"].format(milliseconds=LOCK_SECONDS * _MILLISECONDS),)
+    waiting_sql: tuple[str, ...] = (SQL["hurry"].format(milliseconds=protocols.LOCK_SECONDS * _MILLISECONDS),)
     counters: tuple[str, ...] = (SQL["counters"],)
     executed_sql: str = SQL["executed"]
     cpu_sql: str = SQL["cpu"]
     cooling_sql: tuple[str, ...] = (SQL["checkpoint"], SQL["drop_clean"])
 
-    def __init__(self, identity: Identity, encryptor: Encryptor | None) -> None:
+    def __init__(self, identity: protocols.Identity, encryptor: Encryptor | None) -> None:
         self.identity = identity
         self._encryptor = encryptor
 
@@ -187,15 +172,15 @@ class SqlServers:
         lacking += ["CONTROL SERVER"] if self._encryptor is not None else []  # a key by a certificate of master's
         return (f"GRANT {', '.join(lacking)} TO {_quoted(self.identity.user)}",) if lacking else ()
 
-    def encryption(self, ask: Ask) -> Encryption:
+    def encryption(self, ask: Ask) -> protocols.Encryption:
         """Whether a certificate encrypts a database there, with the algorithm read back; and tempdb."""
         found = self._encryptor
         by = "no database is encrypted" if found is None else f"a certificate encrypts databases, {found.algorithm}"
         temp = first(ask(SQL["tempdb"]))
-        return Encryption(
+        return protocols.Encryption(
             (
-                Scope(DATA, False, f"new databases are plain until they get a key; {by}"),
-                Scope("temp", temp == _ENCRYPTED, f"tempdb encryption_state={temp or 'none'}"),
+                protocols.Scope(protocols.DATA, False, f"new databases are plain until they get a key; {by}"),
+                protocols.Scope("temp", temp == _ENCRYPTED, f"tempdb encryption_state={temp or 'none'}"),
             ),
             can_be_asked=found is not None,
             remedy="CREATE MASTER KEY and CREATE CERTIFICATE in master, and encrypt a database by it",
@@ -209,15 +194,17 @@ class SqlServers:
         machine = one(ask(SQL["machine"]))
         return found | {"CPUs": machine["cpus"] or "", "memory kB": machine["kilobytes"] or ""}
 
-    def probe(self, name: str) -> Probe:
-        return Probe(*(SQL[of].format(lock=f"N{literal(name)}") for of in ("lock_take", "lock_seen", "lock_release")))
+    def probe(self, name: str) -> protocols.Probe:
+        return protocols.Probe(
+            *(SQL[of].format(lock=f"N{literal(name)}") for of in ("lock_take", "lock_seen", "lock_release"))
+        )
 
     def has_schema(self, ask: Ask, schema: str) -> bool:
         return bool(ask(SQL["has_schema"].format(schema=f"N{literal(schema)}")))
 
-    def make_sql(self, schema: NewSchema) -> tuple[str, ...]:
+    def make_sql(self, schema: protocols.NewSchema) -> tuple[str, ...]:
         """What makes the database, marks it, and encrypts it and waits until it is."""
-        name, mark = schema.name, f"N{literal(MARK + schema.run_id)}"
+        name, mark = schema.name, f"N{literal(protocols.MARK + schema.run_id)}"
         made = (SQL["make_schema"].format(schema=name), SQL["write_mark"].format(schema=name, mark=mark))
         if not schema.is_encrypted or self._encryptor is None:
             return made
@@ -228,18 +215,18 @@ class SqlServers:
             SQL["await_encrypted"].format(schema=f"N{literal(name)}"),
         )
 
-    def sessions(self, schema: NewSchema) -> SchemaSessions:
+    def sessions(self, schema: protocols.NewSchema) -> protocols.SchemaSessions:
         """The schema is the database that a session connects to."""
-        return SchemaSessions(database=schema.name)
+        return protocols.SchemaSessions(database=schema.name)
 
-    def own_schemas(self, ask: Ask) -> tuple[LeftoverSchema, ...]:
+    def own_schemas(self, ask: Ask) -> tuple[protocols.LeftoverSchema, ...]:
         """Databases with tdelta's mark, and those of its name without one."""
         found = []
         for row in ask(SQL["databases"]):
             name = row["name"] or ""
             mark = first(ask(SQL["mark"].format(schema=name.replace("]", "]]"))))
-            if mark.startswith(MARK):
-                found.append(LeftoverSchema(name, mark.removeprefix(MARK)))
+            if mark.startswith(protocols.MARK):
+                found.append(protocols.LeftoverSchema(name, mark.removeprefix(protocols.MARK)))
         return tuple(sorted(found, key=lambda one: one.schema))
 
     def drop_sql(self, schema: str) -> str:
@@ -290,19 +277,19 @@ class SqlServers:
     def _can_suspend(self) -> bool:
         return int(self.identity.version.split(".")[0] or 0) >= _SUSPENDS
 
-    def conversion(self, ask: Ask, schema: str) -> Conversion:
+    def conversion(self, ask: Ask, schema: str) -> protocols.Conversion:
         """By ``encryption_state``, with how far it is; encrypted by another algorithm is neither."""
         given = {"named": f"N{literal(schema)}"}
         rows = ask(SQL["conversion"].format(**given))
         if not rows:
-            return Conversion(is_encrypted=False, said="no key")
+            return protocols.Conversion(is_encrypted=False, said="no key")
         row = rows[0]
         algorithm = f"{row['algorithm']}_{row['length']}"
         said = f"encryption_state={row['state']}, percent_complete={row['percent_done']}, {algorithm}"
         if self._can_suspend:
             said += f", encryption_scan_state={first(ask(SQL['scan'].format(**given))) or 'none'}"
         states = {_UNENCRYPTED: False, _ENCRYPTED: self._is_encrypted(row)}
-        return Conversion(states.get(row["state"] or ""), said, float(row["percent_done"] or 0))
+        return protocols.Conversion(states.get(row["state"] or ""), said, float(row["percent_done"] or 0))
 
     def presize_sql(self, schema: str, data_bytes: int) -> tuple[str, ...]:
         """Files with room for all that a run writes: twice the data, and as much log, so that neither has to grow."""
@@ -356,7 +343,7 @@ def kind(ask: Ask) -> SqlServers:
         )
     product = f"{PROFILE.product} {found['edition'] or ''}".strip()
     version, who, machine = (found[name] or "" for name in ("version", "who", "machine"))
-    return SqlServers(Identity(PROFILE.name, product, version, who, machine), encryptor)
+    return SqlServers(protocols.Identity(PROFILE.name, product, version, who, machine), encryptor)
 
 
 def _quoted(name: str) -> str:
