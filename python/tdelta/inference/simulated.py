@@ -27,7 +27,7 @@ class Held:
 
 
 _HELD = {1: Held(99, 100), 2: Held(99, 100)}
-_ROUNDS_ENOUGH = Held(94, 100)
+_ROUNDS_ENOUGH = Held(85, 100)
 
 
 def held(rounds: int) -> Held:

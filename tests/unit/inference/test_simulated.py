@@ -13,7 +13,9 @@ ANSWERED_AT = 3
 """The column of runs that covered the truth or were undecided, after cell, truth and coverage."""
 
 COLUMNS = 12
-UNASKED = re.compile(r"of encrypted twins, ([12] %|5 % of trials(, 5| in runs)|10 % of trials in runs of three, 5)")
+UNASKED = re.compile(
+    r"of encrypted twins(, ([12] %|5 % of trials(, 5| in runs)|10 % of trials in runs of three, 5)| that last)"
+)
 """Cells that expect fewer than five stalls of the encrypted twins."""
 
 

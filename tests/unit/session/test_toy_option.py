@@ -16,7 +16,9 @@ from tdelta.session.request import OPTIONS, RunRequest
 
 DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
 PACKAGE = Path(tdelta.__file__).parent
-DECLARED = '    colour: str = option("--colour", Value("NAME"), "Colour of pages.", "blue", takes=Takes.LIBRARY)\n'
+DECLARED = (
+    '    colour: str = option("--colour", values.Value("NAME"), "Colour of page.", "blue", takes=Takes.LIBRARY)\n'
+)
 BEFORE = "    page_size: int | None = option("
 FILE = Path("session") / "declared" / "subject.py"
 SCRIPT = """
