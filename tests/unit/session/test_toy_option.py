@@ -17,7 +17,7 @@ from tdelta.session.request import OPTIONS, RunRequest
 DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
 PACKAGE = Path(tdelta.__file__).parent
 DECLARED = (
-    '    colour: str = option("--colour", values.Value("NAME"), "Colour of page.", "blue", takes=Takes.LIBRARY)\n'
+    '    colour: str = option("--colour", values.Value("NAME"), "Colour of pages.", "blue", takes=Takes.LIBRARY)\n'
 )
 BEFORE = "    page_size: int | None = option("
 FILE = Path("session") / "declared" / "subject.py"
