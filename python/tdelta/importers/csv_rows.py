@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ from tdelta.importers.csv_columns import (
     throughput_of_whole,
 )
 from tdelta.importers.csv_dialect import LONGEST_CELL, Table, chunks_of, is_over_time, number_of, sniffed
-from tdelta.importers.csv_names import FACTOR
+from tdelta.importers.csv_names import CONDITION, FACTOR
 from tdelta.importers.intervals import Span
 from tdelta.importers.problems import MOST_SHOWN, LineFaults, whole
 from tdelta.importers.protocol import Importer, Naming, Source
@@ -69,6 +70,8 @@ class CsvRows:
 
     name = "CSV"
     has_columns = True
+    has_conditions = True
+    """Whether a column may be the condition."""
 
     def recognizes(self, source: Source) -> bool:
         """Whether its first line that is no comment is a header with a name that is known."""
@@ -100,7 +103,10 @@ class CsvRows:
         if reader.naming.condition is None and not reader.of(Part.CONDITION) and not reader.wide:
             raise ImportFault(
                 Refusal.of(
-                    "no-condition-column", columns=excerpt(", ".join(table.header), 200), file=source.path.name
+                    "no-condition-column",
+                    columns=excerpt(", ".join(table.header), 200),
+                    known=", ".join(CONDITION),
+                    file=source.path.name,
                 ).at(place(source.name, table.header_line or None))
             )
         for one in reader.observations():
@@ -134,7 +140,7 @@ def _is_of_each_row(column: Column, table: Table) -> bool:
     return len(cells) >= _FEWEST_ROWS and len(set(cells)) == len(cells)
 
 
-@dataclass(slots=True)
+@dataclass
 class _Reader:
     """One file being read, whose format is known by that name."""
 
@@ -160,6 +166,24 @@ class _Reader:
                 yield from self.samples(value)
         else:
             yield from self.rows(self.figures)
+
+    @cached_property
+    def counting(self) -> tuple[Caution, ...]:
+        """Factors by their unknown names that may be runs: whatever else a row is of, they count from 1, each once."""
+        keys = [column.index for column in self.of(*_KEYS)]
+        factors = [it for it in self.of(Part.FACTOR) if one_spelling(it.name) not in FACTOR]
+        if self.of(Part.RUN):
+            return ()
+        found = []
+        for factor in factors:
+            counted: dict[tuple[str, ...], list[str]] = {}
+            for row in self.table.rows:
+                if len(row) == len(self.table.header):
+                    place = tuple(row[index].strip() for index in keys if index != factor.index)
+                    counted.setdefault(place, []).append(row[factor.index].strip())
+            if all(len(it) > 1 and sorted(it) == sorted(map(str, range(1, len(it) + 1))) for it in counted.values()):
+                found.append(Caution.of("column-may-count-runs", column=factor.name))
+        return tuple(found)
 
     @property
     def wide(self) -> list[Column]:
@@ -339,7 +363,7 @@ class _Reader:
         return group if count == 1 or self.of(Part.RUN) else replace(group, run=f"{group.run}.{count}")
 
     def _origin(self, line: int | None = None) -> Origin:
-        cautions = (*self.table.cautions, *self.misnamed)
+        cautions = (*self.table.cautions, *self.misnamed, *self.counting)
         return Origin(self.source.name, self.format, line, cautions, self.table.source)
 
     def _published(self, cells: Sequence[str], metric: str) -> str | None:

@@ -52,6 +52,7 @@ class XmlImporter:
 
 class CsvImporter(CsvRows):
     name = "JMeter CSV"
+    has_conditions = False
 
     def recognizes(self, source: Source) -> bool:
         try:

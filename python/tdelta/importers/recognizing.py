@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from tdelta.errors import ImportFault, UnknownName
+from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.formats import FORMATS, format_lines
 from tdelta.importers.merging import together
 from tdelta.importers.naming import Argument, Named, namings
@@ -166,6 +167,8 @@ def read_files(
         path: replace(naming, unit=unit, column=column)
         for path, naming in namings([file.named for file in files]).items()
     }
+    if len(files) == 1 and _must_say_conditions(files[0]):
+        names = {path: replace(naming, condition=None) for path, naming in names.items()}
     faults: list[Refusal] = []
     texts: list[str] = []
     found: list[Observation] = []
@@ -232,6 +235,13 @@ def _asked_for(name: str | None, importers: Sequence[Importer]) -> Sequence[Impo
     if not found:
         raise UnknownName("input format", name, [it.tool for it in FORMATS])
     return found
+
+
+def _must_say_conditions(alone: _Recognized) -> bool:
+    """Whether a table that stands alone has no column known as the condition: its own name would be the only one."""
+    file, importer = alone.named, alone.importer
+    may_say = isinstance(importer, CsvRows) and importer.has_conditions
+    return may_say and not file.says_itself and file.argument.condition is None
 
 
 def _must_have_columns(files: Sequence[_Recognized]) -> None:

@@ -30,6 +30,7 @@ MOST_PARTS = 1000
 MOST_SHEETS = 100
 MOST_COLUMNS = 100
 MOST_ROWS = 200_000
+MOST_ROWS_ABOVE = 20
 
 _ZIP = b"PK\x03\x04"
 _PIECE_BYTES = 1 << 20
@@ -103,14 +104,25 @@ def _sheet_of(source: Source, column: str | None) -> _Sheet:
     Raises:
         ImportFault: there is none, or more than one; the file cannot be read, or not within its limits.
     """
-    sheets = {title: _Sheet(source, lines) for title, lines in _sheets(source)}
-    tables = {title: sheet for title, sheet in sheets.items() if sniffed(sheet, column) is not None}
+    sheets = dict(_sheets(source))
+    tables = {
+        title: sheet for title, lines in sheets.items() if (sheet := _table_of(source, lines, column)) is not None
+    }
     if len(tables) == 1:
         return next(iter(tables.values()))
     titles = ", ".join(map(shown, list(tables or sheets)[:10])) or "none"
     if tables:
         raise ImportFault(Refusal.of("several-sheets", sheets=titles).at(source.name))
-    raise ImportFault(Refusal.of("no-sheet-of-results", sheets=titles).at(source.name))
+    raise ImportFault(Refusal.of("no-sheet-of-results", most=MOST_ROWS_ABOVE, sheets=titles).at(source.name))
+
+
+def _table_of(source: Source, lines: Sequence[str], column: str | None) -> _Sheet | None:
+    """A sheet without the rows above the first one that is a header: titles, remarks."""
+    for above in range(min(len(lines), MOST_ROWS_ABOVE + 1)):
+        sheet = _Sheet(source, [*[""] * above, *lines[above:]])
+        if sniffed(sheet, column) is not None:
+            return sheet
+    return None
 
 
 def _sheets(source: Source) -> Iterator[tuple[str, list[str]]]:

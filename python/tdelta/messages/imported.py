@@ -33,6 +33,10 @@ IMPORTED_CAUTIONS = {
     "logs-of-other-lengths": (
         "threads' logs differ in length: {intervals} intervals, as many as the shortest has, are used"
     ),
+    "column-may-count-runs": (
+        "the column {column} counts from 1 in every condition, and each of its values is compared by itself: if it"
+        " counts runs, rename it to run"
+    ),
     "column-unused": "column {column} is not used: its rows are single response times",
     "rows-failed": "{rows} rows say that they failed: left out",
     "failed-included": "{failed} failed requests are in the figures: the tool does not tell them apart",
@@ -95,6 +99,7 @@ IMPORTED_AGAINST_TRUST = {
     "file-cut-off": "a file is cut off",
     "name-contradicted": "a file's name says {factor} {named}, the file itself {said}",
     "intervals-uneven": "{uneven} of {of} intervals are of another length, or lines between them are missing",
+    "column-may-count-runs": "{column} may count runs: rename it to run",
     "failed-transactions": "{transactions:.0f} failed transactions",
     "repetitions-in-process": "repetitions in one file are one run",
     "failed-included": "{failed} failed requests are in the figures",

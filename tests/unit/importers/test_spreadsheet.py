@@ -58,6 +58,15 @@ def test_rows_of_a_sheet_are_named_by_their_numbers(tmp_path: Path):
     assert fault(path) == [("not-a-figure", "a.xlsx:4")]
 
 
+def test_a_table_may_stand_below_a_title_and_its_rows_keep_their_numbers(tmp_path: Path):
+    title: list[list[object]] = [["What TDE costs, November"], [], ["as of", "27 November"]]
+    path = workbook(tmp_path / "a.xlsx", t=[*title, *TABLE])
+    assert list(figures(read(spreadsheet.IMPORTERS, path, NAMELESS)).values()) == [423.5, 389.0]
+    assert fault(workbook(path, t=[*title, *TABLE, ["tde", 2, "fast"]])) == [("not-a-figure", "a.xlsx:7")]
+    far: list[list[object]] = [["a remark"]] * (spreadsheet.MOST_ROWS_ABOVE + 1)
+    assert fault(workbook(path, t=[*far, *TABLE])) == [("no-sheet-of-results", "a.xlsx")]
+
+
 def test_a_formula_is_not_run(tmp_path: Path):
     path = workbook(tmp_path / "a.xlsx", t=[*TABLE, ["tde", 2, "=1+1"]])
     found = figures(read(spreadsheet.IMPORTERS, path, NAMELESS))

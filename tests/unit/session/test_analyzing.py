@@ -12,7 +12,7 @@ import pytest
 import tdelta.session.analyzing
 from support.refused import Part, check_messages, has, refused
 from support.texts import texts
-from tdelta.errors import UsageError
+from tdelta.errors import ImportFault, UsageError
 from tdelta.records import Decision, Event, Model, Phase
 from tdelta.session.analyzing import AnalysisRequest, analyze_files
 
@@ -89,6 +89,31 @@ def test_files_of_one_condition_are_refused_with_a_command_that_assigns_them(tmp
         analyze_files(AnalysisRequest(files))
     *_, command = str(caught.value).splitlines()
     assert analyze_files(AnalysisRequest(tuple(shlex.split(command)[2:]))).result.baseline == "plain"
+
+
+FOREIGN = "Bedingung;Lauf;Clients;Transaktionen/s\n" + "".join(
+    f"{condition};{run};8;{rate + run}\n" for condition, rate in (("ohne", 1214), ("TDE", 1140)) for run in (1, 2, 3)
+)
+
+
+def test_a_table_without_a_known_condition_is_refused_with_its_columns_and_what_to_rename(tmp_path: Path) -> None:
+    path = tmp_path / "messung.csv"
+    path.write_text(FOREIGN, encoding="utf-8")
+    for asked in (AnalysisRequest((str(path),)), AnalysisRequest((str(path),), baseline="messung")):
+        with refused(ImportFault, "no-condition-column", columns=Part("Bedingung, Lauf"), known=Part("encryption")):
+            analyze_files(asked)
+    with refused(UsageError, "one-condition", condition="plain"):
+        analyze_files(AnalysisRequest((f"plain={path}",)))
+
+
+def test_a_column_that_counts_from_1_in_every_condition_is_said_to_be_runs_perhaps(tmp_path: Path) -> None:
+    path = tmp_path / "messung.csv"
+    for header, is_told in (("condition;Lauf;Clients", True), ("condition;run;Clients", False)):
+        path.write_text(FOREIGN.replace("Bedingung;Lauf;Clients", header), encoding="utf-8")
+        result = analyze_files(AnalysisRequest((str(path),))).result
+        assert has(result.cautions, "column-may-count-runs", column="Lauf") is is_told
+    path.write_text(FOREIGN.replace("Bedingung", "condition").replace("ohne;3", "ohne;5"), encoding="utf-8")
+    assert not has(analyze_files(AnalysisRequest((str(path),))).result.cautions, "column-may-count-runs")
 
 
 def test_what_an_importer_says_of_a_file_is_a_caution_with_the_files_name(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ RESULTS: dict[str, str] = {
         "expected one sheet with a table of results, found {sheets}. Leave one in the file, or save it as CSV"
     ),
     "no-sheet-of-results": (
-        "expected a sheet whose first row is a header such as condition, threads, tps; found {sheets}"
+        "expected a sheet with a header such as condition, threads, tps below at most {most} other rows, found {sheets}"
     ),
     "unknown-format": "expected results of a known format, found {found}",
     "without-results": "output of {format} without a result: of building or loading the data, or cut off",
@@ -88,7 +88,9 @@ RESULTS: dict[str, str] = {
     ),
     "not-a-csv": "expected a CSV with a header such as condition,transaction,response_ms",
     "no-condition-column": (
-        "expected a column `condition`, found {columns}. Add one, or name the condition: plain='{file}'"
+        "no column is known as the condition ({known}), found {columns}. Rename the column that distinguishes plain"
+        " from encrypted to condition, and one that counts runs to run; or, if all of the file is of one condition,"
+        " name it: plain='{file}'"
     ),
     "not-a-count": "expected a count of 1 or more, found {found:g}",
     "figures-too-many": (
