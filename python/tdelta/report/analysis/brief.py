@@ -135,7 +135,10 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
             text = f"{_decided(_no(what), result)}: {where}{is_apart}{rate}{shown}"
         case Decision.UNDECIDED:
             other_test = next((r for r in comparison.undecided_because if r.code == "tests-differ"), None)
-            text = f"Undecided: {where}{other_test.against_trust if other_test else _between(effect, names, what)}"
+            gate = "" if result.budget is None else f" whether it is within the {share(result.budget)} budget"
+            span = "" if result.budget is None else ", by a 99 % interval"
+            found = other_test.against_trust if other_test else f"{_between(effect, names, what)}{span}"
+            text = f"Undecided{gate}: {where}{found}"
         case _:
             first = f" ({comparison.reasons[0]})" if comparison.reasons else ""
             text = f"No answer: {where}what {names[0]} costs is not to be relied on{first}"

@@ -198,7 +198,8 @@ def why_undecided(comparison: Comparison, result: AnalysisResult) -> str:
         return "; ".join(map(str, comparison.undecided_because))
     estimate = deciding(comparison) or _known(comparison)
     level, ends = hdi_of(estimate, result)
-    which = f"the {level} % HDI" if single_run_estimate(comparison) is None else "the wider one"
+    stated = "" if single_run_estimate(comparison) is None else " with the stated scatter of runs"
+    which = f"the {level} % HDI{stated}"
     if not any(ends[0] <= limit <= ends[1] for limit in bounds_of(result)):
         return "; ".join(map(str, comparison.reasons)) or f"too little for a verdict at a {level} % HDI"
     if result.budget is not None:

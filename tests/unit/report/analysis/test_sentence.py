@@ -5,6 +5,7 @@ import pytest
 from support import analysis_samples as s
 from tdelta.messages import Reason
 from tdelta.records import Decision
+from tdelta.report.analysis.brief import sentence
 from tdelta.report.analysis.sentence import answer, design_lines, headline, prior_lines
 
 
@@ -54,7 +55,15 @@ def test_what_the_user_states_of_runs_is_repeated() -> None:
     text = answer(s.result(found, stated_run_sd=0.03))
     assert "(95 % HDI of these two runs +2.1 … +4.1; −5.6 … +11.8 if, as you state, runs differ by 3 %)" in text
     assert text.startswith("Undecided: encryption (tde over plain) costs ")
-    assert text.endswith("the wider one reaches across an edge of your limit of ±2 %.")
+    assert text.endswith("the 95 % HDI with the stated scatter of runs reaches across an edge of your limit of ±2 %.")
+
+
+def test_an_undecided_gate_names_its_budget_and_its_interval() -> None:
+    found = s.comparison(10.0, 10.5, runs=3, half95=0.04, decision=Decision.UNDECIDED)
+    words = sentence(s.result(found, budget=0.05, decision=Decision.UNDECIDED))
+    assert words.startswith("Undecided whether it is within the 5 % budget: tde is between ")
+    assert words.endswith(", by a 99 % interval.")
+    assert "99 %" not in sentence(s.result(found, decision=Decision.UNDECIDED))
 
 
 def test_a_bare_quotient_is_undecided_and_claims_no_interval() -> None:
