@@ -216,7 +216,7 @@ def _doubt(verdict: Verdict, settings: RunSettings) -> str:
     has_lost = any(reason.code == _ONE_SIDED for reason in reasons)
     if any(low <= limit <= high for limit in limits(settings)) and not has_lost:
         return ""
-    return f", but {reasons[-1].text}" if reasons else f", but that rests on {DOUBTS}"
+    return f", but {reasons[-1].text.replace(' % HDI', ' % interval')}" if reasons else f", but that rests on {DOUBTS}"
 
 
 def _summary(verdicts: list[Verdict], result: RunResult) -> str:

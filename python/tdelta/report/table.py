@@ -71,17 +71,22 @@ Cells = tuple[str | Text, ...]
 
 
 class _Footnotes:
-    """Why verdicts are undecided whose intervals are clear of the limit: each reason once, by its sign."""
+    """Why verdicts are undecided whose intervals are clear of the limit: each reason once, by its sign.
 
-    def __init__(self, settings: RunSettings) -> None:
-        self._settings = settings
+    The reason of a run's only primary verdict is in the lines above the table.
+    """
+
+    def __init__(self, result: RunResult) -> None:
+        self._settings = result.settings
+        self._explained = result.primary[0] if len(result.primary) == 1 else None
         self._texts: dict[str, str] = {}
 
     def sign(self, verdict: Verdict) -> str:
         """What stands after the verdict's word; empty where the interval says as much."""
         bounds = limits(self._settings) if verdict.primary else rope_edges(self._settings)
         ends = _ends(verdict, self._settings)
-        if verdict.decision is not Decision.UNDECIDED or any(ends[0] <= bound <= ends[1] for bound in bounds):
+        is_clear = not any(ends[0] <= bound <= ends[1] for bound in bounds)
+        if verdict.decision is not Decision.UNDECIDED or verdict is self._explained or not is_clear:
             return ""
         why = verdict.reasons[-1] if len(verdict.reasons) > 1 else None
         code = "" if why is None else why.code
@@ -121,7 +126,7 @@ def brief_table(result: RunResult, width: int, types: int = MOST_TYPES) -> list[
     if not result.verdicts:
         return []
     is_single = len({v.condition for v in result.verdicts}) == 1
-    notes = _Footnotes(result.settings)
+    notes = _Footnotes(result)
     table, note = _of_one(result, notes, types) if is_single else _of_several(result, notes)
     table.columns[-1].no_wrap = True
     if narrowest(table) > width:  # before that, labels fold: columns with one blank between them run together

@@ -128,6 +128,17 @@ def test_what_is_undecided_beside_a_clear_interval_has_its_reason_once_below_the
     assert ("3 rounds" in text) is (len(reasons) > 1)
 
 
+def test_the_reason_of_the_only_primary_verdict_is_not_repeated_below_the_table() -> None:
+    result = s.SAMPLES["costly"]()
+    (verdict,) = result.primary
+    verdict = replace(verdict, decision=Decision.UNDECIDED, reasons=CLEAR)
+    others = tuple(v for v in result.verdicts if not v.primary)
+    text = render(replace(result, decision=Decision.UNDECIDED, verdicts=(verdict, *others)), 100)
+    sentence, lines, table = text.split("\n\n")
+    assert all("3 rounds hardly show" in part for part in (sentence, lines))
+    assert "*" not in table
+
+
 @pytest.mark.parametrize(
     ("metric", "word"),
     [

@@ -26,6 +26,7 @@ from tdelta.report.analysis.words import (
     place_words,
     quotient_text,
     side_titles,
+    throughput_beside,
     throughput_change,
 )
 from tdelta.report.brief import Line, budget_lead, caution_lines, lead
@@ -113,7 +114,7 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
     effect = _effect(comparison, result)
     names = [printable(side.condition) for side in (comparison.condition, comparison.baseline)]
     where = "".join(f"{place}, " for place in place_words(comparison, result.primary))
-    also = throughput_change(comparison, bounds_of(result))
+    also = throughput_beside(comparison, result)
     rate = "" if also is None else f"; {also} throughput"
     is_apart = _is_apart(comparison, effect, names)
     what = metric_words(comparison.metric)

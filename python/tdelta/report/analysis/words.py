@@ -166,6 +166,20 @@ def throughput_change(comparison: Comparison, bounds: Sequence[float] = ()) -> s
     return percent(1.0 / cost, decimals(shown, bounds))
 
 
+def throughput_beside(comparison: Comparison, result: AnalysisResult) -> str | None:
+    """The change of throughput that goes with a change of response time, where the same files have both."""
+
+    def place(one: Comparison) -> tuple[object, ...]:
+        return one.transaction, one.levels, one.condition.condition, one.baseline.condition
+
+    if comparison.metric not in (RESPONSE_TIME, THROUGHPUT):
+        return None
+    found = [
+        one for one in (comparison, *result.comparisons) if one.metric == THROUGHPUT and place(one) == place(comparison)
+    ]
+    return throughput_change(found[0], bounds_of(result)) if found else None
+
+
 def subject(comparison: Comparison, result: AnalysisResult) -> str:
     """What has the overhead: ``encryption (tde over plain)``; of anything else just ``mysql57 over mysql56``."""
     pair = f"{printable(comparison.condition.condition)} over {printable(comparison.baseline.condition)}"

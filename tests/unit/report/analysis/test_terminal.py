@@ -47,6 +47,14 @@ def test_means_that_give_another_change_than_the_estimate_are_explained() -> Non
     assert [text.count(raw) for text in given] == [1, 0]
 
 
+def test_the_sentence_has_the_throughput_of_the_same_files_and_of_no_others() -> None:
+    time, rate = s.comparison(10.0, 11.43), s.comparison(7114.0, 6224.0, metric="throughput", unit="/s", primary=False)
+    for beside, is_named in ((rate, True), (replace(rate, transaction="New Order"), False)):
+        sentence = analysis_text(s.result(time, beside)).split("\n\n")[0]
+        assert "14 % slower" in sentence
+        assert ("; −12.5 % throughput." in sentence) is is_named
+
+
 def test_pictures_of_what_does_not_decide_are_left_to_the_page() -> None:
     found = s.one_run()
     secondary = replace(found, comparisons=tuple(replace(c, primary=False) for c in found.comparisons))
