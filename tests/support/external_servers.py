@@ -4,23 +4,79 @@ One class of tests an engine. ``own`` is the engine's module of that name; the r
 """
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any, ClassVar
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, cast
 
 import pytest
 
 from support.own_engines import OPTIONS, PASSWORD, ClientSession, OnTwoServers
 from support.ports import free_port
 from support.refused import refused
+from tdelta import _native
 from tdelta.engines.shared.external.dsn import Dsn, parse_dsn
 from tdelta.engines.shared.external.pairs import Pair, own_schemas, pair
 from tdelta.engines.shared.external.schemas import RunSchema, leftovers
 from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.engines.shared.external.servers import FoundServer, connect, examine
-from tdelta.engines.shared.sessions import Connection, WorkerSession
+from tdelta.engines.shared.sessions import Connection, WorkerSession, literal
 from tdelta.errors import ExternalServerFault
 
 LookedAt = tuple[FoundServer, FoundServer]
+
+
+class HostileGlobals(OnTwoServers):
+    """Servers of MySQL's protocol whose global settings break sessions that do not set their own."""
+
+    isolation_setting: ClassVar[str]
+    user: ClassVar[str] = "bench"
+    password: ClassVar[str | None] = PASSWORD
+    harmful: ClassVar[Mapping[str, str]] = {
+        "autocommit": "0",
+        "sql_select_limit": "10",
+        "sql_safe_updates": "1",
+        "completion_type": "'CHAIN'",
+        "default_storage_engine": "'MyISAM'",
+        "time_zone": "'+05:00'",
+        "sql_mode": "'ANSI'",
+    }
+
+    @pytest.fixture
+    def spoilt(self, servers: tuple[Any, Any]) -> Iterator[RunSchema]:
+        """A schema of tdelta's on the encrypted one of two servers with such settings."""
+        harmful = {**self.harmful, self.isolation_setting: "'SERIALIZABLE'"}
+        with contextlib.ExitStack() as stack:
+            found = []
+            for option, server in zip(OPTIONS, servers, strict=True):
+                asked = stack.enter_context(contextlib.closing(self.own.root(server)))
+                for name, value in harmful.items():
+                    before = asked.text(f"SELECT @@GLOBAL.{name}")
+                    asked.run(f"SET GLOBAL {name} = {value}")
+                    stack.callback(asked.run, f"SET GLOBAL {name} = {before if before.isdigit() else literal(before)}")
+                dsn = parse_dsn(self.own.address(server.port, self.user))
+                opened = stack.enter_context(contextlib.closing(WorkerSession(dsn.options(self.password))))
+                found.append(examine(option, dsn, opened))
+            schemas = stack.enter_context(own_schemas(pair(found[0], found[1], "tdelta_r8"), "tdelta_r8", "r8"))
+            yield schemas[1]
+
+    def test_sessions_set_otherwise_what_would_break_them(self, spoilt: RunSchema) -> None:
+        options = json.dumps(spoilt.options(self.password))
+        with contextlib.closing(_native.ServerTwin(options, 1)) as load:
+            load.run("CREATE TABLE t (id INT PRIMARY KEY, a INT)")
+            load.run(f"INSERT INTO t VALUES {', '.join(f'({row}, {row})' for row in range(100))}")
+            load.run("UPDATE t SET a = a + 1")
+            with contextlib.closing(_native.ServerTwin(options, 1)) as other:
+                assert len(other.rows("SELECT * FROM t")[1]) == 100
+                other.run("CREATE INDEX by_a ON t (a)")  # waits for nobody
+                assert other.text("SELECT @@time_zone") == "+00:00"
+        spoilt.require_tables()
+
+    def test_a_session_that_does_not_keep_what_was_set_is_refused(self, spoilt: RunSchema) -> None:
+        options = spoilt.options(self.password)
+        undone = {**options, "setup": [*cast("list[str]", options["setup"]), "SET SESSION sql_select_limit = 10"]}
+        with pytest.raises(_native.NativeError) as caught:
+            _native.ServerTwin(json.dumps(undone), 2)
+        assert caught.value.args == ("settings", "sql_select_limit = '10', expected '18446744073709551615'")
 
 
 class ExternalServers(OnTwoServers):

@@ -1,6 +1,6 @@
 //! How a server is reached.
 
-use crate::failure::failure;
+use crate::failure::{failure, said};
 use rustls::ClientConfig;
 use serde::Deserialize;
 use std::fmt;
@@ -65,7 +65,10 @@ pub struct Options {
     /// Statements that every new connection begins with.
     #[serde(default)]
     pub setup: Vec<String>,
-    /// How long connecting may take, `setup` included.
+    /// What `setup` is to have set, read back once for each connection; none: nothing is.
+    #[serde(default)]
+    pub in_force: Option<InForce>,
+    /// How long connecting may take, `setup` and `in_force` included.
     #[serde(default = "ten_seconds")]
     pub connect_seconds: f64,
     /// How long the answer to one query may take that is asked beside a load; none: as long as it takes.
@@ -74,6 +77,36 @@ pub struct Options {
     /// Read once for all connections: the authorities' certificates come from a file.
     #[serde(skip)]
     pub(crate) tls_config: OnceLock<Arc<ClientConfig>>,
+}
+
+/// Settings of a session with the values that they must have.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InForce {
+    /// Answers one row.
+    pub sql: String,
+    /// A name and a value for each of its columns.
+    pub expected: Vec<(String, String)>,
+}
+
+impl InForce {
+    /// Compares what `sql` answered.
+    ///
+    /// # Errors
+    /// Of kind `settings`: names every setting that is otherwise.
+    pub fn check(&self, row: &[Option<String>]) -> Result<(), ClientError> {
+        let cell = |at: usize| row.get(at).and_then(Option::as_deref).unwrap_or_default();
+        let wrong = |(at, (name, wanted)): (usize, &(String, String))| {
+            let found = cell(at);
+            let is_wrong = !found.eq_ignore_ascii_case(wanted);
+            is_wrong.then(|| format!("{name} = '{}', expected '{wanted}'", said(found.as_bytes())))
+        };
+        let all: Vec<_> = self.expected.iter().enumerate().filter_map(wrong).collect();
+        match all.is_empty() {
+            true => Ok(()),
+            false => Err(failure("settings", all.join("; "))),
+        }
+    }
 }
 
 fn ten_seconds() -> f64 {
@@ -184,6 +217,19 @@ mod tests {
     #[test]
     fn an_unknown_option_is_refused() {
         assert!(options(r#"{"protocol": "mysql", "socket": "/s", "user": "u", "sokcet": "/t"}"#).is_err());
+    }
+
+    #[test]
+    fn settings_are_compared_column_by_column_whatever_the_case() {
+        let json =
+            r#"{"sql": "SELECT 1", "expected": [["autocommit", "1"], ["engine", "InnoDB"], ["tablespace", ""]]}"#;
+        let wanted: InForce = serde_json::from_str(json).unwrap();
+        let row = |cells: [Option<&str>; 3]| cells.map(|cell| cell.map(String::from));
+        assert!(wanted.check(&row([Some("1"), Some("INNODB"), None])).is_ok());
+        let error = wanted.check(&row([Some("0"), Some("InnoDB"), Some("x\n")])).unwrap_err();
+        assert_eq!(error.kind, "settings");
+        assert_eq!(error.message, "autocommit = '0', expected '1'; tablespace = 'x ', expected ''");
+        assert!(wanted.check(&[]).unwrap_err().message.contains("autocommit"));
     }
 
     #[test]

@@ -51,10 +51,11 @@ impl Kept {
 /// One connection that speaks a server's own protocol. Its errors never hold the password, and their kind is
 /// `connection` wherever the server has gone.
 pub trait Session: Client + Sized {
-    /// Connects, proves who it is, and runs the options' `setup`.
+    /// Connects, proves who it is, runs the options' `setup`, and sees that it holds (`in_force`).
     ///
     /// # Errors
-    /// Kinds `connection`, `tls`, `auth` (user or password), `denied` (rights), `unknown_database`, and what `setup` says.
+    /// Kinds `connection`, `tls`, `auth` (user or password), `denied` (rights), `unknown_database`, `settings`, and what
+    /// `setup` says.
     fn open(options: Arc<Options>) -> Result<Self, ClientError>;
 
     /// Runs one statement of any sort to its end, however long that takes. Results are dropped.
@@ -69,6 +70,17 @@ pub trait Session: Client + Sized {
     /// # Errors
     /// What the server says.
     fn rows(&mut self, sql: &str) -> Result<Rows, ClientError>;
+
+    /// Sees that the session has the settings that the options name. A `\connect` within a load is not checked again: it
+    /// runs the same `setup`, and it is measured.
+    ///
+    /// # Errors
+    /// Of kind `settings`: it has not.
+    fn require_in_force(&mut self, options: &Options) -> Result<(), ClientError> {
+        let Some(wanted) = &options.in_force else { return Ok(()) };
+        let (_, rows) = self.rows(&wanted.sql)?;
+        wanted.check(rows.first().map_or(&[], Vec::as_slice))
+    }
 
     /// The first value of what a statement answers; empty for NULL and for no row.
     ///

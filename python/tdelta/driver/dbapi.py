@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tdelta import _native
@@ -26,6 +26,16 @@ class ClientError(Exception):
         self.kind = kind
         self.message = message
         self.retryable = retryable
+
+
+def differing(expected: Iterable[tuple[str, str]], row: Sequence[str | None]) -> str:
+    """The settings of a session that are otherwise than expected, for people; empty where all are as they should be."""
+    pairs = zip(expected, row, strict=True)
+    return "; ".join(
+        f"{name} = '{found or ''}', expected '{wanted}'"
+        for (name, wanted), found in pairs
+        if (found or "").lower() != wanted.lower()
+    )
 
 
 class NoDatabase:

@@ -220,6 +220,11 @@ def _environment(added: Mapping[str, str]) -> dict[str, str]:
     return kept | dict(added)
 
 
+_STATEMENT = frozenset(
+    {"sql", "constraint", "no_row", "script", "busy", "locked", "conflict", "offline", "endless", "primary_key"}
+)
+
+
 def failure(kind: str, said: str) -> TdeltaError:
     """What a database answered, as an exception: about the disk, a library, a statement, or an internal error."""
     if kind in ("full", "io", "read_only"):
@@ -238,7 +243,7 @@ def failure(kind: str, said: str) -> TdeltaError:
         return EnvironmentFault(Refusal.of("threads-refused", said=said))
     if kind == "library":
         return EngineUnavailable(Refusal.of("library-fails", said=said))
-    if kind in ("sql", "constraint", "no_row", "script", "busy", "locked", "conflict", "offline", "endless"):
+    if kind in _STATEMENT:
         return StatementFault(Refusal.of("statement-fails", said=said))
     if kind == "no_twin":
         return TdeltaError(Refusal.of("no-twin-open"))

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from support.external_servers import ExternalServers, LookedAt
+from support.external_servers import ExternalServers, HostileGlobals, LookedAt
 from support.own_engines import PASSWORD
 from support.refused import Part, has, refused
 from tdelta.engines.shared.external.pairs import own_schemas, pair
@@ -14,8 +14,9 @@ from tdelta.errors import ExternalServerFault, UnsoundTwins
 from . import own
 
 
-class TestMariadbExternalServers(ExternalServers):
+class TestMariadbExternalServers(HostileGlobals, ExternalServers):
     own = own
+    isolation_setting = "tx_isolation"
     engine = "mariadb"
     encryption = (False, True)
     marks = ("tdelta_mark",)
@@ -67,32 +68,6 @@ class TestMariadbExternalServers(ExternalServers):
                 load.run("CREATE TABLE plain (id INT PRIMARY KEY) ENCRYPTED=NO")
             with refused(UnsoundTwins, "tables-otherwise", tables="plain"):
                 encrypted.require_tables()
-
-    def test_global_settings_that_would_break_sessions_are_set_otherwise_in_every_session(
-        self, servers: tuple[Any, Any]
-    ) -> None:
-        harmful = ("autocommit = 0", "sql_select_limit = 10", "sql_safe_updates = 1", "completion_type = 'CHAIN'")
-        harmful += ("default_storage_engine = 'MyISAM'", "time_zone = '+05:00'", "tx_isolation = 'SERIALIZABLE'")
-        with contextlib.ExitStack() as stack:
-            for server in servers:
-                asked = stack.enter_context(contextlib.closing(own.root(server)))
-                for setting in harmful:
-                    name = setting.partition(" ")[0]
-                    before = asked.text(f"SELECT @@GLOBAL.{name}")
-                    asked.run(f"SET GLOBAL {setting}")
-                    value = before if before.isdigit() else f"'{before}'"
-                    stack.callback(asked.run, f"SET GLOBAL {name} = {value}")
-            both = stack.enter_context(self.examined(servers))
-            schemas = stack.enter_context(own_schemas(pair(*both, "tdelta_r8"), "tdelta_r8", "r8"))
-            with contextlib.closing(own.Session(schemas[1].options(PASSWORD))) as load:
-                load.run("CREATE TABLE t (id INT PRIMARY KEY, a INT)")
-                load.run("INSERT INTO t SELECT seq, seq FROM seq_1_to_100")
-                load.run("UPDATE t SET a = a + 1")
-                with contextlib.closing(own.Session(schemas[1].options(PASSWORD))) as other:
-                    assert len(other.rows("SELECT * FROM t")[1]) == 100
-                    other.run("CREATE INDEX by_a ON t (a)")  # waits for nobody
-                    assert other.text("SELECT @@time_zone") == "+00:00"
-            schemas[1].require_tables()
 
     def test_a_wait_for_a_lock_is_told_as_that_and_not_as_too_little_time(self, looked_at: LookedAt) -> None:
         baseline, _ = looked_at

@@ -18,6 +18,7 @@ from tdelta.engines.shared.sessions import Ask, first, literal
 class ToyServer:
     identity = Identity("toyserver", "Toy server", "1", "me")
     session_sql = ()
+    in_force = None
     waiting_sql = ()
     rule = SettingsRule(re.compile(r"nothing\Z"))
     counters = ()

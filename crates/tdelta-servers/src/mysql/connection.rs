@@ -89,8 +89,7 @@ impl Connection {
     fn reopen(&mut self) -> Result<(), ClientError> {
         self.link = Link::open(&self.options, &self.breaker)?;
         let options = self.options.clone();
-        options.setup.iter().try_for_each(|sql| self.run(sql))?;
-        self.link.limit(None)
+        options.setup.iter().try_for_each(|sql| self.run(sql))
     }
 
     fn slot(&mut self, program: &Program, statement: &Statement) -> Result<Option<Prepared>, ClientError> {
@@ -116,8 +115,10 @@ impl Connection {
 impl Session for Connection {
     fn open(options: Arc<Options>) -> Result<Self, ClientError> {
         let breaker = Breaker::default();
-        let mut connection = Self { options, link: Link::default(), statements: Vec::new(), breaker };
+        let mut connection = Self { options: options.clone(), link: Link::default(), statements: Vec::new(), breaker };
         connection.reopen()?;
+        connection.require_in_force(&options)?;
+        connection.link.limit(None)?;
         Ok(connection)
     }
 
@@ -210,6 +211,7 @@ impl Client for Connection {
         self.statements.clear();
         self.link = Link::default(); // closes the old one, as an application does before it opens the next
         self.reopen()?;
+        self.link.limit(None)?;
         self.prepare(programs)
     }
 

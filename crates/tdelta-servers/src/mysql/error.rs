@@ -43,6 +43,7 @@ fn kind_of(code: u16, text: &str) -> &'static str {
         1044 | 1095 | 1142 | 1143 | 1227 | 1370 => "denied",
         1049 => "unknown_database",
         1053 | 1158 | 1159 | 1160 | 1161 | 1927 | 3169 | 4031 => "connection",
+        1173 | 3750 => "primary_key",
         1148 | 3948 | 3950 | 4166 => NO_LOCAL_INFILE,
         1290 | 1792 | 1836 => "read_only",
         1295 => UNPREPARABLE,

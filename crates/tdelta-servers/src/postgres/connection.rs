@@ -40,7 +40,6 @@ impl Connection {
         let statements = Vec::new();
         let mut connection = Self { options: options.clone(), exchange, has_named: false, statements, breaker };
         options.setup.iter().try_for_each(|sql| connection.run(sql))?;
-        connection.limit(None)?;
         Ok(connection)
     }
 
@@ -152,6 +151,7 @@ impl Client for Connection {
     fn connect(&mut self, programs: &[Program]) -> Result<(), ClientError> {
         self.close();
         let mut anew = Self::connected(self.options.clone(), self.breaker.clone())?;
+        anew.limit(None)?;
         anew.prepare(programs)?;
         *self = anew;
         Ok(())
@@ -175,7 +175,10 @@ impl Client for Connection {
 
 impl Session for Connection {
     fn open(options: Arc<Options>) -> Result<Self, ClientError> {
-        Self::connected(options, Breaker::default())
+        let mut connection = Self::connected(options.clone(), Breaker::default())?;
+        connection.require_in_force(&options)?;
+        connection.limit(None)?;
+        Ok(connection)
     }
 
     fn run(&mut self, sql: &str) -> Result<(), ClientError> {

@@ -24,6 +24,7 @@ from tdelta.engines.shared.external.kind import (
     Conversion,
     Encryption,
     Identity,
+    InForce,
     LeftoverSchema,
     NewSchema,
     Probe,
@@ -59,6 +60,20 @@ _NEEDED_TO_CONVERT = ("CREATE TABLESPACE", "ALTER TABLESPACE", "DROP TABLESPACE"
 _PRIMARY = "PRIMARY"
 _NORMAL = "NORMAL"
 """The status of a tablespace that is not being encrypted, decrypted or given another key."""
+
+_SET = {
+    "nls_language": "AMERICAN",
+    "nls_territory": "AMERICA",
+    "nls_numeric_characters": ".,",
+    "nls_date_format": "YYYY-MM-DD HH24:MI:SS",
+    "nls_timestamp_format": "YYYY-MM-DD HH24:MI:SS.FF",
+    "nls_sort": "BINARY",
+    "nls_comp": "BINARY",
+    "nls_length_semantics": "CHAR",
+    "time_zone": "+00:00",
+}
+"""What an instance, the client's surroundings or a logon trigger may have otherwise, as ``in_force`` reads it; the
+isolation level, which is set as well, cannot be read."""
 
 _CLIENT_INFO_CHARACTERS = 64
 _PLAN_HASH = re.compile(r"Plan hash value: (\d+)")
@@ -110,7 +125,8 @@ class OracleServers:
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
     executed_sql: str = SQL["executed"]
     converts_in_statement = True
-    session_sql: tuple[str, ...] = ()
+    session_sql: tuple[str, ...] = (SQL["session_format"], SQL["session_zone"], SQL["session_isolation"])
+    in_force = InForce(SQL["in_force"], _SET)
     waiting_sql: tuple[str, ...] = (SQL["hurry"].format(seconds=LOCK_SECONDS),)
     counters: tuple[str, ...] = (SQL["counters"], SQL["temporary_counters"], SQL["block_counters"])
     cpu_sql: str = SQL["cpu"]

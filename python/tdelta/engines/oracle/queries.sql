@@ -168,6 +168,29 @@ WHERE client_info = {mark} AND sid <> SYS_CONTEXT('USERENV', 'SID');
 -- name: end_session
 ALTER SYSTEM KILL SESSION '{session}' IMMEDIATE;
 
+-- name: session_format
+ALTER SESSION SET NLS_LANGUAGE = 'AMERICAN' NLS_TERRITORY = 'AMERICA' NLS_NUMERIC_CHARACTERS = '.,'
+NLS_DATE_FORMAT = 'YYYY-MM-DD HH24:MI:SS' NLS_TIMESTAMP_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF'
+NLS_SORT = 'BINARY' NLS_COMP = 'BINARY' NLS_LENGTH_SEMANTICS = 'CHAR';
+
+-- name: session_zone
+ALTER SESSION SET TIME_ZONE = '+00:00';
+
+-- name: session_isolation
+ALTER SESSION SET ISOLATION_LEVEL = READ COMMITTED;
+
+-- name: in_force
+SELECT MAX(CASE parameter WHEN 'NLS_LANGUAGE' THEN value END) AS nls_language,
+MAX(CASE parameter WHEN 'NLS_TERRITORY' THEN value END) AS nls_territory,
+MAX(CASE parameter WHEN 'NLS_NUMERIC_CHARACTERS' THEN value END) AS nls_numeric_characters,
+MAX(CASE parameter WHEN 'NLS_DATE_FORMAT' THEN value END) AS nls_date_format,
+MAX(CASE parameter WHEN 'NLS_TIMESTAMP_FORMAT' THEN value END) AS nls_timestamp_format,
+MAX(CASE parameter WHEN 'NLS_SORT' THEN value END) AS nls_sort,
+MAX(CASE parameter WHEN 'NLS_COMP' THEN value END) AS nls_comp,
+MAX(CASE parameter WHEN 'NLS_LENGTH_SEMANTICS' THEN value END) AS nls_length_semantics,
+MAX(TO_CHAR(CURRENT_TIMESTAMP, 'TZH:TZM')) AS time_zone
+FROM nls_session_parameters;
+
 -- name: hurry
 ALTER SESSION SET DDL_LOCK_TIMEOUT = {seconds};
 

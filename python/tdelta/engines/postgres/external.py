@@ -18,6 +18,7 @@ from tdelta.engines.shared.external.kind import (
     MARK,
     Encryption,
     Identity,
+    InForce,
     LeftoverSchema,
     NewSchema,
     Probe,
@@ -53,6 +54,7 @@ _IMPORTANT = tuple(
     )
 )
 _WAITS = ("statement_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout", "transaction_timeout")
+_NO_LIMIT = "0"
 _SESSION = {
     "TimeZone": "UTC",
     "default_tablespace": "",
@@ -74,7 +76,7 @@ class PostgresServers:
     rule = SettingsRule(_LEFT_OUT, _IMPORTANT)
     session_sql: tuple[str, ...] = (
         f"SELECT {', '.join(f'set_config({literal(n)}, {literal(v)}, false)' for n, v in _SESSION.items())}",
-        "SELECT set_config(name, '0', false) FROM pg_settings"
+        f"SELECT set_config(name, {literal(_NO_LIMIT)}, false) FROM pg_settings"
         f" WHERE name IN ({', '.join(literal(name) for name in _WAITS)})",
     )
 
@@ -83,11 +85,11 @@ class PostgresServers:
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
 
-    def unset(self, ask: Ask) -> Mapping[str, str]:
-        """Settings of this session that are otherwise than `session_sql` sets them, with what they are."""
-        (found,) = ask(f"SELECT {', '.join(f'current_setting({literal(n)}) AS {n}' for n in _SESSION)}")
-        kept = {name.lower(): value or "" for name, value in found.items()}
-        return {name: kept[name.lower()] for name, value in _SESSION.items() if kept[name.lower()] != value}
+    in_force = InForce(
+        f"SELECT {', '.join(f'current_setting({literal(name)}) AS {name}' for name in _SESSION)}"
+        f", {', '.join(f'coalesce(current_setting({literal(n)}, true), {literal(_NO_LIMIT)}) AS {n}' for n in _WAITS)}",
+        {**_SESSION, **dict.fromkeys(_WAITS, _NO_LIMIT)},
+    )
 
     def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
         """What makes the server as it stands no twin: a standby, read-only."""

@@ -27,6 +27,8 @@ _KINDS = {
     1370: "denied",
     1205: "locked",
     1213: "conflict",
+    1173: "primary_key",
+    3750: "primary_key",
     1290: "read_only",
     1792: "read_only",
     1836: "read_only",

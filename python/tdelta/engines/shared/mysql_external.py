@@ -15,6 +15,7 @@ from tdelta.engines.shared.external.kind import (
     MARK,
     PREFIX,
     Identity,
+    InForce,
     LeftoverSchema,
     NewSchema,
     Probe,
@@ -35,7 +36,8 @@ BASE_TABLES = ("BASE TABLE", "SYSTEM VERSIONED")
 IS_TABLE = f"TABLE_TYPE IN ({', '.join(map(repr, BASE_TABLES))})"
 
 _NEEDED = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER")
-_GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<object>\*|`(?:[^`]|``)*`)\.\* TO ", re.DOTALL)
+_GRANT = re.compile(r"""GRANT (?P<rights>.+?) ON (?P<object>\*|`(?:[^`]|``)*`|"(?:[^"]|"")*")\.\* TO """, re.DOTALL)
+"""Names stand in double quotes where sql_mode has ANSI_QUOTES."""
 _REPLICATES = frozenset({"Slave_IO", "Slave_SQL", "Slave_worker", "Connect", "Query"})
 _DAY_SECONDS = 86_400
 _MARK_CHARACTERS = 43
@@ -113,13 +115,10 @@ class MySqlFamily:
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
 
-    def unset(self, ask: Ask) -> Mapping[str, str]:
-        """Settings of this session that are otherwise than `session_sql` sets them, with what they are."""
+    @property
+    def in_force(self) -> InForce:
         wanted = {**_SESSION, self.isolation_setting: _ISOLATION.replace(" ", "-")}
-        listed = ", ".join(f"@@SESSION.{name} AS {name}" for name in wanted)
-        (row,) = ask(f"SELECT {listed}")
-        found = {name: row[name] or "" for name in wanted}
-        return {name: value for name, value in found.items() if value.lower() != wanted[name].lower()}
+        return InForce(f"SELECT {', '.join(f'@@SESSION.{name}' for name in wanted)}", wanted)
 
     def standing_faults(self, ask: Ask) -> tuple[Refusal, ...]:
         """What makes the server as it stands no twin: a replica, read-only, part of a cluster."""
@@ -304,7 +303,8 @@ def _grants(lines: Iterable[str]) -> Iterator[tuple[str, frozenset[str]]]:
     for line in lines:
         if (found := _GRANT.match(line)) is not None:
             rights = frozenset(right.strip().upper() for right in found["rights"].split(","))
-            yield found["object"].strip("`").replace("``", "`"), rights
+            mark = found["object"][0]
+            yield found["object"].strip(mark).replace(2 * mark, mark) if mark != "*" else "*", rights
 
 
 def _covers(pattern: str, schema: str) -> bool:

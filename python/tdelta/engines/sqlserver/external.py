@@ -97,6 +97,18 @@ _UNENCRYPTED, _ENCRYPTED = "1", "3"
 _SUSPENDS = 15
 """The first version whose scans can be suspended: SQL Server 2019."""
 
+_SESSION_SQL = ("off", "on", "rows", "text", "language", "isolation")
+_OFF = ("implicit_transactions", "cursor_close_on_commit", "xact_abort", "numeric_roundabort", "arithignore", "nocount")
+_ON = ("ansi_nulls", "ansi_null_dflt_on", "ansi_padding", "ansi_warnings", "arithabort", "concat_null_yields_null")
+_SESSION = {
+    **dict.fromkeys(_OFF, "0"),
+    **dict.fromkeys((*_ON, "quoted_identifier"), "1"),
+    "textsize": "2147483647",
+    "language": "us_english",
+    "isolation_level": "2",  # READ COMMITTED
+}
+"""What the server's ``user options``, a login's language or a driver may have otherwise, as ``in_force`` reads it."""
+
 _CONTEXT_BYTES = 128
 _MILLISECONDS = 1000
 _PAGE_BYTES = 8192
@@ -145,7 +157,8 @@ class SqlServers:
 
     rule = protocols.SettingsRule(_LEFT_OUT, _IMPORTANT)
     actions: Mapping[str, protocols.SqlAction] = ACTIONS
-    session_sql: tuple[str, ...] = ()
+    session_sql: tuple[str, ...] = tuple(SQL[f"session_{name}"] for name in _SESSION_SQL)
+    in_force = protocols.InForce(SQL["in_force"], _SESSION)
     waiting_sql: tuple[str, ...] = (SQL["hurry"].format(milliseconds=protocols.LOCK_SECONDS * _MILLISECONDS),)
     counters: tuple[str, ...] = (SQL["counters"],)
     executed_sql: str = SQL["executed"]

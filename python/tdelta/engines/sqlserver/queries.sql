@@ -193,5 +193,32 @@ WHERE SUBSTRING(context_info, 1, {length}) = 0x{mark} AND session_id <> @@SPID;
 -- name: end_session
 KILL {session};
 
+-- name: session_off
+SET IMPLICIT_TRANSACTIONS, CURSOR_CLOSE_ON_COMMIT, XACT_ABORT, NUMERIC_ROUNDABORT, ARITHIGNORE, NOCOUNT OFF;
+
+-- name: session_on
+SET ANSI_NULLS, ANSI_NULL_DFLT_ON, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
+
+-- name: session_rows
+SET ROWCOUNT 0;
+
+-- name: session_text
+SET TEXTSIZE 2147483647;
+
+-- name: session_language
+SET LANGUAGE us_english;
+
+-- name: session_isolation
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+-- name: in_force
+SELECT SIGN(@@OPTIONS & 2) AS implicit_transactions, SIGN(@@OPTIONS & 4) AS cursor_close_on_commit,
+SIGN(@@OPTIONS & 16384) AS xact_abort, SIGN(@@OPTIONS & 8192) AS numeric_roundabort, SIGN(@@OPTIONS & 128) AS arithignore,
+SIGN(@@OPTIONS & 512) AS nocount, SIGN(@@OPTIONS & 32) AS ansi_nulls, SIGN(@@OPTIONS & 1024) AS ansi_null_dflt_on,
+SIGN(@@OPTIONS & 16) AS ansi_padding, SIGN(@@OPTIONS & 8) AS ansi_warnings, SIGN(@@OPTIONS & 64) AS arithabort,
+SIGN(@@OPTIONS & 4096) AS concat_null_yields_null, SIGN(@@OPTIONS & 256) AS quoted_identifier,
+@@TEXTSIZE AS textsize, @@LANGUAGE AS language, transaction_isolation_level AS isolation_level
+FROM sys.dm_exec_sessions WHERE session_id = @@SPID;
+
 -- name: hurry
 SET LOCK_TIMEOUT {milliseconds};

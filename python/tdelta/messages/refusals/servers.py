@@ -161,6 +161,10 @@ SERVERS = {
         "{said}: a statement waited {seconds} s for a lock that another session holds, tdelta's or another's; more "
         "time would not help: see who holds it (SHOW PROCESSLIST, pg_stat_activity)"
     ),
+    "server-primary-keys": (
+        "{said}: a table of this workload has no primary key, as the published one: set sql_require_primary_key "
+        "(MariaDB: innodb_force_primary_key) off while tdelta runs, or name another --workload"
+    ),
     "server-session-settings": "it does not keep what tdelta's sessions set for themselves: {settings}",
     "server-connections": "{said}: take fewer --threads, or raise max_connections on the server",
     "server-refuses": "it refuses what tdelta needs: {said}",

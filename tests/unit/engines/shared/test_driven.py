@@ -66,6 +66,20 @@ def test_a_driver_that_is_not_installed_is_named_with_what_installs_it() -> None
     assert "'no-such-driver'" in words
 
 
+def test_a_session_that_does_not_keep_what_was_set_is_refused_and_one_that_a_load_opens_anew_is_not_asked(
+    tmp_path: Any,
+) -> None:
+    made = DrivenHost(LITE)
+    wanted = {"sql": "PRAGMA foreign_keys", "expected": [["foreign_keys", "1"]]}
+    options = {"path": str(tmp_path / "db"), "in_force": wanted}
+    refused = made.do_enter({"options": options, "connections": 1})["refused"]
+    assert refused == ["settings", "foreign_keys = '0', expected '1'"]
+    made.do_connect({"options": {**options, "setup": ["PRAGMA foreign_keys = ON"]}, "connections": 1})
+    made.do_put({"sql": "PRAGMA foreign_keys = OFF"})
+    made._options = options
+    made._cursor(made._asking).connection.close()
+
+
 def test_what_is_no_error_of_the_drivers_is_a_defect() -> None:
     assert LITE.explained(KeyError("x"))[0] == "defect"
     assert LITE.explained(ClientError("full", "no-room")) == ("full", "no-room", False)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta import _native
-from tdelta.driver.dbapi import loop_cost
+from tdelta.driver.dbapi import ClientError, differing, loop_cost
 from tdelta.driver.hosting import TwinHost
 from tdelta.driver.worker import Host
 from tdelta.driver.worker_protocol import Reply, Request
@@ -260,6 +260,11 @@ class DrivenHost(Host):
         cursor = self.driver.connect(self.driver.load(), options).cursor()
         for statement in self._options.get("setup", ()):
             cursor.execute(statement)
+        wanted = self._options.get("in_force")
+        if wanted and old is None:  # one that a load opens anew is measured
+            cursor.execute(wanted["sql"])
+            if said := differing(wanted["expected"], [as_text(cell) for cell in cursor.fetchall()[0]]):
+                raise ClientError("settings", said)
         if self.driver.fetch is not None and self._options.get("fetch_size"):
             self.driver.fetch(cursor, self._options["fetch_size"])
         return cursor

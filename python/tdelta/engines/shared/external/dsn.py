@@ -126,7 +126,12 @@ class Dsn:
         return self.socket is not None or _is_here(self.host)
 
     def options(
-        self, password: str | None, *, database: str | None = None, setup: Sequence[str] = ()
+        self,
+        password: str | None,
+        *,
+        database: str | None = None,
+        setup: Sequence[str] = (),
+        in_force: Mapping[str, object] | None = None,
     ) -> dict[str, object]:
         """The options of `tdelta._native.ServerTwin`. They hold the password: never to be shown.
 
@@ -134,6 +139,7 @@ class Dsn:
             password: what was found where the DSN says; None for none.
             database: what to connect to in place of the DSN's own; with MySQL's protocol that is the schema.
             setup: what every session runs first.
+            in_force: what it is to have set by that, see `InForce.as_json`.
         """
         found: dict[str, object] = {
             "protocol": profile(self.engine).protocol,
@@ -146,6 +152,7 @@ class Dsn:
             "tls": self.tls,
             "tls_ca": self.tls_ca,
             "setup": list(setup),
+            "in_force": in_force,
         }
         return {name: value for name, value in found.items() if value is not None}
 

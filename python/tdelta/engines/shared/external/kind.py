@@ -135,6 +135,17 @@ class NewSchema:
 
 
 @dataclass(frozen=True, slots=True)
+class InForce:
+    """What sessions have set for themselves: ``sql`` reads it, in one row with a column for each of ``expected``."""
+
+    sql: str
+    expected: Mapping[str, str]
+
+    def as_json(self) -> dict[str, object]:
+        return {"sql": self.sql, "expected": [*self.expected.items()]}
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaSessions:
     """How sessions come to work in a schema: the database to connect to (None: the DSN's), and what they run first."""
 
@@ -150,6 +161,10 @@ class Examined(Protocol):
     @property
     def session_sql(self) -> tuple[str, ...]:
         """What every session of tdelta's runs first, so that it is not cut off while other twins are at work."""
+
+    @property
+    def in_force(self) -> InForce | None:
+        """What `session_sql` sets, as every session reads it back; None where it sets nothing."""
 
     @property
     def rule(self) -> SettingsRule:
@@ -445,11 +460,3 @@ class ExplainsBySteps(Protocol):
 
     def plan(self, rows: Sequence[Sequence[str | None]]) -> Mapping[str, object]:
         """That plan as JSON values, without what differs from server to server where plans are the same."""
-
-
-@runtime_checkable
-class ReadsBack(Protocol):
-    """Servers whose sessions can be asked whether they have what they were set to."""
-
-    def unset(self, ask: Ask) -> Mapping[str, str]:
-        """Settings of this session that are otherwise than `session_sql` sets them, with what they are."""

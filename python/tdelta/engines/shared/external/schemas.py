@@ -49,7 +49,8 @@ class RunSchema:
         kind = self.server.kind
         sessions = kind.sessions(self._new)
         setup = (*kind.session_sql, *kind.waiting_sql, kind.mark_session_sql(self.sessions), *sessions.setup, *further)
-        return self.server.dsn.options(password, database=sessions.database, setup=setup)
+        in_force = None if kind.in_force is None else kind.in_force.as_json()
+        return self.server.dsn.options(password, database=sessions.database, setup=setup, in_force=in_force)
 
     def make(self, begins: Callable[[RunSchema], None] = lambda _schema: None) -> None:
         """Make it, with its mark.

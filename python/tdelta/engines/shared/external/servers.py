@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from tdelta.driver.database_answers import Refused
+from tdelta.driver.dbapi import differing
 from tdelta.driver.workers import failure
 from tdelta.engines.registry import external, profile, profiles
 from tdelta.engines.shared.external.dsn import Dsn
@@ -18,10 +19,9 @@ from tdelta.engines.shared.external.kind import (
     ExternalServer,
     HasPlaces,
     Identity,
-    ReadsBack,
 )
 from tdelta.engines.shared.external.secrets import Passwords
-from tdelta.engines.shared.sessions import Ask, Connection, Open, Row, asking, kept
+from tdelta.engines.shared.sessions import Ask, Connection, Open, Row, asking, kept, one
 from tdelta.errors import ExternalServerFault, ServerLost, TdeltaError, UsageError
 from tdelta.messages import Refusal
 
@@ -133,6 +133,10 @@ def _fault(kind: str, said: str) -> Refusal | None:
             return Refusal.of("server-lock-wait", said=said, seconds=LOCK_SECONDS)
         case "too_many_connections":
             return Refusal.of("server-connections", said=said)
+        case "primary_key":
+            return Refusal.of("server-primary-keys", said=said)
+        case "settings":
+            return Refusal.of("server-session-settings", settings=said)
     return None
 
 
@@ -151,10 +155,10 @@ def examine(option: str, dsn: Dsn, connection: Connection) -> FoundServer:
             kind = kind.within(ask, dsn.place)
         for statement in (*kind.session_sql, *kind.waiting_sql):
             kept(connection, statement)
-        if isinstance(kind, ReadsBack) and (unset := kind.unset(ask)):
-            settings = ", ".join(f"{name} = {value}" for name, value in unset.items())
-            said = Refusal.of("server-session-settings", settings=settings)
-            raise ExternalServerFault(server_name(option, dsn), said)
+        if (wanted := kind.in_force) is not None:
+            found = one(ask(wanted.sql))
+            if said := differing(wanted.expected.items(), [*found.values()]):
+                raise Refused("settings", Refusal.of("server-session-settings", settings=said))
         return FoundServer(option, dsn, connection, kind, kind.encryption(ask), dict(kind.settings(ask)))
 
 

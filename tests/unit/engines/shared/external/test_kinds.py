@@ -48,6 +48,7 @@ def variables(**values: str) -> Sequence[Row]:
         (["GRANT ALL PRIVILEGES ON *.* TO `app`@`%` WITH GRANT OPTION"], 0),
         (["GRANT PROCESS ON *.* TO `app`@`%`", r"GRANT ALL PRIVILEGES ON `tdelta\_%`.* TO `app`@`%`"], 0),
         (["GRANT PROCESS ON *.* TO `app`@`%`", "GRANT ALL PRIVILEGES ON `tdelta%`.* TO `app`@`%`"], 0),
+        (['GRANT PROCESS ON *.* TO "app"@"%"', r'GRANT ALL PRIVILEGES ON "tdelta\_%".* TO "app"@"%"'], 0),
         (["GRANT PROCESS ON *.* TO `app`@`%`", "GRANT ALL PRIVILEGES ON `tdeltaxr1`.* TO `app`@`%`"], 1),
         (["GRANT PROCESS ON *.* TO `app`@`%`", "GRANT ALL PRIVILEGES ON `tdelta_r1`.`t` TO `app`@`%`"], 1),
         (["GRANT PROCESS ON *.* TO `app`@`%`", "GRANT SELECT, INSERT ON *.* TO `app`@`%`"], 1),
