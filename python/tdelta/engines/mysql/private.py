@@ -114,6 +114,12 @@ _KEYRING = (
 _TABLESPACES = (
     f"SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE '{DATABASE}/%' AND ENCRYPTION = "
 )
+_LEFT_PLAIN = (
+    f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{DATABASE}'"
+    " AND CREATE_OPTIONS LIKE '%ENCRYPTION=''N''%' ORDER BY TABLE_NAME"
+)
+"""Tables that are plain in a schema whose tables are encrypted by default; no other table shows the option."""
+
 _SYSTEM = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE NAME IN ('mysql', 'sys/sys_config')"
 
 
@@ -135,7 +141,9 @@ class MysqlEngine(family.MysqlFamily):
         "innodb_change_buffering",
     )
     keys_setting = _COMPONENT
-    dump_encryption = DumpEncryption("ENCRYPTION", "sed \"s/ENCRYPTION='[YN]'//g\"", r"ERROR 318[45] .*")
+    dump_encryption = DumpEncryption(
+        "ENCRYPTION", "sed \"s/ENCRYPTION='[YN]'//g\"", r"ERROR 318[45] .*", plain_sql=_LEFT_PLAIN
+    )
 
     def __init__(self, binary: ServerBinary) -> None:
         super().__init__(binary)

@@ -10,8 +10,8 @@ from tdelta.driver.rows import POPULATE_SECONDS, populate
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.workers import Worker
 from tdelta.engines.servers import DATABASE, Prepared, Restorable, ServerEngine, ServerSettings
-from tdelta.engines.shared.private.restore import restore
-from tdelta.errors import Defect
+from tdelta.engines.shared.private.restore import RestoreTarget, restore
+from tdelta.errors import Defect, RestoreFault
 
 _LOAD_CACHE_BYTES = 256 << 20
 _FILES = "restore"
@@ -41,7 +41,10 @@ def make_rows(worker: Worker, engine: ServerEngine, recipe: Recipe, job: Populat
     if isinstance(job, RestoreJob):
         if not isinstance(engine, Restorable):
             raise Defect(f"a dump cannot be restored into {engine.profile.product}")
-        restore_dump(engine, recipe, job.command)
+        said = restore_dump(engine, recipe, job.command).encryption
+        found = worker.ask("rows", sql=said.plain_sql)["rows"] if said is not None and said.plain_sql else []
+        if said is not None and found:
+            raise RestoreFault(said.fault([str(row[0]) for row in found]))
         worker.ask("run", seconds=POPULATE_SECONDS, statements=job.statements)
         return
     populate(worker, job)
@@ -52,7 +55,7 @@ def settle_rows(worker: Worker, engine: ServerEngine, settings: ServerSettings, 
     worker.ask("run", seconds=POPULATE_SECONDS, statements=engine.after_load_sql(settings, list(tables)))
 
 
-def restore_dump(engine: Restorable, recipe: Recipe, command: str) -> None:
+def restore_dump(engine: Restorable, recipe: Recipe, command: str) -> RestoreTarget:
     """Have a command of the user's load a dump.
 
     Raises:
@@ -60,4 +63,6 @@ def restore_dump(engine: Restorable, recipe: Recipe, command: str) -> None:
     """
     folder = recipe.place.folder / _FILES
     folder.mkdir(exist_ok=True)
-    restore(command, engine.restore_target(recipe, folder), POPULATE_SECONDS)
+    target = engine.restore_target(recipe, folder)
+    restore(command, target, POPULATE_SECONDS)
+    return target

@@ -21,7 +21,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -34,6 +34,7 @@ from tdelta.messages import Refusal
 
 _PLACEHOLDER = re.compile(r"\{(socket|port|user|database|folder)\}")
 _LAST_LINES = 15
+_MOST_NAMED = 5
 _LONGEST_LINE = 300
 _GRACE_SECONDS = 2.0
 _PAUSE_SECONDS = 0.05
@@ -50,13 +51,18 @@ class DumpEncryption:
         options: the words, for people.
         remedy: a filter that takes them out of a dump.
         refusal: a pattern for what a client says of a plain server that refuses them.
+        plain_sql: a query for tables that a dump left plain on an encrypted server, where a plain one cannot show that
+            it says so.
     """
 
     options: str
     remedy: str
     refusal: str
+    plain_sql: str = ""
 
-    def fault(self, said: str) -> Refusal:
+    def fault(self, tables: Sequence[str]) -> Refusal:
+        """What is said of a dump by which these tables are encrypted or not; or of the client's words alone."""
+        said = ", ".join(tables[:_MOST_NAMED])
         return Refusal.of("dump-encrypts", said=said, options=self.options, remedy=self.remedy)
 
 
@@ -116,7 +122,7 @@ def restore(command: str, target: RestoreTarget, seconds: float) -> None:
     if code != 0:
         asks = target.encryption
         if asks is not None and (said := re.search(asks.refusal, tail.last_lines())) is not None:
-            raise RestoreFault(asks.fault(said[0]))
+            raise RestoreFault(asks.fault([said[0]]))
         raise RestoreFault(Refusal.of("restore-failed", found=_code(code), command=command, tail=tail.last_lines()))
 
 

@@ -36,7 +36,6 @@ from tdelta.workloads.database import Database
 _TITLE = "restored dump"
 
 _START_SECONDS = 120.0
-_MOST_NAMED = 5
 _LEAST_GROWTH_BYTES = 512_000_000
 """What the server that is tried on may grow by at least, its logs included; more only as far as it is large itself."""
 
@@ -140,7 +139,7 @@ class RestoredServer:
         if target.encryption is not None:
             tables = [str(row[0]) for row in session.rows(self._engine.encryption_options_sql)[1]]
             if tables:
-                raise RestoreFault(target.encryption.fault(", ".join(tables[:_MOST_NAMED])))
+                raise RestoreFault(target.encryption.fault(tables))
 
     def describe(self) -> Inventory:
         with self._session() as session:
