@@ -342,7 +342,8 @@ def _is_possible(trial: Trial) -> bool:
     counted: list[float] = [measured.operations, measured.total_operations]
     counted += [number for one in spans for number in (one.count, one.total_ns)]
     counted += [measured.usage.cpu_user_seconds, measured.usage.cpu_system_seconds, trial.started_unix_seconds]
-    return 0 < measured.elapsed_ns < _LONGEST_NS and all(0 <= number < _MOST for number in counted)
+    has_work = measured.operations > 0 or not any(one.count for one in measured.transactions.values())
+    return has_work and 0 < measured.elapsed_ns < _LONGEST_NS and all(0 <= number < _MOST for number in counted)
 
 
 def _date(header: dict[str, Any]) -> float:
