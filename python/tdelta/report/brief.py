@@ -397,7 +397,7 @@ def _proof(result: RunResult) -> str:
     if found is None or found.failed:
         return ""
     if not found.ok:
-        return "encryption was not tested in files"
+        return "encryption was not tested in files (tdelta verify DIR does)"
     clear = dict.fromkeys(one.file_class for one in result.of(FileEvidence) if one.state in _CLEAR)
     return f"encrypted but for {', '.join(clear)}" if clear else "encrypted: no plaintext found in its files"
 
