@@ -21,6 +21,7 @@ _LOOK_AGAIN_SECONDS = 0.002
 _GONE = "ZX"
 _STOPPED = "T" + _GONE
 _STAT_BYTES = 4096
+_SHARED = Path("/dev/shm")  # noqa: S108 - nothing is made there
 _THREADS = 17
 """Behind the name and its bracket (proc(5): num_threads is field 20)."""
 
@@ -61,6 +62,17 @@ def io_bytes(pid: int) -> dict[str, int]:
 
 def living(root: int, spare: Collection[int] = ()) -> tuple[int, ...]:
     return tuple(process.pid for process in below(root, spare) if process.lives)
+
+
+def shared_memory(root: int) -> frozenset[Path]:
+    """POSIX shared memory that processes below ``root`` have mapped by a name: it outlives those that are killed."""
+    found = set()
+    for pid in living(root):
+        for line in (read_text(Path(f"/proc/{pid}/maps")) or "").splitlines():
+            _, _, name = line.partition(f" {_SHARED}/")
+            if name and not name.endswith(" (deleted)"):
+                found.add(_SHARED / name)
+    return frozenset(found)
 
 
 def freeze(root: int, spare: Collection[int], seconds: float) -> bool:

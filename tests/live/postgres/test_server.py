@@ -21,6 +21,7 @@ from tdelta.driver.mounts import is_mounted, mounts_below
 from tdelta.driver.servers import Server, greets, place_for
 from tdelta.driver.servers.copies import copy_data
 from tdelta.driver.servers.recipes import Recipe
+from tdelta.driver.tree import shared_memory
 from tdelta.driver.tree_usage import usage
 from tdelta.engines.postgres.driver import protection_for
 from tdelta.engines.postgres.private import PostgresEngine
@@ -293,7 +294,7 @@ with running(stock_engine(), Path(sys.argv[2]), ENCRYPTED) as server:
 
 
 @pytest.mark.parametrize("is_frozen", [False, True], ids=["awake", "frozen"])
-def test_a_killed_parent_leaves_no_mount_process_or_folder(tmp_path: Path, *, is_frozen: bool) -> None:
+def test_a_killed_parent_leaves_no_mount_process_folder_or_shared_memory(tmp_path: Path, *, is_frozen: bool) -> None:
     require(shutil.which("gocryptfs"))
     folder = tmp_path / "run" / "server"
     program = PROGRAM.replace("print(", "server.freeze(); print(") if is_frozen else PROGRAM
@@ -304,9 +305,11 @@ def test_a_killed_parent_leaves_no_mount_process_or_folder(tmp_path: Path, *, is
         try:
             assert mounts_below(folder)
             assert len(pids) > 4
+            assert (shared := shared_memory(parent.pid))
         finally:
             parent.kill()
     wait_until_gone(folder, pids)
+    assert not any(path.exists() for path in shared)
     assert mounts_below(tmp_path) == ()
     assert not folder.exists()
     assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []

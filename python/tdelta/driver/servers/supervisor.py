@@ -78,6 +78,8 @@ class ServerHost(Host):
         self._server: subprocess.Popen[bytes] | None = None
         self._mount: subprocess.Popen[bytes] | None = None
         self._is_frozen = False
+        self._shared_memory: frozenset[Path] = frozenset()
+        """What killed processes had mapped, which nobody else removes."""
         self._passed: Counter[str] = Counter()
         """The bytes of file systems that have ended."""
 
@@ -188,7 +190,11 @@ class ServerHost(Host):
 
     def end(self) -> None:
         """Leave nothing of the server behind. The run's folder is its keeper's; one that was made again goes."""
+        self._shared_memory |= tree.shared_memory(os.getpid())
         tree.kill(os.getpid(), _KILL_SECONDS)
+        for path in self._shared_memory:
+            with contextlib.suppress(OSError):  # the server removed it itself
+                path.unlink()
         if self._directories is not None:
             self._directories.clear()
         if self._run_folder is not None:
@@ -266,6 +272,7 @@ class ServerHost(Host):
         self._is_frozen = False
 
     def _kill(self) -> None:
+        self._shared_memory |= tree.shared_memory(os.getpid())
         while tree.living(os.getpid(), self._mount_pids()):
             for pid in tree.living(os.getpid(), self._mount_pids()):
                 with contextlib.suppress(ProcessLookupError):  # it went with its parent
