@@ -163,7 +163,7 @@ SERVERS = {
     ),
     "server-primary-keys": (
         "{said}: a table of this workload has no primary key, as the published one: set sql_require_primary_key "
-        "(MariaDB: innodb_force_primary_key) off while tdelta runs, or name another --workload"
+        "(or the like) off while tdelta runs, or name another --workload"
     ),
     "server-session-settings": "it does not keep what tdelta's sessions set for themselves: {settings}",
     "server-connections": "{said}: take fewer --threads, or raise max_connections on the server",
