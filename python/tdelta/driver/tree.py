@@ -64,14 +64,22 @@ def living(root: int, spare: Collection[int] = ()) -> tuple[int, ...]:
     return tuple(process.pid for process in below(root, spare) if process.lives)
 
 
+def named_memory() -> frozenset[Path]:
+    """All POSIX shared memory that has a name."""
+    return frozenset(_SHARED.glob("*"))
+
+
 def shared_memory(root: int) -> frozenset[Path]:
-    """POSIX shared memory that processes below ``root`` have mapped by a name: it outlives those that are killed."""
+    """POSIX shared memory that processes below ``root`` write to, by its names: it outlives those that are killed.
+
+    Files that are mapped otherwise, as programs and libraries are, and files in folders are none.
+    """
     found = set()
     for pid in living(root):
         for line in (read_text(Path(f"/proc/{pid}/maps")) or "").splitlines():
-            _, _, name = line.partition(f" {_SHARED}/")
-            if name and not name.endswith(" (deleted)"):
-                found.add(_SHARED / name)
+            _, rights, *_, name = line.split(maxsplit=5)
+            if rights.startswith("rw") and rights.endswith("s") and Path(name).parent == _SHARED:
+                found.add(Path(name))
     return frozenset(found)
 
 

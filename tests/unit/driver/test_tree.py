@@ -1,11 +1,14 @@
 import os
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from support.processes import until
-from tdelta.driver.tree import Process, below, freeze, living, parse_stat, thaw
+from tdelta.driver.tree import Process, below, freeze, living, parse_stat, shared_memory, thaw
 
 from .servers.faking import state
 
@@ -59,3 +62,35 @@ def test_what_is_spared_is_not_frozen(root: int) -> None:
     assert freeze(root, pids[:1], 20.0)
     assert state(pids[0]) != "T"
     thaw(root, ())
+
+
+MAPPING = """
+import mmap, sys, time
+def mapped(path, flags, protection):
+    with open(path, "r+b") as file:
+        return mmap.mmap(file.fileno(), 0, flags, protection)
+shared, private, library, nested = sys.argv[1:]
+kept = [mapped(path, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE) for path in (shared, nested)]
+kept.append(mapped(private, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE))
+kept.append(mapped(library, mmap.MAP_SHARED, mmap.PROT_READ))
+print(flush=True)
+time.sleep(1000)
+"""
+
+
+def test_only_what_is_written_to_and_named_in_shared_memory_itself_is_shared_memory() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        names = [Path(f"{folder}-{kind}") for kind in ("shared", "private", "library")] + [Path(folder, "nested")]
+        try:
+            for path in names:
+                path.write_bytes(b"0" * 4096)
+            command = [sys.executable, "-c", MAPPING, *map(str, names)]
+            with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+                assert process.stdout is not None
+                process.stdout.readline()
+                found = shared_memory(os.getpid())
+                process.kill()
+            assert found & set(names) == {names[0]}
+        finally:
+            for path in names:
+                path.unlink()

@@ -78,8 +78,9 @@ class ServerHost(Host):
         self._server: subprocess.Popen[bytes] | None = None
         self._mount: subprocess.Popen[bytes] | None = None
         self._is_frozen = False
+        self._others_memory = tree.named_memory()
         self._shared_memory: frozenset[Path] = frozenset()
-        """What killed processes had mapped, which nobody else removes."""
+        """What processes had mapped when they were killed, which nobody else removes."""
         self._passed: Counter[str] = Counter()
         """The bytes of file systems that have ended."""
 
@@ -192,7 +193,7 @@ class ServerHost(Host):
         """Leave nothing of the server behind. The run's folder is its keeper's; one that was made again goes."""
         self._shared_memory |= tree.shared_memory(os.getpid())
         tree.kill(os.getpid(), _KILL_SECONDS)
-        for path in self._shared_memory:
+        for path in self._shared_memory - self._others_memory:
             with contextlib.suppress(OSError):  # the server removed it itself
                 path.unlink()
         if self._directories is not None:
