@@ -37,9 +37,9 @@ from power_loss import RUN as STORED_RUN
 from power_loss import settings, trials
 from store import RUN, call
 
+from support.running import private_servers
 from support.runs import processes_at
 from tdelta.driver.mounts import mounts_below
-from tdelta.engines.registry import private_servers
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable, StorageFault, StoreError
 from tdelta.records import Trial

@@ -18,8 +18,7 @@ from pathlib import Path
 
 from hostile_kit import ANSWERED, BRIEF, LONGEST_SECONDS, Case, Here, ended, files_below
 
-from support.running import Ran
-from tdelta.engines.registry import private_servers
+from support.running import Ran, private_servers
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable
 

@@ -44,10 +44,10 @@ from mysql import own as mysql
 from postgres import own as postgres
 
 from support.own_engines import PASSWORD
-from support.running import Place, read_until
+from support.running import Place, private_servers, read_until
 from support.runs import ServerPlace, processes_at
 from tdelta.driver.mounts import mounts_below
-from tdelta.engines.registry import external, private_servers
+from tdelta.engines.registry import external
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.engines.shared.sessions import asking
 from tdelta.errors import EngineUnavailable

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from support.running import Place
+from support.running import Place, private_servers
 from support.runs import ServerPlace, failed_checks, occupied
-from tdelta.engines.registry import private_servers
 from tdelta.messages.checks import AA_CHECK
 
 SMALL = ("--size", "3MB", "--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1")

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from support.running import Place
+from support.running import Place, private_servers
 from support.runs import ServerPlace, detail, failed_checks, occupied
-from tdelta.engines.registry import private_servers
 from tdelta.messages.checks import AA_CHECK, SPILLED
 from tdelta.session.published import PUBLISHED
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from support.running import Place, require
+from support.running import Place, private_servers, require
 from support.runs import ServerPlace, failed_checks, occupied
 from tdelta.engines.duckdb.engine import DuckdbEngine
-from tdelta.engines.registry import private_servers
 from tdelta.messages.checks import AA_CHECK
 from tdelta.session.published import PUBLISHED
 

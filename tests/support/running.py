@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tdelta.engines.registry import profiles
 from tdelta.engines.servers import ServerBinary
 from tdelta.engines.shared.private.binaries import find_servers
 from tdelta.errors import EngineUnavailable
@@ -50,6 +51,11 @@ def require(there: object, remedy: str) -> None:
     if os.environ.get("TDELTA_REQUIRE_ENGINES") == "1":
         pytest.fail(f"not installed: {remedy}")
     pytest.skip(f"not installed: {remedy}")
+
+
+def private_servers() -> tuple[str, ...]:
+    """The names of the servers that tdelta can start."""
+    return tuple(one.name for one in profiles() if one.is_server and one.program is not None)
 
 
 def server_of(kind: str) -> ServerBinary:

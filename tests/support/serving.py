@@ -212,7 +212,8 @@ class PrivateServers:
             assert encrypted == "none" or inflated == 0
 
     def check_counters(self, engine: Engine, server: Server, wanted: ServerSettings) -> None:
-        server.restart()
+        server.stop()
+        server.start()
         before = counters(engine, server)
         count(server)
         after = counters(engine, server)

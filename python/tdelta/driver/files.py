@@ -19,7 +19,6 @@ import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 
 from tdelta import own_folders
 from tdelta.driver.mounts import unmount_below
@@ -66,9 +65,7 @@ class TwinFolder:
     def __enter__(self) -> TwinFolder:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _remove(self.path, self._held)
         os.close(self._lock)
         os.close(self._held)

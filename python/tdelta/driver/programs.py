@@ -9,7 +9,6 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from tdelta.driver.acting import ACTION_SECONDS, Halt
 from tdelta.errors import EnvironmentFault, UsageError
@@ -55,9 +54,7 @@ class Programs:
     def __enter__(self) -> Programs:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
     @property

@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from types import TracebackType
 from typing import Any
 
 from tdelta.driver import signals
@@ -82,10 +81,8 @@ class Worker(Child):
         self._is_to_stop = False
         self._loss: ServerLost | None = None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        if kind is not None:
+    def __exit__(self, *raised: object) -> None:
+        if any(raised):
             self.kill()  # a load that goes on would make Ctrl-C wait
         self.end()
 

@@ -97,11 +97,6 @@ def servers() -> tuple[str, ...]:
     return tuple(one.name for one in profiles() if one.is_server)
 
 
-def private_servers() -> tuple[str, ...]:
-    """Those of them that tdelta can start, the user's others aside."""
-    return tuple(one.name for one in profiles() if one.is_server and one.program is not None)
-
-
 def dialects() -> Mapping[str, Dialect]:
     """Each engine's SQL, by the engine's name."""
     return {one.name: one.dialect for one in profiles()}

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, pairwise
-from typing import Protocol, runtime_checkable
 
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_columns import column_index, is_known, is_wide
-from tdelta.importers.protocol import Source
+from tdelta.importers.protocol import Source, View
 from tdelta.importers.reading import HEAD_BYTES, excerpt, head_lines, printable
 from tdelta.messages import Caution, Refusal
 
@@ -45,17 +44,6 @@ _OF_OTHER_TOOLS = (
 _OF_BENCHBASE = re.compile(
     r"\s*(?:transaction type[^,]*,.*\blatency ?\(|time ?\(sec(?:onds)?\),.*\bthroughput ?\(req)", re.IGNORECASE
 )
-
-
-@runtime_checkable
-class AsCsv(Protocol):
-    """A source that has the rows of another format as lines of a CSV.
-
-    Attributes:
-        first_line: the number of its first line, the header: 0 where the file itself has none.
-    """
-
-    first_line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +91,7 @@ def sniffed(source: Source, column: str | None = None) -> Table | None:
         ImportFault: it is one, but numbers could be read in two ways.
     """
     is_whole = len(source.head) < HEAD_BYTES
-    first = source.first_line if isinstance(source, AsCsv) else 1
+    first = source.first_line if isinstance(source, View) else 1
     lines = enumerate(head_lines(source, only_whole=True), first)
     numbered = [(number, line.rstrip("\r")) for number, line in lines]
     comments = [line for _, line in numbered if line.startswith("#")]

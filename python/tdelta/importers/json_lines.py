@@ -11,13 +11,12 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.json_content import one_object
 from tdelta.importers.k6 import is_k6
 from tdelta.importers.problems import LineFaults, shown
-from tdelta.importers.protocol import Importer, Source
+from tdelta.importers.protocol import Importer, Source, View
 from tdelta.importers.reading import HEAD_BYTES, head_lines
 from tdelta.messages import Refusal
 
@@ -57,13 +56,13 @@ class JsonLines(CsvRows):
 IMPORTERS: tuple[Importer, ...] = (JsonLines(),)
 
 
-class _Lines:
-    """A file of JSON lines as a CSV whose rows have the numbers of its lines; see `csv_dialect.AsCsv`."""
+class _Lines(View):
+    """A file of JSON lines as a CSV whose rows have the numbers of its lines."""
 
     first_line = 0
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        super().__init__(source)
         keys: dict[str, None] = {}
         rows: list[dict[str, object]] = []
         for line in head_lines(source, only_whole=True):
@@ -73,14 +72,6 @@ class _Lines:
             rows.append(found or {})
         self._keys = list(keys)[: _MOST_KEYS + 1]
         self._head = "\n".join((self._header(), *(self._row(it) if it else "" for it in rows)))
-
-    @property
-    def path(self) -> Path:
-        return self._source.path
-
-    @property
-    def name(self) -> str:
-        return self._source.name
 
     @property
     def head(self) -> bytes:
@@ -107,9 +98,6 @@ class _Lines:
             elif not faults:
                 yield number, self._row(found)
         faults.raise_if_any()
-
-    def content(self, limit_bytes: int) -> bytes:
-        return self._source.content(limit_bytes)
 
     def _header(self) -> str:
         return _line([_SEPARATING.sub("_", key) for key in self._keys])

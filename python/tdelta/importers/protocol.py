@@ -61,6 +61,22 @@ class Source(Protocol):
         """All of it, where a format cannot be read in pieces (XML, JSON); refused above the limit."""
 
 
+class View:
+    """A file as another text: what its lines have without a prefix, or its rows as a CSV. A subclass gives `head` and
+    `text_lines`."""
+
+    first_line = 1
+    """The number of the first line; 0 for a CSV's header that the file itself has not."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.path = source.path
+        self.name = source.name
+
+    def content(self, limit_bytes: int) -> bytes:
+        return self._source.content(limit_bytes)
+
+
 class Importer(Protocol):
     name: str
     """As the result names it: ``sysbench``, ``pgbench log``."""

@@ -17,7 +17,7 @@ from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.formats import FORMATS, format_lines
 from tdelta.importers.merging import together
 from tdelta.importers.naming import Argument, Named, namings
-from tdelta.importers.protocol import Choosable, Importer, Marked, Naming, Source
+from tdelta.importers.protocol import Choosable, Importer, Marked, Naming, Source, View
 from tdelta.importers.reading import FileSource, Progress, excerpt, expand, looks_binary, printable
 from tdelta.importers.views import one_run_each
 from tdelta.messages import Refusal
@@ -56,19 +56,8 @@ def without_prefix(line: str) -> str:
     return text.lstrip()
 
 
-class Unprefixed:
+class Unprefixed(View):
     """A file whose lines have a prefix, without it; see `tdelta.importers.protocol.Source`."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-
-    @property
-    def path(self) -> Path:
-        return self._source.path
-
-    @property
-    def name(self) -> str:
-        return self._source.name
 
     @property
     def head(self) -> bytes:
@@ -78,9 +67,6 @@ class Unprefixed:
     def text_lines(self) -> Iterator[tuple[int, str]]:
         for number, line in self._source.text_lines():
             yield number, without_prefix(line)
-
-    def content(self, limit_bytes: int) -> bytes:
-        return self._source.content(limit_bytes)
 
 
 IMPORTERS: tuple[Importer, ...] = tuple(importer for it in FORMATS for importer in it.importers())

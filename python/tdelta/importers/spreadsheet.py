@@ -12,13 +12,12 @@ import io
 import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date
-from pathlib import Path
 
 from tdelta.errors import ImportFault
 from tdelta.importers.csv_dialect import Table, sniffed
 from tdelta.importers.csv_rows import CsvRows
 from tdelta.importers.problems import shown
-from tdelta.importers.protocol import Importer, Naming, Source
+from tdelta.importers.protocol import Importer, Naming, Source, View
 from tdelta.importers.reading import HEAD_BYTES
 from tdelta.inputs import size_words
 from tdelta.messages import Refusal
@@ -67,18 +66,10 @@ class Spreadsheet(CsvRows):
 IMPORTERS: tuple[Importer, ...] = (Spreadsheet(),)
 
 
-class _Sheet:
+class _Sheet(View):
     def __init__(self, source: Source, lines: Sequence[str]) -> None:
-        self._source = source
+        super().__init__(source)
         self._lines = lines
-
-    @property
-    def path(self) -> Path:
-        return self._source.path
-
-    @property
-    def name(self) -> str:
-        return self._source.name
 
     @property
     def head(self) -> bytes:
@@ -93,9 +84,6 @@ class _Sheet:
 
     def text_lines(self) -> Iterator[tuple[int, str]]:
         return enumerate(self._lines, 1)
-
-    def content(self, limit_bytes: int) -> bytes:
-        return self._source.content(limit_bytes)
 
 
 def _sheet_of(source: Source, column: str | None) -> _Sheet:

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from tdelta.errors import EnvironmentFault, TdeltaError, WorkerFault
@@ -87,9 +86,7 @@ class Child:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.kill()
         self.close(_END_SECONDS)
 

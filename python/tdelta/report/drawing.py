@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.report.page.blocks import Block, Cell, Listing, Medium, Paragraph, is_for
+from tdelta.report.page.blocks import Block, Cell, Figure, Listing, Medium, Paragraph, is_for
 from tdelta.report.page.blocks import Table as BlockTable
 from tdelta.report.quantities import wrap
 
@@ -64,6 +64,8 @@ def _drawn(block: Block, width: int) -> list[Text | Table]:
             return [line for _, text in block.items for line in paragraph(text, width, indent="  ")]
         case BlockTable():
             return [_table(block, width)]
+        case Figure():
+            return [_table(block.table, width)]
     return []
 
 

@@ -319,10 +319,6 @@ def _kind(condition: Condition) -> str:
             return compared_label(condition)
 
 
-def varies(factor: str, settings: RunSettings) -> bool:
-    return len({dict(condition.levels).get(factor) for condition in settings.conditions}) > 1
-
-
 def _varying(settings: RunSettings) -> frozenset[str]:
     seen: dict[str, set[Level]] = {}
     for condition in settings.conditions:

@@ -45,7 +45,8 @@ def filled(engine: MariadbEngine, folder: Path, scope: str, added: Mapping[str, 
         with asking(server) as twin:
             twin.run("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, x VARCHAR(200) NOT NULL)")
             twin.run(f"INSERT INTO t (x) {ROWS}")
-        server.restart()
+        server.stop()
+        server.start()
         yield Working(server)
 
 

@@ -53,7 +53,8 @@ class TestMysql(PrivateServers):
             sql(server.recipe, "ALTER TABLE t ENCRYPTION = 'Y'", DATABASE)
             with performed(engine, server, wanted, "rotate:times=2", "t") as rotated:
                 assert rotated.counters == {"rotations": 2, "tables": 1}
-            server.restart()
+            server.stop()
+            server.start()
             assert count(server) == str(ROWS), "by the new key"
             sql(server.recipe, _MARKERS, DATABASE)
             self.check_halt(engine, server)

@@ -129,7 +129,8 @@ def test_a_frozen_server_does_not_answer_and_a_thawed_one_does(server: Server) -
 
 
 def test_rows_survive_a_restart_and_a_crash(server: Server) -> None:
-    server.restart()
+    server.stop()
+    server.start()
     assert rows(server) == "5000|12502500"
     psql(server, "INSERT INTO notes VALUES (5001, 'late')")
     server.kill()
@@ -229,7 +230,8 @@ def counters(engine: PostgresEngine, server: Server) -> dict[str, int]:
 
 
 def test_misses_of_the_buffers_are_counted_after_a_restart(engine: PostgresEngine, server: Server) -> None:
-    server.restart()
+    server.stop()
+    server.start()
     before = counters(engine, server)
     rows(server)
     after = counters(engine, server)

@@ -151,7 +151,6 @@ class AgentPool(RayWorker):
         self._twins = itertools.count(1)
         self.count = asked.count
         self.start_seconds = _START_SECONDS + placing_seconds(asked.count)
-        self.ray_version = ""
         self.agents: tuple[Placed, ...] = ()
         try:
             started = self.request(
@@ -161,7 +160,6 @@ class AgentPool(RayWorker):
                 address=asked.address,
                 folder="" if self.folder is None else str(self.folder),
             )
-            self.ray_version = started["ray"]
             fields = ("name", "node", "machine", "network", "version")
             self.agents = tuple(Placed(**{name: one[name] for name in fields}) for one in started["agents"])
             self._require_same_version()

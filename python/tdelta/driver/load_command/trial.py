@@ -12,7 +12,6 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tdelta import own_folders
@@ -77,9 +76,7 @@ class CommandLoad:
     def __enter__(self) -> CommandLoad:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
     @property

@@ -9,7 +9,6 @@ import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tdelta import own_folders
@@ -74,9 +73,7 @@ class Server:
     def __enter__(self) -> Server:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
     @property
@@ -216,11 +213,6 @@ class Server:
         """
         self._ask("stop", seconds=seconds)
         self._pid = None
-
-    def restart(self, *, seconds: float = _START_SECONDS) -> None:
-        """Stop and start it: its caches are empty then. Raises as these do."""
-        self.stop()
-        self.start(seconds=seconds)
 
     def kill(self) -> None:
         """End all its processes now, as a crash would; its folder stays."""

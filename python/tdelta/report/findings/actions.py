@@ -8,12 +8,10 @@ from itertools import groupby
 from tdelta.design.actions import ACTIONS, parse_action
 from tdelta.records import ActionMeasure, LeftInClear, RunResult, Typical
 from tdelta.report.labels import action_label
-from tdelta.report.page.blocks import Block, Cell, Column, Medium, Paragraph, Table, columns, for_page
-from tdelta.report.page.figures.actions import curves, figures
-from tdelta.report.page.figures.actions import table as curve_table
+from tdelta.report.page.blocks import Block, Cell, Column, Medium, Paragraph, Table, columns
+from tdelta.report.page.figures.actions import block_of, curves
 from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts, duration, ratio_cells
-from tdelta.report.sentence import limits
+from tdelta.report.quantities import MISSING, amounts
 
 _NOTE = (
     "Medians over the trials. load is how long the load took that the action went on beside; CPU and written are the"
@@ -92,19 +90,7 @@ def _curve_blocks(result: RunResult) -> Iterator[Block]:
     found = curves(result)
     if not found:
         return
-    yield from figures(result)
-    yield from for_page(curve_table(name, points, result) for name, points in found.items() if len(points) == 1)
-    rows = [
-        (
-            label(point.measure.condition, result.settings),
-            duration(point.seconds),
-            *ratio_cells(point.ratio, limits(result.settings)),
-        )
-        for points in found.values()
-        for point in points
-    ]
-    titles = columns("took", "work takes", "95 % HDI")
-    yield Table("", titles, rows, name="while it goes on", medium=Medium.TERMINAL)
+    yield from (block_of(name, points, result) for name, points in found.items())
     yield Paragraph(_CURVE_NOTE, "note")
 
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tdelta.records import Contrast, Estimate, RunResult
-from tdelta.report.labels import contrast_label, contrast_title, metric_label, metric_name
-from tdelta.report.page.blocks import Block, Medium, Paragraph, Table, columns
+from tdelta.report.labels import contrast_label, contrast_title, metric_name
+from tdelta.report.page.blocks import Block, Medium, Paragraph
 from tdelta.report.page.figures.forest import Row, forest, limits_of
-from tdelta.report.quantities import ratio_cells
-from tdelta.report.sentence import limits
 
 
 def blocks(result: RunResult) -> list[Block]:
-    """What one factor does by itself, in the same blocks: a table in a terminal, a figure on the page."""
+    """What one factor does by itself, in the same blocks."""
     if not result.of(Contrast):
         return []
     settings = result.settings
     drawn: list[Row] = []
-    rows: list[tuple[str, ...]] = []
     for factor in dict.fromkeys(c.factor for c in result.of(Contrast)):
-        rows.append((contrast_title(factor),))
         drawn.append(Row(contrast_title(factor)))
         for contrast in (c for c in result.of(Contrast) if c.factor == factor):
             name, ratio = contrast_label(contrast, settings), contrast.ratio
-            cells = ratio_cells(ratio, limits(settings))
-            rows.append((f"{name}, {metric_label(contrast.metric, settings)}", *cells))
             drawn.append(Row(f"{name}, {metric_name(contrast.metric, settings)}", ratio, _side(ratio)))
     figure = forest(
         "contrasts",
@@ -38,11 +34,7 @@ def blocks(result: RunResult) -> list[Block]:
         noted="the 95 % HDI",
     )
     note = "One condition over the other, in the same blocks; for orientation, nothing is decided on it."
-    return [
-        figure,
-        Table("", columns("ratio", "95 % HDI"), rows, medium=Medium.TERMINAL),
-        Paragraph(note, "note", Medium.TERMINAL),
-    ]
+    return [replace(figure, medium=Medium.BOTH), Paragraph(note, "note", Medium.TERMINAL)]
 
 
 def _side(estimate: Estimate) -> str:

@@ -8,7 +8,7 @@ from itertools import chain
 from tdelta.records import ALL, Decision, Metric, PublishedCell, RunResult, RunSettings
 from tdelta.report.labels import decision_word, level_text, metric_name
 from tdelta.report.page.blocks import Block, Column, Heading, Medium, Paragraph, Table, columns, for_page
-from tdelta.report.page.wording import bounds_of, decided, has_data, is_unsound, label, median_text
+from tdelta.report.page.wording import decided, has_data, is_unsound, label, median_text
 from tdelta.report.quantities import MISSING, decimals, hdi_text, interval, percent
 from tdelta.report.sentence import limits
 from tdelta.report.sweep import SweepCell, panels, sweep_cells
@@ -103,7 +103,7 @@ def _of_page(result: RunResult) -> Iterator[Block]:
 
 def _beside(result: RunResult) -> Table:
     published = {cell.condition.key: cell for cell in result.of(PublishedCell)}
-    bounds = bounds_of(result.settings)
+    bounds = limits(result.settings)
     rows = [
         (
             label(v.condition, result.settings),
@@ -126,7 +126,7 @@ def _here(result: RunResult, *, has_cpu: bool) -> Iterator[tuple[str, str, str, 
     if is_unsound(result):
         yield metric_name(result.settings.metric, result.settings), "unsound: no answer", MISSING, source
         return
-    bounds = bounds_of(result.settings)
+    bounds = limits(result.settings)
     of_mix = [v for v in result.verdicts if v.transaction == ALL and not v.primary]
     cpu = [v for v in of_mix if v.metric is Metric.CPU_PER_OPERATION]
     for verdict in (

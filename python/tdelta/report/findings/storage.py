@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from tdelta.records import DataSize, RunResult, StorageLayer, Verdict
-from tdelta.report.labels import compared_label, decision_word, storage_words
+from tdelta.report.labels import decision_word, storage_words
 from tdelta.report.page.blocks import Block, Listing, Medium, Paragraph, Table, columns
 from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts, decimals, interval, ratio_cells
+from tdelta.report.quantities import MISSING, amounts, ratio_cells
 from tdelta.report.sentence import limits
 
 _NOTE = (
@@ -23,12 +22,7 @@ def blocks(result: RunResult) -> Iterator[Block]:
     found = result.of(StorageLayer)
     if not found:
         return
-    layers: dict[str, list[StorageLayer]] = {}
-    for one in found:
-        layers.setdefault(compared_label(one.condition), []).append(one)
-    if len(layers) < len(found):
-        yield _by_layer(layers, result)
-    yield _by_condition(found, result, Medium.BOTH if len(layers) == len(found) else Medium.PAGE)
+    yield _by_condition(found, result)
     said = [
         f"{_layer(storage)}: in the clear: {one.in_clear}. It protects from: {one.protects}."
         for storage, one in {one.storage: one for one in found}.items()
@@ -37,7 +31,7 @@ def blocks(result: RunResult) -> Iterator[Block]:
     yield Paragraph(_NOTE, "note")
 
 
-def _by_condition(found: Sequence[StorageLayer], result: RunResult, medium: Medium) -> Table:
+def _by_condition(found: Sequence[StorageLayer], result: RunResult) -> Table:
     rows = [
         (
             label(one.condition, result.settings),
@@ -52,28 +46,7 @@ def _by_condition(found: Sequence[StorageLayer], result: RunResult, medium: Medi
     more = ("kernel's driver", "in the clear", "protects from")
     texts = ("verdict", "in force", *more)
     titles = columns("overhead", "95 % HDI", *texts, texts=texts, more=more)
-    return Table("Layers of encryption", titles, rows, name="layers", medium=medium)
-
-
-def _by_layer(layers: Mapping[str, Sequence[StorageLayer]], result: RunResult) -> Table:
-    """Each layer once, over all conditions that have it: those are in the table of verdicts one by one."""
-    verdicts = {verdict.condition: verdict for verdict in result.primary}
-    rows = []
-    for layer, ones in layers.items():
-        judged = [verdicts[one.condition] for one in ones if one.condition in verdicts]
-        medians = [verdict.ratio.median for verdict in judged]
-        places = decimals(medians, limits(result.settings))
-        words = Counter(decision_word(verdict.decision, verdict.metric) for verdict in judged)
-        rows.append(
-            (
-                layer,
-                interval((min(medians), max(medians)), places) if medians else MISSING,
-                ", ".join(f"{count} {word}" for word, count in words.items()) or MISSING,
-                _in_force(ones[0]),
-            )
-        )
-    titles = columns("overheads, %", "verdicts", "in force", texts=("verdicts", "in force"))
-    return Table("", titles, rows, name="layers", medium=Medium.TERMINAL)
+    return Table("Layers of encryption", titles, rows, name="layers")
 
 
 def _layer(storage: str) -> str:

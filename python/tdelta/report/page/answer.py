@@ -28,7 +28,6 @@ from tdelta.report.page.blocks import Block, Figure, Paragraph, Section, Tile, T
 from tdelta.report.page.figures.forest import Row, RowStyle, forest, limits_of, verdict_row
 from tdelta.report.page.wording import (
     UNRELIABLE,
-    bounds_of,
     has_data,
     is_unsound,
     label,
@@ -37,7 +36,7 @@ from tdelta.report.page.wording import (
     overhead,
 )
 from tdelta.report.quantities import counted, hdi_text
-from tdelta.report.sentence import answer, floor
+from tdelta.report.sentence import answer, floor, limits
 from tdelta.report.terminal import prior_lines
 
 _SPELLED_OUT = 3
@@ -85,7 +84,7 @@ def _span(result: RunResult, what: str) -> str:
     if not known:
         return "nothing to compare"
     least, most = (pick(known, key=lambda ratio: ratio.median) for pick in (min, max))
-    bounds = bounds_of(result.settings)
+    bounds = limits(result.settings)
     return f"{overhead(least, bounds)} to {overhead(most, bounds)} {what}"
 
 
@@ -131,7 +130,7 @@ def _one(verdict: Verdict, settings: RunSettings, what: str) -> str:
     word = capitalized(decision_word(verdict.decision, verdict.metric))
     if not has_data(verdict):
         return f"{word}: nothing to compare"
-    return f"{word}: {overhead(verdict.ratio, bounds_of(settings))} {what}"
+    return f"{word}: {overhead(verdict.ratio, limits(settings))} {what}"
 
 
 def _tiles(result: RunResult) -> list[Tile]:
@@ -142,7 +141,7 @@ def _tiles(result: RunResult) -> list[Tile]:
 
 
 def _tile(verdict: Verdict, settings: RunSettings) -> Tile:
-    bounds = bounds_of(settings)
+    bounds = limits(settings)
     level, ends = ("99 %", verdict.ratio.hdi99) if settings.budget is not None else ("95 %", verdict.ratio.hdi95)
     return Tile(
         label=label(verdict.condition, settings),

@@ -109,11 +109,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
+    """A drawing and the table of its numbers, which a terminal shows instead if the figure is for it, too."""
+
     name: str
     title: str
     drawing: Markup
     caption: str
     table: Table
+    medium: Medium = Medium.PAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +151,10 @@ def for_page(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def is_for(block: Block, medium: Medium) -> bool:
-    """Whether a page, or a terminal, shows a block; a terminal has neither headings nor figures."""
+    """Whether a page, or a terminal, shows a block; a terminal has no headings."""
     if isinstance(block, Listing) and not block.items:
         return False
-    if not isinstance(block, Paragraph | Listing | Table):
+    if not isinstance(block, Paragraph | Listing | Table | Figure):
         return medium is Medium.PAGE
     return block.medium in (medium, Medium.BOTH)
 

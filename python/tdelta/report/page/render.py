@@ -54,43 +54,9 @@ DARK: Mapping[str, str] = {
     "alarm-wash": "#3a1f1e",
 }
 
-TEXT_PAIRS = (
-    ("ink", "paper"),
-    ("ink", "panel"),
-    ("ink", "rope"),
-    ("ink", "alarm-wash"),
-    ("muted", "paper"),
-    ("muted", "panel"),
-    ("accent", "paper"),
-    ("accent", "panel"),
-    ("alarm", "paper"),
-    ("alarm", "panel"),
-    ("alarm", "alarm-wash"),
-)
-"""Text and the ground it stands on."""
-
-MARK_PAIRS = (("accent", "paper"), ("plain", "paper"), ("accent", "rope"), ("plain", "rope"), ("accent", "wash"))
-"""Marks of figures and the ground they are drawn on."""
-
-
-def contrast(first: str, second: str) -> float:
-    """The contrast ratio of two colours, 1 to 21 (WCAG 2.2, "contrast ratio")."""
-    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
 
 def properties(colours: Mapping[str, str]) -> str:
     return "".join(f"--{name}:{colour};" for name, colour in colours.items())
-
-
-def _luminance(colour: str) -> float:
-    """Relative luminance (WCAG 2.2), of sRGB as ``#rrggbb``."""
-    red, green, blue = (_linear(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _linear(channel: float) -> float:
-    return float(channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4)
 
 
 _TEMPLATES = Path(__file__).with_name("templates")

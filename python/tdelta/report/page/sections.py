@@ -25,7 +25,6 @@ from tdelta.report.page.figures.sweep import sweep_figure
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.wording import (
     UNRELIABLE,
-    bounds_of,
     decided,
     has_data,
     is_unsound,
@@ -34,7 +33,7 @@ from tdelta.report.page.wording import (
     median_text,
 )
 from tdelta.report.quantities import amounts, hdi_text, small_share
-from tdelta.report.sentence import rope_words
+from tdelta.report.sentence import limits, rope_words
 from tdelta.report.table import VALUES_NOTE
 
 _ALL = "all"
@@ -197,7 +196,7 @@ def _within(condition: Condition, place: str, result: RunResult) -> str:
 
 
 def _type_table(found: list[Verdict], result: RunResult) -> Table:
-    bounds = bounds_of(result.settings)
+    bounds = limits(result.settings)
     rows = []
     for verdict in found:
         plain, twin = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)

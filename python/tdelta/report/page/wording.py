@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from tdelta.records import Condition, Decision, Estimate, Role, RunResult, RunSettings, Verdict
 from tdelta.report.labels import condition_label, decision_word, surroundings
 from tdelta.report.quantities import MISSING, decimals, multiple, percent, share
-from tdelta.report.sentence import limits
 
 _MARKS = {
     Decision.COSTLY: "▲",
@@ -65,10 +64,6 @@ def label(condition: Condition, settings: RunSettings) -> str:
     if condition.role is Role.BASELINE:
         return ", ".join(("plain", *surroundings(condition, settings)))
     return condition_label(condition, settings)
-
-
-def bounds_of(settings: RunSettings) -> tuple[float, ...]:
-    return limits(settings)
 
 
 def limit_words(settings: RunSettings) -> str:

@@ -23,7 +23,7 @@ from tdelta.report.page.plot import (
     wrapped,
 )
 from tdelta.report.page.plot.marks import number, polyline
-from tdelta.report.page.render import DARK, LIGHT, MARK_PAIRS, TEXT_PAIRS, contrast
+from tdelta.report.page.render import DARK, LIGHT
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn", "Co")), max_size=30)
 
@@ -108,6 +108,41 @@ def test_axes_draw_a_line_and_a_label_for_each_mark() -> None:
     left = "".join(left_axis(frame, up, ticks))
     assert (bottom.count("<line"), bottom.count('class="tick"'), bottom.count("seconds")) == (3, 3, 1)
     assert (left.count("<line"), left.count('class="tick"')) == (3, 3)
+
+
+TEXT_PAIRS = (
+    ("ink", "paper"),
+    ("ink", "panel"),
+    ("ink", "rope"),
+    ("ink", "alarm-wash"),
+    ("muted", "paper"),
+    ("muted", "panel"),
+    ("accent", "paper"),
+    ("accent", "panel"),
+    ("alarm", "paper"),
+    ("alarm", "panel"),
+    ("alarm", "alarm-wash"),
+)
+"""Text and the ground it stands on."""
+
+MARK_PAIRS = (("accent", "paper"), ("plain", "paper"), ("accent", "rope"), ("plain", "rope"), ("accent", "wash"))
+"""Marks of figures and the ground they are drawn on."""
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast ratio of two colours, 1 to 21 (WCAG 2.2, "contrast ratio")."""
+    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    """Relative luminance (WCAG 2.2), of sRGB as ``#rrggbb``."""
+    red, green, blue = (_linear(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(channel: float) -> float:
+    return float(channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

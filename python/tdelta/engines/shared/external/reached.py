@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 from tdelta.design.actions import NOTHING
@@ -67,9 +66,7 @@ class SchemaKeeper:
     def __enter__(self) -> SchemaKeeper:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._child.kill()
         self._child.close(_END_SECONDS)
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
 
 from tdelta.driver.answers import checksums
 from tdelta.driver.database_answers import Refused
@@ -109,9 +108,7 @@ class RestoredServer:
         self._stack.callback(self._server.end)
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def bring(self, observe: Observer) -> None:

@@ -11,9 +11,9 @@ from markupsafe import Markup
 from tdelta.design.actions import parse_action
 from tdelta.records import ActionMeasure, Estimate, RunResult
 from tdelta.report.page import plot
-from tdelta.report.page.blocks import SMALL_WIDTH, Column, Figure, Table
+from tdelta.report.page.blocks import SMALL_WIDTH, Figure, Medium, Table, columns
 from tdelta.report.page.wording import label
-from tdelta.report.quantities import duration, hdi_text, percent
+from tdelta.report.quantities import duration, percent, ratio_cells
 from tdelta.report.sentence import limits
 
 _LEFT, _RIGHT, _TOP, _HEIGHT, _FOOT = 62.0, 16.0, 12.0, 230.0, 48.0
@@ -39,10 +39,9 @@ def curves(result: RunResult) -> dict[str, list[Point]]:
     return {name: sorted(points, key=lambda point: point.seconds) for name, points in found.items()}
 
 
-def figures(result: RunResult) -> Iterator[Figure]:
-    for name, points in curves(result).items():
-        if len(points) > 1:
-            yield _figure(name, points, result)
+def block_of(name: str, points: Sequence[Point], result: RunResult) -> Figure | Table:
+    """A figure with its table; of a single setting the table alone."""
+    return _figure(name, points, result) if len(points) > 1 else _table(name, points, result)
 
 
 def _figure(name: str, points: Sequence[Point], result: RunResult) -> Figure:
@@ -63,21 +62,20 @@ def _figure(name: str, points: Sequence[Point], result: RunResult) -> Figure:
         name=f"curve-{name}",
         class_="figure small",
     )
-    return Figure(f"curve-{name}", title, drawn, caption, table(name, points, result))
+    return Figure(f"curve-{name}", title, drawn, caption, _table(name, points, result), Medium.BOTH)
 
 
-def table(name: str, points: Sequence[Point], result: RunResult) -> Table:
+def _table(name: str, points: Sequence[Point], result: RunResult) -> Table:
     rows = [
         (
             _name(p, result),
             duration(p.seconds),
-            percent(p.ratio.median),
-            hdi_text(p.ratio, p.ratio.hdi95, limits(result.settings)),
+            *ratio_cells(p.ratio, limits(result.settings)),
         )
         for p in points
     ]
-    titles = ("took", "while it went on", "95 % HDI")
-    return Table(f"Numbers: {name}", [Column(""), *(Column(t, is_number=True) for t in titles)], rows, folded=True)
+    titles = columns("took", "work takes", "95 % HDI")
+    return Table(f"Numbers: {name}", titles, rows, folded=True, name=f"during {name}")
 
 
 def _marks(points: Sequence[Point], result: RunResult) -> Iterator[Markup]:

@@ -214,16 +214,18 @@ def _row_words(row: Row, bounds: Sequence[float]) -> str:
 
 def _table(title: str, rows: Sequence[Row], limits: Limits, noted: str, known_as: str) -> Table:
     has_truth = any(row.truth is not None for row in rows)
-    columns = [Column(""), Column("median", is_number=True), Column("95 % HDI", is_number=True)]
-    columns += [Column("99 % HDI", is_number=True), *([Column(known_as, is_number=True)] if has_truth else [])]
-    cells: list[list[str]] = []
-    heading = ""
-    for row in rows:
-        if row.is_heading:
-            heading = f"{row.label}: "
-            continue
-        cells.append([f"{heading}{row.label}", *_cells(row, limits.values, has_truth=has_truth), row.note])
-    return Table(f"Numbers: {title}", [*columns, Column(noted)], cells, folded=True)
+    columns = [
+        Column(""),
+        *(Column(title, is_number=True) for title in ("median", "95 % HDI")),
+        Column("99 % HDI", is_number=True, is_brief=False),
+        *([Column(known_as, is_number=True)] if has_truth else []),
+        Column(noted, is_brief=False),
+    ]
+    cells = [
+        [row.label] if row.is_heading else [row.label, *_cells(row, limits.values, has_truth=has_truth), row.note]
+        for row in rows
+    ]
+    return Table(f"Numbers: {title}", columns, cells, folded=True)
 
 
 def _cells(row: Row, bounds: Sequence[float], *, has_truth: bool) -> list[str]:

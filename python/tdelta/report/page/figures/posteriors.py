@@ -29,8 +29,9 @@ from tdelta.report.page.plot import (
     text_width,
     wrapped,
 )
-from tdelta.report.page.wording import bounds_of, chance, label, limit_words, median_text
+from tdelta.report.page.wording import chance, label, limit_words, median_text
 from tdelta.report.quantities import hdi_text, percent, share
+from tdelta.report.sentence import limits
 
 _CURVE = 58.0
 _ROW = 84.0
@@ -81,7 +82,7 @@ def _places(rope: float) -> int:
 
 def _scale(rows: Sequence[_Drawn], settings: RunSettings, left: float, right: float) -> Scale:
     ends = [float(end) for row in rows for end in (row.density.ratio[0], row.density.ratio[-1])]
-    return ratio_scale((*_edges(settings), *bounds_of(settings), *ends), left, right, margin=0.02)
+    return ratio_scale((*_edges(settings), *limits(settings), *ends), left, right, margin=0.02)
 
 
 def _edges(settings: RunSettings) -> tuple[float, float]:
@@ -122,14 +123,14 @@ def _beside(row: _Drawn, base: float, settings: RunSettings) -> list[Markup]:
     first = base - 28 - _LINE * (len(lines) - 1) / 2
     names = [text(0.0, first + _LINE * n, words, style) for n, words in enumerate(lines)]
     estimate = row.density.estimate
-    figure = text(0.0, first + _LINE * len(lines), median_text(estimate, bounds_of(settings)), "label")
+    figure = text(0.0, first + _LINE * len(lines), median_text(estimate, limits(settings)), "label")
     shares = [text(WIDTH, base - 34 + _LINE * n, words, "small", "end") for n, words in enumerate(row.masses)]
     return [*names, figure, *shares]
 
 
 def _words(row: _Drawn, settings: RunSettings) -> str:
     estimate = row.density.estimate
-    bounds = bounds_of(settings)
+    bounds = limits(settings)
     hdi = hdi_text(estimate, estimate.hdi95, bounds)
     return f"{row.label}: {median_text(estimate, bounds)}, 95 % HDI {hdi}; {', '.join(row.masses)}"
 
@@ -145,7 +146,7 @@ def _caption(settings: RunSettings) -> str:
 
 
 def _table(rows: Sequence[_Drawn], settings: RunSettings) -> Table:
-    bounds = bounds_of(settings)
+    bounds = limits(settings)
     edge = percent(1 + settings.rope, _places(settings.rope)), percent(1 - settings.rope, _places(settings.rope))
     titles = (
         "median",

@@ -1,4 +1,4 @@
-"""Where the time of a server's load goes, and the tables of all that its servers did. Descriptive.
+"""Where the time of a server's load goes. Descriptive.
 
 A bar is the time of the CPUs that a load could keep busy, one for each thread and no more than there are: the full part
 worked for the server, the light part for the client, and the empty part waited with the threads.
@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from tdelta.records import Role, RunResult, ServerMeasures, Typical
-from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
+from tdelta.records import Role, RunResult, ServerMeasures
+from tdelta.report.page.blocks import WIDTH, Figure, Medium, Table
 from tdelta.report.page.plot import drawing, rect, text, wrapped
 from tdelta.report.page.wording import label
-from tdelta.report.quantities import MISSING, amounts, rate, share, small_count
-from tdelta.report.sweep import server_groups, server_label
+from tdelta.report.quantities import share
+from tdelta.report.sweep import server_label
 
 _BAR = 14.0
 _STEP = 24.0
@@ -23,14 +23,10 @@ _LINE = 15.0
 _HEADING = 34.0
 _LABEL = 200.0
 _NOTE = 214.0
-_LONG_TABLE = 8
 
 
-def time_figure(result: RunResult) -> Figure | None:
-    """Where the time goes, plain and encrypted, against threads; None where the engine is no server."""
-    groups = server_groups(result)
-    if not groups:
-        return None
+def time_figure(groups: dict[str, list[ServerMeasures]], result: RunResult, table: Table) -> Figure:
+    """Where the time goes, plain and encrypted, against threads, with the table of what the servers did."""
     title = "Where the time of the load goes"
     description = "; ".join(_words(m, result) for rows in groups.values() for m in rows) + "."
     drawn = _layout(groups, result, title, description)
@@ -42,7 +38,7 @@ def time_figure(result: RunResult) -> Figure | None:
         " largest part of the threads' time, waiting being I/O as far as the device's requests in flight account for"
         " it."
     )
-    return Figure("time", title, drawn, caption, _time_table(result))
+    return Figure("time", title, drawn, caption, table, Medium.BOTH)
 
 
 def _layout(groups: dict[str, list[ServerMeasures]], result: RunResult, title: str, description: str) -> Markup:
@@ -96,77 +92,5 @@ def _words(measured: ServerMeasures, result: RunResult) -> str:
     )
 
 
-def _time_table(result: RunResult) -> Table:
-    titles = ("op/s", "response", "server CPU", "client CPU", "server CPUs busy", "client CPUs busy")
-    rows = [
-        (
-            label(m.condition, result.settings),
-            rate(m.throughput.median),
-            _time(m.response_us),
-            _time(m.server_cpu_us),
-            _time(m.client_cpu_us),
-            f"{m.time.server_cores:.2f}",
-            f"{m.time.client_cores:.2f}",
-            m.bottleneck.value,
-        )
-        for m in result.of(ServerMeasures)
-    ]
-    columns = [Column(""), *(Column(title, is_number=True) for title in titles), Column("bottleneck")]
-    caption = "Numbers: where the time goes; medians over the trials, in brackets their quartiles"
-    return Table(caption, columns, rows, folded=True)
-
-
-def share_table(result: RunResult) -> Table:
-    titles = ("server CPU", "client CPU", "waiting", "of that I/O", "CPU pressure", "I/O pressure")
-    rows = [
-        (
-            label(m.condition, result.settings),
-            *(_share(part) for part in (m.time.server_share, m.time.client_share, m.time.waiting_share)),
-            *(_share_or_none(part) for part in (m.time.io_share, m.time.cpu_pressure, m.time.io_pressure)),
-        )
-        for m in result.of(ServerMeasures)
-    ]
-    columns = [Column(""), *(Column(title, is_number=True) for title in titles)]
-    return Table("The time of all threads in parts, and pressure on the machine: medians", columns, rows, folded=True)
-
-
-def moved_table(result: RunResult) -> Table:
-    """Cache, pages and bytes of all servers, A/A twins included."""
-    titles = ("cache hits", "misses", "pages read", "pages written", "encrypted", "decrypted", "log", "from the device")
-    rows = [
-        (
-            label(m.condition, result.settings),
-            MISSING if m.cache is None else _hits(m.cache.hit_ratio),
-            MISSING if m.cache is None else small_count(m.cache.misses),
-            *(small_count(n) for n in (m.moved.pages_read, m.moved.pages_written)),
-            *(small_count(n) for n in (m.moved.pages_encrypted, m.moved.pages_decrypted)),
-            MISSING if m.moved.log_bytes is None else _bytes(m.moved.log_bytes),
-            _bytes(m.moved.device_read_bytes),
-            _bytes(m.moved.device_written_bytes),
-        )
-        for m in result.of(ServerMeasures)
-    ]
-    columns = [Column(""), *(Column(title, is_number=True) for title in (*titles, "to the device"))]
-    caption = "Cache, pages and bytes of one operation, the twins side by side: medians over the trials"
-    return Table(caption, columns, rows, folded=len(rows) > _LONG_TABLE)
-
-
-def _time(of: Typical) -> str:
-    low, median, high = amounts((of.low, of.median, of.high), "µs")
-    return f"{median} ({low.split(' ')[0]} … {high.split(' ')[0]})"
-
-
-def _hits(of: Typical) -> str:
-    return f"{100 * of.median:.2f} % ({100 * of.low:.2f} … {100 * of.high:.2f})"
-
-
-def _bytes(value: float) -> str:
-    return amounts((value,), "bytes")[0]
-
-
 def _share(value: float) -> str:
     return share(round(value, 3))
-
-
-def _share_or_none(value: float | None) -> str:
-    return MISSING if value is None else _share(value)
