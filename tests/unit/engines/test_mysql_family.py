@@ -1,4 +1,5 @@
 import dataclasses
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,20 @@ def options(engine: Engine, settings: ServerSettings) -> dict[str, str]:
     text = recipe(engine, settings).files[PLACE.folder / "server.cnf"]
     lines = [line.partition("=") for line in text.splitlines()[1:]]
     return {name: value for name, _, value in lines}
+
+
+@pytest.mark.parametrize(
+    ("engine", "said", "left"),
+    [
+        (MARIADB, "ENGINE=InnoDB `ENCRYPTED`='YES' `ENCRYPTION_KEY_ID`='1';", "ENGINE=InnoDB  ;"),
+        (MARIADB, "ENGINE=InnoDB `encrypted`='no' COMMENT='x';", "ENGINE=InnoDB  COMMENT='x';"),
+        (MARIADB, "ENGINE=InnoDB ENCRYPTED=NO;", "ENGINE=InnoDB ;"),
+        (MYSQL, "ENGINE=InnoDB /*!80016 ENCRYPTION='Y' */;", "ENGINE=InnoDB /*!80016  */;"),
+    ],
+)
+def test_the_command_that_is_named_takes_encryption_out_of_a_dump(engine: Engine, said: str, left: str) -> None:
+    command = ["bash", "-c", engine.dump_encryption.remedy]
+    assert subprocess.run(command, input=said, capture_output=True, text=True, check=True).stdout == left
 
 
 @pytest.mark.parametrize("engine", ENGINES)

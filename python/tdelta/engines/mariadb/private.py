@@ -191,7 +191,7 @@ class MariadbEngine(family.MysqlFamily):
     keys_setting = f"plugin_load_add={_PLUGIN}"
     dump_encryption = DumpEncryption(
         "ENCRYPTED and ENCRYPTION_KEY_ID",
-        "sed -E 's/`?(ENCRYPTED|ENCRYPTION_KEY_ID)`?=[A-Z0-9]+//gi'",
+        "sed -E \"s/\\`?(ENCRYPTED|ENCRYPTION_KEY_ID)\\`?='?[A-Z0-9]+'?//gi\"",
         r"ERROR 1005 .*errno: 140",
     )
 
