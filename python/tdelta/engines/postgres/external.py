@@ -60,6 +60,7 @@ _SESSION = {
     "default_tablespace": "",
     "default_transaction_deferrable": "off",
     "default_transaction_isolation": "read committed",
+    "extra_float_digits": "3",
 }
 """What a server, a database or a role may have that would make sessions differ from tdelta's on the other server."""
 

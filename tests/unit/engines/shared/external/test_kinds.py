@@ -296,3 +296,8 @@ def test_a_literal_is_quoted_and_what_servers_read_differently_is_none() -> None
 )
 def test_names_of_schemas_are_plain(name: str, fits: bool) -> None:
     assert (SCHEMA_NAME.match(name) is not None) is fits
+
+
+def test_fractions_are_read_whole_whatever_the_server_has_globally() -> None:
+    assert any("'extra_float_digits', '3'" in sql for sql in POSTGRES.session_sql)
+    assert POSTGRES.in_force.expected["extra_float_digits"] == "3"
