@@ -75,6 +75,7 @@ fn kind_of(code: &str, fatal: bool) -> &'static str {
         "25006" => "read_only",
         "53100" => "full",
         "53200" => "out_of_memory",
+        "53300" => "too_many_connections",
         "58030" => "io",
         "XX001" | "XX002" => "corrupt",
         _ if code.starts_with("28") => "auth",
@@ -108,6 +109,7 @@ mod tests {
     fn what_ends_the_connection_is_of_the_connection() {
         assert_eq!(error("FATAL", "57P01").kind, "connection");
         assert_eq!(error("ERROR", "57014").kind, "sql");
+        assert_eq!(error("FATAL", "53300").kind, "too_many_connections");
         assert_eq!(error("FATAL", "3D000").kind, "unknown_database");
         assert_eq!(error("FATAL", "57P01").message, "it says so (SQLSTATE 57P01)");
     }
