@@ -541,3 +541,13 @@ def test_a_check_that_needs_a_function_of_the_applications_is_told_with_its_tabl
         database.execute("INSERT INTO plates VALUES (1, 'x1')")
         database.commit()
     check_refused(run(Place(tmp_path), path), "copy-fails", said=Part("REGEXP"), remedy=Part("of plates"))
+
+
+def test_an_index_that_needs_a_function_of_the_applications_is_told_with_its_name(place: Place, small: Path) -> None:
+    with contextlib.closing(sqlite3.connect(small)) as database:
+        database.create_function("fold", 1, str.casefold, deterministic=True)
+        database.execute("CREATE TABLE folded (x TEXT)")
+        database.execute("CREATE INDEX by_fold ON folded (fold(x))")
+        database.execute("INSERT INTO folded VALUES ('A')")
+        database.commit()
+    check_refused(run(place, small), "copy-fails", said=Part("fold"), remedy=Part("index by_fold"))

@@ -168,10 +168,13 @@ class CopyExaminer:
         if lacking is None:
             return _remedy(refusal)
         name = lacking[1].replace("'", "''")
-        holders = f"SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%{name}%' LIMIT {_LONGEST_LIST}"
+        holders = (
+            "SELECT CASE type WHEN 'index' THEN 'index ' ELSE 'a CHECK or a generated column of ' END || name AS holder"
+            f" FROM sqlite_schema WHERE type IN ('index', 'table') AND sql LIKE '%{name}%' LIMIT {_LONGEST_LIST}"
+        )
         with contextlib.suppress(Refused):
-            if tables := self._query(f"SELECT coalesce(group_concat(name, ', '), '') FROM ({holders})"):
-                return f" (a CHECK or a generated column of {tables}){_remedy(refusal)}"
+            if found := self._query(f"SELECT coalesce(group_concat(holder, ', '), '') FROM ({holders})"):
+                return f" ({found}){_remedy(refusal)}"
         return _remedy(refusal)
 
     def _query(self, sql: str) -> str:
