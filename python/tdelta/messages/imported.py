@@ -98,7 +98,7 @@ IMPORTED_AGAINST_TRUST = {
     "pgbench-report-missing": "a run did not end, or its file is cut off",
     "file-cut-off": "a file is cut off",
     "name-contradicted": "a file's name says {factor} {named}, the file itself {said}",
-    "intervals-uneven": "{uneven} of {of} intervals are of another length, or lines between them are missing",
+    "intervals-uneven": "intervals of another length, or with lines missing between them: {uneven} of {of}",
     "column-may-count-runs": "{column} may count runs: rename it to run",
     "failed-transactions": "{transactions:.0f} failed transactions",
     "repetitions-in-process": "repetitions in one file are one run",

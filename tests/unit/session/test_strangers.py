@@ -13,6 +13,7 @@ from tdelta.errors import ImportFault
 from tdelta.inference.observed import ComparisonPicture
 from tdelta.messages import Caution, Reason
 from tdelta.records import AnalysisResult, Comparison, Decision
+from tdelta.records.analysis import NoteCode, RunNote
 from tdelta.report.analysis import compose_analysis
 from tdelta.report.analysis.brief import against_trust, sentence
 from tdelta.report.analysis.words import subject
@@ -432,6 +433,13 @@ def test_cautions_are_ordered_by_weight_and_the_like_of_many_is_said_once() -> N
     assert said[0] == "a may be a copy of b"
     assert "+1.2 %" in said[1]
     assert said[1].endswith("(and 2 more like it)")
+
+
+def test_notes_in_the_same_words_are_said_once() -> None:
+    result = analyze_files(AnalysisRequest(("published:response-times",))).result
+    notes = [RunNote(code, "plain", "1") for code in (NoteCode.SERIES_SHORT, NoteCode.SERIES_TOO_SHORT)]
+    said = against_trust(replace(result, comparisons=(replace(result.comparisons[0], notes=tuple(notes)),)))
+    assert said.count("few figures over time in 1 run") == 1
 
 
 @pytest.mark.parametrize("drift", [-109.7, 150.0, 12345.0])

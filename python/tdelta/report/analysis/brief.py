@@ -206,8 +206,8 @@ def against_trust(result: AnalysisResult) -> list[str]:
         more = f" (and {len(texts) - 1} more like it)" if len(texts) > 1 else ""
         said.append(f"{texts[0]}{more}")
     notes = [note for comparison in result.primary for note in comparison.notes]
-    for note_code, words in _NOTES.items():
-        if runs := {(note.condition, note.run) for note in notes if note.code is note_code}:
+    for words in dict.fromkeys(_NOTES.values()):
+        if runs := {(note.condition, note.run) for note in notes if _NOTES.get(note.code) == words}:
             said.append(words.format(runs=counted(len(runs), "run")))
     return [printable(text) for text in said]
 
