@@ -115,7 +115,7 @@ def cells() -> dict[str, Process]:
     found["a step of 50 %"] = Process(step=0.5)
     for ar in (0.3, 0.7, 0.9):
         found[f"AR(1) {ar:g}"] = Process(ar=ar)
-    return found | _instances() | _unequal() | _shared() | _hostile()
+    return found | _instances() | _unequal() | _shared() | _hostile() | _carried()
 
 
 def _stalled() -> dict[str, Process]:
@@ -161,6 +161,16 @@ def _shared() -> dict[str, Process]:
         name = f"encryption × block 3 %, AR {ar:g}, {rounds} rounds of {blocks} blocks"
         found[name] = replace(quiet, block_sd=0.03, block_ar=ar, rounds=rounds, blocks=blocks)
     return found
+
+
+def _carried() -> dict[str, Process]:
+    """An encrypted trial that slows the next one, whoever runs; the overhead is of a trial by itself."""
+    return {
+        f"an encrypted trial slows the next by {100 * share:g} %, {rounds} rounds": Process(
+            sd=0.01, carried=float(np.log1p(share)), rounds=rounds
+        )
+        for share, rounds in ((0.03, 3), (0.03, 5), (0.03, 10), (0.06, 10))
+    }
 
 
 def _hostile() -> dict[str, Process]:

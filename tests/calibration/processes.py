@@ -50,6 +50,7 @@ class Process:
         block_sd: sd of what a block adds to its encrypted twins alike, ``block_ar`` its autocorrelation over blocks.
         period: every so many trials, whoever runs, cost ``period_factor`` times as much; 0 for none.
         time_step: the step of the clock, as a share of a trial's typical cost; 0 for a clock without steps.
+        carried: what an encrypted twin's trial adds to the log cost of the next trial of its round, whoever runs.
         log_ratio: of the encrypted twins.
     """
 
@@ -80,6 +81,7 @@ class Process:
     period: int = 0
     period_factor: float = 1.0
     time_step: float = 0.0
+    carried: float = 0.0
     log_ratio: float = 0.0
     rounds: int = 5
     blocks: int = 6
@@ -148,10 +150,18 @@ def log_costs(process: Process, rng: np.random.Generator) -> tuple[Array, NDArra
     costs += _shared(process, rng)[:, None] * is_encrypted
     course = _course(process, rng, costs.size).reshape(costs.shape)
     costs += np.take_along_axis(course, places, axis=1)
+    costs += process.carried * _follows_encrypted(process, orders, is_encrypted)
     if process.time_step:
         steps = np.round(np.exp(costs) / process.time_step)
         costs = np.log(process.time_step * np.maximum(steps, 1.0))
     return costs, places
+
+
+def _follows_encrypted(process: Process, orders: NDArray[np.intp], is_encrypted: NDArray[np.bool_]) -> Array:
+    """1 for each trial that an encrypted twin's came right before in its round, shape (blocks, twins)."""
+    ran = is_encrypted[orders].reshape(process.rounds, -1)
+    before = np.concatenate([np.zeros((process.rounds, 1)), ran[:, :-1]], axis=1).reshape(orders.shape)
+    return np.take_along_axis(before, np.argsort(orders, axis=1), axis=1)
 
 
 def _noise(process: Process, rng: np.random.Generator, is_encrypted: NDArray[np.bool_], blocks: int) -> Array:

@@ -36,6 +36,7 @@ CELLS = (
     "encryption × round 2 %, 10 rounds",
     "noise 50 %, 20 rounds, log ratio 0",
     "every fifth trial × 2",
+    "an encrypted trial slows the next by 6 %, 10 rounds",
 )
 """The sixth is too short for its stalls: what is asked there is about runs that met any, and about what they missed."""
 

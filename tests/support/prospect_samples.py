@@ -74,8 +74,6 @@ def whole() -> Prospect:
             ),
             instance_effect=InstanceEffect(0.0041, (0.0006, 0.0103), 81),
             carry_over=CarryOver(
-                (ShareEffect(0.0012, (-0.003, 0.0054)), ShareEffect(-0.0004, (-0.0046, 0.0038))),
-                None,
                 None,
                 (Reason.of("carry-over-only-plain"), Reason.of("carry-over-course")),
             ),
@@ -105,9 +103,7 @@ def stored() -> Prospect:
     """From one stored run with encryption, of one length, an overhead and two ROPEs asked for."""
     targets = tuple(_target(0.03, rope) for rope in (0.01, 0.02))
     carried = CarryOver(
-        (ShareEffect(0.0012, (-0.003, 0.0054)), ShareEffect(-0.0004, (-0.0046, 0.0038))),
         ShareEffect(0.012, (0.004, 0.02)),
-        ShareEffect(-0.004, (-0.0067, -0.0013)),
         (Reason.of("carry-over-to-itself"), Reason.of("carry-over-course")),
     )
     one = replace(whole().grounds.lengths[0], scales=(), where="threads 4")

@@ -305,9 +305,7 @@ def few_stalls() -> RunResult:
         estimate(1.044, 0.05), Decision.UNDECIDED, primary=True, reasons=reasons, typical=estimate(1.004, 0.008)
     )
     order = CarryOver(
-        positions=(ShareEffect(-0.004, (-0.012, 0.004)), ShareEffect(0.003, (-0.005, 0.011))),
         after_encrypted=ShareEffect(0.011, (0.002, 0.02)),
-        bias=ShareEffect(-0.0028, (-0.005, -0.0005)),
         unknown_codes=(Reason.of("carry-over-course"),),
     )
     stalls = (odd(PLAIN, 120), odd(AES, 120, 2, 0.038, 2))

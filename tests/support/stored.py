@@ -15,6 +15,7 @@ import numpy as np
 
 from support.flat import measurement_of
 from support.samples import SOUND, changed
+from tdelta.design import block_order
 from tdelta.inference import analyze_run
 from tdelta.messages import Caution, Detail
 from tdelta.messages.checks import NO_MARKER
@@ -127,10 +128,11 @@ def trials(conditions: Sequence[Condition], rounds: int = ROUNDS, blocks: int = 
         for block in range(round_ * blocks, (round_ + 1) * blocks):
             drift = 0.15 * float(np.sin(block / 3.0))
             started = CREATED + 20.0 + 2.5 * block + 4.0 * round_
-            for position, condition in enumerate(conditions):
+            for position, at in enumerate(block_order(2026, block, len(conditions))):
+                condition = conditions[at]
                 log_cost = drift + _effect(condition) + instance_effect[condition.key] + float(rng.standard_t(4)) * 0.02
                 measured = _measurement(float(np.exp(log_cost)), condition, rng)
-                instance = f"{round_}-{position}"
+                instance = f"{round_}-{at}"
                 found.append(Trial(round_, block, position, condition, instance, started, measured))
     return found
 

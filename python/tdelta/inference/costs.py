@@ -7,7 +7,8 @@ left out is counted, never hidden, and stays in the store.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ class Panel:
         incomplete: blocks left out because a condition is missing or finished no operation.
         twins: the B/B twins that ran in any of these blocks, in the design's order.
         twin_trials: B rows of their trials, None where a twin took no part.
+        after_encrypted: round, block and position of each trial of the run that an encrypted twin's came right before.
     """
 
     stratum: int
@@ -42,6 +44,7 @@ class Panel:
     incomplete: int
     twins: tuple[Condition, ...] = ()
     twin_trials: tuple[tuple[Trial | None, ...], ...] = ()
+    after_encrypted: frozenset[tuple[int, int, int]] = frozenset()
 
     @property
     def baseline(self) -> Condition:
@@ -59,6 +62,15 @@ class Panel:
         rows = [(*row, *more) for row, more in zip(self.trials, self.twin_trials, strict=True)]
         at = np.array([[np.nan if t is None else t.position for t in row] for row in rows], dtype=np.float64)
         return places_among(at.reshape(len(rows), -1))
+
+    @property
+    def follows(self) -> FloatArray:
+        """1 for each trial that an encrypted twin's came right before, else 0; shape (B, K + twins)."""
+        rows = [(*row, *more) for row, more in zip(self.trials, self.twin_trials, strict=True)]
+        after = [
+            [t is not None and (t.round, t.block, t.position) in self.after_encrypted for t in row] for row in rows
+        ]
+        return np.array(after, dtype=np.float64).reshape(len(rows), -1)
 
     @property
     def host_names(self) -> tuple[str, ...]:
@@ -94,8 +106,20 @@ def panels(trials: Iterable[Trial], settings: RunSettings) -> tuple[Panel, ...]:
     by_stratum: dict[int, list[Condition]] = {}
     for condition in settings.conditions:
         by_stratum.setdefault(condition.stratum, []).append(condition)
-    blocks = _by_block(trials)
-    return tuple(_panel(stratum, tuple(of), blocks) for stratum, of in sorted(by_stratum.items()))
+    ordered = sorted(trials, key=lambda trial: (trial.round, trial.block, trial.position))
+    blocks, after = _by_block(ordered), _after_encrypted(ordered)
+    return tuple(
+        replace(_panel(stratum, tuple(of), blocks), after_encrypted=after) for stratum, of in sorted(by_stratum.items())
+    )
+
+
+def _after_encrypted(ordered: Sequence[Trial]) -> frozenset[tuple[int, int, int]]:
+    """Where an encrypted twin ran before; the first trial of a round has fresh databases before it."""
+    return frozenset(
+        (later.round, later.block, later.position)
+        for earlier, later in pairwise(ordered)
+        if not earlier.condition.is_plain and earlier.round == later.round
+    )
 
 
 def _by_block(trials: Iterable[Trial]) -> dict[tuple[int, int], dict[str, Trial | None]]:

@@ -191,7 +191,8 @@ def _fitted(panel: Panel, part: Selected) -> Fitted:
     rounds = np.unique(panel.rounds[part.blocks], return_inverse=True)[1]
     placed = places_among(np.where(np.isnan(costs), np.nan, panel.places[part.blocks][:, columns]))
     conditions = tuple(c for c, used in zip(panel.conditions, part.used, strict=True) if used)
-    design = Design(rounds, placed, _kinds((*conditions, *twins)))
+    follows = panel.follows[part.blocks][:, columns]
+    design = Design(rounds, placed, _kinds((*conditions, *twins)), follows)
     means = fit_instances(np.log(costs), design)
     found = panel.hosts[part.blocks][:, columns]
     if len(panel.host_names) > 1:
@@ -295,8 +296,10 @@ def _answers(fitted: Fitted, contrasts: Contrasts) -> Iterator[Answer]:
         named.setdefault(int(contrasts.thetas[fitted.columns.index(condition)]), condition)
     for at, shift in enumerate(shifts(groups)):
         typical = contrasts.mixture(at)
-        wandering = wandering_sd(fitted.means, contrasts.thetas == at + 1, contrasts.thetas == 0)
+        sides = contrasts.thetas == at + 1, contrasts.thetas == 0
+        wandering = wandering_sd(fitted.means, *sides)
         beside = 2.0 * fitted.step_sd**2 + wandering**2 + groups[at + 1].shared_variance + groups[0].shared_variance
+        beside += fitted.means.carried_variance(*sides)
         typical = replace(typical, sds=np.sqrt(typical.sds**2 + beside))
         yield Answer(fitted, named[at + 1], typical, shift, groups[at + 1], groups[0], wandering > 0.0)
 

@@ -1,9 +1,10 @@
 """Stage 1: what each instance typically cost within its round, and how its trials scatter about that.
 
-``y = v_block + p_place + m_(round, condition) + eps``, ``eps ~ t_nu(0, sigma_kind)``. Blocks, places in the block and
-instances are free parameters (places are shrunk towards 0); each *kind* of condition (plain twins, and every treatment)
-has a sigma of its own, weakly pooled; nu is averaged over a grid. Blocks take the drift away, places the order within a
-block, the t the odd trial that a checkpoint or a neighbour hit. What the t discounts is not lost:
+``y = v_block + p_place + c x + m_(round, condition) + eps``, ``eps ~ t_nu(0, sigma_kind)``; ``x`` is 1 for a trial that
+an encrypted twin's came right before, so that ``c`` is the first-order carry-over. Blocks, places in the block, ``c``
+and instances are free parameters (places and ``c`` are shrunk towards 0); each *kind* of condition (plain twins, and
+every treatment) has a sigma of its own, weakly pooled; nu is averaged over a grid. Blocks take the drift away, places
+the order within a block, the t the odd trial that a checkpoint or a neighbour hit. What the t discounts is not lost:
 `tdelta.inference.stalls` puts it back into the ratio of means. Nothing here knows which condition is the baseline:
 that is stage 2.
 
@@ -31,6 +32,9 @@ POOLING_DF = 4.0
 PLACE_SD = 0.05
 """Prior sd of the effect of a place in the block, 5 %: it hardly binds where there are a few blocks."""
 
+CARRIED_SD = 0.03
+"""Prior sd of what an encrypted trial leaves to the next one, 3 %."""
+
 _NU_SHAPE, _NU_RATE = 2.0, 0.1
 _TOLERANCE = 5e-4
 _MAX_ITERATIONS = 60
@@ -56,6 +60,9 @@ class InstanceMeans:
         weight: shape (B, K), from 1 (a trial as expected) to 0 (one that says nothing of where trials lie).
         places: shape (P,), effect of each place in the block on a log cost.
         hosts: shape (R, K), the host of each instance, from 0, and -1 where a twin took no part; None of one host.
+        carried: what an encrypted trial adds to the log cost of the next one, which ``means`` are without.
+        carried_sd: how well that is known.
+        following: shape (K,), the share of each column's trials that an encrypted twin's came right before.
     """
 
     means: FloatArray
@@ -70,6 +77,9 @@ class InstanceMeans:
     weight: FloatArray
     places: FloatArray
     hosts: NDArray[np.intp] | None = None
+    carried: float = 0.0
+    carried_sd: float = 0.0
+    following: FloatArray | None = None
 
     @property
     def host_count(self) -> int:
@@ -93,6 +103,12 @@ class InstanceMeans:
         there = self.blocks > 0
         by_round = np.bincount(self.rounds)
         return int(((by_round - 1) * (there.sum(axis=1) - 1)).sum())
+
+    def carried_variance(self, of: NDArray[np.bool_], versus: NDArray[np.bool_]) -> float:
+        """What the carry-over that is not known leaves open of the log ratio of some columns over others."""
+        if self.following is None:
+            return 0.0
+        return float((self.following[of].mean() - self.following[versus].mean()) * self.carried_sd) ** 2
 
     def without_round(self, left_out: int) -> InstanceMeans:
         """The same without one round; the noise of trials is kept as it was found."""
@@ -119,11 +135,13 @@ class Design:
         rounds: shape (B,), the round of each block, counted from 0, not decreasing.
         places: shape (B, K), at which place of its block each trial ran, from 0; any number where there was none.
         kinds: shape (K,), the kind of each column, from 0.
+        follows: shape (B, K), 1 for a trial that an encrypted twin's came right before, else 0.
     """
 
     rounds: NDArray[np.intp]
     places: NDArray[np.intp]
     kinds: NDArray[np.intp]
+    follows: FloatArray
 
     @property
     def kind_count(self) -> int:
@@ -137,6 +155,7 @@ class _State:
 
     block: FloatArray
     place: FloatArray
+    carried: FloatArray
     instance: FloatArray
     sigma2: FloatArray
     residual: FloatArray
@@ -188,7 +207,14 @@ def _start(y: FloatArray, there: NDArray[np.bool_], in_round: FloatArray, blocks
     place = np.zeros(int(design.places.max()) + 1)
     ones = np.ones_like(y)
     return _State(
-        each(block), each(place), each(instance), each(sigma2), each(residual), each(ones), each(0.0 * sigma2)
+        each(block),
+        each(place),
+        np.zeros((count, 1, 1)),
+        each(instance),
+        each(sigma2),
+        each(residual),
+        each(ones),
+        each(0.0 * sigma2),
     )
 
 
@@ -248,17 +274,23 @@ def _ecm_step(
     weight = np.where(there, (nu + 1.0) / (nu + state.residual**2 / of_column), 0.0)
     precise = weight / of_column
     unplaced = y - np.take_along_axis(state.place[:, None, :], design.places[None], axis=2)
+    unplaced = unplaced - state.carried * design.follows
     block = (precise * (unplaced - state.instance[:, design.rounds])).sum(axis=2, keepdims=True)
     block = block / precise.sum(axis=2, keepdims=True)
     summed = np.einsum("rb,nbk->nrk", in_round, weight)
     instance = np.einsum("rb,nbk->nrk", in_round, weight * (unplaced - block)) / np.maximum(summed, 1e-300)
     placed = np.where(there, y - block - instance[:, design.rounds], 0.0)
     known = np.einsum("pbk,nbk->np", at_place, precise) + PLACE_SD**-2
-    place = np.einsum("pbk,nbk->np", at_place, precise * placed) / known
+    place = np.einsum("pbk,nbk->np", at_place, precise * (placed - state.carried * design.follows)) / known
     place -= place.mean(axis=1, keepdims=True)
-    residual = np.where(there, placed - np.take_along_axis(place[:, None, :], design.places[None], axis=2), 0.0)
-    state.block, state.place, state.instance, state.residual, state.weight = block, place, instance, residual, weight
+    placed = placed - np.take_along_axis(place[:, None, :], design.places[None], axis=2)
+    known_carried = (precise * design.follows).sum(axis=(1, 2), keepdims=True) + CARRIED_SD**-2
+    carried = (precise * design.follows * placed).sum(axis=(1, 2), keepdims=True) / known_carried
+    residual = np.where(there, placed - carried * design.follows, 0.0)
+    state.block, state.place, state.carried, state.instance = block, place, carried, instance
+    state.residual, state.weight = residual, weight
     fitted = (1.0 - PLACE_SD**-2 / known).sum(axis=1) * (1.0 - 1.0 / place.shape[1])
+    fitted = fitted + 1.0 - CARRIED_SD**-2 / known_carried[:, 0, 0]
     _rescale(there, trials_in, design, of_column, fitted, state)
 
 
@@ -324,4 +356,20 @@ def _averaged_over_nu(state: _State, blocks: FloatArray, there: NDArray[np.bool_
         influence=averaged(np.where(there, state.residual * (nu + 3.0) / (nu + z2), 0.0)),
         weight=averaged(np.where(there, nu / (nu + z2), 1.0)),
         places=averaged(state.place),
+        carried=float(averaged(state.carried)[0, 0]),
+        carried_sd=float(averaged(_carried_variance(there, design, state)) ** 0.5),
+        following=(design.follows * there).sum(axis=0) / np.maximum(there.sum(axis=0), 1),
     )
+
+
+def _carried_variance(there: NDArray[np.bool_], design: Design, state: _State) -> FloatArray:
+    """Of the carry-over, shape (N,), by what of ``x`` blocks and instances do not explain."""
+    x = np.where(there, design.follows, np.nan)
+    x = x - np.nanmean(x, axis=1, keepdims=True)
+    for number in np.unique(design.rounds):
+        of_round = design.rounds == number
+        ran = there[of_round].any(axis=0)
+        x[np.ix_(of_round, ran)] -= np.nanmean(x[np.ix_(of_round, ran)], axis=0)
+    of_trial = ((NU_GRID + 1.0) / (NU_GRID + 3.0))[:, None, None] / state.sigma2[:, None, design.kinds]
+    known = (np.where(there, x, 0.0) ** 2 * of_trial).sum(axis=(1, 2))
+    return np.asarray(1.0 / (known + CARRIED_SD**-2), dtype=np.float64)

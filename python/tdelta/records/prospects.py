@@ -25,13 +25,11 @@ class ShareEffect:
 
 @dataclass(frozen=True, slots=True)
 class CarryOver(Finding):
-    """What the place in a block, and the twin before, do to a trial; shares of its cost.
+    """What the twin before does to a trial, a share of its cost.
 
     Attributes:
-        positions: a trial at each place of a block over one at the first, median and 95 % interval.
         after_encrypted: a trial right after an encrypted twin's over one after a plain twin's, with its 95 % interval;
             None where no encrypted twin ran, or nothing separates them.
-        bias: what that does to an overhead, whose sign is the other way round: it is not corrected for.
         unknown_codes: what these data cannot say, and why.
     """
 
@@ -39,9 +37,7 @@ class CarryOver(Finding):
     IS_SINGLE = True
     DERIVED = ("unknown",)
 
-    positions: tuple[ShareEffect, ...]
     after_encrypted: ShareEffect | None
-    bias: ShareEffect | None
     unknown_codes: tuple[Reason, ...]
 
     @property

@@ -6,7 +6,7 @@ Only factors that vary in the run are named: a run at one thread does not say "1
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tdelta.design.actions import NOTHING, parse_action
 from tdelta.design.layout import COMPARED, PLAIN
@@ -25,7 +25,7 @@ from tdelta.records import (
     ServersFacts,
     Validity,
 )
-from tdelta.records.prospects import CarryOver, ShareEffect
+from tdelta.records.prospects import CarryOver
 from tdelta.report.quantities import amounts, counted, interval, percent, share
 
 MARKS = {CheckState.FAILED: "FAILED", CheckState.NOT_SHOWN: "not shown", CheckState.OK: "ok"}
@@ -49,21 +49,13 @@ def summed_up(checks: Iterable[Validity]) -> list[tuple[CheckState, str]]:
     return [*worse, *([(CheckState.OK, f"{counted(len(names), 'check')}: {'; '.join(names)}")] if names else [])]
 
 
-def order_words(found: CarryOver) -> Iterator[str]:
-    """What was estimated, a clause each; ``not estimated`` where nothing was."""
-    if found.positions:
-        places = ", ".join(_share_text(one) for one in found.positions)
-        yield f"a trial at the next places of a block over one at the first: {places}"
-    if found.after_encrypted is not None and found.bias is not None:
-        yield f"after an encrypted twin {_share_text(found.after_encrypted)}"
-        yield f"which moves an overhead by {_share_text(found.bias)}"
-    if not found.positions and found.after_encrypted is None:
-        yield "not estimated"
-
-
-def _share_text(found: ShareEffect) -> str:
-    low, high = found.interval95
-    return f"{percent(1 + found.share, 2)} ({interval((1 + low, 1 + high), 2)})"
+def carried_words(found: CarryOver) -> str:
+    """The carry-over with its interval, or that it was not estimated."""
+    if found.after_encrypted is None:
+        return "not estimated"
+    low, high = found.after_encrypted.interval95
+    share = percent(1 + found.after_encrypted.share, 2)
+    return f"a trial right after an encrypted one over another: {share} ({interval((1 + low, 1 + high), 2)})"
 
 
 _WITHOUT = "without AES instructions"

@@ -15,7 +15,9 @@ def fit_instances(y: np.ndarray, rounds: np.ndarray, kinds: np.ndarray | None = 
     blocks, twins = y.shape
     places = (np.arange(twins) + np.arange(blocks)[:, None]) % twins
     number = np.unique(rounds, return_inverse=True)[1]
-    return fit_design(y, Design(number, places, np.zeros(twins, dtype=np.intp) if kinds is None else kinds))
+    return fit_design(
+        y, Design(number, places, np.zeros(twins, dtype=np.intp) if kinds is None else kinds, np.zeros(y.shape))
+    )
 
 
 def centred(found: InstanceMeans) -> np.ndarray:

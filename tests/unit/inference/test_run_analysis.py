@@ -95,7 +95,7 @@ def test_aa_twins_that_are_known_too_poorly_for_the_verdict_are_not_shown_to_be_
 def test_aa_twins_that_clearly_differ_within_the_limit_are_a_caution() -> None:
     judgement = analyze_run(run(noisy(0.1, aa=0.013, sd=1e-3), rounds=12), settings())
     assert judgement.validity[0].ok
-    assert has(judgement.cautions, "twins-differ", twins="A/A", difference="+1.3", interval=Part("+"))
+    assert has(judgement.cautions, "twins-differ", twins="A/A", difference="+1.4", interval=Part("+"))
 
 
 @pytest.mark.parametrize("aa", [0.0, 1e-4, 0.2])

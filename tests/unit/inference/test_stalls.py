@@ -38,7 +38,7 @@ def fitted(
     for at in absent:
         costs[at] = np.nan
     places = (np.arange(3) + np.arange(count)[:, None]) % 3
-    return fit_instances(costs, Design(np.repeat(np.arange(rounds), blocks), places, KINDS))
+    return fit_instances(costs, Design(np.repeat(np.arange(rounds), blocks), places, KINDS, np.zeros(costs.shape)))
 
 
 def events(*above: float, trials: int = 200, below: Sequence[float] = ()) -> Events:

@@ -27,7 +27,7 @@ def by_round(*effects: float) -> LogCost:
 
 
 def test_a_verdict_that_few_rounds_leave_open_says_where_the_interval_lies_and_why_that_is_not_enough() -> None:
-    found = verdict(noisy(math.log(1.0255), sd=3e-3), rounds=3)
+    found = verdict(noisy(math.log(1.0263), sd=3e-3), rounds=3)
     assert found.ratio.hdi95[0] > 1.02 > found.ratio.hdi99[0]
     assert found.decision is Decision.UNDECIDED
     assert found.reasons[0].code == "hdi-above-rope"

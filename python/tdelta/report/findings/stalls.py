@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tdelta.records import CarryOver, Role, RunResult, StallMeasure
-from tdelta.report.labels import condition_label, order_words, surroundings
+from tdelta.report.labels import carried_words, condition_label, surroundings
 from tdelta.report.page.blocks import Block, Paragraph, Table, columns
 from tdelta.report.quantities import counted, percent
 
@@ -43,7 +43,7 @@ def footnotes(result: RunResult) -> Iterator[str]:
         yield missed
     order = result.one(CarryOver)
     if order is not None:
-        yield f"Order within a block: {'; '.join(order_words(order))}."
+        yield f"Carry-over: {carried_words(order)}."
 
 
 def missed_text(result: RunResult) -> str | None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tdelta.records.prospects import NoiseAtLength, Prospect
 from tdelta.report.drawing import paragraph, plain_table
-from tdelta.report.labels import order_words
+from tdelta.report.labels import carried_words
 from tdelta.report.quantities import amounts, duration, share
 
 _INDENT = "  "
@@ -84,7 +84,7 @@ def _facts(found: Prospect, width: int) -> list[Text | Table]:
             f"{share(round(instance_effect.sd, 5))} (95 % {low} … {high}), of {instance_effect.instances} instances; it"
             f" makes {100 * found.widths[0].instance_share:.0f} % of a round's variance",
         ),
-        ("carry-over", "; ".join(order_words(found.grounds.carry_over))),
+        ("carry-over", carried_words(found.grounds.carry_over)),
         ("cannot be told", "; ".join(found.grounds.carry_over.unknown)),
         (
             "wall clock",

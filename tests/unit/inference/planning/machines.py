@@ -57,14 +57,14 @@ def run(
         now += ROUND_SECONDS
         lucks = rng.normal(0.0, instance_effect, len(conditions))
         walk = np.zeros(len(conditions))
+        carried = 0.0
         for block, turns in enumerate(orders(rng, len(conditions), blocks), start=round_ * blocks):
             walk += rng.normal(0.0, wander, len(conditions)) if wander else 0.0
             drift = 0.05 * math.sin(block)
             for position, index in enumerate(turns):
-                before = conditions[turns[position - 1]] if position else None
-                carried = after_encrypted if before is not None and before.role is Role.TREATMENT else 0.0
                 log_cost = lucks[index] + walk[index] + drift + carried + later * position + rng.normal(0.0, noise)
                 trials.append(_trial(conditions[index], round_, block, position, float(log_cost), trial_seconds, now))
+                carried = after_encrypted if conditions[index].role is Role.TREATMENT else 0.0
             now += len(conditions) * (trial_seconds + SWITCH_SECONDS)
         now += SEARCH_SECONDS if round_ == 0 else 0.0
     options = {"trial_seconds": trial_seconds, "blocks_per_round": blocks}

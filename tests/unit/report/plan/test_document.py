@@ -28,4 +28,3 @@ def test_figures_are_passed_on_unrounded() -> None:
     values = json.loads(to_json(plan_document(whole())))
     assert values["lengths"][0]["sd95"] == [0.91 * 0.0221, 1.1 * 0.0221]
     assert values["lengths"][0]["scales"][1]["excess95"] == [0.81, 1.47]
-    assert values["carry_over"]["positions"][0] == {"share": 0.0012, "interval95": [-0.003, 0.0054]}
