@@ -296,7 +296,7 @@ def stalling() -> RunResult:
 
 
 def few_stalls() -> RunResult:
-    """The same met too rarely for a verdict, and carry-over within a block."""
+    """The same met too rarely for a verdict, and carry-over."""
     reasons = (
         "the 95 % HDI −0.6 … +9.4 % reaches over an edge of the ROPE, ±2 %",
         "stalls are too few to bound what they cost: 2 in 120 trials of this condition, 0 in 120 of the plain twins",

@@ -66,7 +66,7 @@ class View:
     `text_lines`."""
 
     first_line = 1
-    """The number of the first line; 0 for a CSV's header that the file itself has not."""
+    """The number of the first line; 0 for a CSV's header that the file itself does not have."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

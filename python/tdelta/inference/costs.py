@@ -114,11 +114,13 @@ def panels(trials: Iterable[Trial], settings: RunSettings) -> tuple[Panel, ...]:
 
 
 def _after_encrypted(ordered: Sequence[Trial]) -> frozenset[tuple[int, int, int]]:
-    """Where an encrypted twin ran before; the first trial of a round has fresh databases before it."""
+    """Where an encrypted twin ran right before on that host; a round's warm-up is not stored and counts as plain."""
     return frozenset(
         (later.round, later.block, later.position)
         for earlier, later in pairwise(ordered)
-        if not earlier.condition.is_plain and earlier.round == later.round
+        if not earlier.condition.is_plain
+        and earlier.round == later.round
+        and earlier.measurement.host == later.measurement.host
     )
 
 

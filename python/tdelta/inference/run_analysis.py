@@ -55,9 +55,8 @@ from tdelta.records.prospects import CarryOver
 # An encrypted trial that slows the next one: the overhead is of a trial by itself, and production pays more.
 #
 # Encrypted work follows encrypted work there, so what an encrypted trial leaves to the next one is part of
-# the cost, and the interval of a verdict does not have it: in its blocks plain trials follow encrypted ones,
-# too. The estimate (`tdelta.inference.planning.carryover`) does not correct the overhead; where all of its 95
-# % interval lies beyond the tolerance, no verdict says that encryption is negligible or within the budget.
+# the cost. Stage 1 takes it out of the overhead (`tdelta.inference.noise`); where all of its 95 % interval lies
+# beyond the tolerance, no verdict says that encryption is negligible or within the budget.
 
 
 def with_carry_over(verdicts: Iterable[Verdict], order: CarryOver | None, settings: RunSettings) -> Iterator[Verdict]:
@@ -247,7 +246,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
 
 
 def _order_effect(fit: CostFit, trials: Sequence[Trial], settings: RunSettings) -> CarryOver | None:
-    """What the place in a block and the twin before do, as `tdelta plan` estimates it; None without comparisons."""
+    """What an encrypted trial leaves to the next one, as `tdelta plan` shows it; None without comparisons."""
     strata = strata_of(MeasuredRun(settings, tuple(trials), 0.0), fit)
     return carry_over(strata) if strata and all(one.means.pooled_df > 0 for one in strata) else None
 

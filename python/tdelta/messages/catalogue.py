@@ -76,7 +76,7 @@ UNEXPLAINED_REASONS = {
         " ({plain:,} and {encrypted:,} samples)"
     ),
     # what a trial leaves to the next one
-    "carry-over-few-trials": "what an encrypted trial leaves to the next one: too few trials",
+    "carry-over-few-trials": "what an encrypted trial leaves to the next one: too few trials, or too noisy ones",
     "carry-over-only-plain": "what an encrypted trial leaves to the next one: only plain twins ran",
     "carry-over-to-itself": "what a twin leaves to its own next trial: in a block none follows itself",
     "carry-over-course": "how fast it fades within a trial: a trial is one figure",

@@ -29,7 +29,7 @@ class CarryOver(Finding):
 
     Attributes:
         after_encrypted: a trial right after an encrypted twin's over one after a plain twin's, with its 95 % interval;
-            None where no encrypted twin ran, or nothing separates them.
+            None where no encrypted twin ran, or trials leave more than 90 % of the prior's standard deviation.
         unknown_codes: what these data cannot say, and why.
     """
 

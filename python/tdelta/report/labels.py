@@ -55,7 +55,7 @@ def carried_words(found: CarryOver) -> str:
         return "not estimated"
     low, high = found.after_encrypted.interval95
     share = percent(1 + found.after_encrypted.share, 2)
-    return f"a trial right after an encrypted one over another: {share} ({interval((1 + low, 1 + high), 2)})"
+    return f"a trial right after an encrypted one, against any other: {share} ({interval((1 + low, 1 + high), 2)})"
 
 
 _WITHOUT = "without AES instructions"

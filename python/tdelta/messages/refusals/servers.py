@@ -166,7 +166,7 @@ SERVERS = {
         "(or the like) off while tdelta runs, or name another --workload"
     ),
     "server-session-settings": "it does not keep what tdelta's sessions set for themselves: {settings}",
-    "server-connections": "{said}: take fewer --threads, or allow the server and its user more connections",
+    "server-connections": "{said}: take fewer --threads, or raise the connection limits of the server and of its user",
     "server-refuses": "it refuses what tdelta needs: {said}",
     # two servers as a pair
     "two-products": (

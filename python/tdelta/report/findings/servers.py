@@ -18,7 +18,7 @@ _NOTE = (
 )
 _INTRODUCTION = (
     "The work of the servers and of the client while they were measured: described, not judged. Twins whose caches met"
-    " different shares of their requests would not be twins; the numbers below the figure have both."
+    " different shares of their requests would not be twins; the table below the figure has the hit ratio of each."
 )
 
 
@@ -69,6 +69,8 @@ _COLUMNS = (
     _Column("server\nCPU", lambda m: _time(m.server_cpu_us)),
     _Column("client\nCPU", lambda m: _time(m.client_cpu_us)),
     _Column("CPUs\nbusy", lambda m: f"{m.time.server_cores + m.time.client_cores:.2f}"),
+    _Column("server", lambda m: _share(m.time.server_share), is_brief=False),
+    _Column("client", lambda m: _share(m.time.client_share), is_brief=False),
     _Column("waiting", lambda m: _share(m.time.waiting_share), is_brief=False),
     _Column("of that I/O", lambda m: _share(m.time.io_share), is_brief=False),
     _Column("CPU\npressure", lambda m: _share(m.time.cpu_pressure), is_brief=False),
@@ -98,7 +100,10 @@ def blocks(result: RunResult) -> Iterator[Block]:
         rows += [(server_label(m, result), *(column.of(m) for column in shown), m.bottleneck.value) for m in group]
     more = [column.title for column in shown if not column.is_brief]
     titles = columns(*(column.title for column in shown), "bottleneck", texts=("bottleneck",), more=more)
-    caption = "Medians over the trials, in brackets their quartiles; CPU, pages and bytes are of one operation"
+    caption = (
+        "Numbers: medians over the trials, in brackets their quartiles; server, client and waiting are shares of the"
+        " threads' time; CPU, pages and bytes are of one operation"
+    )
     yield Paragraph(_INTRODUCTION, medium=Medium.PAGE)
     yield time_figure(groups, result, Table(caption, titles, rows, folded=True))
     yield Paragraph(_NOTE, "note", Medium.TERMINAL)

@@ -68,7 +68,7 @@ def _name(measure: StallMeasure, result: RunResult) -> str:
 
 
 def blocks(result: RunResult) -> Iterator[Block]:
-    """Odd trials by condition, and what the order within a block does."""
+    """Odd trials by condition, and the carry-over."""
     if has_odd_trials(result):
         yield Table("Odd trials, by condition", columns(*TITLES), list(stall_rows(result)), name="odd trials")
         yield Paragraph(NOTE, "note")

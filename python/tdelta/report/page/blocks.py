@@ -1,8 +1,9 @@
 """What a report is made of: sections of paragraphs, lists, tables, figures and code.
 
-A page's templates draw them all; `tdelta.report.drawing.parts_of` draws paragraphs, lists and tables in a terminal,
-which has less room: cells and columns say what of them is for the page alone. Text in here is plain text; the
-templates escape it. Only a figure's drawings are `Markup`, made and escaped by `tdelta.report.page.plot`.
+A page's templates draw them all; `tdelta.report.drawing.parts_of` draws paragraphs, lists, tables and the tables of
+some figures in a terminal, which has less room: cells and columns say what of them is for the page alone. Text in here
+is plain text; the templates escape it. Only a figure's drawings are `Markup`, made and escaped by
+`tdelta.report.page.plot`.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ Block: TypeAlias = Paragraph | Listing | Code | Table | Figure | Tiles | Heading
 def for_page(blocks: Iterable[Block]) -> Iterator[Block]:
     """These blocks, none of them for a terminal."""
     for block in blocks:
-        yield replace(block, medium=Medium.PAGE) if isinstance(block, Paragraph | Listing | Table) else block
+        yield replace(block, medium=Medium.PAGE) if isinstance(block, Paragraph | Listing | Table | Figure) else block
 
 
 def is_for(block: Block, medium: Medium) -> bool:

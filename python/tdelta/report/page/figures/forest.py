@@ -15,9 +15,9 @@ from markupsafe import Markup
 
 from tdelta.records import Decision, Estimate, RunSettings, Verdict
 from tdelta.report.page import plot
-from tdelta.report.page.blocks import WIDTH, Column, Figure, Table
+from tdelta.report.page.blocks import WIDTH, Cell, Column, Figure, Table
 from tdelta.report.page.wording import decided, has_data, is_known, median_text, overhead
-from tdelta.report.quantities import MISSING, hdi_text, percent
+from tdelta.report.quantities import MISSING, hdi_text, multiple, percent
 
 _ROW = 34.0
 _DENSE_ROW = 27.0
@@ -228,13 +228,15 @@ def _table(title: str, rows: Sequence[Row], limits: Limits, noted: str, known_as
     return Table(f"Numbers: {title}", columns, cells, folded=True)
 
 
-def _cells(row: Row, bounds: Sequence[float], *, has_truth: bool) -> list[str]:
+def _cells(row: Row, bounds: Sequence[float], *, has_truth: bool) -> list[str | Cell]:
     truth = [MISSING if row.truth is None else percent(row.truth)] if has_truth else []
     estimate = row.estimate
     if estimate is None or not is_known(estimate):
         return [MISSING, MISSING, MISSING, *truth]
     figures = [hdi_text(estimate, ends, bounds) for ends in (estimate.hdi95, estimate.hdi99)]
-    return [median_text(estimate, bounds), *figures, *truth]
+    times = multiple(estimate.median)
+    median = median_text(estimate, bounds)
+    return [Cell(median, brief=f"{median} ({times})") if times else median, *figures, *truth]
 
 
 def verdict_row(verdict: Verdict, name: str) -> Row:
