@@ -12,7 +12,7 @@ import pytest
 
 from calibration.grid import Limit, Outcome, cells, gate_cells, gate_limits, gate_outcome, limits, outcome
 from calibration.sequential import MOST_EXPERIMENTS, broken, clearly_bad, outcome_rates
-from tdelta.inference import fits, rounds
+from tdelta.inference import fits, noise, rounds
 from tdelta.inference.fits import Answer
 from tdelta.inference.posterior import FloatArray, Posterior
 from tdelta.inference.stalls import NO_SHIFT, Events, Shift
@@ -36,7 +36,6 @@ CELLS = (
     "encryption × round 2 %, 10 rounds",
     "noise 50 %, 20 rounds, log ratio 0",
     "every fifth trial × 2",
-    "an encrypted trial slows the next by 6 %, 10 rounds",
 )
 """The sixth is too short for its stalls: what is asked there is about runs that met any, and about what they missed."""
 
@@ -44,6 +43,7 @@ GATES = ("gate: instance effects 3 %", "gate: one encrypted instance of 5 rounds
 
 
 LUCKY = "instance effects 5 %, 1 rounds"
+CARRIED = "an encrypted trial slows the next by 6 %, 10 rounds"
 
 
 def _is_outside(seen: Outcome) -> bool:
@@ -52,7 +52,7 @@ def _is_outside(seen: Outcome) -> bool:
 
 
 INTERVAL = Limit("outside the interval", 0.10, _is_outside)
-"""Asked where one round's caution would hide what an interval misses."""
+"""Asked where `undecided` would hide what an interval misses."""
 
 
 def experiments(name: str) -> Iterator[Outcome]:
@@ -77,6 +77,15 @@ def test_a_gate_at_its_edge_keeps_what_is_asked_of_it(name: str) -> None:
 
 def test_an_interval_of_one_round_holds_the_truth_where_instances_differ_by_far_more_than_most() -> None:
     assert broken([INTERVAL], experiments(LUCKY)) == []
+
+
+def test_an_interval_holds_the_cost_of_a_trial_by_itself_where_encrypted_trials_slow_the_next() -> None:
+    assert broken([INTERVAL], experiments(CARRIED)) == []
+
+
+def test_a_model_without_carry_over_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "CARRIED_SD", 1e-6)
+    assert broken([INTERVAL], experiments(CARRIED))
 
 
 def test_a_model_that_ignores_stalls_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

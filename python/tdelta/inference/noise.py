@@ -1,12 +1,12 @@
 """Stage 1: what each instance typically cost within its round, and how its trials scatter about that.
 
-``y = v_block + p_place + c x + m_(round, condition) + eps``, ``eps ~ t_nu(0, sigma_kind)``; ``x`` is 1 for a trial that
-an encrypted twin's came right before, so that ``c`` is the first-order carry-over. Blocks, places in the block, ``c``
-and instances are free parameters (places and ``c`` are shrunk towards 0); each *kind* of condition (plain twins, and
-every treatment) has a sigma of its own, weakly pooled; nu is averaged over a grid. Blocks take the drift away, places
-the order within a block, the t the odd trial that a checkpoint or a neighbour hit. What the t discounts is not lost:
-`tdelta.inference.stalls` puts it back into the ratio of means. Nothing here knows which condition is the baseline:
-that is stage 2.
+``y = v_block + p_place + kappa x + m_(round, condition) + eps``, ``eps ~ t_nu(0, sigma_kind)``; ``x`` is 1 for a trial
+that an encrypted twin's came right before, so that ``kappa`` is the first-order carry-over. Blocks, places in a block,
+``kappa`` and instances are free parameters (places and ``kappa`` are shrunk towards 0). Each *kind* of condition (plain
+twins, and every treatment) has a sigma of its own, weakly pooled. nu is averaged over a grid. Blocks absorb the drift,
+places the order within a block, and the t the odd trial that a checkpoint or a neighbour hit. What the t discounts is
+not lost: `tdelta.inference.stalls` puts it back into the ratio of means. Nothing here knows which condition is the
+baseline: that is stage 2.
 
 Fitting is by ECM (Liu and Rubin 1995, Statistica Sinica 5:19) on the restricted likelihood: blocks and instances take
 up to half of the observations, and without the restriction sigma would come out too small by as much.
