@@ -3,7 +3,7 @@
     .venv/bin/python benches/truth.py --aa 40 --plant 5% --plant 10% --runs 20 --max-time 60s --out truth.jsonl
     .venv/bin/python benches/truth.py --summarize truth.jsonl
     .venv/bin/python benches/truth.py --nodes 2 --plant 60% --runs 10 --max-time 180s --out agents.jsonl -- \
-        --threads 2 --rate 600 --workload point-select --size 3MB --trial-seconds 0.6 --discard 0.1s --no-aa-twin \
+        --threads 2 --rate 600 --workload point-select --size 3MB --trial-time 0.6s --warmup 0.1s --no-aa-twin \
         --rounds 10..10
 
 Each run is a whole `tdelta run --aa`, set-up included, with a seed of its own; the kinds run in a drawn order, so that

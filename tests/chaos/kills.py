@@ -103,7 +103,7 @@ main()
 """
 """A tdelta that marks what its store has promised."""
 
-BRIEF = ("--workload", "order-entry", "--size", "2MB", "--trial-seconds", "0.1", "--blocks", "2", "--rounds", "3..3")
+BRIEF = ("--workload", "order-entry", "--size", "2MB", "--trial-time", "0.1s", "--blocks", "2", "--rounds", "3..3")
 ROWS = 2000
 SERVERS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "mariadb": (mariadb, ()),

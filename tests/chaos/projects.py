@@ -44,7 +44,7 @@ budget = "5%"
 max-time = "1h30m"
 rounds = "3..5"
 threads = 4
-trial-seconds = 0.5
+trial-time = "0.5s"
 size = "3MB"
 no-bb-twin = true
 store = "runs.sqlite"
@@ -67,7 +67,7 @@ vary = ["cipher=aes-256", "threads=1,4"]
 label = "nightly"
 scope = "data"
 metric = "cpu_per_operation"
-slo = "20ms"
+latency-limit = "20ms"
 """,
     b"""baseline = "mysql://me@db1/?password-env=DB_PASSWORD&tls=require"
 encrypted = "mysql://me:geheimniskraemer@db2/"

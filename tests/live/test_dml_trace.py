@@ -9,7 +9,7 @@ from support.running import Place, private_servers
 from support.runs import ServerPlace, failed_checks, occupied
 from tdelta.messages.checks import AA_CHECK
 
-SMALL = ("--size", "3MB", "--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1")
+SMALL = ("--size", "3MB", "--trial-time", "0.2s", "--warmup", "0s", "--blocks", "2", "--rounds", "1..1")
 
 
 @pytest.fixture(scope="module", params=["sqlite", *private_servers()])

@@ -274,7 +274,7 @@ def tails() -> AnalysisResult:
         replace(found[0], tail=many),
         replace(found[1], tail=few),
         replace(bare, tail_reason=Reason.verbatim(none)),
-        cautions=(f"--slo, 1 of 3 comparisons of response time: {none}",),
+        cautions=(f"--latency-limit, 1 of 3 comparisons of response time: {none}",),
     )
 
 

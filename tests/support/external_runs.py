@@ -30,7 +30,7 @@ from tdelta.session.request import RunRequest
 
 VARIABLE = "OWN_SERVERS_PASSWORD"
 SHORT = (
-    *("--size", "5MB", "--trial-seconds", "0.2", "--blocks", "2", "--max-time", "120s", "--workload", "point-select"),
+    *("--size", "5MB", "--trial-time", "0.2s", "--blocks", "2", "--max-time", "120s", "--workload", "point-select"),
     *("--rounds", "1..1"),
 )
 

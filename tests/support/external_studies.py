@@ -14,7 +14,7 @@ from support.running import Place
 from support.runs import failed_checks
 from tdelta.messages.checks import AA_CHECK, SPILLED
 
-SMALL = ("--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1", "--no-aa-twin")
+SMALL = ("--trial-time", "0.2s", "--warmup", "0s", "--blocks", "2", "--rounds", "1..1", "--no-aa-twin")
 REFUSED = {"replicate", "restart", "convert", "backup"}
 
 

@@ -27,7 +27,7 @@ from tdelta.store import Store
 from tdelta.store.export import write
 
 SMALL = (
-    *("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s"),
+    *("--size", "3MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s"),
     "--no-bb-twin",
 )
 ONCE = ("--rounds", "1..1")

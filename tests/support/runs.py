@@ -24,7 +24,7 @@ from tdelta.driver.mounts import mounts_below
 from tdelta.driver.tree import parse_stat
 from tdelta.messages.checks import AA_CHECK, NO_MARKER
 
-BRIEF = ("--workload", "point-select", "--trial-seconds", "0.05", "--blocks", "2", "--rounds", "1..1")
+BRIEF = ("--workload", "point-select", "--trial-time", "0.05s", "--blocks", "2", "--rounds", "1..1")
 ALONE = ("--no-aa-twin", "--no-bb-twin")
 PATIENCE_SECONDS = 60.0
 MOST_SECONDS = 300.0

@@ -814,7 +814,7 @@ def with_tails() -> RunResult:
         of(AES, "browse_products", exceedance((0, 0), (120_000, 60_000), None, none), None),
         of(AES, "register_customer", replace(clumped, bad_trials=replace(bad, low=2.587, high=36.9)), None),
     )
-    given = settings(options={"vary": {"cipher": ["aes-256"]}, "threads": 1, "slo_seconds": 0.02})
+    given = settings(options={"vary": {"cipher": ["aes-256"]}, "threads": 1, "latency_limit_seconds": 0.02})
     return changed(costly(), settings=given, tails=tails, rounds=16, blocks=96, trials=288)
 
 

@@ -80,7 +80,7 @@ CAUTIONS = {
         "the cache of {condition} met {met:.1f%} of the requests and that of {baseline} {baseline_met:.1f%}: twins"
         " whose caches differ are not twins, and what they cost differs by more than encryption"
     ),
-    "slo-no-times": "--slo: no answer, since no complete block has response times of single transactions",
+    "latency-limit-no-times": "--latency-limit: no answer, since no complete block has response times of single transactions",
     "loop-dilutes": (
         "{share:.1f%} of the measured time is tdelta's own loop, so overheads are underestimated by that share"
     ),

@@ -97,7 +97,7 @@ class AnalysisRequest:
         metric: which one decides; None: response time if there is any.
         transaction: which one decides; None: the whole mix if there is one.
         run_sd: what runs of one system differ by, a share, where the user states it: single runs decide with it.
-        slo_seconds: what a transaction may take; how often it took longer is told, and never decided on.
+        latency_limit_seconds: what a transaction may take; how often it took longer is told, and never decided on.
         unit: of figures of which a file says none: ``ms``, ``tps``.
         column: where the figures are, in files that have several: a column, a metric, a unit of results.
         input_format: what the files are, where that is not seen from what is in them.
@@ -110,7 +110,7 @@ class AnalysisRequest:
     priors: tuple[str, ...] = ()
     metric: str | None = None
     transaction: str | None = None
-    slo_seconds: float | None = None
+    latency_limit_seconds: float | None = None
     unit: str | None = None
     column: str | None = None
     input_format: str | None = None
@@ -184,7 +184,9 @@ def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Anal
         transaction=request.transaction,
         priors=priors,
         source=_source(observations),
-        slo_ms=None if request.slo_seconds is None else round(1e3 * request.slo_seconds, 9),  # no dust of binary digits
+        latency_limit_ms=None
+        if request.latency_limit_seconds is None
+        else round(1e3 * request.latency_limit_seconds, 9),  # no dust of binary digits
     )
     result, pictures = analyze_with_pictures(observations, settings)
     result = replace(
@@ -301,7 +303,9 @@ def _without_tail(result: AnalysisResult) -> Iterator[Caution]:
     formats = (origin.format for c in without for origin in c.source.origins)
     remedies = dict.fromkeys(WITH_TIMES[name] for name in formats if name in WITH_TIMES)
     remedy = f". To have one: {'; '.join(remedies)}" if remedies else ""
-    yield Caution.of("slo-without-tail", some=some, why="; ".join(reasons[:_REASONS]), more=more, remedy=remedy)
+    yield Caution.of(
+        "latency-limit-without-tail", some=some, why="; ".join(reasons[:_REASONS]), more=more, remedy=remedy
+    )
 
 
 def _is_encryption(observations: Sequence[Observation]) -> bool:

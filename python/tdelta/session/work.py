@@ -251,8 +251,8 @@ def load_command(request: RunRequest, protocol: str, threads: Sequence[Level]) -
 def check_discard(request: RunRequest) -> None:
     """Raise ``UsageError`` for a head that is not recorded as long as the trial."""
     if (
-        request.design.discard_seconds is not None
-        and not 0 <= request.design.discard_seconds < request.design.trial_seconds
+        request.design.warmup_seconds is not None
+        and not 0 <= request.design.warmup_seconds < request.design.trial_seconds
     ):
-        given = {"discard": request.design.discard_seconds, "trial": request.design.trial_seconds}
-        raise UsageError(Refusal.of("discard-too-long", **given))
+        given = {"warmup": request.design.warmup_seconds, "trial": request.design.trial_seconds}
+        raise UsageError(Refusal.of("warmup-too-long", **given))

@@ -20,7 +20,7 @@ TARGET = os.environ.get("CARGO_TARGET_DIR", str(BENCHES.parent / "target"))
 MOST_SECONDS = 600.0
 """Beside other tests; alone the longest takes a minute and a half."""
 
-SMALL = ("--", "--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "1..1", "--no-bb-twin")
+SMALL = ("--", "--size", "3MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "1..1", "--no-bb-twin")
 
 BARE = ("--no-aa-twin", "--no-bb-twin")
 
@@ -82,7 +82,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
         (
             *("--nodes", "2", "--plant", "10%", "--runs", "1", "--max-time", "300s", "--out", "nodes.jsonl"),
             *("--", "--threads", "2", "--rate", "50", "--workload", "point-select"),
-            *("--size", "3MB", "--trial-seconds", "1", "--discard", "0s", "--blocks", "2", "--rounds", "1..1"),
+            *("--size", "3MB", "--trial-time", "1s", "--warmup", "0s", "--blocks", "2", "--rounds", "1..1"),
             "--no-aa-twin",
         ),
     ],

@@ -13,7 +13,7 @@ from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, oc
 from support.texts import has_no_answer
 
 SMALL = ("--workload", "point-select", "--size", "2MB", "--scope", "data", *ALONE)
-LONG_TRIALS = (*SMALL, "--trial-seconds", "1", "--blocks", "2", "--rounds", "1..1")
+LONG_TRIALS = (*SMALL, "--trial-time", "1s", "--blocks", "2", "--rounds", "1..1")
 LONG_ENOUGH = (*LONG_TRIALS, *SELDOM)
 """For whoever looks for the one at work every few milliseconds."""
 

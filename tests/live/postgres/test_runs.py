@@ -34,7 +34,7 @@ class TestPostgresRuns(ServerRuns):
 
     def test_bytes_that_pass_through_the_file_system_are_counted_once(self, place: ServerPlace) -> None:
         """What PostgreSQL asks gocryptfs for, gocryptfs asks for again: counted twice it was 2 to 4 times as much."""
-        place.measured(*ALONE, "--workload", "order-entry", "--size", "5MB", "--trial-seconds", "0.3")
+        place.measured(*ALONE, "--workload", "order-entry", "--size", "5MB", "--trial-time", "0.3s")
         read: dict[str, list[float]] = {}
         for trial in place.trials():
             read.setdefault(trial["cipher"], []).append(trial["syscall_read_bytes"] / trial["total_operations"])

@@ -6,7 +6,7 @@ from support.running import Place
 
 SCAN = (
     *("--workload", "scan", "--size", "5MB", "--no-aa-twin", "--no-bb-twin"),
-    *("--trial-seconds", "0.1", "--blocks", "4", "--rounds", "2..2", "--max-time", "300s"),
+    *("--trial-time", "0.1s", "--blocks", "4", "--rounds", "2..2", "--max-time", "300s"),
 )
 
 

@@ -64,7 +64,7 @@ def test_a_database_is_converted_by_the_librarys_own_export_and_left_as_it_was(p
     before = (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
     ran = place.tdelta(
         *("run", "--json", "--database", str(path), "--library", "sqlcipher", "--no-aa-twin"),
-        *("--vary", "cipher=aes-256,aes-256-no-hmac", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2"),
+        *("--vary", "cipher=aes-256,aes-256-no-hmac", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "2..2"),
     )
     assert ran.code in (0, 3), ran.err
     assert "failed" not in {state for state, _ in checks(ran.document).values()}, checks(ran.document)

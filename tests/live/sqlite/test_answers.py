@@ -148,7 +148,7 @@ def test_writes_leave_the_same_rows_on_every_twin(default_run: Answered) -> None
 def test_a_folder_of_the_users_own_runs_in_an_open_loop_at_the_rate_that_was_asked(place: Place) -> None:
     mine = place.base / "mine"
     shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", mine)
-    open_loop = ("--rate", "500", "--trial-seconds", "0.1")
+    open_loop = ("--rate", "500", "--trial-time", "0.1s")
     document = place.answer("--workload", "./mine", "--no-aa-twin", *open_loop, *ONCE)
     assert (document["settings"]["study"], document["settings"]["workload"]) == ("", "point-select")
     assert {name for trial in place.trials() for name in trial["transactions"]} == {"point_select"}
@@ -171,7 +171,7 @@ def test_factors_can_be_varied_together_and_the_twins_have_what_was_asked(place:
 
 @pytest.mark.alone
 def test_a_planted_cost_is_realised_and_recorded(place: Place) -> None:
-    document = place.answer("--aa", "--plant", "20%", "--trial-seconds", "0.1")
+    document = place.answer("--aa", "--plant", "20%", "--trial-time", "0.1s")
     planted = [v for v in document["verdicts"] if v["condition"].get("planted") == 0.2 and v["transaction"] == "all"]
     identical = [v for v in document["verdicts"] if v["primary"] and v["condition"].get("twin") == "identical"]
     realised = {verdict["metric"]: verdict["realised"] for verdict in planted}

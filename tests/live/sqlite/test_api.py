@@ -85,7 +85,7 @@ def test_it_is_loaded_again_and_the_command_line_says_the_same(found: td.Run) ->
 
 def test_the_same_request_as_the_command_lines(found: td.Run, tmp_path: Path) -> None:
     place = Place(tmp_path)
-    options = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "1..1", "--max-time", "120s")
+    options = ("--size", "3MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "1..1", "--max-time", "120s")
     ran = place.tdelta("run", "--json", *options, "--no-bb-twin")
     theirs, ours = ran.document["settings"], json.loads(json.dumps(found.to_dict()["settings"]))
     differ = {name for name in theirs if theirs[name] != ours[name]}

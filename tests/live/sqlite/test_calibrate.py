@@ -1,6 +1,6 @@
 from support.running import Place
 
-TINY = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2")
+TINY = ("--size", "3MB", "--trial-time", "0.03s", "--blocks", "2")
 
 
 def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place: Place) -> None:

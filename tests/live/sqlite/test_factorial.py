@@ -31,7 +31,7 @@ def contrast(document: Any, metric: str, **levels: str) -> Any:
 @pytest.mark.skipif(CANNOT is not None, reason=f"the level off cannot be had: {CANNOT}")
 def test_the_study_compares_five_conditions_with_one_baseline(place: Place) -> None:
     ran = place.tdelta(
-        *("run", "order-entry", "--json", "--size", "3MB", "--trial-seconds", "0.05", "--blocks", "2"),
+        *("run", "order-entry", "--json", "--size", "3MB", "--trial-time", "0.05s", "--blocks", "2"),
         *("--rounds", "2..2", "--no-aa-twin", "--no-bb-twin"),
     )
     assert ran.code in (0, 3), ran.err

@@ -32,7 +32,7 @@ from tdelta.session.staging import staged
 
 from .own import CUSTOMERS, DETAILS_TABLE, SHOP_ROWS, SHOP_TABLES, left_open, state
 
-BRIEF = ("--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s", "--no-bb-twin")
+BRIEF = ("--trial-time", "0.03s", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s", "--no-bb-twin")
 KEY = "f00d" * 16
 CIPHERS = list(SqliteEngine().ciphers)
 
@@ -402,7 +402,7 @@ def peculiar(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
         database.execute("CREATE TRIGGER stamps AFTER UPDATE ON t BEGIN INSERT INTO audit (id) VALUES (new.id); END")
         database.execute("CREATE TABLE steady (x TEXT)")
         database.commit()
-    return path, answer(Place(base), link, "--no-aa-twin", "--trial-seconds", "0.6")
+    return path, answer(Place(base), link, "--no-aa-twin", "--trial-time", "0.6s")
 
 
 def test_a_link_is_followed_and_told(peculiar: tuple[Path, Any]) -> None:

@@ -141,8 +141,8 @@ def test_a_file_system_that_is_stopped_for_a_while_voids_the_block_and_for_ever_
         "1MB",
         "--no-aa-twin",
         "--no-bb-twin",
-        "--trial-seconds",
-        "2",
+        "--trial-time",
+        "2s",
         *SELDOM,
     )
     storage = ("--vary", f"storage={','.join(FOLDERS)}", "--vary", "cipher=none")

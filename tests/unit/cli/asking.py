@@ -3,7 +3,7 @@ from typing import Any
 
 WORDS = (
     "--library ./lib.so --workload ./mine --threads 2 --cache 20% --page-size 8KiB"
-    " --synchronous full --size 10MB --rate 50 --trial-seconds 0.5 --blocks 8 --rope 1%"
+    " --synchronous full --size 10MB --rate 50 --trial-time 0.5s --blocks 8 --rope 1%"
     " --plant 5% --plant 10% --max-time 5m --seed 7 --dir /d --store /s.db"
 )
 

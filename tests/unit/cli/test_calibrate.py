@@ -49,9 +49,9 @@ def test_on_a_server_it_takes_an_hour_and_a_servers_defaults(asked: FakeCalibrat
 
 
 def test_every_option_reaches_the_request(asked: FakeCalibration) -> None:
-    words = "--temp-store memory --discard 50ms"
+    words = "--temp-store memory --warmup 50ms"
     assert call("calibrate", *WORDS.split(), *words.split()).code == 0
-    assert asked.requests == [RunRequest(**ASKED, temp_store="memory", discard_seconds=0.05)]
+    assert asked.requests == [RunRequest(**ASKED, temp_store="memory", warmup_seconds=0.05)]
 
 
 def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(asked: FakeCalibration) -> None:

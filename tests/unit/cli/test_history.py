@@ -111,7 +111,7 @@ def test_runs_without_a_label_are_left_out_of_an_order_by_label(store: Path) -> 
 def test_filters_pick_runs(store: Path) -> None:
     assert ids(document(store, "--most", "2")) == ["bbbb", "cccc"]
     assert ids(document(store, "--label", "nightly")) == ["aaaa", "bbbb"]
-    assert ids(document(store, "--within", "1h")) == ["aaaa", "bbbb", "cccc"]
+    assert ids(document(store, "--since", "1h")) == ["aaaa", "bbbb", "cccc"]
     done = history(store, "--label", "none-has-it", "--json")
     assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "no-history")
 

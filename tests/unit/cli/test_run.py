@@ -59,7 +59,7 @@ def test_without_options_the_request_keeps_its_own_defaults(session: FakeSession
 def test_every_option_reaches_the_request(session: FakeSession) -> None:
     words = (
         "order-entry --engine sqlite --key raw --vary cipher=aes-128,aes-256 --vary threads=1,4"
-        " --rounds 4..9 --budget 5% --metric cpu_per_operation --slo 20ms --aa --no-aa-twin --no-bb-twin"
+        " --rounds 4..9 --budget 5% --metric cpu_per_operation --latency-limit 20ms --aa --no-aa-twin --no-bb-twin"
     )
     assert call("run", *WORDS.split(), *words.split()).code == 0
     assert session.requests == [
@@ -73,7 +73,7 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
             max_rounds=9,
             budget=0.05,
             metric=Metric.CPU_PER_OPERATION,
-            slo_seconds=0.02,
+            latency_limit_seconds=0.02,
             aa=True,
             aa_twin=False,
             bb_twin=False,
@@ -96,10 +96,10 @@ TYPED: tuple[dict[str, object], ...] = (
     {"rate": 100.0, "trial_seconds": 2.0},
     {"at": 0.6, "trial_seconds": 0.25},
     {"profile": True},
-    {"trial_seconds": 0.5, "discard_seconds": 0.1},
+    {"trial_seconds": 0.5, "warmup_seconds": 0.1},
     {"study": "warehouse", "engine": "sqlite", "blocks_per_round": 3},
     {"blocks_per_round": 12, "min_rounds": 14, "max_rounds": 14, "max_seconds": 120.0},
-    {"rope": 0.01, "metric": Metric.CPU_PER_OPERATION, "slo_seconds": 0.02},
+    {"rope": 0.01, "metric": Metric.CPU_PER_OPERATION, "latency_limit_seconds": 0.02},
     {"budget": 0.055},
     {"rope": 0.0123456, "cache": 0.07, "size_bytes": 12_345_678},
     {"aa": True},

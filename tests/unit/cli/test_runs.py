@@ -71,7 +71,7 @@ def test_a_line_has_what_a_run_is_known_by(store: Path) -> None:
         (("--label", "v1"), True),
         (("--label", "v2"), False),
         (("--study", "nothing"), False),
-        (("--within", "1d"), True),
+        (("--since", "1d"), True),
         (("--most", "1"), True),
     ],
 )

@@ -19,7 +19,7 @@ DSNS = {
     "sqlserver": ("sqlserver://bench@db1/?tls=disable", "sqlserver://bench@db2/?tls=disable"),
 }
 BRIEF = (
-    *("--size", "100kB", "--trial-seconds", "0.02", "--blocks", "2", "--rounds", "1..1"),
+    *("--size", "100kB", "--trial-time", "0.02s", "--blocks", "2", "--rounds", "1..1"),
     *("--no-aa-twin", "--no-bb-twin"),
 )
 
@@ -118,7 +118,7 @@ def test_databases_are_encrypted_rekeyed_suspended_and_decrypted_while_their_loa
     baseline, encrypted = DSNS["sqlserver"]
     on = ("--baseline", baseline, "--encrypted", encrypted, "--store", str(tmp_path / "runs.sqlite"))
     levels = ("encrypt", "encrypt:pause=1", "rekey", "decrypt")
-    asked = ("--vary", f"during={','.join(levels)}", "--discard", "0s")
+    asked = ("--vary", f"during={','.join(levels)}", "--warmup", "0s")
     code, result = ran(capsys, "run", "convert", *on, *BRIEF, *asked)
     assert code in (0, 3), json.dumps(result)
     changed = {one["action"]: one for one in result["actions"]}
@@ -171,7 +171,7 @@ def test_every_study_of_oracles_goes_through_to_an_answer(
     baseline, encrypted = DSNS["oracle"]
     on = ("--baseline", baseline, "--encrypted", encrypted, "--store", str(tmp_path / "runs.sqlite"))
     more = FEW if study == "read-only-sweep" else ("--vary", "at=60%") if study == "capacity" else ()
-    code, result = ran(capsys, "run", study, *on, *BRIEF, "--discard", "0s", *more)
+    code, result = ran(capsys, "run", study, *on, *BRIEF, "--warmup", "0s", *more)
     assert code in (0, 3), json.dumps(result)
     assert result["settings"]["study"] == study
     assert result["errors"] == {}
@@ -264,7 +264,7 @@ def test_tablespaces_of_tdeltas_are_encrypted_rekeyed_and_decrypted_while_their_
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     on = (*PLACES, "--store", str(tmp_path / "runs.sqlite"))
-    code, result = ran(capsys, "run", "convert", *on, *BRIEF, "--discard", "0s")
+    code, result = ran(capsys, "run", "convert", *on, *BRIEF, "--warmup", "0s")
     assert code in (0, 3), json.dumps(result)
     changed = {one["action"]: one for one in result["actions"]}
     assert tuple(changed) == ("encrypt", "rekey", "decrypt")
@@ -299,7 +299,7 @@ def test_a_tablespace_is_converted_offline_and_its_load_waits(
         "--vary",
         "during=encrypt:mode=offline,decrypt:mode=offline",
     )
-    code, result = ran(capsys, "run", "convert", *on, *BRIEF, "--discard", "0s", "--trial-seconds", "0.5")
+    code, result = ran(capsys, "run", "convert", *on, *BRIEF, "--warmup", "0s", "--trial-time", "0.5s")
     assert code in (0, 3), json.dumps(result)
     changed = {one["action"]: one for one in result["actions"]}
     assert tuple(changed) == ("encrypt:mode=offline", "decrypt:mode=offline")

@@ -66,7 +66,7 @@ def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> Non
         ({"cold": True, "threads": 2}, coded("not-cold", options="--threads above 1")),
         ({"cold": True, "rate": 5.0}, coded("not-cold", options="--rate")),
         ({"cold": True, "vary": {"cipher": ("aes-256-gcm",), "work": ("cold",)}}, coded("cold-and-work")),
-        ({"discard_seconds": 9.0}, coded("discard-too-long", discard=9.0)),
+        ({"warmup_seconds": 9.0}, coded("warmup-too-long", warmup=9.0)),
         ({"vary": {"cipher": ("aes-128",)}}, coded("unknown-name", kind="cipher", found="aes-128")),
         ({"workload": "connect"}, coded("nothing-to-connect-to")),
         (

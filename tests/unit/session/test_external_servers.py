@@ -86,7 +86,7 @@ def test_the_engine_and_its_defaults_follow_from_the_dsns() -> None:
         ({"restore": "true"}, (coded("not-supported-on-own-servers", options="--restore"),)),
         ({"vary": {"page_size": (4096,)}}, (coded("not-supported-on-own-servers", options="--vary page_size"),)),
         ({"vary": {"cipher": ("aes-256",)}}, (coded("unknown-name", found="aes-256"),)),
-        ({"discard_seconds": 3.0}, (coded("discard-too-long", discard=3.0),)),
+        ({"warmup_seconds": 3.0}, (coded("warmup-too-long", warmup=3.0),)),
     ],
 )
 def test_what_does_not_go_with_servers_of_ones_own_is_refused(asked: dict[str, Any], told: tuple[Coded, ...]) -> None:

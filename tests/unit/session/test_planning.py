@@ -37,7 +37,7 @@ REQUESTS = st.builds(
     max_rounds=st.none() | COUNTS,
     budget=st.none() | SHARES,
     metric=st.sampled_from(Metric),
-    slo_seconds=st.none() | st.floats(1e-6, 3600.0),
+    latency_limit_seconds=st.none() | st.floats(1e-6, 3600.0),
     aa=st.booleans(),
     plant=st.lists(SHARES, max_size=3).map(tuple),
     seed=st.none() | st.integers(0, 2**63 - 1),
@@ -170,12 +170,12 @@ def test_several_faults_are_named_at_once() -> None:
         threads=0,
         size_bytes=0,
         max_rounds=1,
-        slo_seconds=7200.0,
+        latency_limit_seconds=7200.0,
     )
     with pytest.raises(UsageError) as raised:
         plan(asked, "r")
     codes = {refusal.code for refusal in raised.value.refusals}
-    assert {"not-a-level", "unknown-name", "key-kind", "not-above-zero", "slo-out-of-range"} <= codes
+    assert {"not-a-level", "unknown-name", "key-kind", "not-above-zero", "latency-limit-out-of-range"} <= codes
     assert "text" not in codes
     told = str(raised.value)
     for fault in (
@@ -187,7 +187,7 @@ def test_several_faults_are_named_at_once() -> None:
         "threads=0: expected a whole number",
         "--size: expected a number above 0",
         "--rounds: expected MIN..MAX, found 3..1",
-        "--slo: expected a time from 1us to one hour, found 7200 s",
+        "--latency-limit: expected a time from 1us to one hour, found 7200 s",
     ):
         assert fault in told
 

@@ -40,7 +40,7 @@ def test_options_stand_under_their_own_names(tmp_path: Path) -> None:
         max-time = "1h30m"
         rounds = "3..5"
         threads = 4
-        trial-seconds = 0.5
+        trial-time = "0.5s"
         metric = "cpu_per_operation"
         no-bb-twin = true
         trace = false
@@ -245,7 +245,7 @@ def test_the_nearest_file_above_is_the_projects(tmp_path: Path) -> None:
 
 
 def test_a_text_is_read_back_as_it_was_meant(tmp_path: Path) -> None:
-    values = {"engines": ["sqlite"], "labels": ['a"b\\c', "é"], "threads": 4, "trial-seconds": 0.5, "aa": True}
+    values = {"engines": ["sqlite"], "labels": ['a"b\\c', "é"], "threads": 4, "trial-time": "0.5s", "aa": True}
     text = project_text({**values, "studies": [], "budget": None}, tmp_path / FILE)
     assert tomllib.loads(text) == values
     assert requests(tmp_path, text) == [

@@ -260,7 +260,7 @@ def test_runs_of_a_calibration_never_begin_with_an_earlier_one(place: Place) -> 
         {"synchronous": "full"},
         {"temp_store": "memory"},
         {"trial_seconds": 0.5},
-        {"discard_seconds": 0.1},
+        {"warmup_seconds": 0.1},
         {"size_bytes": 2_000_000},
         {"workload": "read-only"},
         {"rate": 400.0},

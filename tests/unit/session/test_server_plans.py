@@ -123,7 +123,7 @@ def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
         ({"encrypted_dir": Path("/srv")}, coded("not-supported", options="--encrypted-dir")),
         ({"vary": {"cipher": ("aes-256",), "page_size": (4096,)}}, coded("not-supported", options="--vary page_size")),
         ({"scope": "+undo"}, coded("unknown-scope", scope="+undo", product="MariaDB")),
-        ({"discard_seconds": 2.0}, coded("discard-too-long", discard=2.0, trial=2.0)),
+        ({"warmup_seconds": 2.0}, coded("warmup-too-long", warmup=2.0, trial=2.0)),
         ({"load_operations": "done ([0-9]+)"}, coded("load-operations-alone")),
         ({"load": "true", "rate": 10.0}, coded("not-with-load", options="--rate")),
         ({"load": "true", "vary": {"cipher": ("aes-256",), "at": (0.5,)}}, coded("not-with-load", options="--vary at")),
@@ -138,8 +138,8 @@ def test_what_a_server_does_not_have_is_refused(options: dict, told: Coded) -> N
 
 def test_all_faults_are_told_at_once() -> None:
     with pytest.raises(UsageError) as caught:
-        made(page_size=8192, scope="+undo", discard_seconds=9.0)
-    assert all(told in str(caught.value) for told in ("--page-size", "+undo", "--discard 9s"))
+        made(page_size=8192, scope="+undo", warmup_seconds=9.0)
+    assert all(told in str(caught.value) for told in ("--page-size", "+undo", "--warmup 9s"))
 
 
 def test_a_load_command_is_checked_before_anything_is_made() -> None:

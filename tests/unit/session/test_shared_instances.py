@@ -122,7 +122,7 @@ def test_the_head_of_a_trial_that_is_discarded_is_the_share_asked_for(
     tmp_path: Path, discard: float | None, share: float
 ) -> None:
     sitting = served(tmp_path)
-    sitting.conduct(**OPTIONS, trial_seconds=0.25, discard_seconds=discard)
+    sitting.conduct(**OPTIONS, trial_seconds=0.25, warmup_seconds=discard)
     jobs = [job for twin in sitting.twins.started for job in twin.jobs if is_block(job)]
     assert jobs
     assert all(job.discard == pytest.approx(share * job.operations, abs=1) for job in jobs)

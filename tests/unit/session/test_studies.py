@@ -61,7 +61,7 @@ def test_a_direct_load_is_one_serial_load_with_and_without_the_instructions(engi
 def test_the_warehouse_fits_every_engine(engine: str) -> None:
     for scale in ("", "published"):
         request = RunRequest(**{"study": "warehouse", "engine": engine} | ({"scale": scale} if scale else {}))
-        assert (request.design.discard_seconds or 0.0) < request.design.trial_seconds
+        assert (request.design.warmup_seconds or 0.0) < request.design.trial_seconds
         assert (request.decision.max_seconds > 900) is (scale == "published")
 
 
@@ -146,7 +146,7 @@ def test_settings_that_were_changed_are_written_as_they_are_typed() -> None:
 
 
 def test_a_threshold_asks_more_of_the_same_trials_and_changes_no_study() -> None:
-    assert overridden(RunRequest(study="order-entry", slo_seconds=0.02)) == ()
+    assert overridden(RunRequest(study="order-entry", latency_limit_seconds=0.02)) == ()
 
 
 def test_a_factor_that_is_typed_replaces_the_studys_levels_of_that_factor_only() -> None:

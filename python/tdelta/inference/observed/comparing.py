@@ -191,7 +191,7 @@ def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
         _side(fits.pair.condition, fits.condition, None if found is None else found.condition.spread, lengths[1]),
     )
     ruling = rule(fits, settings)
-    tail, tail_reason = tail_of(fits.pair, settings.slo_ms)
+    tail, tail_reason = tail_of(fits.pair, settings.latency_limit_ms)
     estimate = None if found is None else found.ratio.estimate(settings.rope)
     quotient = sides[0].value / sides[1].value if fits.is_inverse else sides[1].value / sides[0].value
     return Comparison(

@@ -99,7 +99,7 @@ class AnalysisSettings:
         run_sd: the sd of runs of one and the same system, a share, where the user states it: single runs are decided
             with it. None: nobody knows, and single runs decide nothing.
         source: where published figures come from, as the result is to say it.
-        slo_ms: what the user allows a transaction, ms: how often it took longer is reported, and decides nothing.
+        latency_limit_ms: what the user allows a transaction, ms: how often it took longer is reported, and decides nothing.
         is_rope_given: whether the ROPE is the user's own word; else it is the default.
     """
 
@@ -111,7 +111,7 @@ class AnalysisSettings:
     priors: tuple[Prior, ...] = ()
     run_sd: float | None = None
     source: str | None = None
-    slo_ms: float | None = None
+    latency_limit_ms: float | None = None
     is_rope_given: bool = True
 
     def __post_init__(self) -> None:
@@ -122,8 +122,8 @@ class AnalysisSettings:
             faults.append(Refusal.of("budget-out-of-range", found=self.budget))
         if self.run_sd is not None and not 0.0 < self.run_sd < 1.0:
             faults.append(Refusal.of("run-sd-out-of-range", found=self.run_sd))
-        if self.slo_ms is not None and not 0.0 < self.slo_ms < math.inf:
-            faults.append(Refusal.of("slo-not-above-zero", found=self.slo_ms))
+        if self.latency_limit_ms is not None and not 0.0 < self.latency_limit_ms < math.inf:
+            faults.append(Refusal.of("latency-limit-not-above-zero", found=self.latency_limit_ms))
         if faults:
             raise UsageError(*faults, text="; ".join(map(str, faults)))
 

@@ -144,11 +144,9 @@ REQUESTS = {
         " or overwrite it with --force"
     ),
     "not-above-zero": "{option}: expected a number above 0, found {found:g}",
-    "slo-out-of-range": "--slo: expected a time from 1us to one hour, found {found:g} s",
+    "latency-limit-out-of-range": "--latency-limit: expected a time from 1us to one hour, found {found:g} s",
     "fewer-rounds-at-most": "--rounds: expected MIN..MAX, found {least}..{most}",
-    "discard-too-long": (
-        "--discard {discard:g}s: expected less than a trial, which takes {trial:g} s (--trial-seconds)"
-    ),
+    "warmup-too-long": ("--warmup {warmup:g}s: expected less than a trial, which takes {trial:g} s (--trial-time)"),
     "path-not-text": "{option}: expected a path in UTF-8; rename the file or folder, or name a link to it",
     "restore-password": (
         "--restore: {option}…: expected no password in a command that is stored with the run and seen by every user of "
@@ -290,7 +288,7 @@ REQUESTS = {
     "rope-out-of-range": "the ROPE must be above 0 and below 1 (100 %), found {found:g}",
     "budget-out-of-range": "the budget must be 0 or more, found {found:g}",
     "run-sd-out-of-range": "what runs differ by (--run-sd) must be above 0 and below 1 (100 %), found {found:g}",
-    "slo-not-above-zero": "the threshold (--slo) must be above 0 ms, found {found:g}",
+    "latency-limit-not-above-zero": "the threshold (--latency-limit) must be above 0 ms, found {found:g}",
     "no-such-prior": "no such prior",
     "prior-parts-miscounted": "expected two numbers, mean and sd of the log ratio, found {found}",
     "prior-sd-not-above-zero": "the sd must be above 0, found {found:g}",

@@ -77,7 +77,7 @@ SERVERS = {
     "replica-stopped-applying": "{server}: expected a replica that follows its primary, found one that stopped: {said}",
     "replica-too-slow": (
         "{server}: expected a replica that applies a trial's log within {seconds:.0f} s, found it still at work; make"
-        " trials shorter (--trial-seconds)"
+        " trials shorter (--trial-time)"
     ),
     # DSNs and passwords
     "dsn-shape": "expected ENGINE://USER@HOST:PORT/ with one of {known} for ENGINE",

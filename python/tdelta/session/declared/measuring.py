@@ -18,7 +18,7 @@ class Design:
     """What is compared, and how trials are laid out. Times are seconds.
 
     ``vary`` maps a factor to its levels in the user's order; ``cipher`` always gains the level ``none``.
-    ``discard_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
+    ``warmup_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
     ``bb_twin``: whether a second instance of an encrypted condition runs beside it; None where there is room for one.
     ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
     ``profile``: after the measured trials of a round, twins are run once more and sampled by ``perf``.
@@ -34,15 +34,15 @@ class Design:
         group=Group.EVERYDAY,
     )
     trial_seconds: float = option(
-        "--trial-seconds",
-        values.Number("SECONDS"),
-        "Length of a trial of the baseline.",
+        "--trial-time",
+        values.Duration(),
+        "Length of a trial of the unencrypted copy.",
         0.25,
         open_loop=2.0,
         decides_trial=True,
     )
-    discard_seconds: float | None = option(
-        "--discard",
+    warmup_seconds: float | None = option(
+        "--warmup",
         values.Duration(zero=True),
         "Warm-up at the start of each trial, not recorded.",
         shown="a tenth",
@@ -111,7 +111,7 @@ class Design:
 class DecisionOptions:
     """How long a run goes on, and what it decides. Shares are quotients less one: ``rope=0.02``.
 
-    ``rope_is_given``: the ROPE is what the user said, and not the default, though it may be as large. ``slo_seconds``
+    ``rope_is_given``: the ROPE is what the user said, and not the default, though it may be as large. ``latency_limit_seconds``
     is what a transaction may take; how often it took longer is told, and never decided on. ``use_calibration``: a run
     begins with what `tdelta calibrate` found here, where anything fits.
     """
@@ -154,8 +154,8 @@ class DecisionOptions:
         Metric.RESPONSE_TIME,
         group=Group.EXPERIMENT,
     )
-    slo_seconds: float | None = option(
-        "--slo",
+    latency_limit_seconds: float | None = option(
+        "--latency-limit",
         values.ResponseTime(),
         "Report how often transactions exceed TIME, e.g. 20ms; informational only.",
         of_study=False,
