@@ -46,7 +46,7 @@ def conduct(arguments: argparse.Namespace) -> None:
     detectable_effects = next(
         one for one in calibration["minimum_detectable_effect"] if one["minutes"] == arguments.minutes
     )
-    planted = share_to_plant(calibration, detectable_effects["mde_vs_rope"])
+    planted = share_to_plant(calibration, detectable_effects["mde_vs_tolerance"])
     for number in range(len(lines) - 1, arguments.runs):
         document = call(
             arguments,
@@ -97,7 +97,7 @@ def summarize(path: Path, minutes: float) -> int:
     print(
         f"calibration: {len(calibration['run_ids'])} runs in {calibration['elapsed_seconds']:.0f} s, a pair"
         f" {100 * noise['pair_sd']:.2f} %, luck {100 * noise['instance_sd']:.2f} %, visible in {minutes:g} min:"
-        f" {100 * detectable_effects['mde_vs_rope']:+.2f} % ({detectable_effects['rounds']} rounds foreseen)"
+        f" {100 * detectable_effects['mde_vs_tolerance']:+.2f} % ({detectable_effects['rounds']} rounds foreseen)"
     )
     print("| run | rounds | realised % | read % | 95 % HDI | verdict |\n|---|---|---|---|---|---|")
     for run in runs:

@@ -88,7 +88,7 @@ def covering(
     def others(experiments: int) -> tuple[str, ...]:
         answer = find(experiments)
         found, used = answer if isinstance(answer, tuple) else (answer, None)
-        # Where the truth lies outside the ROPE there is no false alarm to count.
+        # Where the truth lies outside the tolerance there is no false alarm to count.
         alarms = percent(found.false_alarms) if log_ratio == "0" else ""
         took = rounds if used is None else f"{used:.1f}"
         return percent(found.covered), alarms, points(found.bias), f"{found.points:.1f}", took
@@ -185,7 +185,7 @@ def of_precision() -> Iterator[Row]:
 
 
 def of_peeking() -> Iterator[Row]:
-    """Runs that are ended by hand at the first verdict: away from the edge of the ROPE, and on it."""
+    """Runs that are ended by hand at the first verdict: away from the edge of the tolerance, and on it."""
     for trial_sd, instance_sd, overhead in ((0.03, 0.005, 0.0), (0.01, 0.01, 0.02), (0.03, 0.005, 0.05)):
         machine = Machine(trial_sd=trial_sd, instance_sd=instance_sd)
         ratio = math.log1p(overhead)
@@ -232,7 +232,7 @@ def of_plain_twins() -> Iterator[Row]:
     for trial_sd in (0.01, 0.03, 0.06):
         for instance_sd in (0.003, 0.01):
             for apart in (0.0, 0.03, 0.05):
-                yield row("ROPE 2 %", Machine(trial_sd=trial_sd, instance_sd=instance_sd), apart, None)
+                yield row("tolerance 2 %", Machine(trial_sd=trial_sd, instance_sd=instance_sd), apart, None)
     for apart in (0.0, 0.03):
         yield row("budget 1 %", Machine(trial_sd=0.03, instance_sd=0.01), apart, 0.01)
 

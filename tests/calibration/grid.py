@@ -28,7 +28,7 @@ from tdelta.inference.stopping import target_width
 from tdelta.inference.verdicts import grounds_of
 from tdelta.records import Decision, Estimate, RunSettings, Trial
 
-ROPE = 0.02
+TOLERANCE = 0.02
 BUDGET = 0.05
 FIRST_LOOK, LAST_LOOK = 3, 14
 
@@ -242,11 +242,11 @@ def answer_of(trials: Sequence[Trial], asked: RunSettings) -> Answer:
 
 def outcome(process: Process, name: str, index: int) -> Outcome:
     answer = answer_of(simulate(process, generator(name, index)), settings(process.conditions))
-    ratio, grounds = answer.posterior.estimate(ROPE), grounds_of(answer, ROPE)
+    ratio, grounds = answer.posterior.estimate(TOLERANCE), grounds_of(answer, TOLERANCE)
     return Outcome(
         ratio=ratio,
         typical=grounds.typical,
-        decision=decide_means(ratio, grounds, ROPE),
+        decision=decide_means(ratio, grounds, TOLERANCE),
         stalls=len(answer.events.above),
         missed_share=answer.events.missed_share,
     )
@@ -259,8 +259,8 @@ def gate_outcome(process: Process, name: str, index: int) -> GateOutcome:
         if not is_gate_look(rounds, FIRST_LOOK):
             continue
         answer = answer_of([t for t in trials if t.round < rounds], asked)
-        ratio = answer.posterior.estimate(ROPE)
-        decision = decide_gate_means(ratio, grounds_of(answer, ROPE), BUDGET)
+        ratio = answer.posterior.estimate(TOLERANCE)
+        decision = decide_gate_means(ratio, grounds_of(answer, TOLERANCE), BUDGET)
         looks = ((TREATMENT, ratio, target_width(ratio, LEAST_WIDTH)),)
         is_enough = should_stop(looks, budget=BUDGET, rounds_done=rounds, first_look=FIRST_LOOK)
         if is_enough and decision is not Decision.UNDECIDED:

@@ -31,7 +31,7 @@ LOG_RATIOS = (0.0, 0.05, 0.8, 2.0)
 MACHINES = tuple(
     Machine(noise=noise, instance_sd=instance_effect) for noise in NOISES for instance_effect in (0.003, 0.01)
 )
-ROPE = 0.02
+TOLERANCE = 0.02
 FIRST_LOOK, LAST_LOOK = 3, 14
 """A gate looks after 3, 4, 6, 9 and 14 rounds, by the rule that a session uses."""
 
@@ -40,7 +40,7 @@ FIRST_LOOK, LAST_LOOK = 3, 14
 class Tally:
     """What came of many experiments.
 
-    ``covered`` and ``false_alarms`` (costly or faster where the truth lies inside the ROPE) are shares; ``bias`` and
+    ``covered`` and ``false_alarms`` (costly or faster where the truth lies inside the tolerance) are shares; ``bias`` and
     ``points`` (median width of the 95 % HDI) are points of the ratio.
     """
 
@@ -87,11 +87,11 @@ def is_missed(pair: Pair) -> bool:
 
 def is_false_alarm(pair: Pair) -> bool:
     """Whether something is called costly or faster that is not."""
-    return abs(np.expm1(pair[0])) < ROPE and decide(pair[1], ROPE) in (Decision.COSTLY, Decision.FASTER)
+    return abs(np.expm1(pair[0])) < TOLERANCE and decide(pair[1], TOLERANCE) in (Decision.COSTLY, Decision.FASTER)
 
 
 MISSED = Limit("missed by the 95 % HDI", 0.07, is_missed)
-FALSE_ALARM = Limit("costly or faster where the truth lies inside the ROPE", 0.025, is_false_alarm)
+FALSE_ALARM = Limit("costly or faster where the truth lies inside the tolerance", 0.025, is_false_alarm)
 
 
 def tally(answers: Iterable[Pair]) -> Tally:
@@ -171,8 +171,8 @@ def peeked(machine: Machine, log_ratio: float, experiments: int, *, most: int = 
         trials = simulate(_rng(index, "peeked", machine.name, log_ratio), machine, [log_ratio], rounds=most)
         for rounds in range(FIRST_LOOK, most + 1):
             found = answer_of([t for t in trials if t.round < rounds], asked)
-            estimate = found.posterior.estimate(ROPE)
-            if decide_means(estimate, grounds_of(found, ROPE), ROPE) is not Decision.UNDECIDED:
+            estimate = found.posterior.estimate(TOLERANCE)
+            if decide_means(estimate, grounds_of(found, TOLERANCE), TOLERANCE) is not Decision.UNDECIDED:
                 break
         return rounds, estimate
 
@@ -190,8 +190,8 @@ def gated(machine: Machine, overhead: float, experiments: int, *, budget: float 
         trials = simulate(_rng(index, "gate", machine.name, overhead, budget), machine, [log_ratio], rounds=LAST_LOOK)
         for rounds in schedule:
             found = answer_of([t for t in trials if t.round < rounds], limits)
-            estimate = found.posterior.estimate(limits.rope)
-            said = decide_gate_means(estimate, grounds_of(found, limits.rope), budget)
+            estimate = found.posterior.estimate(limits.tolerance)
+            said = decide_gate_means(estimate, grounds_of(found, limits.tolerance), budget)
             looks = [(TREATMENT, estimate, LEAST_WIDTH)]
             is_enough = should_stop(looks, budget=budget, rounds_done=rounds, first_look=FIRST_LOOK)
             if is_enough and said is not Decision.UNDECIDED:
@@ -246,7 +246,7 @@ def contrasts(machine: Machine, log_ratio: float, heavier: float) -> Iterator[Pa
         trials = simulate(rng, machine, [log_ratio], rounds=3 + index % 6, conditions=conditions, heavier=heavier)
         asked = settings(conditions)
         fit = fit_metrics(panels(trials, asked), (asked.metric,))[asked.metric]
-        (found,) = contrasts_of(fit, asked.metric, ROPE)
+        (found,) = contrasts_of(fit, asked.metric, TOLERANCE)
         yield heavier, found.ratio
 
 
@@ -261,7 +261,7 @@ def types(machine: Machine, spread: float, *, count_of: int = 6, own_luck: float
         truths = 0.05 + spread * rng.normal(size=count_of)
         trials = simulate(rng, machine, list(truths), rounds=3 + index % 6, own_luck=own_luck)
         fitted = fit_transactions(panels(trials, settings()))
-        by_name = {v.transaction: v.ratio for v in transaction_verdicts(fitted, ROPE) if v.condition == TREATMENT}
+        by_name = {v.transaction: v.ratio for v in transaction_verdicts(fitted, TOLERANCE) if v.condition == TREATMENT}
         yield [(float(truth), by_name[f"type{i}"]) for i, truth in enumerate(truths)]
 
 
@@ -273,7 +273,7 @@ def identical_types(machine: Machine, *, conditions: int, count_of: int = 6) -> 
         rng = _rng(index, "identical types", machine.name, conditions, count_of)
         trials = simulate(rng, machine, [0.0] * count_of, rounds=3, conditions=all_conditions, own_luck=1.0)
         fitted = fit_transactions(panels(trials, settings(all_conditions)))
-        said = [verdict.decision for verdict in transaction_verdicts(fitted, ROPE)]
+        said = [verdict.decision for verdict in transaction_verdicts(fitted, TOLERANCE)]
         yield sum(decision in (Decision.COSTLY, Decision.FASTER) for decision in said)
 
 

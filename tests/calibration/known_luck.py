@@ -10,7 +10,7 @@ from itertools import count, islice
 
 import numpy as np
 
-from calibration.harness import ROPE, Pair, Tally, tally
+from calibration.harness import TOLERANCE, Pair, Tally, tally
 from calibration.simulation import AA, BASELINE, THREE, TREATMENT, Machine, settings, simulate
 from tdelta.inference import decide, interim_estimates
 from tdelta.inference.instrument import InstrumentNoise, critical_log_ratio, pooled_noise
@@ -89,14 +89,14 @@ def called_costly(machine: Machine, experiments: int, *, rounds: int, at: float 
     """
     noise = simulated_calibration(machine, 0)
     far = at * critical_log_ratio(noise, noise.prior, rounds=rounds, blocks=BLOCKS)
-    overhead = DetectableEffect(5.0, rounds, far).overhead(ROPE)
+    overhead = DetectableEffect(5.0, rounds, far).overhead(TOLERANCE)
     assert overhead is not None
     found = 0
     for index in range(experiments):
         rng = _rng(index, "costly", machine.name, rounds, at)
         trials = simulate(rng, machine, [float(np.log1p(overhead))], rounds=rounds, blocks=BLOCKS, conditions=THREE)
         ((_, estimate, _),) = interim_estimates(trials, replace(begun_with(noise.prior), conditions=THREE))
-        found += decide(estimate, ROPE) is Decision.COSTLY
+        found += decide(estimate, TOLERANCE) is Decision.COSTLY
     return found / experiments, overhead
 
 

@@ -118,7 +118,7 @@ def test_sound_twins_are_hardly_ever_called_unsound(machine: Machine) -> None:
     assert plain_twins(machine, 0.0, HALF_AS_MANY).unsound <= 0.03
 
 
-def test_twins_that_differ_by_far_more_than_the_rope_are_called_unsound() -> None:
+def test_twins_that_differ_by_far_more_than_the_tolerance_are_called_unsound() -> None:
     assert plain_twins(Machine(trial_sd=0.01), 0.05, 40).unsound > 0.8
 
 

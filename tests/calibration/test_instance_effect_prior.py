@@ -63,7 +63,7 @@ def test_an_overhead_that_is_called_visible_is_found_nine_times_in_ten(machine: 
     assert abs(found - ASSURANCE) <= 3.3 * math.sqrt(ASSURANCE * (1.0 - ASSURANCE) / DECIDED)
 
 
-def test_on_the_edge_of_the_rope_hardly_anything_is_called_costly() -> None:
+def test_on_the_edge_of_the_tolerance_hardly_anything_is_called_costly() -> None:
     found, overhead = called_costly(Machine(trial_sd=0.03), DECIDED, rounds=12, at=0.0)
     assert overhead == pytest.approx(0.02)
     assert found <= 0.06

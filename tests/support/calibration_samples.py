@@ -37,7 +37,7 @@ def calibration(calibration_id: str = "cal-20261122-kqmt", **changes: object) ->
         rounds_per_run=3,
         blocks_per_round=6,
         elapsed_seconds=580.25,
-        rope=0.02,
+        tolerance=0.02,
         identical=IdenticalTally(Counted(0, 14, 0.0, 0.2316), Counted(13, 14, 0.6613, 0.9982), 0.0062),
         planted=(
             PlantedTally(

@@ -54,7 +54,7 @@ def trial_of(block=0, position=0, **changes):
 def result_of(settings, **changes):
     ratio = Estimate(1.031, (1.024, 1.038), (1.021, 1.041), 1.0, 0.0, 0.0)
     baseline, _, treatment = CONDITIONS
-    reasons = (Reason.of("hdi-above-rope", interval="+2.4 … +3.8 %", rope=0.02),)
+    reasons = (Reason.of("hdi-above-tolerance", interval="+2.4 … +3.8 %", tolerance=0.02),)
     verdict = Verdict(
         True, treatment, baseline, Metric.RESPONSE_TIME, "all", "µs", 480.0, 495.0, ratio, Decision.COSTLY, reasons
     )
@@ -147,9 +147,9 @@ estimates = st.builds(
     median=unbounded,
     hdi95=intervals,
     hdi99=intervals,
-    mass_above_rope=finite,
-    mass_in_rope=finite,
-    mass_below_rope=finite,
+    mass_above_tolerance=finite,
+    mass_in_tolerance=finite,
+    mass_below_tolerance=finite,
 )
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | finite | names,
@@ -165,7 +165,7 @@ settings = st.builds(
     engine=names,
     workload=names,
     conditions=st.lists(conditions, max_size=3).map(tuple),
-    rope=finite,
+    tolerance=finite,
     budget=st.none() | finite,
     metric=st.sampled_from(Metric),
     options=json_objects,

@@ -85,7 +85,7 @@ from tdelta.records.prospects import CarryOver, ShareEffect
 from tdelta.session.housing import storage_layers
 
 RUN_ID = "20261121-2112-k3vq"
-ROPE = 0.02
+TOLERANCE = 0.02
 
 
 def condition(cipher: str, role: Role = Role.TREATMENT, threads: int = 1, planted: float | None = None) -> Condition:
@@ -104,17 +104,17 @@ def estimate(median: float, half: float) -> Estimate:
         median=median,
         hdi95=(median - half, median + half),
         hdi99=(median - 1.3 * half, median + 1.3 * half),
-        mass_above_rope=0.5,
-        mass_in_rope=0.4,
-        mass_below_rope=0.1,
+        mass_above_tolerance=0.5,
+        mass_in_tolerance=0.4,
+        mass_below_tolerance=0.1,
     )
 
 
-def against_rope(ratio: Estimate) -> Decision:
+def against_tolerance(ratio: Estimate) -> Decision:
     low, high = ratio.hdi95
-    if low > 1 + ROPE:
+    if low > 1 + TOLERANCE:
         return Decision.COSTLY
-    return Decision.NEGLIGIBLE if low >= 1 - ROPE and high <= 1 + ROPE else Decision.UNDECIDED
+    return Decision.NEGLIGIBLE if low >= 1 - TOLERANCE and high <= 1 + TOLERANCE else Decision.UNDECIDED
 
 
 def verdict(
@@ -177,7 +177,7 @@ def settings(*conditions: Condition, **changes: object) -> RunSettings:
         engine="sqlite",
         workload="order-entry",
         conditions=conditions or (PLAIN, TWIN, AES),
-        rope=ROPE,
+        tolerance=TOLERANCE,
         budget=None,
         metric=Metric.RESPONSE_TIME,
         options={"vary": {"cipher": ["aes-256"]}, "threads": 1, "cache": 0.1, "size_bytes": 50_000_000},
@@ -251,7 +251,7 @@ def secondary(of: Condition = AES, baseline: Condition = PLAIN, scale: float = 1
         (estimate(1.012, 0.031), Metric.RESPONSE_TIME, "register_customer", 1312.9),
     )
     return tuple(
-        verdict(ratio, against_rope(ratio), metric=metric, transaction=name, value=value, of=of, baseline=baseline)
+        verdict(ratio, against_tolerance(ratio), metric=metric, transaction=name, value=value, of=of, baseline=baseline)
         for ratio, metric, name, value in cases
     )
 
@@ -298,7 +298,7 @@ def stalling() -> RunResult:
 def few_stalls() -> RunResult:
     """The same met too rarely for a verdict, and carry-over."""
     reasons = (
-        "the 95 % HDI −0.6 … +9.4 % reaches over an edge of the ROPE, ±2 %",
+        "the 95 % HDI −0.6 … +9.4 % reaches over an edge of the tolerance, ±2 %",
         "stalls are too few to bound what they cost: 2 in 120 trials of this condition, 0 in 120 of the plain twins",
     )
     head = verdict(
@@ -413,7 +413,7 @@ def undecided() -> RunResult:
 
 def unsound() -> RunResult:
     head = verdict(estimate(1.062, 0.011), Decision.UNSOUND, primary=True, reasons=("a check of the run failed",))
-    outside = "the 95 % HDI of identical twins, +2.3 … +3.4 %, lies wholly outside ±2 %, the ROPE"
+    outside = "the 95 % HDI of identical twins, +2.3 … +3.4 %, lies wholly outside ±2 %, the tolerance"
     checks = (SOUND[0], replace(SOUND[1], state=CheckState.FAILED, details=(Detail.verbatim(outside),)), *SOUND[2:])
     return result(
         Decision.UNSOUND, (head, *secondary()), noise_floor=(noise(estimate(1.0285, 0.0055)),), validity=checks

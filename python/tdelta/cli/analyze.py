@@ -42,7 +42,7 @@ class _Analyze(Command):
 )
 @click.option("--input-format", metavar="NAME", help="Format of the files, from the list below.  [detected]")
 @click.option("--baseline", metavar="NAME", help="Condition that the others are compared with.  [none, plain, off, …]")
-@click.option("--rope", type=Typed(Percent()), help="Overhead you would not care about, either way.  [2%]")
+@click.option("--tolerance", type=Typed(Percent()), help="Overhead you would not care about, either way.  [2%]")
 @click.option(
     "--run-sd",
     type=Typed(Percent()),

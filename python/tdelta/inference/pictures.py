@@ -70,7 +70,8 @@ def densities(trials: Iterable[Trial], settings: RunSettings) -> tuple[Density, 
     twins = {a.condition.key: a for a in twins_apart(fit).answers() if a.condition.role is Role.AA}
     ordered = [found[c.key] for found in (judged, twins) for c in settings.conditions if c.key in found]
     return tuple(
-        Density(one.condition, *one.posterior.ratio_density(), one.posterior.estimate(settings.rope)) for one in ordered
+        Density(one.condition, *one.posterior.ratio_density(), one.posterior.estimate(settings.tolerance))
+        for one in ordered
     )
 
 

@@ -33,17 +33,17 @@ from tdelta.records import (
 
 def noise_floors(fit: CostFit, settings: RunSettings) -> tuple[NoiseFloor, ...]:
     """Fit again with second twins as conditions of their own: A/A twins, then B/B twins, stratum by stratum."""
-    metric, rope = settings.metric, settings.rope
-    limit = rope if settings.budget is None else min(rope, settings.budget)
+    metric, tolerance = settings.metric, settings.tolerance
+    limit = tolerance if settings.budget is None else min(tolerance, settings.budget)
     aa, bb = twins_apart(fit), _encrypted_apart(fit)
     found = [
-        _floor(answer, None, metric, rope, limit, aa.instance_sd)
+        _floor(answer, None, metric, tolerance, limit, aa.instance_sd)
         for answer in aa.answers()
         if answer.condition.role is Role.AA
     ]
     for _, apart in bb:
         found += [
-            _floor(answer, treatment_of(answer.condition), metric, rope, limit, apart.instance_sd)
+            _floor(answer, treatment_of(answer.condition), metric, tolerance, limit, apart.instance_sd)
             for answer in apart.answers()
             if answer.condition.role is Role.BB
         ]
@@ -51,9 +51,9 @@ def noise_floors(fit: CostFit, settings: RunSettings) -> tuple[NoiseFloor, ...]:
 
 
 def _floor(
-    answer: Answer, of: Condition | None, metric: Metric, rope: float, limit: float, instance_sd: float
+    answer: Answer, of: Condition | None, metric: Metric, tolerance: float, limit: float, instance_sd: float
 ) -> NoiseFloor:
-    means, estimate = answer.fitted.means, answer.posterior.estimate(rope)
+    means, estimate = answer.fitted.means, answer.posterior.estimate(tolerance)
     at = answer.fitted.columns.index(answer.condition)
     return NoiseFloor(
         stratum=answer.fitted.panel.stratum,
@@ -97,16 +97,16 @@ def alike_checks(
     Args:
         floors: the pairs.
         verdicts: the primary verdicts, before any is made unsound.
-        settings: of the run, for its ROPE and budget.
+        settings: of the run, for its tolerance and budget.
         places: what each stratum is called, as `tdelta.inference.costs.places` names them.
     """
     return tuple(_alike(floor, verdicts, settings, places[floor.stratum]) for floor in floors)
 
 
 def _alike(floor: NoiseFloor, verdicts: Sequence[Verdict], settings: RunSettings, place: str) -> Validity:
-    limit, called = settings.rope, "the ROPE"
+    limit, called = settings.tolerance, "the tolerance"
     if settings.budget is not None and settings.budget < limit:
-        limit, called = settings.budget, "the budget, which is smaller than the ROPE"
+        limit, called = settings.budget, "the budget, which is smaller than the tolerance"
     own = [v for v in verdicts if v.condition.stratum == floor.stratum and floor.condition in (None, v.condition)]
     needed = min((_needed(v, settings, limit) for v in own), default=limit)
     low, high = floor.ratio.hdi95
@@ -138,9 +138,9 @@ def _needed(verdict: Verdict, settings: RunSettings, limit: float) -> float:
     estimate: Estimate = verdict.ratio
     match verdict.decision:
         case Decision.COSTLY:
-            return max(limit, estimate.hdi95[0] - 1.0 - settings.rope)
+            return max(limit, estimate.hdi95[0] - 1.0 - settings.tolerance)
         case Decision.FASTER:
-            return max(limit, 1.0 - settings.rope - estimate.hdi95[1])
+            return max(limit, 1.0 - settings.tolerance - estimate.hdi95[1])
         case Decision.OVER if budget is not None:
             return max(limit, estimate.hdi99[0] - 1.0 - budget)
         case Decision.WITHIN if budget is not None:

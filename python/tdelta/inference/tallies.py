@@ -75,7 +75,7 @@ def planted_tallies(results: Sequence[RunResult], *, is_truth: bool) -> tuple[Pl
 
 
 def faults(
-    results: Sequence[RunResult], identical: IdenticalTally, planted: Iterable[PlantedTally], rope: float
+    results: Sequence[RunResult], identical: IdenticalTally, planted: Iterable[PlantedTally], tolerance: float
 ) -> Iterator[Reason]:
     """Why the instrument is not to be believed here; nothing where nothing shows that.
 
@@ -83,7 +83,7 @@ def faults(
         results: all runs, those that cannot be trusted among them.
         identical: of the others.
         planted: of the others.
-        rope: the overhead not cared about: a bias is a fault where it is surely larger.
+        tolerance: the overhead not cared about: a bias is a fault where it is surely larger.
     """
     broken: dict[str, list[str]] = {}
     for result in results:
@@ -97,7 +97,7 @@ def faults(
     if _misses(identical.held):
         yield Reason.of("zero-not-held", held=identical.held.count, of=identical.held.of)
     for tally in planted:
-        yield from _planted_faults(tally, rope)
+        yield from _planted_faults(tally, tolerance)
 
 
 def tally_cautions(runs: int, planted: Iterable[PlantedTally]) -> Iterator[Caution]:
@@ -115,15 +115,15 @@ def tally_cautions(runs: int, planted: Iterable[PlantedTally]) -> Iterator[Cauti
             yield Caution.of("planted-is-no-truth").at(_name(tally))
 
 
-def _planted_faults(tally: PlantedTally, rope: float) -> Iterator[Reason]:
+def _planted_faults(tally: PlantedTally, tolerance: float) -> Iterator[Reason]:
     if not tally.is_truth:
         return
     if _misses(tally.held):
         yield Reason.of("cost-not-held", held=tally.held.count, of=tally.held.of).at(_name(tally))
     low, high = tally.bias_interval or (-math.inf, math.inf)
-    if low > rope or high < -rope:
+    if low > tolerance or high < -tolerance:
         interval = interval_words((1.0 + low, 1.0 + high))
-        beyond = Reason.of("bias-beyond-rope", bias=100 * tally.bias, interval=interval, rope=rope)
+        beyond = Reason.of("bias-beyond-tolerance", bias=100 * tally.bias, interval=interval, tolerance=tolerance)
         yield beyond.at(_name(tally))
 
 

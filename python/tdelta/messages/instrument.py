@@ -11,13 +11,13 @@ INSTRUMENT_REASONS = {
     ),
     "zero-not-held": "only {held} of {of} intervals of 95 % held 0 where nothing differs",
     "cost-not-held": "only {held} of {of} intervals of 95 % held the realised cost",
-    "bias-beyond-rope": (
-        "reads {bias:+.1f} points beside the truth (95 % interval {interval}), more than the {rope:g%} that are not"
+    "bias-beyond-tolerance": (
+        "reads {bias:+.1f} points beside the truth (95 % interval {interval}), more than the {tolerance:g%} that are not"
         " cared about"
     ),
     # why a plan does not reach an aim
     "effect-on-edge": (
-        "a true overhead on the ROPE's edge cannot be distinguished from the ROPE, however long one measures"
+        "a true overhead on the tolerance's edge cannot be distinguished from the tolerance, however long one measures"
     ),
     "hardly-decided": "after {rounds} rounds hardly any of the runs would have decided",
     "decided-too-seldom": "after {rounds} rounds {share:.0f%} of the runs would have decided",

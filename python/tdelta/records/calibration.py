@@ -145,7 +145,7 @@ class MachineCalibration:
     """The outcome of ``tdelta calibrate``.
 
     ``faults`` say why the instrument is not to be believed here; ``minimum_detectable_effect`` is of response time.
-    ``rope`` is the overhead not cared about, a share, that the calls were made with.
+    ``tolerance`` is the overhead not cared about, a share, that the calls were made with.
     """
 
     calibration_id: str
@@ -156,7 +156,7 @@ class MachineCalibration:
     rounds_per_run: int
     blocks_per_round: int
     elapsed_seconds: float
-    rope: float
+    tolerance: float
     identical: IdenticalTally
     planted: tuple[PlantedTally, ...]
     noise: tuple[MetricNoise, ...]

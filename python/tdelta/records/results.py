@@ -37,7 +37,7 @@ class TemporaryData(Finding):
 
 F = TypeVar("F", bound=Finding)
 
-DEFAULT_ROPE = 0.02
+DEFAULT_TOLERANCE = 0.02
 """What overhead is not worth speaking of where the user does not say, a share."""
 
 
@@ -329,7 +329,7 @@ class RunSettings:
     engine: str
     workload: str
     conditions: tuple[Condition, ...]
-    rope: float
+    tolerance: float
     budget: float | None
     metric: Metric
     options: Mapping[str, object] = field(default_factory=dict)
@@ -338,9 +338,9 @@ class RunSettings:
     calibration: CalibrationUsed | None = None
 
     @property
-    def rope_is_given(self) -> bool:
-        """Whether the ROPE is the user's, and not the default."""
-        return bool(self.options.get("rope_is_given")) or self.rope != DEFAULT_ROPE
+    def tolerance_is_given(self) -> bool:
+        """Whether the tolerance is the user's, and not the default."""
+        return bool(self.options.get("tolerance_is_given")) or self.tolerance != DEFAULT_TOLERANCE
 
     def instance_effect(self, metric: Metric) -> InstanceEffectPrior | None:
         """What a calibration of this machine knows of an instance effect in this metric; None without one."""

@@ -51,8 +51,8 @@ from tdelta.report.sentence import (
     is_encryption,
     is_outside,
     limits,
-    rope_edges,
     sentence_of,
+    tolerance_edges,
     why_undecided,
 )
 from tdelta.report.subject import database_words, load_words, subject
@@ -178,7 +178,7 @@ def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
             yes = "Decided" if result.decision is Decision.UNDECIDED else "Yes"
             text = f"{yes}: {who} makes {load} {makes(verdict.metric, effect)}"
         case Decision.NEGLIGIBLE:
-            limit = f"within the limit of ±{share(settings.rope)}"
+            limit = f"within the limit of ±{share(settings.tolerance)}"
             text = f"{no}: {who} makes no difference that matters to {load}: {what} {effect.signed()}, {limit}"
         case Decision.FASTER:
             odd = "though encryption adds work, so look for another difference between the twins"
@@ -438,8 +438,8 @@ def _undecided_words(why: str) -> str:
 def _limit(settings: RunSettings) -> str:
     if settings.budget is not None:
         return f"the budget of {share(settings.budget)}"
-    to_whom = "does not matter to you" if settings.rope_is_given else "is taken not to matter"
-    return f"±{share(settings.rope)}, within which a change {to_whom} (--rope)"
+    to_whom = "does not matter to you" if settings.tolerance_is_given else "is taken not to matter"
+    return f"±{share(settings.tolerance)}, within which a change {to_whom} (--tolerance)"
 
 
 def _cpu(result: RunResult) -> Iterator[Line]:
@@ -452,7 +452,7 @@ def _cpu(result: RunResult) -> Iterator[Line]:
     title = "CPU" if found[0].metric is Metric.CPU_PER_OPERATION else "Time"
     what = metric_name(found[0].metric, settings).replace("CPU per", "CPU time per")
     if len(found) == 1:
-        effect = effect_of(found[0].ratio, rope_edges(settings))
+        effect = effect_of(found[0].ratio, tolerance_edges(settings))
         words = effect.more(what, _INTERVAL) if title == "CPU" else effect.slower(_INTERVAL)
         yield Line(title, words)
         return
@@ -484,7 +484,7 @@ def _apart(floors: list[NoiseFloor], kind: str, result: RunResult, *, is_first: 
     differed = "copies differed by " if is_first else "by "
     most = " where they differed most" if len(floors) > 1 else ""
     level = _INTERVAL if is_first else ""
-    return f"two {kind} {differed}{effect_of(widest.ratio, rope_edges(result.settings)).signed(level)}{most}"
+    return f"two {kind} {differed}{effect_of(widest.ratio, tolerance_edges(result.settings)).signed(level)}{most}"
 
 
 def _next(result: RunResult) -> Iterator[str]:
@@ -510,4 +510,4 @@ def _asked_of_plan(result: RunResult) -> Iterator[str]:
     open_ones = [v for v in result.primary if v.decision is Decision.UNDECIDED]
     if budget is not None and open_ones:
         effect = max(0.0, open_ones[0].ratio.median - 1.0)
-        yield from ("--effect", f"{100 * effect:.0f}%", "--rope", f"{100 * budget:g}%")
+        yield from ("--effect", f"{100 * effect:.0f}%", "--tolerance", f"{100 * budget:g}%")

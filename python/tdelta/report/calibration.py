@@ -32,7 +32,7 @@ def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str,
         head
         | record_values(found)
         | texts
-        | {"minimum_detectable_effect": detectable_values(found.minimum_detectable_effect, found.rope)}
+        | {"minimum_detectable_effect": detectable_values(found.minimum_detectable_effect, found.tolerance)}
     )
 
 
@@ -58,7 +58,7 @@ def _headline(found: MachineCalibration, width: int) -> list[Text | Table]:
         said = f"Unsound: this instrument does not tell the truth here ({where}). No run begins with this calibration."
         return [*paragraph(said, width, "bold white on red")]
     said = f"Calibrated for {where}: identical twins were read {small_share(found.identical.apart)} apart."
-    shown = [(one, one.overhead(found.rope)) for one in found.minimum_detectable_effect]
+    shown = [(one, one.overhead(found.tolerance)) for one in found.minimum_detectable_effect]
     smallest = next((f"{percent(1 + cost)} in {one.minutes:g} minutes" for one, cost in shown if cost is not None), "")
     if smallest:
         said += f" The smallest overhead that a run calls costly is {smallest}."
@@ -70,10 +70,10 @@ def _visible(found: MachineCalibration, width: int) -> list[Text | Table]:
         return []
     table = plain_table((("a run of", False), ("rounds", True), ("called costly", True), ("told from 0", True)))
     for one in found.minimum_detectable_effect:
-        table.add_row(f"{one.minutes:g} min", f"{one.rounds:,}", _from(one, found.rope), _from(one, 0.0))
+        table.add_row(f"{one.minutes:g} min", f"{one.rounds:,}", _from(one, found.tolerance), _from(one, 0.0))
     note = (
         "The smallest overhead in response time that is found nine times in ten: as more than the"
-        f" {share(found.rope)} not cared about, or as more than 0. Of a run of three twins that uses its time"
+        f" {share(found.tolerance)} not cared about, or as more than 0. Of a run of three twins that uses its time"
         " (--max-time, and as many --rounds)."
     )
     return [table, Text(), *paragraph(note, width, "dim")]

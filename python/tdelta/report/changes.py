@@ -70,7 +70,7 @@ def against_sentences(against: Against, later: RunResult) -> Iterator[str]:
     for one in against.conditions:
         name = condition_label(one.condition, later.settings)
         what = metric_name(one.metric, later.settings)
-        yield f"Against run {against.earlier_id}, {name}: {_compared(one, what, against.rope)}."
+        yield f"Against run {against.earlier_id}, {name}: {_compared(one, what, against.tolerance)}."
     if against.differing:
         named = "; ".join(f"{name} {before or 'none'} → {now or 'none'}" for name, before, now in against.differing)
         yield f"The runs differ in more than their time, and the difference is of all of it: {printable(named)}."
@@ -88,9 +88,9 @@ def against_values(against: Against) -> dict[str, object]:
     return values
 
 
-def _compared(one: AgainstRun, what: str, rope: float) -> str:
+def _compared(one: AgainstRun, what: str, tolerance: float) -> str:
     before, now = (ratio_cells(ratio, ())[0] for ratio in (one.earlier, one.later))
-    difference, limit = one.difference, f"the {share(rope)[:-2]} points that you would not care about"
+    difference, limit = one.difference, f"the {share(tolerance)[:-2]} points that you would not care about"
     figures = f"overhead of {what} {before} then, {now} now, {points_text(difference)}"
     return {
         Change.LARGER: f"larger: {figures}, more than {limit}",

@@ -55,27 +55,27 @@ def _apart(kind: str, floors: list[NoiseFloor], result: RunResult) -> str:
 
 def is_outside(noise: NoiseFloor, result: RunResult) -> bool:
     """Whether identical twins differ by more than what the user cares about."""
-    return not _touches_rope(noise.ratio, rope_edges(result.settings))
+    return not _touches_tolerance(noise.ratio, tolerance_edges(result.settings))
 
 
 def limits(settings: RunSettings) -> tuple[float, ...]:
-    """The quotients that primary verdicts are held against: the budget, or both edges of the ROPE."""
-    return (1 + settings.budget,) if settings.budget is not None else rope_edges(settings)
+    """The quotients that primary verdicts are held against: the budget, or both edges of the tolerance."""
+    return (1 + settings.budget,) if settings.budget is not None else tolerance_edges(settings)
 
 
-def rope_words(settings: RunSettings) -> str:
-    if settings.rope_is_given:
-        return f"your limit of ±{share(settings.rope)}"
-    return f"the default ±{share(settings.rope)}"
+def tolerance_words(settings: RunSettings) -> str:
+    if settings.tolerance_is_given:
+        return f"your limit of ±{share(settings.tolerance)}"
+    return f"the default ±{share(settings.tolerance)}"
 
 
-def rope_edges(settings: RunSettings) -> tuple[float, float]:
-    """Both edges of the ROPE, quotients."""
-    return 1 - settings.rope, 1 + settings.rope
+def tolerance_edges(settings: RunSettings) -> tuple[float, float]:
+    """Both edges of the tolerance, quotients."""
+    return 1 - settings.tolerance, 1 + settings.tolerance
 
 
-def _touches_rope(estimate: Estimate, rope: tuple[float, float]) -> bool:
-    return estimate.hdi95[0] <= rope[1] and estimate.hdi95[1] >= rope[0]
+def _touches_tolerance(estimate: Estimate, tolerance: tuple[float, float]) -> bool:
+    return estimate.hdi95[0] <= tolerance[1] and estimate.hdi95[1] >= tolerance[0]
 
 
 def _sentences(result: RunResult) -> list[str]:
@@ -169,11 +169,11 @@ def _reads(verdict: Verdict, result: RunResult) -> tuple[str, str]:
 
 
 def _judgement(verdict: Verdict, settings: RunSettings) -> str:
-    rope, budget = rope_words(settings), f"the budget of {share(settings.budget or 0.0)}"
+    tolerance, budget = tolerance_words(settings), f"the budget of {share(settings.budget or 0.0)}"
     return {
-        Decision.COSTLY: f"above {rope}",
-        Decision.NEGLIGIBLE: f"within {rope}",
-        Decision.FASTER: f"below {rope}, though encryption adds work: look for another difference between the twins",
+        Decision.COSTLY: f"above {tolerance}",
+        Decision.NEGLIGIBLE: f"within {tolerance}",
+        Decision.FASTER: f"below {tolerance}, though encryption adds work: look for another difference between the twins",
         Decision.OVER: f"over {budget}",
         Decision.WITHIN: f"within {budget}",
     }.get(verdict.decision, verdict.decision.value)
@@ -185,7 +185,7 @@ def why_undecided(verdict: Verdict, settings: RunSettings) -> str:
     more = reasons[1:]
     if not any(ends[0] <= limit <= ends[1] for limit in limits(settings)):
         return "; ".join(more or reasons) or f"too little for a verdict at a {level} % HDI"
-    edge = rope_words(settings) if settings.budget is None else f"the budget of {share(settings.budget)}"
+    edge = tolerance_words(settings) if settings.budget is None else f"the budget of {share(settings.budget)}"
     across = f"the {level} % HDI reaches across {'the edge of ' if settings.budget is None else ''}{edge}"
     return "; ".join((across, *more))
 
@@ -281,9 +281,9 @@ def _summary(verdicts: list[Verdict], result: RunResult) -> str:
 def _count_words(decision: Decision, settings: RunSettings) -> str:
     match decision:
         case Decision.COSTLY:
-            return f"{decision_word(decision, settings.metric)} (above {rope_words(settings)})"
+            return f"{decision_word(decision, settings.metric)} (above {tolerance_words(settings)})"
         case Decision.NEGLIGIBLE:
-            return f"negligible (within ±{share(settings.rope)})"
+            return f"negligible (within ±{share(settings.tolerance)})"
         case Decision.OVER | Decision.WITHIN:
             return f"{decision.value} the budget of {share(settings.budget or 0.0)}"
         case _:
@@ -293,7 +293,9 @@ def _count_words(decision: Decision, settings: RunSettings) -> str:
 def _floor_part(noise: NoiseFloor, result: RunResult) -> str:
     home = next((c for c in result.settings.conditions if c.stratum == noise.stratum), None)
     where = surroundings(home, result.settings) if home else ()
-    return estimate_text(noise.ratio, rope_edges(result.settings)) + (f" at {' and '.join(where)}" if where else "")
+    return estimate_text(noise.ratio, tolerance_edges(result.settings)) + (
+        f" at {' and '.join(where)}" if where else ""
+    )
 
 
 def _no_floor(result: RunResult) -> str | None:

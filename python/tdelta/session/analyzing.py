@@ -18,7 +18,7 @@ from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import WITH_TIMES, read_files
 from tdelta.importers.words import baseline_of, is_about_encryption
 from tdelta.inference.observed import (
-    DEFAULT_ROPE,
+    DEFAULT_TOLERANCE,
     AnalysisSettings,
     ComparisonPicture,
     analyze_with_pictures,
@@ -91,7 +91,7 @@ class AnalysisRequest:
         files: files, folders, globs and ``NAME=GLOB``, each of one condition, and published tables as
             ``published:NAME``.
         baseline: the condition that the others are compared with; None: found by its name.
-        rope: the overhead not cared about, a share; None for the default.
+        tolerance: the overhead not cared about, a share; None for the default.
         budget: the overhead allowed, a share; turns the answer into a gate.
         priors: shown beside the default one, as users write them.
         metric: which one decides; None: response time if there is any.
@@ -105,7 +105,7 @@ class AnalysisRequest:
 
     files: tuple[str, ...]
     baseline: str | None = None
-    rope: float | None = None
+    tolerance: float | None = None
     budget: float | None = None
     priors: tuple[str, ...] = ()
     metric: str | None = None
@@ -176,8 +176,8 @@ def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Anal
     remedy = assigning(arguments) if len(arguments) > 1 else ""
     settings = AnalysisSettings(
         baseline=baseline_of(conditions, request.baseline, remedy),
-        rope=DEFAULT_ROPE if request.rope is None else request.rope,
-        is_rope_given=request.rope is not None,
+        tolerance=DEFAULT_TOLERANCE if request.tolerance is None else request.tolerance,
+        is_tolerance_given=request.tolerance is not None,
         run_sd=request.run_sd,
         budget=request.budget,
         metric=request.metric,

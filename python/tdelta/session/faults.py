@@ -230,7 +230,7 @@ def _check_numbers(request: RunRequest) -> None:
             ("--size", request.tested.size_bytes),
             ("--trial-time", request.design.trial_seconds),
             ("--max-time", request.decision.max_seconds),
-            ("--rope", request.decision.rope),
+            ("--tolerance", request.decision.tolerance),
         )
         if not value > 0
     ]

@@ -301,7 +301,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
         engine=chosen.profile.name,
         workload=workload.name,
         conditions=conditions,
-        rope=request.decision.rope,
+        tolerance=request.decision.tolerance,
         budget=request.decision.budget,
         metric=request.decision.metric,
         options=request.replace(seed=seed, key=key).to_json(),

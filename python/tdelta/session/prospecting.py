@@ -266,7 +266,7 @@ def _with_options(found: Prospect, request: RunRequest, asked: PlanQuery, metric
         min_rounds=found.advised_rounds,
         max_rounds=found.advised_rounds,
         max_seconds=5.0 * math.ceil(seconds / 5.0),
-        rope=max(target.rope for target in found.primary_targets),
+        tolerance=max(target.tolerance for target in found.primary_targets),
         budget=None,
         metric=found.metric,
     )

@@ -223,7 +223,7 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
         rounds_per_run=ROUNDS_PER_RUN,
         blocks_per_round=request.design.blocks_per_round,
         elapsed_seconds=elapsed_seconds,
-        rope=request.decision.rope,
+        tolerance=request.decision.tolerance,
         identical=identical,
         planted=planted,
         noise=tuple(pooled.record() for pooled in noise.values()),
@@ -231,7 +231,7 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
         minimum_detectable_effect=()
         if responses is None
         else detectable_effects(responses, responses.prior, pace, blocks=request.design.blocks_per_round),
-        faults=tuple(faults(results, identical, planted, request.decision.rope)),
+        faults=tuple(faults(results, identical, planted, request.decision.tolerance)),
         cautions=(*tally_cautions(len(sound), planted), *_cautions(series)),
         interrupted=series.interrupted,
         machine=first.machine,

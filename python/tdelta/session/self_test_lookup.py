@@ -2,7 +2,7 @@
 
 The rules stand in docs/calibrate.md. In common must be: the machine (by its hardware, not by its name), the engine, its
 library or server program, the workload with its data, the options that decide what a trial is, and tdelta's version.
-Ciphers, rounds, the ROPE and a budget may differ: they do not change the effect of a plain twin.
+Ciphers, rounds, the tolerance and a budget may differ: they do not change the effect of a plain twin.
 """
 
 from __future__ import annotations

@@ -95,8 +95,8 @@ def test_the_same_request_as_the_command_lines(found: td.Run, tmp_path: Path) ->
 def test_what_there_is_not_is_named(tmp_path: Path) -> None:
     with refused(UnknownName, "unknown-name-near", kind="option", found="max_second"):
         td.run(max_second=3)
-    with refused(UnknownName, "unknown-name-near", kind="option", found="ropes"):
-        td.analyze("x", ropes=1)
+    with refused(UnknownName, "unknown-name-near", kind="option", found="tolerances"):
+        td.analyze("x", tolerances=1)
     with refused(UsageError, "no-store"):
         td.load(store=tmp_path / "none.sqlite")
 
@@ -107,7 +107,7 @@ def test_files_of_other_tools_are_judged(tmp_path: Path) -> None:
         for number in range(3):
             lines = "\n".join(str(base + 0.01 * number + 0.001 * (k % 7)) for k in range(200))
             (tmp_path / side / f"run{number}.csv").write_text(f"response_ms\n{lines}\n")
-    found = td.analyze(tmp_path / "plain", tmp_path / "tde", rope=0.05)
+    found = td.analyze(tmp_path / "plain", tmp_path / "tde", tolerance=0.05)
     assert found.decision is Decision.COSTLY
     assert found.comparisons
     assert "tde" in str(found)

@@ -3,7 +3,7 @@ from typing import Any
 
 WORDS = (
     "--library ./lib.so --workload ./mine --threads 2 --cache 20% --page-size 8KiB"
-    " --synchronous full --size 10MB --rate 50 --trial-time 0.5s --blocks 8 --rope 1%"
+    " --synchronous full --size 10MB --rate 50 --trial-time 0.5s --blocks 8 --tolerance 1%"
     " --plant 5% --plant 10% --max-time 5m --seed 7 --dir /d --store /s.db"
 )
 
@@ -18,7 +18,7 @@ ASKED: dict[str, Any] = {
     "rate": 50.0,
     "trial_seconds": 0.5,
     "blocks_per_round": 8,
-    "rope": 0.01,
+    "tolerance": 0.01,
     "plant": (0.05, 0.1),
     "max_seconds": 300.0,
     "seed": 7,

@@ -99,9 +99,9 @@ TYPED: tuple[dict[str, object], ...] = (
     {"trial_seconds": 0.5, "warmup_seconds": 0.1},
     {"study": "warehouse", "engine": "sqlite", "blocks_per_round": 3},
     {"blocks_per_round": 12, "min_rounds": 14, "max_rounds": 14, "max_seconds": 120.0},
-    {"rope": 0.01, "metric": Metric.CPU_PER_OPERATION, "latency_limit_seconds": 0.02},
+    {"tolerance": 0.01, "metric": Metric.CPU_PER_OPERATION, "latency_limit_seconds": 0.02},
     {"budget": 0.055},
-    {"rope": 0.0123456, "cache": 0.07, "size_bytes": 12_345_678},
+    {"tolerance": 0.0123456, "cache": 0.07, "size_bytes": 12_345_678},
     {"aa": True},
     {"bb_twin": False},
     {"aa_twin": False, "plant": (0.05,), "use_calibration": False},
@@ -124,7 +124,7 @@ TYPED: tuple[dict[str, object], ...] = (
 
 
 def test_every_option_but_the_seed_is_typed_somewhere() -> None:
-    assert {name for typed in TYPED for name in typed} == set(RunRequest().to_json()) - {"seed", "rope_is_given"}
+    assert {name for typed in TYPED for name in typed} == set(RunRequest().to_json()) - {"seed", "tolerance_is_given"}
 
 
 @pytest.mark.parametrize("typed", TYPED, ids=lambda typed: ", ".join(f"{name} {typed[name]}" for name in typed))
@@ -207,9 +207,9 @@ def test_a_factor_that_is_varied_twice_is_refused(session: FakeSession) -> None:
 
 
 def test_a_bad_value_names_the_option_what_was_expected_and_what_was_found(session: FakeSession) -> None:
-    done = call("run", "--rope", "2")
+    done = call("run", "--tolerance", "2")
     assert done == Called(
-        2, "", "error: Invalid value for '--rope': expected a percentage such as 5% or 0.5%, found '2'\n"
+        2, "", "error: Invalid value for '--tolerance': expected a percentage such as 5% or 0.5%, found '2'\n"
         "tdelta run --help says more\n"
     )  # fmt: skip
 
@@ -239,7 +239,7 @@ def test_the_defaults_named_in_the_help_are_the_defaults_of_the_request() -> Non
         "trial_seconds": str(request.design.trial_seconds),
         "blocks_per_round": str(request.design.blocks_per_round),
         "max_seconds": f"{request.decision.max_seconds:g}s",
-        "rope": f"{100 * request.decision.rope:g}%",
+        "tolerance": f"{100 * request.decision.tolerance:g}%",
         "metric": request.decision.metric.value,
     }
     helps = {option.name: getattr(option, "help", "") for option in run.params}

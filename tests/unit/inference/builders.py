@@ -28,11 +28,11 @@ TWINS = (BASELINE, AA, AES)
 def settings(
     conditions: Sequence[Condition] = TWINS,
     *,
-    rope: float = 0.02,
+    tolerance: float = 0.02,
     budget: float | None = None,
     metric: Metric = Metric.RESPONSE_TIME,
 ) -> RunSettings:
-    return RunSettings("run", 1, "study", "sqlite", "order-entry", tuple(conditions), rope, budget, metric)
+    return RunSettings("run", 1, "study", "sqlite", "order-entry", tuple(conditions), tolerance, budget, metric)
 
 
 def measurement(

@@ -60,7 +60,9 @@ def test_intervals_hold_what_was_planted_and_call_nothing_where_nothing_was() ->
     for condition, truth in zip(CONDITIONS[2:], TRUTHS[2:], strict=True):
         held = sum(r[condition.key].hdi95[0] <= truth <= r[condition.key].hdi95[1] for r in runs)
         assert held >= 35, condition.key
-    assert sum(r[CONDITIONS[3].key].mass_above_rope > 0.95 for r in runs) <= 3, "harm was called where none was planted"
+    assert sum(r[CONDITIONS[3].key].mass_above_tolerance > 0.95 for r in runs) <= 3, (
+        "harm was called where none was planted"
+    )
 
 
 def test_the_measures_have_it_beside_how_long_it_took() -> None:

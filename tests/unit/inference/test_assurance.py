@@ -46,7 +46,7 @@ def test_runs_that_begin_with_a_calibration_of_a_lucky_machine_say_more_at_once(
     assert narrower(3) < narrower(27) < 1.05
 
 
-def test_the_chance_grows_with_the_rounds_and_with_the_distance_from_the_rope() -> None:
+def test_the_chance_grows_with_the_rounds_and_with_the_distance_from_the_tolerance() -> None:
     found = predict(known(count=120), DESIGN, (3, 8, 27))
     costly = {effect: found.decided(effect, 0.01, Decision.COSTLY) for effect in (0.02, 0.03, 0.10)}
     assert (np.diff(costly[0.02]) >= 0).all()
@@ -64,7 +64,7 @@ def test_wrong_decisions_are_few_and_on_the_edge_every_decision_is_wrong() -> No
 
 
 @pytest.mark.parametrize(
-    ("effect", "rope", "decision"),
+    ("effect", "tolerance", "decision"),
     [
         (0.0, 0.02, Decision.NEGLIGIBLE),
         (0.019, 0.02, Decision.NEGLIGIBLE),
@@ -72,8 +72,8 @@ def test_wrong_decisions_are_few_and_on_the_edge_every_decision_is_wrong() -> No
         (0.02, 0.02, None),
     ],
 )
-def test_what_is_right(effect: float, rope: float, decision: Decision | None) -> None:
-    assert right_decision(effect, rope) is decision
+def test_what_is_right(effect: float, tolerance: float, decision: Decision | None) -> None:
+    assert right_decision(effect, tolerance) is decision
 
 
 @pytest.mark.parametrize("effect", [0.02, 0.10])
@@ -90,12 +90,12 @@ def test_a_round_of_one_block_leaves_the_noise_to_its_prior() -> None:
     assert np.isfinite(found.hdi95).all()
 
 
-def said(found: Prediction, effect: float, rope: float, *, is_odd: bool) -> list[list[Decision]]:
+def said(found: Prediction, effect: float, tolerance: float, *, is_odd: bool) -> list[list[Decision]]:
     """What the decision of a run makes of each simulated interval."""
 
     def decision(hdi95: tuple[float, float], hdi99: tuple[float, float], rounds: int) -> Decision:
         estimate = Estimate(1.0 + effect, hdi95, hdi99, 0.0, 0.0, 0.0)
-        return decide_means(estimate, Grounds(estimate, 0.0, 0.0, rounds, has_odd_trials=is_odd), rope)
+        return decide_means(estimate, Grounds(estimate, 0.0, 0.0, rounds, has_odd_trials=is_odd), tolerance)
 
     both = zip(((1.0 + effect) * found.hdi95).tolist(), ((1.0 + effect) * found.hdi99).tolist(), strict=True)
     return [[decision(*three) for three in zip(*run, found.rounds, strict=True)] for run in both]

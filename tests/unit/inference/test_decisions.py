@@ -36,7 +36,7 @@ def estimate(hdi95: tuple[float, float], hdi99: tuple[float, float] | None = Non
         ((0.90, 1.10), Decision.UNDECIDED),
     ],
 )
-def test_the_95_percent_hdi_is_held_against_the_rope(hdi: tuple[float, float], decision: Decision) -> None:
+def test_the_95_percent_hdi_is_held_against_the_tolerance(hdi: tuple[float, float], decision: Decision) -> None:
     assert decide(estimate(hdi), 0.02) is decision
 
 
@@ -95,7 +95,7 @@ def test_a_gain_that_stalls_of_the_plain_twins_make_needs_enough_of_theirs() -> 
 
 @pytest.mark.parametrize(("cost", "decision"), [(0.009, Decision.COSTLY), (0.011, Decision.UNDECIDED)])
 def test_few_stalls_that_weigh_more_than_the_margin_leave_a_verdict_open(cost: float, decision: Decision) -> None:
-    """The 95 % HDI begins one point beyond the ROPE."""
+    """The 95 % HDI begins one point beyond the tolerance."""
     assert decide_means(COSTLY_99, grounds(COSTLY_99, stalls=2.0, cost=cost), 0.02) is decision
     mirrored = Decision.FASTER if decision is Decision.COSTLY else decision
     assert decide_means(FASTER_99, grounds(FASTER_99, plain=2.0, cost=cost), 0.02) is mirrored
@@ -150,6 +150,6 @@ def test_intervals_are_said_in_percent_without_a_negative_zero() -> None:
 
 def test_reasons_name_the_interval_and_the_limit() -> None:
     costly = reason(estimate((1.024, 1.038)), Decision.COSTLY, 0.02)
-    check_messages([costly], coded("hdi-above-rope", interval="+2.4 … +3.8 %", rope=0.02))
+    check_messages([costly], coded("hdi-above-tolerance", interval="+2.4 … +3.8 %", tolerance=0.02))
     over = gate_reason(estimate((1.0, 1.0), (1.06, 1.08)), Decision.OVER, 0.05)
     check_messages([over], coded("hdi-above-budget", interval="+6.0 … +8.0 %", budget=0.05))

@@ -39,7 +39,7 @@ def test_a_clear_gain_is_faster() -> None:
     assert analyze_run(run(noisy(-0.2)), settings()).decision is Decision.FASTER
 
 
-def test_an_effect_on_the_edge_of_the_rope_is_undecided() -> None:
+def test_an_effect_on_the_edge_of_the_tolerance_is_undecided() -> None:
     assert analyze_run(run(noisy(math.log(1.02))), settings()).decision is Decision.UNDECIDED
 
 
@@ -50,7 +50,7 @@ def test_absolute_values_agree_with_the_ratio_and_carry_the_unit() -> None:
     assert verdict.condition_value == pytest.approx(verdict.baseline_value * verdict.ratio.median)
 
 
-def test_a_budget_replaces_the_rope_for_primary_verdicts_only() -> None:
+def test_a_budget_replaces_the_tolerance_for_primary_verdicts_only() -> None:
     trials = run(noisy(math.log(1.10)))
     over, within = (analyze_run(trials, settings(budget=budget)) for budget in (0.05, 0.20))
     assert over.decision is Decision.OVER
@@ -59,13 +59,13 @@ def test_a_budget_replaces_the_rope_for_primary_verdicts_only() -> None:
     assert {v.decision for v in over.verdicts if not v.primary} <= {Decision.COSTLY, Decision.NEGLIGIBLE}
 
 
-def test_aa_twins_that_differ_beyond_the_rope_make_the_run_unsound() -> None:
+def test_aa_twins_that_differ_beyond_the_tolerance_make_the_run_unsound() -> None:
     judgement = analyze_run(run(noisy(0.1, aa=0.2), rounds=6), settings())
     (check,) = judgement.validity
     assert not check.ok
     assert check.code == "aa-twins"
     assert check.state is CheckState.FAILED
-    assert has(check.details, "twins-outside", limit=0.02, called="the ROPE", interval=Part("+"))
+    assert has(check.details, "twins-outside", limit=0.02, called="the tolerance", interval=Part("+"))
     assert judgement.decision is Decision.UNSOUND
     reason = primary(judgement.verdicts).reasons[0]
     assert has([reason], "check-failed", check=check.check, detail=check.detail)
@@ -74,7 +74,7 @@ def test_aa_twins_that_differ_beyond_the_rope_make_the_run_unsound() -> None:
 @pytest.mark.parametrize(
     ("budget", "sound"), [(None, True), (0.05, True), (0.03, True), (0.015, True), (0.01, False), (0.0, False)]
 )
-def test_a_budget_smaller_than_the_rope_is_the_limit_of_the_aa_twins(budget: float | None, sound: bool) -> None:
+def test_a_budget_smaller_than_the_tolerance_is_the_limit_of_the_aa_twins(budget: float | None, sound: bool) -> None:
     trials = run(noisy(0.1, aa=0.013, sd=1e-3), rounds=12)
     judgement = analyze_run(trials, settings(budget=budget))
     low, high = judgement.noise_floor[0].ratio.hdi95

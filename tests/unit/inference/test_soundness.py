@@ -75,7 +75,7 @@ def test_the_distance_of_bb_twins_is_of_the_second_over_the_first() -> None:
 
 
 def test_a_large_cost_needs_its_twins_less_alike_than_a_small_one() -> None:
-    """Two noisy twins: far above the ROPE their distance is small enough, near the ROPE it is not."""
+    """Two noisy twins: far above the tolerance their distance is small enough, near the tolerance it is not."""
     large, small = (judged(dearer(BB, 0.0, sd=0.06, effect=effect), rounds=4) for effect in (0.6, 0.0))
     assert checks(large)["bb-twins", "aes-256"].state is CheckState.OK
     assert checks(small)["bb-twins", "aes-256"].state is CheckState.NOT_SHOWN

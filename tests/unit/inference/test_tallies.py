@@ -34,7 +34,7 @@ from .builders import BASELINE, condition, settings
 
 IDENTICAL = condition("none", Role.IDENTICAL)
 PLANTED = condition("none", Role.PLANTED, planted=0.05)
-ROPE = 0.02
+TOLERANCE = 0.02
 
 
 def verdict(
@@ -111,7 +111,7 @@ def test_response_time_comes_before_cpu_and_cpu_keeps_its_truth() -> None:
 
 def found_faults(runs: list[RunResult], *, is_truth: bool = True) -> list[Reason]:
     sound = trustworthy(runs)
-    return list(faults(runs, identical_tally(sound), planted_tallies(sound, is_truth=is_truth), ROPE))
+    return list(faults(runs, identical_tally(sound), planted_tallies(sound, is_truth=is_truth), TOLERANCE))
 
 
 def test_a_sound_series_has_no_faults() -> None:
@@ -132,10 +132,10 @@ def test_intervals_that_miss_too_often_are_a_fault_and_a_few_are_not() -> None:
     assert has([fault], "cost-not-held", held=7, of=14, where=Part("planted 5 %"))
 
 
-def test_a_bias_that_is_surely_larger_than_the_rope_is_a_fault_and_a_smaller_one_a_caution() -> None:
+def test_a_bias_that_is_surely_larger_than_the_tolerance_is_a_fault_and_a_smaller_one_a_caution() -> None:
     large = [planted(1.05 + bias, half=0.1) for bias in (0.03, 0.031, 0.032)]
     (fault,) = found_faults(large)
-    assert has([fault], "bias-beyond-rope", bias=pytest.approx(3.1), where=Part("planted 5 %"))
+    assert has([fault], "bias-beyond-tolerance", bias=pytest.approx(3.1), where=Part("planted 5 %"))
     small = [planted(1.05 + bias, half=0.1) for bias in (0.01, 0.011, 0.012)]
     assert found_faults(small) == []
     cautions = list(tally_cautions(12, planted_tallies(small, is_truth=True)))

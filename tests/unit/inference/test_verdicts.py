@@ -30,7 +30,7 @@ def test_a_verdict_that_few_rounds_leave_open_says_where_the_interval_lies_and_w
     found = verdict(noisy(math.log(1.0263), sd=3e-3), rounds=3)
     assert found.ratio.hdi95[0] > 1.02 > found.ratio.hdi99[0]
     assert found.decision is Decision.UNDECIDED
-    assert found.reasons[0].code == "hdi-above-rope"
+    assert found.reasons[0].code == "hdi-above-tolerance"
     assert found.reasons[1] == Reason.of("few-rounds", rounds=3)
     check_messages([found.reasons[1]], coded("few-rounds", rounds=3))
 
@@ -52,7 +52,7 @@ def test_a_verdict_that_odd_trials_leave_open_counts_them() -> None:
     assert found.decision is Decision.UNDECIDED
     assert found.ratio.hdi95[0] > 1.02 > found.ratio.hdi99[0]
     counts = {"outlying": 6, "trials": 72, "plain_outlying": 6, "plain_trials": 144}
-    assert found.reasons[1] == Reason.of("outlying-trials", **counts, rope=0.02)
+    assert found.reasons[1] == Reason.of("outlying-trials", **counts, tolerance=0.02)
 
 
 def test_a_verdict_that_few_stalls_make_says_how_many_there_were() -> None:

@@ -105,7 +105,7 @@ def test_a_run_without_a_verdict_has_no_answer() -> None:
     assert "No answer" in render(empty, 100)
 
 
-CLEAR = (Reason.of("hdi-above-rope", interval="+2.1 … +6.3 %", rope=0.02), Reason.of("few-rounds", rounds=3))
+CLEAR = (Reason.of("hdi-above-tolerance", interval="+2.1 … +6.3 %", tolerance=0.02), Reason.of("few-rounds", rounds=3))
 
 
 def with_open_types(reasons: tuple[Reason, ...]) -> RunResult:
@@ -190,7 +190,7 @@ def test_the_worst_caution_comes_first_and_what_is_no_such_caution_is_left_out()
 def test_trials_that_only_one_side_lost_are_in_the_first_line() -> None:
     run = s.negligible()
     said = Reason.of("one-sided-failures", lost=9, trials=240, plain_lost=0, plain_trials=240)
-    within = Reason.of("hdi-within-rope", interval="", rope=0.02)
+    within = Reason.of("hdi-within-tolerance", interval="", tolerance=0.02)
     for ratio in (run.primary[0].ratio, s.undecided().primary[0].ratio):
         head = replace(run.primary[0], ratio=ratio, decision=Decision.UNDECIDED, reasons=(within, said))
         text = sentence(replace(run, decision=Decision.UNDECIDED, verdicts=(head, *run.verdicts[1:])))
@@ -243,10 +243,10 @@ def test_cautions_take_the_room_that_they_have_and_the_rest_is_counted(lengths: 
 def test_a_gate_left_open_asks_a_plan_about_its_own_budget_and_not_about_small_overheads() -> None:
     result = s.undecided()
     (following,) = (line.text for line in lines(result) if line.title == "Next")
-    assert "--rope" not in following
+    assert "--tolerance" not in following
     gate = replace(result, settings=replace(result.settings, budget=0.3))
     (following,) = (line.text for line in lines(gate) if line.title == "Next")
-    assert following.startswith(f"tdelta plan {gate.settings.run_id} --effect 2% --rope 30% ")
+    assert following.startswith(f"tdelta plan {gate.settings.run_id} --effect 2% --tolerance 30% ")
 
 
 def test_a_gate_that_cannot_decide_speaks_of_its_budget_in_its_first_line() -> None:

@@ -21,10 +21,10 @@ def test_a_document_says_what_each_length_shows_and_null_where_no_round_fits() -
     values = json.loads(to_json(calibration_document(short(), 130)))
     assert values["exit_code"] == 130
     assert values["minimum_detectable_effect"][0] == {
-        "minutes": 5.0, "rounds": 0, "critical_log_ratio": None, "mde_vs_rope": None, "mde_vs_zero": None,
+        "minutes": 5.0, "rounds": 0, "critical_log_ratio": None, "mde_vs_tolerance": None, "mde_vs_zero": None,
     }  # fmt: skip
     assert (
-        values["minimum_detectable_effect"][1]["mde_vs_rope"]
+        values["minimum_detectable_effect"][1]["mde_vs_tolerance"]
         > values["minimum_detectable_effect"][1]["mde_vs_zero"]
         > 0.0
     )
@@ -43,8 +43,8 @@ def changed(**changes: object) -> RunResult:
     return replace(made, settings=replace(made.settings, **changes))  # type: ignore[arg-type]
 
 
-def test_what_is_detectable_goes_with_the_runs_own_rope() -> None:
-    text = used_text(changed(rope=0.0))
+def test_what_is_detectable_goes_with_the_runs_own_tolerance() -> None:
+    text = used_text(changed(tolerance=0.0))
     assert text is not None
     assert "+1.2 % in 5 min" in text
 

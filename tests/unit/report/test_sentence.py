@@ -115,7 +115,7 @@ def test_no_answer_speaks_of_significance(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [({}, "the default ±2 %"), ({"rope_is_given": True}, "your limit of ±2 %")]
+    ("options", "words"), [({}, "the default ±2 %"), ({"tolerance_is_given": True}, "your limit of ±2 %")]
 )
 def test_only_a_limit_that_was_given_is_what_the_user_said(options: dict[str, object], words: str) -> None:
     given = s.settings()
@@ -124,7 +124,7 @@ def test_only_a_limit_that_was_given_is_what_the_user_said(options: dict[str, ob
 
 
 def test_a_limit_that_is_not_the_default_was_given() -> None:
-    text = answer(replace(s.costly(), settings=replace(s.settings(), rope=0.01)))
+    text = answer(replace(s.costly(), settings=replace(s.settings(), tolerance=0.01)))
     assert "above your limit of ±1 %" in text
 
 

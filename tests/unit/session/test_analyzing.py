@@ -62,9 +62,9 @@ def test_what_runs_differ_by_is_stated_and_kept(two: tuple[str, ...]) -> None:
     assert (result.decision, result.stated_run_sd) == (Decision.COSTLY, 0.03)
 
 
-def test_the_rope_is_the_users_only_where_it_was_given(two: tuple[str, ...]) -> None:
-    assert analyze_files(AnalysisRequest(two, rope=0.02)).result.is_rope_given
-    assert not analyze_files(AnalysisRequest(two)).result.is_rope_given
+def test_the_tolerance_is_the_users_only_where_it_was_given(two: tuple[str, ...]) -> None:
+    assert analyze_files(AnalysisRequest(two, tolerance=0.02)).result.is_tolerance_given
+    assert not analyze_files(AnalysisRequest(two)).result.is_tolerance_given
 
 
 def test_a_folder_is_its_files_and_says_what_was_no_result(two: tuple[str, ...], tmp_path: Path) -> None:

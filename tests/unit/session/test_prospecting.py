@@ -14,7 +14,7 @@ from tdelta.store import Store
 
 from .conducting import Sitting
 
-ASKED = PlanQuery(effects=(0.05,), ropes=(0.02,), simulated=20)
+ASKED = PlanQuery(effects=(0.05,), tolerances=(0.02,), simulated=20)
 
 
 def pilot(sitting: Sitting, seconds: float = 60.0, given: frozenset[str] = frozenset(), **options: Any) -> Prospect:

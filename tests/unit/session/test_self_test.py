@@ -277,7 +277,7 @@ def test_a_run_of_other_work_or_other_trials_does_not_match(place: Place, option
 @pytest.mark.parametrize(
     "options",
     [
-        {"rope": 0.01},
+        {"tolerance": 0.01},
         {"budget": 0.05},
         {"blocks_per_round": 2},
         {"max_rounds": 3},

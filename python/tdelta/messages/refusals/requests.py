@@ -269,7 +269,7 @@ REQUESTS = {
         "--step-summary: expected the name of a file in GITHUB_STEP_SUMMARY, which a job of GitHub's sets, found none"
     ),
     "step-summary-not-writable": "--step-summary: {path}: {fault}",
-    "rope-not-above-zero": "expected more than 0 %, found {found:.0%}",
+    "tolerance-not-above-zero": "expected more than 0 %, found {found:.0%}",
     "pilot-options-with-run": (
         "stored runs are not measured again, so pilot options do not apply: {found}; leave them out, or leave RUN out"
     ),
@@ -285,7 +285,7 @@ REQUESTS = {
         "only one condition, {condition}: a comparison needs two. Assign the files to conditions, for example:\n"
         "  {command}"
     ),
-    "rope-out-of-range": "the ROPE must be above 0 and below 1 (100 %), found {found:g}",
+    "tolerance-out-of-range": "the tolerance must be above 0 and below 1 (100 %), found {found:g}",
     "budget-out-of-range": "the budget must be 0 or more, found {found:g}",
     "run-sd-out-of-range": "what runs differ by (--run-sd) must be above 0 and below 1 (100 %), found {found:g}",
     "latency-limit-not-above-zero": "the threshold (--latency-limit) must be above 0 ms, found {found:g}",

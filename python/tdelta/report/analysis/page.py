@@ -22,9 +22,9 @@ from tdelta.report.analysis.words import (
     metric_words,
     overhead_text,
     quotient_text,
-    rope_of,
     single_run_estimate,
     times,
+    tolerance_of,
     value_words,
 )
 from tdelta.report.page.blocks import (
@@ -172,7 +172,7 @@ def _rows(comparison: Comparison, result: AnalysisResult) -> list[Row]:
 def _limits(result: AnalysisResult, *, is_primary: bool) -> Limits:
     if is_primary and result.budget is not None:
         return Limits(budget=1 + result.budget)
-    return Limits(rope=rope_of(result))
+    return Limits(tolerance=tolerance_of(result))
 
 
 def _forest_caption(result: AnalysisResult, comparisons: Sequence[Comparison]) -> str:
@@ -190,7 +190,7 @@ def _forest_caption(result: AnalysisResult, comparisons: Sequence[Comparison]) -
     limit = (
         f"The dashed line is the budget of {share(budget)}."
         if budget is not None
-        else f"The shaded band is the ROPE, {limit_words(result, both_ways=True)}."
+        else f"The shaded band is the tolerance, {limit_words(result, both_ways=True)}."
     )
     return " ".join([*bars, *bare, limit])
 

@@ -233,7 +233,7 @@ def _count_words(comparison: Comparison, result: AnalysisResult) -> str:
         case Decision.COSTLY:
             return f"{decided_word(comparison)} (by more than {limit_words(result)})"
         case Decision.NEGLIGIBLE:
-            return f"negligible (within ±{share(result.rope)})"
+            return f"negligible (within ±{share(result.tolerance)})"
         case Decision.OVER | Decision.WITHIN:
             return f"{decision.value} the budget of {share(result.budget or 0.0)}"
         case _:

@@ -29,11 +29,11 @@ def version_sentences(result: RunResult) -> Iterator[str]:
         first, later = (level_text(one.factor, of.level(one.factor)) for of in (one.versus, one.condition))
         name = ", ".join((kind_label(one.condition), *where))
         what = metric_name(one.metric, settings)
-        yield f"Versions, {name}: {what} {before} in {first}, {now} in {later}: {_said(one, share(settings.rope))}."
+        yield f"Versions, {name}: {what} {before} in {first}, {now} in {later}: {_said(one, share(settings.tolerance))}."
 
 
-def _said(one: VersionDifference, rope: str) -> str:
-    difference, limit = one.difference, f"the {rope.removesuffix(' %')} points that you would not care about"
+def _said(one: VersionDifference, tolerance: str) -> str:
+    difference, limit = one.difference, f"the {tolerance.removesuffix(' %')} points that you would not care about"
     points = points_text(difference)
     chance = chance_words(difference.mass_above_zero)
     return {

@@ -33,7 +33,7 @@ from tdelta.report.page.wording import (
     median_text,
 )
 from tdelta.report.quantities import amounts, hdi_text, small_share
-from tdelta.report.sentence import limits, rope_words
+from tdelta.report.sentence import limits, tolerance_words
 from tdelta.report.table import VALUES_NOTE
 
 _ALL = "all"
@@ -49,7 +49,7 @@ def posterior_section(data: RunData) -> Section:
     blocks += [
         Paragraph(
             "Not one number but all that this run leaves possible: the posterior of each overhead, and how much of"
-            f" it lies above, within and below {rope_words(result.settings)}."
+            f" it lies above, within and below {tolerance_words(result.settings)}."
         )
     ]
     if data.densities:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.engines.takes import Takes
-from tdelta.records import DEFAULT_ROPE, Level, Metric
+from tdelta.records import DEFAULT_TOLERANCE, Level, Metric
 from tdelta.session import values
 from tdelta.session.groups import Group
 from tdelta.session.options import option
@@ -109,9 +109,9 @@ class Design:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionOptions:
-    """How long a run goes on, and what it decides. Shares are quotients less one: ``rope=0.02``.
+    """How long a run goes on, and what it decides. Shares are quotients less one: ``tolerance=0.02``.
 
-    ``rope_is_given``: the ROPE is what the user said, and not the default, though it may be as large. ``latency_limit_seconds``
+    ``tolerance_is_given``: the tolerance is what the user said, and not the default, though it may be as large. ``latency_limit_seconds``
     is what a transaction may take; how often it took longer is told, and never decided on. ``use_calibration``: a run
     begins with what `tdelta calibrate` found here, where anything fits.
     """
@@ -130,16 +130,18 @@ class DecisionOptions:
     max_seconds: float = option(
         "--max-time", values.Duration(), "Wall clock, set-up included.", 85.0, of_pilot=False, group=Group.EVERYDAY
     )
-    rope: float = option(
-        "--rope",
+    tolerance: float = option(
+        "--tolerance",
         values.Percent(),
-        "Overhead you would not care about, either way.",
-        DEFAULT_ROPE,
+        "Differences below this count as none.",
+        DEFAULT_TOLERANCE,
         calibrates=True,
         of_pilot=False,
         group=Group.EVERYDAY,
     )
-    rope_is_given: bool = option("", values.Flag(), "Whether --rope was typed.", False, of_study=False, compare=False)
+    tolerance_is_given: bool = option(
+        "", values.Flag(), "Whether --tolerance was typed.", False, of_study=False, compare=False
+    )
     budget: float | None = option(
         "--budget",
         values.Percent(),

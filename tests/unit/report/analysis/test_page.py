@@ -64,7 +64,7 @@ def test_means_stand_on_one_axis_in_the_order_of_their_values() -> None:
 def test_the_difference_shows_the_region_that_does_not_matter_and_no_difference() -> None:
     picture = s.pictures(s.one_run())[0]
     figure = difference_figure(picture, "d", "x")
-    assert figure.drawing.count('class="rope"') == 1
+    assert figure.drawing.count('class="tolerance"') == 1
     assert figure.drawing.count('class="zero"') == 1
 
 

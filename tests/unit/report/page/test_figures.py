@@ -21,10 +21,10 @@ from tdelta.report.page.gather import RunData
 from tdelta.report.page.sections import trust_section
 from tdelta.report.page.wording import chance
 
-ROPE = Limits(rope=(0.98, 1.02))
+TOLERANCE = Limits(tolerance=(0.98, 1.02))
 
 
-def plot(rows: Sequence[Row], limits: Limits = ROPE) -> Figure:
+def plot(rows: Sequence[Row], limits: Limits = TOLERANCE) -> Figure:
     return forest("f", "a title", rows, limits, axis="response time", caption="")
 
 

@@ -242,11 +242,11 @@ def test_a_run_that_ended_before_its_first_round_has_no_answer_to_head_the_page(
     assert read(page_of(empty)).faults == []
 
 
-def test_a_budget_is_drawn_as_a_line_and_the_rope_is_not_shaded_beside_it() -> None:
+def test_a_budget_is_drawn_as_a_line_and_the_tolerance_is_not_shaded_beside_it() -> None:
     page = page_of(s.over_budget())
     answer = page.split('id="figure-answer"')[1].split("</figure>")[0]
     assert answer.count('class="limit"') > 0
-    assert 'class="rope"' not in answer
+    assert 'class="tolerance"' not in answer
     assert "budget of 5\u00a0%" in answer
 
 
