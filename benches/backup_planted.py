@@ -38,7 +38,7 @@ def measured(plant: float, blocks: int, rounds: int, folder: Path) -> dict[str, 
     program.write_text(_STAND_IN.format(python=sys.executable, plant=plant), encoding="utf-8")
     program.chmod(0o700)
     options = ("--vary", "work=backup:compress=zstd", "--metric", "cpu_per_operation", "--size", "5MB")
-    many = ("--blocks", str(blocks), "--rounds", f"{rounds}..{rounds}", "--no-bb-twin", "--dir", str(folder))
+    many = ("--blocks", str(blocks), "--rounds", f"{rounds}..{rounds}", "--no-bb", "--dir", str(folder))
     done = subprocess.run(
         [sys.executable, "-m", "tdelta", "run", "--json", *options, *many],
         capture_output=True,

@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("extra", nargs="*", help="more options of tdelta run, after --")
     asked = parser.parse_args()
     if asked.kind == "log":
-        scopes = ("--engine", "mariadb", "--workload", "dml-trace", "--vary", "scope=data,+log", "--no-aa-twin")
+        scopes = ("--engine", "mariadb", "--workload", "dml-trace", "--vary", "scope=data,+log", "--no-aa")
         found = by_level(measured(*scopes, *asked.extra, seconds=asked.seconds), "scope")
         for scope in ("+log", "data"):
             found[scope]["components"].append(calls_more(found["+log"], found["data"]))

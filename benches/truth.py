@@ -1,12 +1,12 @@
 """Does the instrument tell the truth on this machine? Identical twins, and twins with a planted cost.
 
-    .venv/bin/python benches/truth.py --aa 40 --plant 5% --plant 10% --runs 20 --max-time 60s --out truth.jsonl
+    .venv/bin/python benches/truth.py --self-test 40 --plant 5% --plant 10% --runs 20 --max-time 60s --out truth.jsonl
     .venv/bin/python benches/truth.py --summarize truth.jsonl
     .venv/bin/python benches/truth.py --nodes 2 --plant 60% --runs 10 --max-time 180s --out agents.jsonl -- \
-        --threads 2 --rate 600 --workload point-select --size 3MB --trial-time 0.6s --warmup 0.1s --no-aa-twin \
+        --threads 2 --rate 600 --workload point-select --size 3MB --trial-time 0.6s --warmup 0.1s --no-aa \
         --rounds 10..10
 
-Each run is a whole `tdelta run --aa`, set-up included, with a seed of its own; the kinds run in a drawn order, so that
+Each run is a whole `tdelta run --self-test`, set-up included, with a seed of its own; the kinds run in a drawn order, so that
 the machine's bad hours fall on all of them. With more than one `--plant`, one run holds a twin for each. `--tdelta`
 names the program, which need not be the one of this tree. Prints a table; asserts nothing.
 
@@ -65,7 +65,9 @@ def nodes(count: int) -> Iterator[list[str]]:
 def orders(arguments: argparse.Namespace) -> list[tuple[str, list[str]]]:
     """Every run: its kind and its options, in a drawn order."""
     plants = [word for share in arguments.plant for word in ("--plant", share)]
-    runs = [("aa", ["--aa"])] * arguments.aa + [("planted", ["--aa", *plants])] * (arguments.runs if plants else 0)
+    runs = [("aa", ["--self-test"])] * arguments.self_test + [("planted", ["--self-test", *plants])] * (
+        arguments.runs if plants else 0
+    )
     random.Random(SEED).shuffle(runs)
     return runs
 
@@ -159,7 +161,7 @@ def planted(metric: str, share: float, runs: list[dict]) -> None:
 def main() -> None:
     """Run, then summarize."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--aa", type=int, default=0, help="runs of identical twins")
+    parser.add_argument("--self-test", type=int, default=0, help="runs of identical twins")
     parser.add_argument("--plant", action="append", default=[], help="a cost to plant; repeatable")
     parser.add_argument("--runs", type=int, default=20, help="runs with planted costs")
     parser.add_argument("--max-time", default="60s")

@@ -128,7 +128,7 @@ SUPERVISORS_CALLS = {WRITES: 30, SYNCS: 4, RENAMES: 2}
 RUN_SHARE, SERVER_RUN_SHARE = 0.03, 0.01
 PATIENCE_SECONDS = 5.0
 """How long what is on its way to its end may take after a run."""
-SHORT = ("--no-aa-twin", "--dir", "twins")
+SHORT = ("--no-aa", "--dir", "twins")
 
 
 class Unsound(Exception):

@@ -29,7 +29,7 @@ ANSWERED = (0, 3, 4)
 
 BRIEF = (
     *("--size", "2MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "1..1", "--max-time", "200s"),
-    *("--no-bb-twin", "--no-aa-twin", "--workload", "point-select"),
+    *("--no-bb", "--no-aa", "--workload", "point-select"),
 )
 LONG = tuple("200..200" if word == "1..1" else word for word in BRIEF)
 

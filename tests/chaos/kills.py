@@ -372,10 +372,10 @@ def own_shapes(folder: Path) -> Iterator[Shape]:
     for engine in private_servers():
         with contextlib.suppress(EngineUnavailable):
             program = find_servers(engine)[0].path
-            options = (*BRIEF, "--no-aa-twin", "--no-bb-twin", "--engine", engine, "--server-binary", str(program))
+            options = (*BRIEF, "--no-aa", "--no-bb", "--engine", engine, "--server-binary", str(program))
             yield Shape(engine, options, engine, program)
             yield from _action_shapes(engine, options, engine, program)
-    yield from _action_shapes("sqlite", (*BRIEF, "--no-aa-twin", "--no-bb-twin"))
+    yield from _action_shapes("sqlite", (*BRIEF, "--no-aa", "--no-bb"))
 
 
 def _action_shapes(engine: str, options: tuple[str, ...], *server: Any) -> Iterator[Shape]:

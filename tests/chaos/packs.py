@@ -41,7 +41,7 @@ LONGEST_SECONDS = 180.0
 MEMORY_BYTES = 1 << 30
 RUN = (
     *("run", "--size", "3MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s"),
-    *("--seed", "1", "--no-bb-twin", "--workload", "point-select"),
+    *("--seed", "1", "--no-bb", "--workload", "point-select"),
 )
 PACK, PAGE, STORE = Path("run.tdelta"), Path("page.html"), Path("opened.sqlite")
 COMMANDS: tuple[tuple[str, ...], ...] = (

@@ -46,7 +46,7 @@ rounds = "3..5"
 threads = 4
 trial-time = "0.5s"
 size = "3MB"
-no-bb-twin = true
+no-bb = true
 store = "runs.sqlite"
 
 [vary]

@@ -61,9 +61,9 @@ PLAN = {
 OPTIONS = {
     "metric": Metric.RESPONSE_TIME,
     "schema": None,
-    "aa_twin": True,
-    "bb_twin": False,
-    "aa": False,
+    "aa_control": True,
+    "bb_control": False,
+    "self_test": False,
     "plant": (),
     "vary": {},
     "assume_encrypted": True,

@@ -12,7 +12,7 @@ from tdelta.messages.checks import AA_CHECK, SPILLED
 from tdelta.session.published import PUBLISHED
 
 SMALL = ("--size", "2MB", "--trial-time", "0.2s", "--blocks", "2", "--rounds", "1..1")
-ALONE = ("--no-aa-twin", "--no-bb-twin")
+ALONE = ("--no-aa", "--no-bb")
 CLEAR, HIDDEN = {"plain", "uncovered"}, {"encrypted"}
 CONTENT = {
     "sqlite": {"none": {"temp": CLEAR}, "": {"temp": HIDDEN}},

@@ -53,7 +53,7 @@ def warehouse(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         options = place.options(*ROOM) if isinstance(place, ServerPlace) else ("--engine", engine)
         if engine in STEPS_ONLY:
             options = (*options, "--vary", "work=load,rebuild")
-        ran = place.tdelta("run", "warehouse", "--json", *options, *SMALL, "--no-aa-twin", "--no-bb-twin")
+        ran = place.tdelta("run", "warehouse", "--json", *options, *SMALL, "--no-aa", "--no-bb")
         assert ran.code in (0, 3), ran.err
         yield Asked(engine, place, ran.document, place.trials())
 

@@ -28,7 +28,7 @@ from tdelta.store.export import write
 
 SMALL = (
     *("--size", "3MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s"),
-    "--no-bb-twin",
+    "--no-bb",
 )
 ONCE = ("--rounds", "1..1")
 """For a run whose second round would show what the first has shown."""

@@ -25,7 +25,7 @@ from tdelta.driver.tree import parse_stat
 from tdelta.messages.checks import AA_CHECK, NO_MARKER
 
 BRIEF = ("--workload", "point-select", "--trial-time", "0.05s", "--blocks", "2", "--rounds", "1..1")
-ALONE = ("--no-aa-twin", "--no-bb-twin")
+ALONE = ("--no-aa", "--no-bb")
 PATIENCE_SECONDS = 60.0
 MOST_SECONDS = 300.0
 """What a run may take; a tenth more and one's patience is at its end."""

@@ -183,7 +183,7 @@ def settings(*conditions: Condition, **changes: object) -> RunSettings:
         options={"vary": {"cipher": ["aes-256"]}, "threads": 1, "cache": 0.1, "size_bytes": 50_000_000},
     )
     made = replace(base, **changes)  # type: ignore[arg-type]
-    return replace(made, options={"bb_twin": None, **made.options})
+    return replace(made, options={"bb_control": None, **made.options})
 
 
 SOUND = (
@@ -500,7 +500,7 @@ def planted() -> RunResult:
         verdict(estimate(1.001, 0.003), Decision.NEGLIGIBLE, of=identical, metric=cpu, value=71.02),
         verdict(estimate(1.061, 0.004), Decision.COSTLY, of=slowed, metric=cpu, value=71.02, realised=1.0624),
     )
-    given = settings(PLAIN, identical, slowed, options={"aa": True, "plant": [0.05]})
+    given = settings(PLAIN, identical, slowed, options={"self_test": True, "plant": [0.05]})
     return result(Decision.COSTLY, verdicts, given, noise_floor=())
 
 

@@ -113,7 +113,7 @@ def settings(conditions: Sequence[Condition] | None = None, **changes: object) -
             "vary": {"cipher": ["aes-128", "aes-256"]},
             "threads": 1,
             "size_bytes": 50_000_000,
-            "bb_twin": None,
+            "bb_control": None,
         },
     )
     return replace(base, **changes)  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ CAUTIONS = {
         "the trial after an encrypted one costs {effect} % (95 % interval {interval}), whatever its twin: overheads are"
         " of a trial by itself, and encrypted work that follows encrypted work pays both"
     ),
-    "no-aa-twin": "{place:*: }no A/A twin: this run does not show its own noise floor",
+    "no-aa-control": "{place:*: }no A/A twin: this run does not show its own noise floor",
     "one-round": (
         "{place:*: }one round: the variation between instances was not measured, so the prior"
         " ({prior}) widens every interval; more blocks cannot narrow it, more rounds can"
@@ -131,7 +131,7 @@ CAUTIONS = {
     ),
     "tails-without-plain-twin": (
         "tails and percentiles of {condition} are left out: no plain twin was on its host in every round, so they would"
-        " differ by the host, too; leave --no-aa-twin out"
+        " differ by the host, too; leave --no-aa out"
     ),
     # load commands
     "load-command": ("the load is `{command}`, not tdelta's own loop: its client's cost is in the response times"),

@@ -13,7 +13,7 @@ PLAIN_STORAGE = "plain"
 
 
 class Role(StrEnum):
-    """The part a condition plays. ``identical`` is a plain twin that is *judged*, as in ``tdelta run --aa``.
+    """The part a condition plays. ``identical`` is a plain twin that is *judged*, as in ``tdelta run --self-test``.
 
     ``aa`` is a second plain twin, ``bb`` a second twin of a treatment: neither is judged.
     """

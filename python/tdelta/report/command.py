@@ -59,7 +59,7 @@ def _length_words(recorded: Mapping[str, object], given: Mapping[str, Any], with
 def _words(option: Option, given: Mapping[str, Any], without: RunRequest) -> list[str]:
     """What gives the option its value, where it would have another if it were not typed."""
     name, varied, usual = option.name, given.get("vary", {}), without.values
-    is_never = name == "seed" or name in varied or (name == "bb_twin" and given.get("aa", False))
+    is_never = name == "seed" or name in varied or (name == "bb_control" and given.get("self_test", False))
     if is_never or not option.flag or name not in given:
         return []
     value, default = given[name], usual[name]

@@ -139,7 +139,7 @@ def overridden(request: RunRequest) -> tuple[Change, ...]:
     if request.tested.study is None:
         return ()
     tested = request.tested
-    original = {"study": tested.study, "engine": tested.engine, "scale": tested.scale}
+    original = {"study": tested.study, "engine": tested.engine, "study_size": tested.study_size}
     if tested.baseline is not None:
         original |= {"baseline": tested.baseline, "encrypted": tested.encrypted}
     return tuple(_changes(request, RunRequest(**original)))

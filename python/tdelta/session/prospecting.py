@@ -61,7 +61,7 @@ def from_runs(
         runs = [_measured(store, run_id) for run_id in found]
     _refuse_steps([condition for run in runs for condition in run.settings.conditions])
     first = runs[0].settings
-    request = RunRequest.from_json(first.options).replace(aa=False, store=store_path)
+    request = RunRequest.from_json(first.options).replace(self_test=False, store=store_path)
     planned = _planned(_conditions(first, request), request)
     return _with_options(prospect(runs, planned, asked, metric or first.metric), request, asked, metric)
 
@@ -169,8 +169,8 @@ def _piloted(
 def _of_identical_twins(request: RunRequest, trial_seconds: float, max_seconds: float) -> RunRequest:
     """The same run with plain twins only, which goes on until its time is up."""
     return request.replace(
-        aa=True,
-        aa_twin=True,
+        self_test=True,
+        aa_control=True,
         plant=(),
         budget=None,
         trial_seconds=trial_seconds,
@@ -218,10 +218,10 @@ def _conditions(measured: RunSettings, request: RunRequest) -> tuple[Condition, 
 
     Which cipher stands where none was typed does not matter: it counts as one.
     """
-    if not measured.options.get("aa"):
+    if not measured.options.get("self_test"):
         return measured.conditions
     vary: dict[str, tuple[Level, ...]] = {"cipher": ("aes-256",), **request.design.vary}
-    return lay_out(vary, threads=request.work.threads, aa_twin=request.design.aa_twin, plant=request.design.plant)
+    return lay_out(vary, threads=request.work.threads, aa_control=request.design.aa_control, plant=request.design.plant)
 
 
 def _planned(conditions: Sequence[Condition], request: RunRequest) -> PlannedRun:

@@ -102,7 +102,7 @@ def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
     if any(name in given or name in given.get("vary", {}) for name in ("rate", "at")):
         given = {**{o.name: o.open_loop for o in OPTIONS.values() if o.has_open_loop_default}, **given}
     name = given.get("study")
-    settings = study(name).settings_for(given.get("engine"), given.get("scale", "")) if name else {}
+    settings = study(name).settings_for(given.get("engine"), given.get("study_size", "")) if name else {}
     if name and engine:
         takes = {option.name: option.takes for option in OPTIONS.values()}
         settings = on_external_servers(name, settings, given["engine"], takes)

@@ -118,8 +118,8 @@ def _check(request: RunRequest) -> None:
         "--restore": request.tested.restore is not None,
         "--load": request.work.load is not None,
         "--hosts": request.work.hosts is not None,
-        "--no-aa-twin": not request.design.aa_twin,
-        "--no-bb-twin": request.design.bb_twin is False,
+        "--no-aa": not request.design.aa_control,
+        "--no-bb": request.design.bb_control is False,
     }
     wrong = [Refusal.of("not-calibrated", option=option) for option, is_given in given.items() if is_given]
     if wrong:
@@ -181,7 +181,7 @@ def _of_series(request: RunRequest, number: int, seconds_left: float) -> RunRequ
     drawn = stream(request.design.seed or 0, "calibrate", number)
     return request.replace(
         seed=int(drawn.integers(1 << SEED_BITS)),
-        aa=True,
+        self_test=True,
         min_rounds=ROUNDS_PER_RUN,
         max_rounds=ROUNDS_PER_RUN,
         max_seconds=max(1.0, seconds_left - _CLOSING_SECONDS),

@@ -20,9 +20,9 @@ TARGET = os.environ.get("CARGO_TARGET_DIR", str(BENCHES.parent / "target"))
 MOST_SECONDS = 600.0
 """Beside other tests; alone the longest takes a minute and a half."""
 
-SMALL = ("--", "--size", "3MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "1..1", "--no-bb-twin")
+SMALL = ("--", "--size", "3MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "1..1", "--no-bb")
 
-BARE = ("--no-aa-twin", "--no-bb-twin")
+BARE = ("--no-aa", "--no-bb")
 
 SMOKE: dict[str, list[tuple[str, ...]]] = {
     "agents": [("--agents", "2", "--delays", "1", "--trials", "1", "--seconds", "0.2", "--simulated", "10")],
@@ -69,7 +69,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "fuzz_importers": [("--mutations", "1", "--seed", "7")],
     "importing": [("--rows", "1000")],
     "jags": [("--count", "50", "--draws", "50")],
-    "components_planted": [("--seconds", "60", "--kind", "mac", *SMALL, "--no-aa-twin")],
+    "components_planted": [("--seconds", "60", "--kind", "mac", *SMALL, "--no-aa")],
     "loop": [("--operations", "200", "--pairs", "5")],
     "loop_builds": [("--against", str(BENCHES.parent), "--operations", "200", "--pairs", "5")],
     "nuts": [("--model", "rounds", "--rounds", "2", "--draws", "50")],
@@ -77,13 +77,13 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "scan": [("--megabytes", "2", "--rounds", "2")],
     "paper/scaling": [("--experiments", "1", "--family", "constant")],
     "truth": [
-        ("--aa", "1", "--plant", "10%", "--runs", "1", "--max-time", "60s", *SMALL),
+        ("--self-test", "1", "--plant", "10%", "--runs", "1", "--max-time", "60s", *SMALL),
         ("--summarize", "truth.jsonl"),
         (
             *("--nodes", "2", "--plant", "10%", "--runs", "1", "--max-time", "300s", "--out", "nodes.jsonl"),
             *("--", "--threads", "2", "--rate", "50", "--workload", "point-select"),
             *("--size", "3MB", "--trial-time", "1s", "--warmup", "0s", "--blocks", "2", "--rounds", "1..1"),
-            "--no-aa-twin",
+            "--no-aa",
         ),
     ],
     "widths": [("--experiments", "1", "--processes", "1")],

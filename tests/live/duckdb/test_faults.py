@@ -38,8 +38,8 @@ def request(folder: Path, **options: Any) -> RunRequest:
         "min_rounds": 1,
         "max_rounds": 1,
         "max_seconds": 300.0,
-        "aa_twin": False,
-        "bb_twin": False,
+        "aa_control": False,
+        "bb_control": False,
         "directory": folder / "twins",
         "store": folder / "runs.sqlite",
     }

@@ -15,7 +15,7 @@ from tdelta.messages.checks import FINDS, IN_FORCE, NO_MARKER, ROWS_AFTER
 from .conftest import ENGINE
 
 ENCRYPTED = {"database": "encrypted", "wal": "encrypted", "temp": "encrypted"}
-SCAN = (*ENGINE, "--workload", "scan", "--no-aa-twin")
+SCAN = (*ENGINE, "--workload", "scan", "--no-aa")
 
 
 def in_force(document: Any) -> dict[str, tuple[str, str]]:
@@ -59,7 +59,7 @@ def test_every_class_of_file_is_plain_on_plain_twins_and_encrypted_on_the_others
 
 def test_temporary_files_are_in_the_clear_where_the_scope_leaves_them_out(place: Place) -> None:
     scopes = ("--vary", "scope=data,+temp")
-    brief = ("--size", "1MB", "--trial-time", "0.1s", "--blocks", "2", "--rounds", "1..1", "--no-bb-twin", "--cold")
+    brief = ("--size", "1MB", "--trial-time", "0.1s", "--blocks", "2", "--rounds", "1..1", "--no-bb", "--cold")
     document = place.answer(*SCAN, *scopes, *brief)
     found = {
         (one["condition"]["scope"], one["file_class"]): one["state"]

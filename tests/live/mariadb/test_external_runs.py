@@ -80,7 +80,7 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, HoldsCo
     def test_what_a_kill_of_the_keeper_too_leaves_is_told_by_the_next_run_with_what_removes_it(
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
     ) -> None:
-        process = place.start("run", "--no-aa-twin", *self.on(servers))
+        process = place.start("run", "--no-aa", *self.on(servers))
         read_until(process, "round 1:")
         for keeper in schema_keepers_of(process.pid):
             os.kill(keeper, signal.SIGKILL)

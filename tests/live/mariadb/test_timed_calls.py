@@ -80,7 +80,7 @@ def test_planted_time_is_in_the_calls(engine: MariadbEngine, burning: Path, tmp_
 
 
 def test_the_cost_breakdown_of_a_run_has_the_calls_that_were_timed(place: ServerPlace) -> None:
-    scan = ("--workload", "scan", "--cold", "--scope", "data", "--size", "20MB", "--no-aa-twin", "--no-bb-twin")
+    scan = ("--workload", "scan", "--cold", "--scope", "data", "--size", "20MB", "--no-aa", "--no-bb")
     document = place.measured(*scan, "--rounds", "1..1", "--blocks", "3", "--max-time", "4m")
     (breakdown,) = document["cost_breakdown"]
     cipher = next(line for line in breakdown["components"] if line["kind"] == "cipher")

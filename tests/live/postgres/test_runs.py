@@ -56,7 +56,7 @@ class TestPostgresRuns(ServerRuns):
 
     def test_an_interrupted_run_of_identical_twins_is_completed(self, place: ServerPlace) -> None:
         options = [option if option != "1..1" else "2..2" for option in BRIEF]
-        process = place.start("run", "--json", "--aa", "--size", "2MB", *place.options(*options))
+        process = place.start("run", "--json", "--self-test", "--size", "2MB", *place.options(*options))
         read_until(process, "after round 1")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_SECONDS)

@@ -5,7 +5,7 @@ from typing import Any
 from support.running import Place
 
 SCAN = (
-    *("--workload", "scan", "--size", "5MB", "--no-aa-twin", "--no-bb-twin"),
+    *("--workload", "scan", "--size", "5MB", "--no-aa", "--no-bb"),
     *("--trial-time", "0.1s", "--blocks", "4", "--rounds", "2..2", "--max-time", "300s"),
 )
 

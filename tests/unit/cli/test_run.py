@@ -59,7 +59,7 @@ def test_without_options_the_request_keeps_its_own_defaults(session: FakeSession
 def test_every_option_reaches_the_request(session: FakeSession) -> None:
     words = (
         "order-entry --engine sqlite --key raw --vary cipher=aes-128,aes-256 --vary threads=1,4"
-        " --rounds 4..9 --budget 5% --metric cpu_per_operation --latency-limit 20ms --aa --no-aa-twin --no-bb-twin"
+        " --rounds 4..9 --budget 5% --metric cpu_per_operation --latency-limit 20ms --self-test --no-aa --no-bb"
     )
     assert call("run", *WORDS.split(), *words.split()).code == 0
     assert session.requests == [
@@ -74,9 +74,9 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
             budget=0.05,
             metric=Metric.CPU_PER_OPERATION,
             latency_limit_seconds=0.02,
-            aa=True,
-            aa_twin=False,
-            bb_twin=False,
+            self_test=True,
+            aa_control=False,
+            bb_control=False,
         )
     ]
 
@@ -102,9 +102,9 @@ TYPED: tuple[dict[str, object], ...] = (
     {"tolerance": 0.01, "metric": Metric.CPU_PER_OPERATION, "latency_limit_seconds": 0.02},
     {"budget": 0.055},
     {"tolerance": 0.0123456, "cache": 0.07, "size_bytes": 12_345_678},
-    {"aa": True},
-    {"bb_twin": False},
-    {"aa_twin": False, "plant": (0.05,), "use_calibration": False},
+    {"self_test": True},
+    {"bb_control": False},
+    {"aa_control": False, "plant": (0.05,), "use_calibration": False},
     {"engine": "mysql", "server_binary": Path("/s/mysqld"), "scope": "data", "cold": True},
     {"workload": "dml-trace", "trace": True},
     {"study": "dml-trace", "engine": "sqlite"},
@@ -117,7 +117,7 @@ TYPED: tuple[dict[str, object], ...] = (
     {"engine": "mariadb", "hosts": 2, "ray": "head:6379"},
     {"study": "order-entry"},
     {"study": "read-only-sweep", "engine": "mysql"},
-    {"study": "read-only-sweep", "scale": "published"},
+    {"study": "read-only-sweep", "study_size": "published"},
     {"study": "read-only-sweep", "threads": 1},
     {"study": "read-only-sweep", "min_rounds": 3, "max_rounds": None},
 )
@@ -194,9 +194,9 @@ def test_a_run_resumes_by_its_id_from_the_store_that_was_named(session: FakeSess
 
 
 def test_a_resumed_run_takes_no_other_settings_and_all_that_were_typed_are_named(session: FakeSession) -> None:
-    done = call("run", "--resume", "last", "--threads", "4", "--aa", "--plant", "5%")
+    done = call("run", "--resume", "last", "--threads", "4", "--self-test", "--plant", "5%")
     assert done.code == 2
-    assert "found --threads, --aa, --plant" in done.err
+    assert "found --threads, --self-test, --plant" in done.err
     assert session.requests == []
 
 

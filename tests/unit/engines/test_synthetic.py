@@ -20,7 +20,7 @@ DSNS = {
 }
 BRIEF = (
     *("--size", "100kB", "--trial-time", "0.02s", "--blocks", "2", "--rounds", "1..1"),
-    *("--no-aa-twin", "--no-bb-twin"),
+    *("--no-aa", "--no-bb"),
 )
 
 

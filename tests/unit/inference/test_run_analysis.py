@@ -162,7 +162,7 @@ def test_without_an_aa_twin_there_is_no_noise_floor_but_a_caution() -> None:
     judgement = analyze_run(run(noisy(0.1), (BASELINE, AES)), settings((BASELINE, AES)))
     assert judgement.noise_floor == ()
     assert judgement.validity == ()
-    assert has(judgement.cautions, "no-aa-twin")
+    assert has(judgement.cautions, "no-aa-control")
     assert judgement.decision is Decision.COSTLY
 
 

@@ -30,7 +30,7 @@ from tdelta.report.command import next_command, repeat_command, run_command
             },
             " order-entry --vary threads=1,4",
         ),
-        ({"study": "a study of another version", "aa_twin": False}, " 'a study of another version' --no-aa-twin"),
+        ({"study": "a study of another version", "aa_control": False}, " 'a study of another version' --no-aa"),
         ({"vary": {"at": [0.3, 0.6]}}, " --vary at=30%,60%"),
         ({"at": 0.6, "trial_seconds": 2.0}, " --at 60% --trial-time 2s"),
         ({"rate": 100.0, "trial_seconds": 0.25}, " --rate 100 --trial-time 0.25s"),
@@ -56,11 +56,14 @@ def test_a_following_command_names_the_store_only_if_one_was_named() -> None:
 
 def test_a_command_for_a_new_run_has_the_options_and_no_seed() -> None:
     options = {"engine": "sqlite", "min_rounds": 14, "max_rounds": 14, "max_seconds": 120.0, "seed": 5}
-    options["bb_twin"] = None
+    options["bb_control"] = None
     assert run_command(options) == "tdelta run --rounds 14..14 --max-time 2m"
 
 
 def test_a_run_without_a_bb_twin_is_repeated_without_one() -> None:
-    assert repeat_command(s.settings(options={"bb_twin": False})) == "tdelta run --no-bb-twin --seed 7301"
-    assert repeat_command(s.settings(options={"bb_twin": True})) == "tdelta run --seed 7301"
-    assert repeat_command(s.settings(options={"bb_twin": False, "aa": True})) == "tdelta run --aa --seed 7301"
+    assert repeat_command(s.settings(options={"bb_control": False})) == "tdelta run --no-bb --seed 7301"
+    assert repeat_command(s.settings(options={"bb_control": True})) == "tdelta run --seed 7301"
+    assert (
+        repeat_command(s.settings(options={"bb_control": False, "self_test": True}))
+        == "tdelta run --self-test --seed 7301"
+    )

@@ -53,7 +53,7 @@ def test_a_twin_that_is_plain_without_a_word_makes_the_run_unsound(tmp_path: Pat
 def test_cold_twins_are_not_warmed_up_and_nothing_at_their_head_is_left_out(tmp_path: Path) -> None:
     made = sitting(tmp_path)
     vary = {"cipher": ("aes-256-gcm",), "work": ("warm", "cold")}
-    made.conduct(engine="duckdb", vary=vary, aa_twin=False)
+    made.conduct(engine="duckdb", vary=vary, aa_control=False)
     of_rounds = [twin for twin in made.twins.started if not twin.name.startswith("calibration")]
     cold, warm = ([twin for twin in of_rounds if twin.settings.is_cold is is_cold] for is_cold in (True, False))
     assert len(cold) == len(warm) == 2 * 2

@@ -118,7 +118,7 @@ def test_the_trials_meanwhile_are_short_alike_on_all_twins_and_not_stored(sittin
 
 
 def test_a_planted_twin_is_not_slowed_while_its_files_are_searched(sitting: Sitting) -> None:
-    sitting.conduct(aa=True, plant=(0.2,))
+    sitting.conduct(self_test=True, plant=(0.2,))
     assert {job.planted for twin in sitting.twins.started for job in twin.searched} == {0.0}
 
 

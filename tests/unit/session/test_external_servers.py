@@ -122,11 +122,11 @@ def test_conditions_that_differ_in_the_client_share_a_schema_and_controls_have_t
 
 
 def test_a_bb_twin_is_there_where_it_is_asked_for_and_has_a_schema_on_the_encrypted_server() -> None:
-    made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)}, bb_twin=True)
+    made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)}, bb_control=True)
     settings = {c.key: made.twin_settings(c, 0) for c in made.conditions if c.role is Role.BB}
     assert {(s.place, s.loaded, s.cipher) for s in settings.values()} == {("bb", "encrypted", "encrypted")}
     assert len(made.instances()) == 4
-    assert with_bb_twin(planned(servers())).request.design.bb_twin is False
+    assert with_bb_twin(planned(servers())).request.design.bb_control is False
 
 
 def test_what_goes_with_the_answer_is_said_before_the_run_too() -> None:

@@ -42,7 +42,7 @@ def test_options_stand_under_their_own_names(tmp_path: Path) -> None:
         threads = 4
         trial-time = "0.5s"
         metric = "cpu_per_operation"
-        no-bb-twin = true
+        no-bb = true
         trace = false
         plant = ["5%", "10%"]
         page-size = "8KiB"
@@ -56,7 +56,7 @@ def test_options_stand_under_their_own_names(tmp_path: Path) -> None:
         threads=4,
         trial_seconds=0.5,
         metric=Metric.CPU_PER_OPERATION,
-        bb_twin=False,
+        bb_control=False,
         plant=(0.05, 0.1),
         page_size=8192,
         labels=("ci", "v1"),
@@ -140,7 +140,7 @@ budget = 5
 max-time = "5"
 threads = 0
 bugdet = "5%"
-no-aa-twin = "yes"
+no-aa = "yes"
 metric = "cpu"
 rate = -1
 vary = ["cipher"]
@@ -245,11 +245,11 @@ def test_the_nearest_file_above_is_the_projects(tmp_path: Path) -> None:
 
 
 def test_a_text_is_read_back_as_it_was_meant(tmp_path: Path) -> None:
-    values = {"engines": ["sqlite"], "labels": ['a"b\\c', "é"], "threads": 4, "trial-time": "0.5s", "aa": True}
+    values = {"engines": ["sqlite"], "labels": ['a"b\\c', "é"], "threads": 4, "trial-time": "0.5s", "self_test": True}
     text = project_text({**values, "studies": [], "budget": None}, tmp_path / FILE)
     assert tomllib.loads(text) == values
     assert requests(tmp_path, text) == [
-        RunRequest(engine="sqlite", labels=('a"b\\c', "é"), threads=4, trial_seconds=0.5, aa=True)
+        RunRequest(engine="sqlite", labels=('a"b\\c', "é"), threads=4, trial_seconds=0.5, self_test=True)
     ]
 
 

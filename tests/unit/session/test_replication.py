@@ -23,7 +23,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(**options: object) -> Plan:
-    given = {"engine": "mariadb", "workload": "insert", "seed": 1, "vary": {"replication": LEVELS}, "aa_twin": False}
+    given = {"engine": "mariadb", "workload": "insert", "seed": 1, "vary": {"replication": LEVELS}, "aa_control": False}
     return plan(RunRequest(**{**given, **options}), "r1")
 
 

@@ -112,7 +112,7 @@ def test_the_cache_is_a_share_of_the_plain_file_that_was_loaded(sitting: Sitting
 
 
 def test_only_the_planted_twin_is_told_of_its_cost(sitting: Sitting) -> None:
-    sitting.conduct(aa=True, plant=(0.2,))
+    sitting.conduct(self_test=True, plant=(0.2,))
     twins = by_name(sitting)
     told = {
         trial.condition.role: {job.planted for job in jobs_of_blocks(twins[trial.instance])}

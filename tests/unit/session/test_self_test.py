@@ -283,7 +283,7 @@ def test_a_run_of_other_work_or_other_trials_does_not_match(place: Place, option
         {"max_rounds": 3},
         {"seed": 99},
         {"page_size": 4096},
-        {"aa": True},
+        {"self_test": True},
         {"plant": (0.1,)},
         {"vary": {"cipher": ("aes-256",), "cache": (0.10,)}},
     ],

@@ -28,7 +28,7 @@ def settings(of: Plan, data_bytes: int = 100_000_000) -> dict[str, ServerSetting
 
 
 def test_a_plain_twin_encrypts_nothing_whatever_the_scope() -> None:
-    found = settings(made(scope="+log", aa_twin=False))
+    found = settings(made(scope="+log", aa_control=False))
     assert {(one.cipher, one.scope) for one in found.values()} == {("none", "none"), ("aes-256", "+log")}
 
 
@@ -45,7 +45,7 @@ def test_every_twin_writes_a_binary_log_if_one_of_them_is_to_encrypt_it(options:
 
 
 def test_the_cache_is_a_share_of_the_data() -> None:
-    found = settings(made(vary={"cipher": ("aes-256",), "cache": (0.1, 1.2)}, aa_twin=False))
+    found = settings(made(vary={"cipher": ("aes-256",), "cache": (0.1, 1.2)}, aa_control=False))
     assert sorted({one.cache_bytes for one in found.values()}) == [10_000_000, 120_000_000]
 
 
@@ -60,7 +60,7 @@ def test_temporary_pages_never_settle_in_a_cache() -> None:
 
 
 def test_a_server_takes_the_connections_of_all_conditions_that_share_it_and_some_beside() -> None:
-    found = settings(made(vary={"cipher": ("aes-256",), "threads": (1, 16, 2048)}, aa_twin=False))
+    found = settings(made(vary={"cipher": ("aes-256",), "threads": (1, 16, 2048)}, aa_control=False))
     assert {one.connections for one in found.values()} == {1 + 16 + 2048 + 3 * 8}
     assert {one.threads for one in found.values()} == {1, 16, 2048}
 
@@ -74,7 +74,7 @@ def test_data_is_loaded_once_for_each_cipher_and_scope() -> None:
 
 
 def test_data_is_loaded_once_for_each_compression_and_each_has_its_own_baseline() -> None:
-    of = made(vary={"cipher": ("aes-256",), "compression": ("none", "zlib")}, aa_twin=False)
+    of = made(vary={"cipher": ("aes-256",), "compression": ("none", "zlib")}, aa_control=False)
     assert sorted(str(kind[-1]) for kind in of.data_templates()) == ["none", "none", "zlib", "zlib"]
     assert [(c.stratum, c.level("cipher")) for c in of.conditions] == [
         (0, "none"), (0, "aes-256"), (1, "none"), (1, "aes-256")
@@ -83,10 +83,10 @@ def test_data_is_loaded_once_for_each_compression_and_each_has_its_own_baseline(
 
 
 def test_servers_with_other_cores_are_others_with_the_same_data() -> None:
-    of = made(vary={"cipher": ("aes-256",), "cores": (1,)}, threads=8, aa_twin=False)
+    of = made(vary={"cipher": ("aes-256",), "cores": (1,)}, threads=8, aa_control=False)
     assert [(one.cores, one.threads) for one in settings(of).values()] == [(1, 8), (1, 8)]
     assert len(list(of.data_templates())) == 2
-    assert {one.cores for one in settings(made(aa_twin=False)).values()} == {0}
+    assert {one.cores for one in settings(made(aa_control=False)).values()} == {0}
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_compression_that_a_server_does_not_have_is_refused(options: dict, code:
 
 
 def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
-    of = made(scope="data", aa_twin=False)
+    of = made(scope="data", aa_control=False)
     (condition,) = [c for c in of.conditions if c.level("cipher") == "aes-256"]
     covered = of.engine.covered(of.twin_settings(condition, 0))
     assert covered is not None

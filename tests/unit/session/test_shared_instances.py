@@ -13,7 +13,7 @@ from tdelta.session.pace import MOST_LAPS
 from .conducting import check
 from .served import OPTIONS, installed, is_block, is_search, is_warm_up, served
 
-SWEEP = {**OPTIONS, "vary": {"cipher": ("aes-256",), "threads": (1, 4), "cache": (0.1, 1.2)}, "aa_twin": False}
+SWEEP = {**OPTIONS, "vary": {"cipher": ("aes-256",), "threads": (1, 4), "cache": (0.1, 1.2)}, "aa_control": False}
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def test_rows_are_compared_only_of_servers_all_of_whose_trials_have_one_thread(t
 
 def test_an_aa_twin_and_a_planted_one_have_servers_of_their_own(tmp_path: Path) -> None:
     sitting = served(tmp_path)
-    result = sitting.conduct(**OPTIONS, aa=True, plant=(0.2,))
+    result = sitting.conduct(**OPTIONS, self_test=True, plant=(0.2,))
     instances = {trial.condition.role: trial.instance for trial in sitting.trials() if trial.round == 0}
     assert len(set(instances.values())) == len(result.settings.conditions) == 4
     assert instances.keys() == {Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED}
@@ -104,7 +104,7 @@ def test_warm_up_goes_on_until_misses_settle_and_is_the_same_for_all_servers(tmp
 
 def test_a_cache_that_never_settles_is_told_and_does_not_hold_up_the_run(tmp_path: Path) -> None:
     sitting = served(tmp_path, counters=lambda twin, job: {"buffer_reads": job.operations * len(twin.jobs)})
-    result = sitting.conduct(**OPTIONS, aa_twin=False)
+    result = sitting.conduct(**OPTIONS, aa_control=False)
     assert {sum(is_warm_up(job) for job in twin.jobs) for twin in sitting.twins.started} == {0, MOST_LAPS}
     told = [caution for caution in result.cautions if caution.code == "cache-unsettled"]
     check_messages(told, *["cache-unsettled"] * 2 * 2, trials=MOST_LAPS)

@@ -189,7 +189,7 @@ REQUESTS = {
     "nothing-to-compare": ("nothing to compare: expected a cipher other than none; add --vary cipher=aes-256"),
     "level-out-of-reach": "{factor}={level} cannot be had here: {why}",
     "plain-library": (
-        "cipher {cipher!r}: {library} is plain {engine}, which encrypts nothing; compare identical twins with --aa, or"
+        "cipher {cipher!r}: {library} is plain {engine}, which encrypts nothing; compare identical twins with --self-test, or"
         " name an encrypting library with --library"
     ),
     "cannot-convert": "--database: a {engine} library of kind {kind!r} cannot encrypt a database that is there",
@@ -204,7 +204,7 @@ REQUESTS = {
     "unknown-compression": "compression {compression}: {product} has {known}",
     "unknown-scope": "scope {scope}: {product} has {known}",
     # studies and workloads
-    "one-scale": "study {study}: it has one scale only; leave --scale out",
+    "one-study-size": "study {study}: it has one size only; omit --study-size",
     "study-does-not-run": "study {study!r} is an analysis of published results: `{command}`",
     "study-without-cipher": (
         "study {study} asks for cipher {cipher}, which {product} does not have: choose among {known} with --vary"

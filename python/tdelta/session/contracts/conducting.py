@@ -47,7 +47,7 @@ def _refusal(said: Refusal, tidied: Callable[[str], str]) -> Refusal:
 
 
 LIMIT_SECONDS = 600.0
-_WORK = {"workload": "order-entry", "size_bytes": 200_000, "aa_twin": False, "bb_twin": False, "seed": 24}
+_WORK = {"workload": "order-entry", "size_bytes": 200_000, "aa_control": False, "bb_control": False, "seed": 24}
 
 
 def conduct_contract(request: RunRequest, observe: Callable[[Event], None], record: Path | None = None) -> Contract:

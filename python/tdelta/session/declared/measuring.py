@@ -19,7 +19,7 @@ class Design:
 
     ``vary`` maps a factor to its levels in the user's order; ``cipher`` always gains the level ``none``.
     ``warmup_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
-    ``bb_twin``: whether a second instance of an encrypted condition runs beside it; None where there is room for one.
+    ``bb_control``: whether a second instance of an encrypted condition runs beside it; None where there is room for one.
     ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
     ``profile``: after the measured trials of a round, twins are run once more and sampled by ``perf``.
     """
@@ -49,23 +49,23 @@ class Design:
         decides_trial=True,
     )
     blocks_per_round: int = option("--blocks", values.WholeNumber(), "Blocks per round.", 6, calibrates=True)
-    aa: bool = option(
-        "--aa",
+    self_test: bool = option(
+        "--self-test",
         values.Flag(),
         "Compare identical plain twins: does this machine tell the truth?",
         False,
         of_pilot=False,
         group=Group.EXPERIMENT,
     )
-    aa_twin: bool = option(
-        "--no-aa-twin",
+    aa_control: bool = option(
+        "--no-aa",
         values.Flag(stands_for=False),
         "Leave the A/A twin out; the noise floor is then unknown.",
         True,
         of_pilot=False,
     )
-    bb_twin: bool | None = option(
-        "--no-bb-twin",
+    bb_control: bool | None = option(
+        "--no-bb",
         values.Flag(stands_for=False),
         "Leave the B/B twin out, a second encrypted instance.",
         shown="there is one where a round has room",

@@ -103,11 +103,11 @@ class Tested:
         calibrates=True,
         group=Group.SERVERS,
     )
-    scale: str = option(
-        "--scale",
-        values.Choice(names=("laptop", "published")),
-        "Size of STUDY: for a laptop, or as published.",
-        "laptop",
+    study_size: str = option(
+        "--study-size",
+        values.Choice(names=("small", "published")),
+        "Size of STUDY: small enough for a laptop, or as published.",
+        "small",
         decides_defaults=True,
         group=Group.EXPERIMENT,
     )

@@ -133,19 +133,19 @@ def _changed_schema_role(during: str) -> str:
 
 def _further_schema_roles(options: Mapping[str, Any]) -> list[str]:
     """The places on the baseline's server beside the first; `_encrypted_schema_roles` has those on the other."""
-    aa = [Role.AA.value] if options["aa_twin"] else []
-    identical = [Role.IDENTICAL.value] if options["aa"] else []
+    aa = [Role.AA.value] if options["aa_control"] else []
+    identical = [Role.IDENTICAL.value] if options["self_test"] else []
     return [*aa, *identical, *map(_planted_schema_role, range(len(options["plant"])))]
 
 
 def _encrypted_schema_roles(options: Mapping[str, Any]) -> list[str]:
     """The places on the encrypted server beside the first."""
-    return [Role.BB.value] if options["bb_twin"] and not options["aa"] else []
+    return [Role.BB.value] if options["bb_control"] and not options["self_test"] else []
 
 
 def _changed_schema_roles(options: Mapping[str, Any]) -> list[str]:
     """The places on the encrypted server that are plain before each trial."""
-    levels = [] if options["aa"] else options["vary"].get("during", ())
+    levels = [] if options["self_test"] else options["vary"].get("during", ())
     return [_changed_schema_role(str(level)) for level in levels if level != NOTHING]
 
 
