@@ -62,7 +62,7 @@ plant = ["5%", "10%"]
 """,
     b"""engine = "mariadb"
 workload = "mine"
-load = "sysbench oltp_read_only run"
+load-generator = "sysbench oltp_read_only run"
 vary = ["cipher=aes-256", "threads=1,4"]
 label = "nightly"
 scope = "data"

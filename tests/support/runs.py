@@ -244,7 +244,7 @@ class ServerRuns:
 
 def check_load_of_others(place: ServerPlace, document: Any) -> None:
     assert failed_checks(document) == []
-    assert cautions(document, "load-command")
+    assert cautions(document, "load-generator")
     trials = place.trials()
     assert len({trial["operations"] for trial in trials}) == 1
     assert all(cpu_seconds(trial, "client_") > 0 for trial in trials)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tdelta.driver.load_command.command import LoadCommand
+from tdelta.driver.load_generator.command import LoadGenerator
 
 if TYPE_CHECKING:
     from tdelta.driver.agents.pool import AgentPool
@@ -110,7 +110,7 @@ class WorkloadSpec:
 
     transactions: tuple[Mapping[str, object], ...]
     constants: Mapping[str, float]
-    command: LoadCommand | None = None
+    command: LoadGenerator | None = None
     writes: bool = True
     steps: LoadAndRebuild | None = None
     agents: AgentPool | None = None

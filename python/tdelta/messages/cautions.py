@@ -133,15 +133,15 @@ CAUTIONS = {
         "tails and percentiles of {condition} are left out: no plain twin was on its host in every round, so they would"
         " differ by the host, too; leave --no-aa out"
     ),
-    # load commands
-    "load-command": ("the load is `{command}`, not tdelta's own loop: its client's cost is in the response times"),
+    # load generators
+    "load-generator": ("the load is `{command}`, not tdelta's own loop: its client's cost is in the response times"),
     "load-timed": (
-        "the load command runs for a time, so the faster twin does more work in it: time per operation is judged, and"
+        "the load generator runs for a time, so the faster twin does more work in it: time per operation is judged, and"
         " what the work leaves behind (tables that grow, a log) differs between twins; a number of operations would be"
         " fairer"
     ),
     "load-names-no-twin": (
-        "nothing in the load command says which twin to connect to: {product}'s clients may find another server in the"
+        "nothing in the load generator says which twin to connect to: {product}'s clients may find another server in the"
         " system's option files; {{socket}}, {{host}} and {{port}}, or --defaults-extra-file={{passfile}} name the"
         " twin's"
     ),
@@ -341,7 +341,7 @@ AGAINST_TRUST = {
     "server-lost": "a server was lost and restarted",
     "late-arrivals": "{share:.0f%} of the operations waited for a free connection: the rate is near the limit",
     "loop-dilutes": "{share:.1f%} of the measured time is tdelta's own loop",
-    "load-timed": "the load command runs for a time, so the faster twin does more work",
+    "load-timed": "the load generator runs for a time, so the faster twin does more work",
     # the machine
     "others-delayed-database": (
         "a busy machine: other programs kept the database from a CPU for {share:.0f%} of the time; response time leaves"

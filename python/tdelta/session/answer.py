@@ -358,7 +358,7 @@ def _dilution(trials: Sequence[Trial], size: TrialSize) -> float:
 def _cautions(plan: Plan, ending: Ending) -> Iterator[Caution]:
     yield from plan.cautions
     if plan.command is not None:
-        yield Caution.of("load-command", command=plan.command.text)
+        yield Caution.of("load-generator", command=plan.command.text)
         yield from plan.command.cautions
     yield from storage_cautions(plan)
     engine = plan.engine

@@ -10,7 +10,7 @@ from tdelta.design import parse_level
 from tdelta.design.factors import require_few
 from tdelta.design.layout import PLAIN
 from tdelta.driver.jobs import REBUILD
-from tdelta.driver.load_command.command import passwords_in
+from tdelta.driver.load_generator.command import passwords_in
 from tdelta.driver.storage.available import require_storage
 from tdelta.engines.capabilities import Acting, ChecksCiphers, ChecksOptions, RunEngine
 from tdelta.engines.takes import Takes

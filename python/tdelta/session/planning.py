@@ -18,7 +18,7 @@ from tdelta.design.layout import PLAIN, hosts_of
 from tdelta.driver import AnyJob, PopulateJob, WorkloadSpec, default_base
 from tdelta.driver.agents.asked import AgentsRequest, HostsRequest
 from tdelta.driver.jobs import LoadAndRebuild
-from tdelta.driver.load_command.command import LoadCommand
+from tdelta.driver.load_generator.command import LoadGenerator
 from tdelta.driver.rows import with_markers
 from tdelta.engines.capabilities import ChecksLayout, Keyed, RunEngine, Versioned
 from tdelta.engines.layout import RunLayout, instances_of
@@ -36,7 +36,7 @@ from tdelta.session.instructions import available
 from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
 from tdelta.session.studies import study
-from tdelta.session.work import load_command
+from tdelta.session.work import load_generator
 from tdelta.workloads import Workload, load
 
 _DEFAULT_CIPHER = "aes-256"
@@ -185,10 +185,10 @@ class Plan:
         return LoadAndRebuild(job, self.workload.rebuilds.get(self.engine.profile.dialect.name, ()))
 
     @property
-    def command(self) -> LoadCommand | None:
+    def command(self) -> LoadGenerator | None:
         """The user's own load; None where the workload's transactions are the load."""
         threads = sorted({int(c.level("threads")) for c in self.conditions})
-        return load_command(self.request, self.engine.profile.protocol, threads)
+        return load_generator(self.request, self.engine.profile.protocol, threads)
 
     @property
     def agents(self) -> AgentsRequest | None:

@@ -116,7 +116,7 @@ def _check(request: RunRequest) -> None:
         "--budget": request.decision.budget is not None,
         "--baseline and --encrypted": request.tested.baseline is not None or request.tested.encrypted is not None,
         "--restore": request.tested.restore is not None,
-        "--load": request.work.load is not None,
+        "--load-generator": request.work.load_generator is not None,
         "--hosts": request.work.hosts is not None,
         "--no-aa": not request.design.aa_control,
         "--no-bb": request.design.bb_control is False,

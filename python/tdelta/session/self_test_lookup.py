@@ -40,11 +40,11 @@ _MACHINE = (
 def key_of(plan: Plan, machine: Mapping[str, object]) -> CalibrationKey | None:
     """What a calibration must have in common with this run; None where none can.
 
-    That is so for servers and load commands of the user's and for hosts, which `tdelta calibrate` does not take, and
+    That is so for servers and load generators of the user's and for hosts, which `tdelta calibrate` does not take, and
     for runs whose strata differ in an option that decides what a trial is.
     """
     request = plan.request
-    of_user = (request.tested.baseline, request.tested.restore, request.work.load)
+    of_user = (request.tested.baseline, request.tested.restore, request.work.load_generator)
     if plan.hosts is not None or any(given is not None for given in of_user):
         return None
     options = _options(plan)

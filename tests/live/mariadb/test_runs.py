@@ -49,7 +49,7 @@ class TestMariadbRuns(ServerRuns):
     def loaded(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPlace, Any]]:
         """A run of sysbench on everything encrypted, all of it cached."""
         for place in occupied(cls.engine, tmp_path_factory.mktemp("loaded")):
-            load = ("--load", "sysbench oltp_point_select --tables=1 --table-size=9000 run")
+            load = ("--load-generator", "sysbench oltp_point_select --tables=1 --table-size=9000 run")
             yield place, place.measured(*ALONE, "--size", "2MB", *load)
 
     def test_a_tool_of_others_is_the_load(self, loaded: tuple[ServerPlace, Any]) -> None:

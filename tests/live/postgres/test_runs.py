@@ -51,7 +51,7 @@ class TestPostgresRuns(ServerRuns):
         assert all(trial["engine_counters"]["buffer_reads"] > 0 for trial in place.trials())
 
     def test_a_tool_of_others_is_the_load(self, place: ServerPlace) -> None:
-        load = ("--workload", str(PGBENCH), "--size", "15MB", "--load", "pgbench -n -S -M prepared")
+        load = ("--workload", str(PGBENCH), "--size", "15MB", "--load-generator", "pgbench -n -S -M prepared")
         check_load_of_others(place, place.measured(*ALONE, *load))
 
     def test_an_interrupted_run_of_identical_twins_is_completed(self, place: ServerPlace) -> None:

@@ -71,7 +71,15 @@ def test_the_exit_code_says_whether_the_instrument_tells_the_truth(
 
 
 def test_what_a_calibration_cannot_take_is_no_option_of_it() -> None:
-    for word in ("--vary", "--budget", "--self-test", "--restore", "--load", "--baseline", "--no-calibration"):
+    for word in (
+        "--vary",
+        "--budget",
+        "--self-test",
+        "--restore",
+        "--load-generator",
+        "--baseline",
+        "--no-calibration",
+    ):
         assert call("calibrate", word, "x").code == 2
 
 

@@ -109,7 +109,7 @@ TYPED: tuple[dict[str, object], ...] = (
     {"workload": "dml-trace", "trace": True},
     {"study": "dml-trace", "engine": "sqlite"},
     {"engine": "postgres", "encrypted_dir": Path("/e")},
-    {"engine": "mariadb", "load": "work {host}", "load_operations": "did ([0-9]+)"},
+    {"engine": "mariadb", "load_generator": "work {host}", "load_operations": "did ([0-9]+)"},
     {"engine": "mariadb", "restore": "mariadb < app.sql"},
     {**SERVERS, "schema": "mine", "assume_encrypted": True},
     {"directory": Path("/d"), "store": Path("/s.db"), "labels": ("v1.0", "nightly")},

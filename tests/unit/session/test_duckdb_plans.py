@@ -58,7 +58,7 @@ def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> Non
         ({"scope": "all"}, coded("unknown-scope", scope="all", product="DuckDB", known="data, +temp")),
         ({"vary": {"scope": ("+log",)}}, coded("unknown-scope", scope="+log", product="DuckDB", known="data, +temp")),
         ({"restore": "cat"}, coded("not-supported", options="--restore")),
-        ({"load": "true"}, coded("not-supported", options="--load")),
+        ({"load_generator": "true"}, coded("not-supported", options="--load-generator")),
         (
             {"vary": {"cipher": ("aes-256-gcm",), "page_size": (4096,)}},
             coded("not-supported", options="--vary page_size"),

@@ -82,7 +82,7 @@ def test_the_engine_and_its_defaults_follow_from_the_dsns() -> None:
             (coded("not-supported-on-own-servers", options="--scope"), coded("own-servers-not-cold", options="--cold")),
         ),
         ({"study": "restart", "vary": {}}, (coded("study-on-own-servers", study="restart"),)),
-        ({"load": "sysbench run"}, (coded("not-supported-on-own-servers", options="--load"),)),
+        ({"load_generator": "sysbench run"}, (coded("not-supported-on-own-servers", options="--load-generator"),)),
         ({"restore": "true"}, (coded("not-supported-on-own-servers", options="--restore"),)),
         ({"vary": {"page_size": (4096,)}}, (coded("not-supported-on-own-servers", options="--vary page_size"),)),
         ({"vary": {"cipher": ("aes-256",)}}, (coded("unknown-name", found="aes-256"),)),

@@ -196,9 +196,9 @@ def test_a_missing_file_is_a_fault(tmp_path: Path) -> None:
     [
         'baseline = "mysql://me:geheim@db1/"',
         'encrypted = "postgres://me:geheim@db2/"',
-        'load = "sysbench --mysql-password=geheim oltp_read_only run"',
+        'load-generator = "sysbench --mysql-password=geheim oltp_read_only run"',
         'restore = "PGPASSWORD=geheim psql -f app.sql"',
-        "engines = ['mariadb']\n[engine.mariadb]\nload = \"work --password 'geheim'\"",
+        "engines = ['mariadb']\n[engine.mariadb]\nload-generator = \"work --password 'geheim'\"",
         'restore = "mariadb -pgeheim {database} < x.sql"',
         'restore = "psql postgresql://u:geheim@h/db -f x"',
         'baseline = ["mysql://me:geheim@db1/"]',
@@ -227,7 +227,7 @@ def test_an_address_in_a_fault_of_a_run_is_not_repeated_with_its_password(tmp_pa
 
 
 def test_a_password_that_is_elsewhere_is_fine(tmp_path: Path) -> None:
-    project(tmp_path, 'engine = "mariadb"\nload = "work --password=$PW --user {user} --password={password}"')
+    project(tmp_path, 'engine = "mariadb"\nload-generator = "work --password=$PW --user {user} --password={password}"')
 
 
 def test_what_does_not_go_together_is_told_of_all_runs(tmp_path: Path) -> None:

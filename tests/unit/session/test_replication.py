@@ -54,7 +54,7 @@ def test_nothing_of_a_trial_is_left_out_that_a_replica_applies() -> None:
     [
         ({"trace": True}, "--trace"),
         ({"cold": True}, "--cold"),
-        ({"load": "sysbench oltp_insert run"}, "--load"),
+        ({"load_generator": "sysbench oltp_insert run"}, "--load-generator"),
         ({"vary": {"replication": LEVELS, "work": ("warm", "restart")}}, "--vary work=restart"),
         ({"vary": {"replication": LEVELS, "during": ("encrypt",)}}, "--vary during=encrypt"),
     ],

@@ -6,7 +6,7 @@ import pytest
 from support.refused import Coded, Part, coded, has, refused
 from tdelta.engines.capabilities import Cautioned
 from tdelta.engines.servers import ServerSettings
-from tdelta.errors import EngineUnavailable, LoadCommandError, UsageError
+from tdelta.errors import EngineUnavailable, LoadGeneratorError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
@@ -125,8 +125,11 @@ def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
         ({"scope": "+undo"}, coded("unknown-scope", scope="+undo", product="MariaDB")),
         ({"warmup_seconds": 2.0}, coded("warmup-too-long", warmup=2.0, trial=2.0)),
         ({"load_operations": "done ([0-9]+)"}, coded("load-operations-alone")),
-        ({"load": "true", "rate": 10.0}, coded("not-with-load", options="--rate")),
-        ({"load": "true", "vary": {"cipher": ("aes-256",), "at": (0.5,)}}, coded("not-with-load", options="--vary at")),
+        ({"load_generator": "true", "rate": 10.0}, coded("not-with-load-generator", options="--rate")),
+        (
+            {"load_generator": "true", "vary": {"cipher": ("aes-256",), "at": (0.5,)}},
+            coded("not-with-load-generator", options="--vary at"),
+        ),
         ({"vary": {"cipher": ("chacha20",)}}, coded("unknown-name", kind="cipher", found="chacha20")),
     ],
 )
@@ -142,9 +145,9 @@ def test_all_faults_are_told_at_once() -> None:
     assert all(told in str(caught.value) for told in ("--page-size", "+undo", "--warmup 9s"))
 
 
-def test_a_load_command_is_checked_before_anything_is_made() -> None:
-    with refused(LoadCommandError, "load-program-missing", program="no-such-program"):
-        made(load="no-such-program {operations}")
+def test_a_load_generator_is_checked_before_anything_is_made() -> None:
+    with refused(LoadGeneratorError, "load-program-missing", program="no-such-program"):
+        made(load_generator="no-such-program {operations}")
 
 
 def test_a_server_that_is_not_installed_is_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ REQUESTS = {
         "{options}: not with --vary replication=…, whose trials are of tdelta's own loop on warm caches; leave it out"
     ),
     "not-traced": "--trace: not with {options}: it meters statements of a closed loop on warm caches",
-    "not-with-load": "{options}: cannot be combined with --load; leave it out",
+    "not-with-load-generator": "{options}: cannot be combined with --load-generator; leave it out",
     "ray-alone": (
         "--ray: expected --agents N with it, the number of load agents on that cluster, or --hosts N, the number of its"
         " nodes that twins change between"
@@ -102,7 +102,7 @@ REQUESTS = {
     "agents-without-clients": (
         "--agents {agents}: expected a client for each, found --threads {threads}; raise --threads or have fewer agents"
     ),
-    "load-operations-alone": "--load-operations: expected --load with it",
+    "load-operations-alone": "--load-operations: expected --load-generator with it",
     "one-server-alone": ("{missing}: expected both {baseline} and {encrypted}, found one; name the other server, too"),
     "servers-of-two-engines": "{options}: expected two servers of one engine, found {found}",
     "engine-of-other-servers": "--engine {engine}: the DSNs say {found}; leave --engine out",

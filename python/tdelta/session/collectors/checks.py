@@ -24,7 +24,7 @@ from tdelta.session.planning import Plan
 from tdelta.session.state import RunState
 
 _MOST_ERRORS = 0.01
-"""The share of failed operations above which a load command's twins cannot be said to have worked."""
+"""The share of failed operations above which a load generator's twins cannot be said to have worked."""
 
 
 class Checks:
@@ -377,7 +377,7 @@ def _unequal_work(trials: Iterable[Trial]) -> Iterator[Detail]:
 
 
 def _many_errors(trials: Iterable[Trial]) -> Iterator[Detail]:
-    """Conditions of which more than `_MOST_ERRORS` of the operations failed, as the load command counts them."""
+    """Conditions of which more than `_MOST_ERRORS` of the operations failed, as the load generator counts them."""
     operations: Counter[str] = Counter()
     errors: Counter[str] = Counter()
     for trial in trials:

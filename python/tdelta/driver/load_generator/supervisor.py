@@ -1,7 +1,7 @@
-"""The process between tdelta and a load command: runs it, accounts for all of its processes, leaves none of them.
+"""The process between tdelta and a load generator: runs it, accounts for all of its processes, leaves none of them.
 
 See `tdelta.driver.supervising`. The end of the input, however tdelta came to its end, kills what runs and removes the
-private folder. Threads read what a command prints. Started as ``python -m tdelta.driver.load_command.supervisor``.
+private folder. Threads read what a command prints. Started as ``python -m tdelta.driver.load_generator.supervisor``.
 """
 
 from __future__ import annotations

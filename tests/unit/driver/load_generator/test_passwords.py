@@ -1,6 +1,6 @@
 import pytest
 
-from tdelta.driver.load_command.command import passwords_in
+from tdelta.driver.load_generator.command import passwords_in
 from tdelta.errors import UsageError
 from tdelta.session.planning import check
 from tdelta.session.request import RunRequest

@@ -1,13 +1,13 @@
-"""``docs/load-command.md`` names every placeholder, and no others; its examples are commands."""
+"""``docs/load-generator.md`` names every placeholder, and no others; its examples are commands."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from tdelta.driver.load_command import PLACEHOLDERS, parse_load
+from tdelta.driver.load_generator import PLACEHOLDERS, parse_load
 
-PAGE = (Path(__file__).parents[4] / "docs/load-command.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[4] / "docs/load-generator.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)[0].splitlines()
 
 

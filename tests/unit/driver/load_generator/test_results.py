@@ -8,10 +8,10 @@ import pytest
 
 from support.refused import refused
 from tdelta import _native
-from tdelta.driver.load_command.command import AnyCommand
-from tdelta.driver.load_command.pgbench import Pgbench
-from tdelta.driver.load_command.results import Finished
-from tdelta.driver.load_command.sysbench import Sysbench
+from tdelta.driver.load_generator.command import AnyCommand
+from tdelta.driver.load_generator.pgbench import Pgbench
+from tdelta.driver.load_generator.results import Finished
+from tdelta.driver.load_generator.sysbench import Sysbench
 from tdelta.errors import LoadFault
 from tdelta.records import SpanTotals
 

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from support.refused import Coded, Part, coded, has
-from tdelta.driver.load_command import Amount, Connection, Work, parse_load
-from tdelta.driver.load_command.command import expand
-from tdelta.errors import LoadCommandError
+from tdelta.driver.load_generator import Amount, Connection, Work, parse_load
+from tdelta.driver.load_generator.command import expand
+from tdelta.errors import LoadGeneratorError
 from tdelta.messages import Refusal
 
 from .recorded import MYSQL, POSTGRES
@@ -17,7 +17,7 @@ FOLDER = Path("/private")
 
 
 def faults_of(text: str, protocol: str = "mysql", **options: object) -> tuple[Refusal, ...]:
-    with pytest.raises(LoadCommandError) as caught:
+    with pytest.raises(LoadGeneratorError) as caught:
         parse_load(text, protocol, **options)  # type: ignore[arg-type]
     assert all(fault.text in str(caught.value) for fault in caught.value.refusals)
     return caught.value.refusals

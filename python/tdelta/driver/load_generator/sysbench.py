@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from tdelta.driver.load_command.connections import MYSQL, Connection
-from tdelta.driver.load_command.results import Finished, LoadResult, histograms_of, number, only_seen, unreadable
-from tdelta.driver.load_command.tools import Amount, Filled, ToolRequest, threads_fault
+from tdelta.driver.load_generator.connections import MYSQL, Connection
+from tdelta.driver.load_generator.results import Finished, LoadResult, histograms_of, number, only_seen, unreadable
+from tdelta.driver.load_generator.tools import Amount, Filled, ToolRequest, threads_fault
 from tdelta.messages import Caution, Refusal
 from tdelta.records import SpanTotals
 
@@ -59,7 +59,7 @@ class _Given:
 
 
 class Sysbench:
-    """The tool; see `tdelta.driver.load_command.tools.Tool`."""
+    """The tool; see `tdelta.driver.load_generator.tools.Tool`."""
 
     name = "sysbench"
     install = "install the package sysbench"

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePath
 
-from tdelta.driver.load_command.connections import POSTGRES, Connection
-from tdelta.driver.load_command.results import (
+from tdelta.driver.load_generator.connections import POSTGRES, Connection
+from tdelta.driver.load_generator.results import (
     Finished,
     LoadResult,
     TimesSeen,
@@ -26,7 +26,7 @@ from tdelta.driver.load_command.results import (
     totals_of,
     unreadable,
 )
-from tdelta.driver.load_command.tools import Amount, Filled, ToolRequest, threads_fault
+from tdelta.driver.load_generator.tools import Amount, Filled, ToolRequest, threads_fault
 from tdelta.messages import Caution, Refusal
 from tdelta.records import SpanTotals
 
@@ -77,8 +77,8 @@ _SAMPLE_OPTIONS = {
     "aggregate-interval": "would sum the log up that the results are read from",
 }
 _NO_LOAD = {
-    "initialize": "makes tables; the twins' tables are made before a run, and `--load` only works on them",
-    "init-steps": "belongs to -i, which makes tables; `--load` only works on them",
+    "initialize": "makes tables; the twins' tables are made before a run, and `--load-generator` only works on them",
+    "init-steps": "belongs to -i, which makes tables; `--load-generator` only works on them",
     "show-script": "shows a script and is no load",
     "version": "is no load",
     "help": "is no load",
@@ -109,7 +109,7 @@ class _Given:
 
 
 class Pgbench:
-    """The tool; see `tdelta.driver.load_command.tools.Tool`."""
+    """The tool; see `tdelta.driver.load_generator.tools.Tool`."""
 
     name = "pgbench"
     install = "install the package postgresql-contrib, or add PostgreSQL's own bin folder to PATH"

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from tdelta.driver.load_command import Connection
-from tdelta.driver.load_command.client_home import inherited_environment
-from tdelta.driver.load_command.connections import write_passfile
+from tdelta.driver.load_generator import Connection
+from tdelta.driver.load_generator.client_home import inherited_environment
+from tdelta.driver.load_generator.connections import write_passfile
 
 from .recorded import MYSQL, POSTGRES
 

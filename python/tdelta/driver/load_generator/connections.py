@@ -1,4 +1,4 @@
-"""The servers that a load command connects to, as its clients expect them: placeholders, environment, a password file.
+"""The servers that a load generator connects to, as its clients expect them: placeholders, environment, a password file.
 
 A password is never in a word of the command, since every user of a machine can read the arguments of a process. It goes
 into the environment of the command (which only its owner can read), and into a file that only its owner can read.
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.load_command.client_home import own_socket_only
+from tdelta.driver.load_generator.client_home import own_socket_only
 
 MYSQL = "mysql"
 POSTGRES = "postgres"

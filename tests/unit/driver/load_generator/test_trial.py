@@ -12,7 +12,7 @@ import pytest
 
 from support.processes import eventually, is_running
 from support.refused import Coded, Part, coded, has, refused
-from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run
+from tdelta.driver.load_generator import CommandLoad, Connection, Work, parse_load, run
 from tdelta.driver.tree import living
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.records import Measurement
@@ -157,7 +157,7 @@ def test_a_killed_tdelta_leaves_no_process_and_no_folder(tmp_path: Path, sleeper
     text, pids = sleepers
     program = (
         "from pathlib import Path\n"
-        "from tdelta.driver.load_command import Connection, Work, parse_load, run\n"
+        "from tdelta.driver.load_generator import Connection, Work, parse_load, run\n"
         f"run(parse_load({text!r}, 'mysql'), Connection('mysql', 'me', 'db'), Work(1, 1, 1.0, 1),"
         f" parent=Path({str(tmp_path)!r}), deadline_seconds=300.0)\n"
     )

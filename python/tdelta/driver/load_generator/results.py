@@ -1,4 +1,4 @@
-"""What a load command reported, in the units of a trial, and how the reports of tools become that."""
+"""What a load generator reported, in the units of a trial, and how the reports of tools become that."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LoadResult:
 
 def unreadable(finished: Finished, expected: Refusal) -> LoadFault:
     """A result that is not what its tool prints."""
-    where = "the load command ended, but its results cannot be read"
+    where = "the load generator ended, but its results cannot be read"
     return LoadFault(expected.at(where), words=finished.last_lines)
 
 

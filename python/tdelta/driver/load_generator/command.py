@@ -1,4 +1,4 @@
-"""The user's load command: read once, checked as a whole, then filled in for each twin and trial.
+"""The user's load generator: read once, checked as a whole, then filled in for each twin and trial.
 
 No shell reads it unless the user writes ``sh -c '…'``. Placeholders in braces stand for what differs between twins and
 trials; options of known tools that the user left out are added, so that ``sysbench oltp_read_only run`` is enough.
@@ -15,13 +15,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from tdelta.driver.load_command.client_home import from_users_home
-from tdelta.driver.load_command.connections import MYSQL, Connection
-from tdelta.driver.load_command.pgbench import Pgbench
-from tdelta.driver.load_command.results import Finished, LoadResult, histograms_of, unreadable
-from tdelta.driver.load_command.sysbench import Sysbench
-from tdelta.driver.load_command.tools import Amount, Filled, KnownTool, Tool, ToolRequest
-from tdelta.errors import LoadCommandError
+from tdelta.driver.load_generator.client_home import from_users_home
+from tdelta.driver.load_generator.connections import MYSQL, Connection
+from tdelta.driver.load_generator.pgbench import Pgbench
+from tdelta.driver.load_generator.results import Finished, LoadResult, histograms_of, unreadable
+from tdelta.driver.load_generator.sysbench import Sysbench
+from tdelta.driver.load_generator.tools import Amount, Filled, KnownTool, Tool, ToolRequest
+from tdelta.errors import LoadGeneratorError
 from tdelta.messages import Caution, Refusal
 from tdelta.records import SpanTotals
 
@@ -77,7 +77,7 @@ _MARKS = {"{operations}": Amount.ASKED, "{operations_per_thread}": Amount.ASKED,
 
 
 class AnyCommand:
-    """The tool that knows nothing; see `tdelta.driver.load_command.tools.Tool`.
+    """The tool that knows nothing; see `tdelta.driver.load_generator.tools.Tool`.
 
     Args:
         operations: a pattern whose group is the number of operations in what the command prints.
@@ -168,7 +168,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadCommand:
+class LoadGenerator:
     """A command that was checked. ``text`` is the user's, ``head`` the words up to the tool's own name.
 
     ``tool`` knows the options, ``reader`` the results; they are one unless a pattern says what to read.
@@ -217,8 +217,8 @@ def passfile(folder: Path) -> Path:
 
 def parse_load(
     text: str, protocol: str, *, threads_levels: Collection[int] = (), operations: str | None = None
-) -> LoadCommand:
-    """Read and check a load command.
+) -> LoadGenerator:
+    """Read and check a load generator.
 
     Args:
         protocol: what the twins speak, ``mysql`` or ``postgres``.
@@ -226,14 +226,14 @@ def parse_load(
         operations: a pattern whose group is the number of operations in what the command prints.
 
     Raises:
-        LoadCommandError: it cannot be run as it is; all that is wrong, at once.
+        LoadGeneratorError: it cannot be run as it is; all that is wrong, at once.
     """
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise LoadCommandError("", [Refusal.of("load-not-closed", fault=error)]) from error
+        raise LoadGeneratorError("", [Refusal.of("load-not-closed", fault=error)]) from error
     if not words:
-        raise LoadCommandError("", [Refusal.of("load-missing")])
+        raise LoadGeneratorError("", [Refusal.of("load-missing")])
     at = _tool_index(words)
     pattern, pattern_faults = _pattern(operations)
     any_command = AnyCommand(words[at], pattern)
@@ -243,8 +243,8 @@ def parse_load(
     secrets = [Refusal.of("load-password", option=option) for option in passwords_in(text)]
     faults = [*secrets, *_program_faults(words, at, tool), *_word_faults(words), *filled.faults, *pattern_faults]
     if faults:
-        raise LoadCommandError(PurePath(words[at]).name, faults)
-    return LoadCommand(text, tuple(words[: at + 1]), tool, reader, filled)
+        raise LoadGeneratorError(PurePath(words[at]).name, faults)
+    return LoadGenerator(text, tuple(words[: at + 1]), tool, reader, filled)
 
 
 def expand(word: str, values: Mapping[str, str], *, is_script: bool = False) -> str:
@@ -303,7 +303,7 @@ def _pattern(text: str | None) -> tuple[re.Pattern[str] | None, list[Refusal]]:
     return pattern, []
 
 
-def _connection_faults(command: LoadCommand, connection: Connection) -> Iterator[Refusal]:
+def _connection_faults(command: LoadGenerator, connection: Connection) -> Iterator[Refusal]:
     words = command.head[1:] + command.filled.words
     if connection.socket is None and any("{socket}" in word for word in words):
         yield Refusal.of("load-socket-over-tcp", host=connection.client_host)

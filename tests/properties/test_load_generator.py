@@ -8,15 +8,15 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdelta.driver.load_command import Connection, Work, parse_load
-from tdelta.driver.load_command.command import PLACEHOLDERS, AnyCommand, expand
-from tdelta.driver.load_command.pgbench import Pgbench
-from tdelta.driver.load_command.results import Finished
-from tdelta.driver.load_command.sysbench import Sysbench
-from tdelta.driver.load_command.tools import ToolRequest
-from tdelta.errors import LoadCommandError, LoadFault
+from tdelta.driver.load_generator import Connection, Work, parse_load
+from tdelta.driver.load_generator.command import PLACEHOLDERS, AnyCommand, expand
+from tdelta.driver.load_generator.pgbench import Pgbench
+from tdelta.driver.load_generator.results import Finished
+from tdelta.driver.load_generator.sysbench import Sysbench
+from tdelta.driver.load_generator.tools import ToolRequest
+from tdelta.errors import LoadFault, LoadGeneratorError
 
-OUTPUTS = Path(__file__).parents[1] / "unit" / "driver" / "load_command" / "outputs"
+OUTPUTS = Path(__file__).parents[1] / "unit" / "driver" / "load_generator" / "outputs"
 REPORTS = tuple(path.read_text() for path in sorted(OUTPUTS.glob("*.txt")))
 LOGS = tuple(path.read_text() for path in sorted(OUTPUTS.glob("*.log.*")))
 OPTIONS = (
@@ -35,7 +35,7 @@ CONNECTIONS = (
 @unhurried
 @given(st.sampled_from(CONNECTIONS), st.one_of(st.text(), WORDS.map(" ".join)), st.none() | st.text(max_size=9))
 def test_any_text_is_a_command_or_has_faults(connection: Connection, text: str, pattern: str | None) -> None:
-    with suppress(LoadCommandError):
+    with suppress(LoadGeneratorError):
         parse_load(text, connection.protocol, threads_levels=(1, 4), operations=pattern)
 
 

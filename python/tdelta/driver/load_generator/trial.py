@@ -1,6 +1,6 @@
-"""A load command as a trial: run on one twin, accounted for, its results read.
+"""A load generator as a trial: run on one twin, accounted for, its results read.
 
-The command runs below a supervisor (`tdelta.driver.load_command.supervisor`), so that none of it outlives tdelta. Its
+The command runs below a supervisor (`tdelta.driver.load_generator.supervisor`), so that none of it outlives tdelta. Its
 CPU, with that of everything that it started, is the client's: what the server used is the caller's to add.
 """
 
@@ -16,10 +16,10 @@ from typing import Any
 
 from tdelta import own_folders
 from tdelta.driver import signals
-from tdelta.driver.load_command.client_home import inherited_environment, make_home
-from tdelta.driver.load_command.command import LOG_NAME, LoadCommand, Work, passfile
-from tdelta.driver.load_command.connections import Connection, write_passfile
-from tdelta.driver.load_command.results import Finished
+from tdelta.driver.load_generator.client_home import inherited_environment, make_home
+from tdelta.driver.load_generator.command import LOG_NAME, LoadGenerator, Work, passfile
+from tdelta.driver.load_generator.connections import Connection, write_passfile
+from tdelta.driver.load_generator.results import Finished
 from tdelta.errors import LoadFault, WorkerFault
 from tdelta.measure.children import Child, Declined
 from tdelta.measure.standstill import in_words
@@ -34,15 +34,15 @@ _END_SECONDS = 20.0
 class _Supervisor(Child):
     """The process that runs the commands. It inherits nothing secret: a command's variables reach it by its input."""
 
-    called = "a load command's supervisor"
+    called = "a load generator's supervisor"
 
     def __init__(self, folder: Path) -> None:
-        super().__init__("tdelta.driver.load_command.supervisor", os.environ)
+        super().__init__("tdelta.driver.load_generator.supervisor", os.environ)
         self.send("keep", folder=str(folder))
 
 
 class CommandLoad:
-    """One twin's side of trials by a load command. Use as a context manager, or call `end`.
+    """One twin's side of trials by a load generator. Use as a context manager, or call `end`.
 
     Args:
         parent: the folder in which a private one is made, for logs and the file with the password.
@@ -51,7 +51,7 @@ class CommandLoad:
 
     def __init__(
         self,
-        command: LoadCommand,
+        command: LoadGenerator,
         connection: Connection,
         parent: Path,
         environment: Mapping[str, str] | None = None,
@@ -170,7 +170,7 @@ class CommandLoad:
 
 
 def run(
-    command: LoadCommand,
+    command: LoadGenerator,
     connection: Connection,
     work: Work,
     *,
@@ -178,7 +178,7 @@ def run(
     deadline_seconds: float,
     environment: Mapping[str, str] | None = None,
 ) -> Measurement:
-    """Run a load command once on one twin; see `CommandLoad`."""
+    """Run a load generator once on one twin; see `CommandLoad`."""
     with CommandLoad(command, connection, parent, environment) as load:
         return load.trial(work, deadline_seconds)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from tdelta.driver.load_command.connections import Connection
-from tdelta.driver.load_command.results import Finished, LoadResult
+from tdelta.driver.load_generator.connections import Connection
+from tdelta.driver.load_generator.results import Finished, LoadResult
 from tdelta.messages import Caution, Refusal
 
 
