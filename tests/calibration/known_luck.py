@@ -26,8 +26,8 @@ from tdelta.records import (
 )
 
 IDENTICAL = Condition(BASELINE.levels, Role.IDENTICAL)
-PLANTED = Condition(BASELINE.levels, Role.PLANTED, planted=0.05)
-SERIES = (BASELINE, AA, IDENTICAL, PLANTED)
+INJECTED = Condition(BASELINE.levels, Role.INJECTED, injected=0.05)
+SERIES = (BASELINE, AA, IDENTICAL, INJECTED)
 
 BLOCKS = 6
 

@@ -1,4 +1,4 @@
-"""Histories without a change show none, and a planted one is found, with Apache Otava's own detector."""
+"""Histories without a change show none, and an injected one is found, with Apache Otava's own detector."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -58,7 +58,7 @@ max-time = "5m"
 
 [engine.sqlite]
 page-size = "8KiB"
-plant = ["5%", "10%"]
+inject = ["5%", "10%"]
 """,
     b"""engine = "mariadb"
 workload = "mine"

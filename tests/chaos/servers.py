@@ -64,7 +64,7 @@ OPTIONS = {
     "aa_control": True,
     "bb_control": False,
     "self_test": False,
-    "plant": (),
+    "inject": (),
     "vary": {},
     "assume_encrypted": True,
 }

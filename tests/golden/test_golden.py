@@ -39,7 +39,7 @@ FILES = Path(__file__).parent
 COMMAND = "tdelta analyze plain.csv tde.csv"
 
 PAGES = (
-    *("costly", "over_budget", "planted", "served_sweep", "scopes", "with_tails", "profiled", "with_cost_breakdown"),
+    *("costly", "over_budget", "injected", "served_sweep", "scopes", "with_tails", "profiled", "with_cost_breakdown"),
     *("acted", "backed_up", "bulk", "replicated", "stored", "spilling", "traced"),
 )
 

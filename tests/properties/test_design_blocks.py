@@ -15,7 +15,7 @@ SHARES = tuple(k / 100 for k in range(1, 12))
 
 
 def conditions_of(count: int):
-    return lay_out({}, self_test=True, aa_control=False, plant=SHARES)[:count]
+    return lay_out({}, self_test=True, aa_control=False, inject=SHARES)[:count]
 
 
 def blocks_of_round(seed, number, blocks_per_round, conditions):

@@ -8,11 +8,11 @@ from tdelta.records import (
     Counted,
     DetectableEffect,
     IdenticalTally,
+    InjectedTally,
     InstanceEffectPrior,
     MachineCalibration,
     MetricNoise,
     Pace,
-    PlantedTally,
 )
 
 KEY = CalibrationKey(
@@ -39,12 +39,12 @@ def calibration(calibration_id: str = "cal-20261122-kqmt", **changes: object) ->
         elapsed_seconds=580.25,
         tolerance=0.02,
         identical=IdenticalTally(Counted(0, 14, 0.0, 0.2316), Counted(13, 14, 0.6613, 0.9982), 0.0062),
-        planted=(
-            PlantedTally(
+        injected=(
+            InjectedTally(
                 0.05, "response_time", True, 1.0431, 0.0041, (-0.002, 0.0102), Counted(13, 14, 0.6613, 0.9982),
                 Counted(14, 14, 0.7684, 1.0), 0.041,
             ),
-            PlantedTally(
+            InjectedTally(
                 0.05, "cpu_per_operation", True, 1.054, 0.0055, None, Counted(12, 14, 0.5719, 0.9822),
                 Counted(14, 14, 0.7684, 1.0), 0.038,
             ),
@@ -84,10 +84,10 @@ def unsound() -> MachineCalibration:
 def short() -> MachineCalibration:
     """A single run of a large server: no bias interval, no round fits into 5 minutes."""
     once, held = Counted(0, 1, 0.0, 0.975), Counted(1, 1, 0.025, 1.0)
-    tally = PlantedTally(0.2, "response_time", False, 1.31, 0.012, None, held, held, 0.09)
+    tally = InjectedTally(0.2, "response_time", False, 1.31, 0.012, None, held, held, 0.09)
     return calibration(
         identical=IdenticalTally(once, held, 0.0212),
-        planted=(tally,),
+        injected=(tally,),
         run_ids=("20261122-bbbb",),
         minimum_detectable_effect=(
             DetectableEffect(5.0, 0, None),
@@ -104,7 +104,7 @@ def broken() -> MachineCalibration:
     fault = "1 of 1 runs failed the check “rows are the same after the last trial” (differ)"
     return calibration(
         identical=IdenticalTally(none, none, 0.0),
-        planted=(),
+        injected=(),
         noise=(),
         minimum_detectable_effect=(),
         faults=(Reason.verbatim(fault),),

@@ -87,10 +87,10 @@ def messages(kind):
 
 
 all_levels = st.lists(st.tuples(names, levels), max_size=4).map(tuple)
-unplanted_roles = st.sampled_from([role for role in Role if role is not Role.PLANTED])
+uninjected_roles = st.sampled_from([role for role in Role if role is not Role.INJECTED])
 conditions = st.one_of(
-    st.builds(Condition, levels=all_levels, role=unplanted_roles, stratum=integers),
-    st.builds(Condition, levels=all_levels, role=st.just(Role.PLANTED), stratum=integers, planted=finite),
+    st.builds(Condition, levels=all_levels, role=uninjected_roles, stratum=integers),
+    st.builds(Condition, levels=all_levels, role=st.just(Role.INJECTED), stratum=integers, injected=finite),
 )
 counters = st.dictionaries(names, integers, max_size=3)
 spans = st.dictionaries(names, st.builds(SpanTotals, count=integers, total_ns=integers), max_size=3)
@@ -118,8 +118,8 @@ measurements = st.builds(
     checkpoint_ns=integers,
     checkpoint_syscall_written_bytes=st.none() | integers,
     checkpoint_device_written_bytes=st.none() | integers,
-    planted_cpu_ns=integers,
-    planted_elapsed_ns=integers,
+    injected_cpu_ns=integers,
+    injected_elapsed_ns=integers,
     queued_operations=integers,
     total_operations=integers,
     backlog_max=integers,

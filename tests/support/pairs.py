@@ -53,7 +53,7 @@ class Pairs:
             "aa_control": False,
             "seed": 1,
             "vary": vary,
-            "plant": [0.1],
+            "inject": [0.1],
         }
         binary = place_of(cls.engine, base).program
         of = plan(RunRequest(engine=cls.engine, server_binary=binary, **given), "r1")

@@ -88,9 +88,9 @@ RUN_ID = "20261121-2112-k3vq"
 TOLERANCE = 0.02
 
 
-def condition(cipher: str, role: Role = Role.TREATMENT, threads: int = 1, planted: float | None = None) -> Condition:
+def condition(cipher: str, role: Role = Role.TREATMENT, threads: int = 1, injected: float | None = None) -> Condition:
     levels: tuple[tuple[str, Level], ...] = (("cipher", cipher), ("threads", threads))
-    return Condition(levels, role, stratum=0 if threads == 1 else 1, planted=planted)
+    return Condition(levels, role, stratum=0 if threads == 1 else 1, injected=injected)
 
 
 PLAIN = condition("none", Role.BASELINE)
@@ -491,8 +491,8 @@ def within_budget() -> RunResult:
     return result(Decision.WITHIN, (head, *secondary()), given)
 
 
-def planted() -> RunResult:
-    identical, slowed = condition("none", Role.IDENTICAL), condition("none", Role.PLANTED, planted=0.05)
+def injected() -> RunResult:
+    identical, slowed = condition("none", Role.IDENTICAL), condition("none", Role.INJECTED, injected=0.05)
     cpu = Metric.CPU_PER_OPERATION
     verdicts = (
         verdict(estimate(0.9985, 0.008), Decision.NEGLIGIBLE, primary=True, of=identical),
@@ -500,7 +500,7 @@ def planted() -> RunResult:
         verdict(estimate(1.001, 0.003), Decision.NEGLIGIBLE, of=identical, metric=cpu, value=71.02),
         verdict(estimate(1.061, 0.004), Decision.COSTLY, of=slowed, metric=cpu, value=71.02, realised=1.0624),
     )
-    given = settings(PLAIN, identical, slowed, options={"self_test": True, "plant": [0.05]})
+    given = settings(PLAIN, identical, slowed, options={"self_test": True, "inject": [0.05]})
     return result(Decision.COSTLY, verdicts, given, noise_floor=())
 
 
@@ -1182,7 +1182,7 @@ SAMPLES = {
             leaking,
             other_cipher,
             over_budget,
-            planted,
+            injected,
             sweep,
             versions,
             factorial,

@@ -55,8 +55,8 @@ Levels: TypeAlias = tuple[tuple[str, Level], ...]
 PLAIN = "none"
 """The cipher level of every baseline."""
 
-PLANTED_SHARE_MAX = 5.0
-"""The largest cost that can be planted: +500 %, near what software AES costs a scan."""
+INJECTED_SHARE_MAX = 5.0
+"""The largest cost that can be injected: +500 %, near what software AES costs a scan."""
 
 UNSCOPED = "none"
 """The scope level of every plain twin: nothing is encrypted."""
@@ -72,7 +72,7 @@ def lay_out(
     self_test: bool = False,
     aa_control: bool = True,
     bb_control: bool = False,
-    plant: Sequence[float] = (),
+    inject: Sequence[float] = (),
 ) -> tuple[Condition, ...]:
     """Lay out the conditions of a run.
 
@@ -83,7 +83,7 @@ def lay_out(
         self_test: run identical plain twins: what is compared is set aside, and a second plain twin is judged.
         aa_control: give every stratum an A/A twin of its baseline (a twin that is not judged).
         bb_control: give every encrypted condition a B/B twin (not judged either); none with ``self_test``.
-        plant: costs to plant, as shares (0.05 for 5 %); each adds a plain twin with that cost to every stratum.
+        inject: costs to inject, as shares (0.05 for 5 %); each adds a plain twin with that cost to every stratum.
 
     Returns:
         The conditions, stratum by stratum: the baseline, its A/A twin, then what is judged, each encrypted condition
@@ -91,11 +91,11 @@ def lay_out(
         ``aes_instructions`` where they are varied, ``threads``, then the other varied factors in the order of ``vary``.
 
     Raises:
-        UsageError: a planted share outside (0, 5] or given twice (all such at once), or nothing to judge.
+        UsageError: an injected share outside (0, 5] or given twice (all such at once), or nothing to judge.
     """
-    _check_planted(plant)
+    _check_injected(inject)
     plain, *compared = _compared(vary, self_test=self_test)
-    if not (compared or self_test or plant):
+    if not (compared or self_test or inject):
         raise UsageError(Refusal.of("nothing-to-compare"))
     others = {"threads": vary.get("threads", (threads,))}
     others |= {factor: levels for factor, levels in vary.items() if factor not in (*COMPARED, "threads")}
@@ -104,7 +104,7 @@ def lay_out(
         rest = tuple(zip(others, levels, strict=True))
         conditions += _controls((*plain, *rest), stratum, self_test=self_test, aa_control=aa_control)
         conditions += (Condition((*treatment, *rest), Role.TREATMENT, stratum) for treatment in compared)
-        conditions += (Condition((*plain, *rest), Role.PLANTED, stratum, share) for share in plant)
+        conditions += (Condition((*plain, *rest), Role.INJECTED, stratum, share) for share in inject)
     return with_bb_twins(conditions) if bb_control else tuple(conditions)
 
 
@@ -150,13 +150,13 @@ def _controls(plain: Levels, stratum: int, *, self_test: bool, aa_control: bool)
         yield Condition(plain, Role.IDENTICAL, stratum)
 
 
-def _check_planted(plant: Sequence[float]) -> None:
+def _check_injected(inject: Sequence[float]) -> None:
     faults = [
-        Refusal.of("planted-out-of-range", share=share, most=PLANTED_SHARE_MAX)
-        for share in plant
-        if not 0 < share <= PLANTED_SHARE_MAX
+        Refusal.of("injected-out-of-range", share=share, most=INJECTED_SHARE_MAX)
+        for share in inject
+        if not 0 < share <= INJECTED_SHARE_MAX
     ]
-    named = Counter(f"{share:g}" for share in plant)  # as in the condition's key, which must be unique
-    faults += [Refusal.of("planted-twice", share=share) for share, times in named.items() if times > 1]
+    named = Counter(f"{share:g}" for share in inject)  # as in the condition's key, which must be unique
+    faults += [Refusal.of("injected-twice", share=share) for share, times in named.items() if times > 1]
     if faults:
         raise UsageError(*faults)

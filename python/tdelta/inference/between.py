@@ -53,7 +53,7 @@ def version_differences(verdicts: Iterable[Verdict], settings: RunSettings) -> I
 
 def _but(condition: Condition, factor: str) -> object:
     levels = tuple((name, level) for name, level in condition.levels if name != factor)
-    return condition.role, condition.planted, levels
+    return condition.role, condition.injected, levels
 
 
 _POINTS = 400

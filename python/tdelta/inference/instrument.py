@@ -1,7 +1,7 @@
 """The noise and the instance effects of an instrument, from many runs of identical twins together.
 
 The model is the verdicts' own: every run is a stratum with its own noise, and all share one tau_i, so `fit_rounds` is
-the answer. Plain twins of every role stand at theta = 0; planted ones have a free theta and speak through their
+the answer. Plain twins of every role stand at theta = 0; injected ones have a free theta and speak through their
 scatter between rounds.
 """
 

@@ -189,7 +189,7 @@ def _cause(answer: Answer, grounds: Grounds, tolerance: float) -> Reason:
 
 
 def _realised(panel: Panel, condition: Condition, metric: Metric) -> float | None:
-    if condition.role is not Role.PLANTED:
+    if condition.role is not Role.INJECTED:
         return None
     at = panel.conditions.index(condition)
     return realised_ratio((row[at] for row in panel.trials), metric)

@@ -33,8 +33,8 @@ INSTRUMENT_CAUTIONS = {
     "reads-too-little": (
         "reads {points:.1f} points too little (95 % interval {interval}): overheads here carry that, too"
     ),
-    "planted-is-no-truth": (
-        "threads wait for each other, so the planted cost is not the truth for response time; it is shown, and nothing"
+    "injected-is-no-truth": (
+        "threads wait for each other, so the injected cost is not the truth for response time; it is shown, and nothing"
         " is held against it"
     ),
     "calibration-interrupted": "the calibration was interrupted: this is what was known by then",

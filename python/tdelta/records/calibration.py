@@ -82,15 +82,15 @@ class IdenticalTally:
 
 
 @dataclass(frozen=True, slots=True)
-class PlantedTally:
-    """One planted cost, read by one metric over the runs. All costs are quotients, all biases their differences.
+class InjectedTally:
+    """One injected cost, read by one metric over the runs. All costs are quotients, all biases their differences.
 
     ``bias`` is the mean of what was read less what was realised, ``bias_interval`` its 95 % interval (None of a single
     run). ``held`` is how often the 95 % HDI held the realised cost, ``found`` how often it lay above 0. Where
     ``is_truth`` is False the realised cost is not the truth of that metric, so nothing is held against it.
     """
 
-    planted: float
+    injected: float
     metric: str
     is_truth: bool
     realised: float
@@ -158,7 +158,7 @@ class MachineCalibration:
     elapsed_seconds: float
     tolerance: float
     identical: IdenticalTally
-    planted: tuple[PlantedTally, ...]
+    injected: tuple[InjectedTally, ...]
     noise: tuple[MetricNoise, ...]
     pace: Pace
     minimum_detectable_effect: tuple[DetectableEffect, ...]

@@ -73,7 +73,7 @@ class Verdict:
 
     ``ratio`` is the ratio of means: total time of the same operations, mean over instances. ``typical`` is the ratio of
     typical trials, which discounts stalls (None for transaction types).
-    ``realised`` is the true quotient of a planted twin, from its own trials (None elsewhere).
+    ``realised`` is the true quotient of an injected twin, from its own trials (None elsewhere).
     ``no_speedup`` is the same posterior under a prior that forbids a speed-up (primary verdicts only).
     """
 

@@ -251,7 +251,7 @@ def _counted(counts: Counter[Decision], settings: RunSettings) -> str:
 def _action(condition: Condition) -> str:
     """What goes on beside the load of a plain twin; empty where nothing does."""
     during = str(dict(condition.levels).get("during", NOTHING))
-    return "" if during == NOTHING or condition.role in (Role.IDENTICAL, Role.PLANTED) else during
+    return "" if during == NOTHING or condition.role in (Role.IDENTICAL, Role.INJECTED) else during
 
 
 def _action_name(verdict: Verdict) -> str:

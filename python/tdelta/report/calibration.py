@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Counted, DetectableEffect, MachineCalibration, Metric, MetricNoise, PlantedTally
+from tdelta.records import Counted, DetectableEffect, InjectedTally, MachineCalibration, Metric, MetricNoise
 from tdelta.report.calibrated import detectable_values
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
@@ -43,7 +43,7 @@ def calibration_text(found: MachineCalibration, width: int, *, color: bool = Fal
         _headline(found, width),
         _visible(found, width),
         _identical(found),
-        _planted(found, width),
+        _injected(found, width),
         _noise(found, width),
         _listed("Faults", list(map(str, found.faults)), width, "bold red"),
         _listed("Cautions", list(map(str, found.cautions)), width, "yellow"),
@@ -92,14 +92,14 @@ def _identical(found: MachineCalibration) -> list[Text | Table]:
     return [table]
 
 
-def _planted(found: MachineCalibration, width: int) -> list[Text | Table]:
-    if not found.planted:
+def _injected(found: MachineCalibration, width: int) -> list[Text | Table]:
+    if not found.injected:
         return []
     headings = ("realised", "bias", "95 % interval", "in the HDI", "HDI above 0")
-    table = plain_table((("planted cost", False), *((heading, True) for heading in headings)))
-    for tally in found.planted:
-        table.add_row(f"{share(tally.planted)}, {_METRICS[tally.metric]}", *_planted_cells(tally))
-    held = found.planted[0].held
+    table = plain_table((("injected cost", False), *((heading, True) for heading in headings)))
+    for tally in found.injected:
+        table.add_row(f"{share(tally.injected)}, {_METRICS[tally.metric]}", *_injected_cells(tally))
+    held = found.injected[0].held
     note = (
         "Bias: what was read less what was realised, in points. The 95 % HDI should hold the realised cost in 95 % of"
         f" runs; {_runs(held)} speak for {_share(held)}."
@@ -107,7 +107,7 @@ def _planted(found: MachineCalibration, width: int) -> list[Text | Table]:
     return [table, Text(), *paragraph(note, width, "dim")]
 
 
-def _planted_cells(tally: PlantedTally) -> tuple[str, ...]:
+def _injected_cells(tally: InjectedTally) -> tuple[str, ...]:
     low, high = tally.bias_interval or (float("nan"), float("nan"))
     sure = interval((1 + low, 1 + high), 2)
     return percent(tally.realised), points(1 + tally.bias, 2), sure, _runs(tally.held), _runs(tally.found)

@@ -125,8 +125,8 @@ def series_name(series: Series, history: History) -> str:
         for name, level in series.condition.levels
         if name not in named and len(seen[name]) > 1
     ]
-    planted = series.condition.planted
-    kind = f"planted {share(planted)}" if planted is not None else compared_label(series.condition)
+    injected = series.condition.injected
+    kind = f"injected {share(injected)}" if injected is not None else compared_label(series.condition)
     return ", ".join((kind, *more))
 
 

@@ -69,8 +69,8 @@ def _twin(condition: Condition) -> str:
     match condition.role:
         case Role.IDENTICAL:
             return "the identical twin"
-        case Role.PLANTED:
-            return "the planted twin"
+        case Role.INJECTED:
+            return "the injected twin"
         case _ if condition.level("cipher") == "none":
             return "this condition"
         case _:

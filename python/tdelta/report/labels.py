@@ -163,7 +163,7 @@ def external_servers_text(facts: ServersFacts) -> str:
 
 
 def condition_label(condition: Condition, settings: RunSettings) -> str:
-    """A condition as a row is called: ``aes-256, 16 threads``, ``identical twin``, ``planted 5 %``."""
+    """A condition as a row is called: ``aes-256, 16 threads``, ``identical twin``, ``injected 5 %``."""
     return ", ".join((_kind(condition), *surroundings(condition, settings)))
 
 
@@ -301,8 +301,8 @@ def _kind(condition: Condition) -> str:
     match condition.role:
         case Role.IDENTICAL:
             return "identical twin"
-        case Role.PLANTED:
-            return f"planted {share(condition.planted or 0.0)}"
+        case Role.INJECTED:
+            return f"injected {share(condition.injected or 0.0)}"
         case Role.AA:
             return "A/A twin"
         case Role.BB:

@@ -20,7 +20,7 @@ from tdelta.report.subject import subject
 
 DOUBTS = "too few rounds, outlying trials or stalls"
 _SPELLED_OUT = 3
-_NOT_ENCRYPTION = (Role.IDENTICAL, Role.PLANTED)
+_NOT_ENCRYPTION = (Role.IDENTICAL, Role.INJECTED)
 
 
 def answer(result: RunResult) -> str:
@@ -104,7 +104,7 @@ def _idle(result: RunResult) -> Iterator[str]:
 def is_encryption(condition: Condition) -> bool:
     """Whether a verdict on it is of what encryption costs.
 
-    Not so: a twin that is identical or planted, and a plain one whose AES instructions are off.
+    Not so: a twin that is identical or injected, and a plain one whose AES instructions are off.
     """
     return condition.role not in _NOT_ENCRYPTION and not condition.is_plain
 
@@ -119,18 +119,18 @@ def failed_checks(result: RunResult) -> str:
 
 _DECIDED: dict[str, str] = {
     "encrypted": "{reads}: {judged}.",
-    "planted": "{reads}: {judged}; {truth}.",
+    "injected": "{reads}: {judged}; {truth}.",
     "identical": "{reads}: {judged}, as it should be, since nothing differs.",
     "false alarm": "{reads}, though nothing differs: a false alarm of this instrument.",
 }
 _UNDECIDED: dict[str, str] = {
     "encrypted": "undecided: {reads}: {why}.",
-    "planted": "undecided: {reads}; {truth}; {why}.",
+    "injected": "undecided: {reads}; {truth}; {why}.",
     "identical": "undecided: {reads}, though nothing differs: {why}.",
 }
 _UNSOUND: dict[str, str] = {
     "encrypted": "unsound, so no answer: {reads}, not to be relied on{reason}.",
-    "planted": "unsound: {reads}; {truth}{reason}.",
+    "injected": "unsound: {reads}; {truth}{reason}.",
     "identical": "unsound: {reads}, though nothing differs{reason}.",
 }
 _NO_ALARM = (Decision.NEGLIGIBLE, Decision.WITHIN, Decision.UNDECIDED, Decision.UNSOUND)
@@ -156,8 +156,8 @@ def _reads(verdict: Verdict, result: RunResult) -> tuple[str, str]:
     condition, reading = verdict.condition, _reading(verdict, result.settings)
     if condition.role is Role.IDENTICAL:
         return "identical" if verdict.decision in _NO_ALARM else "false alarm", f"the identical twin reads {reading}"
-    if condition.role is Role.PLANTED:
-        return "planted", f"a planted cost of {share(condition.planted or 0.0)} reads {reading}"
+    if condition.role is Role.INJECTED:
+        return "injected", f"an injected cost of {share(condition.injected or 0.0)} reads {reading}"
     if not is_encryption(condition):  # what the instructions are worth to what is not encrypted
         during = str(dict(condition.levels).get("during", NOTHING))
         if during != NOTHING:

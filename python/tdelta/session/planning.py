@@ -350,7 +350,7 @@ def _laid_out(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> tup
         self_test=request.design.self_test,
         aa_control=request.design.aa_control,
         bb_control=request.design.bb_control is True,
-        plant=request.design.plant,
+        inject=request.design.inject,
     )
 
 
@@ -358,7 +358,7 @@ def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ..
     """The factors and their levels, with the default cipher where nothing else is to be compared."""
     vary = dict(request.design.vary)
     has_default = _default_cipher(chosen) in chosen.ciphers
-    if not (request.design.self_test or request.design.plant) or (not vary and has_default):
+    if not (request.design.self_test or request.design.inject) or (not vary and has_default):
         vary.setdefault("cipher", (_default_cipher(chosen),))
     if "storage" in vary and set(chosen.ciphers) <= {PLAIN}:
         vary["cipher"] = (PLAIN,)  # of a study, or the default: its files can be encrypted by their storage alone

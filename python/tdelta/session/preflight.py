@@ -134,7 +134,7 @@ def time_caution(plan: Plan, elapsed_seconds: float = 0.0) -> Caution | None:
 def with_bb_twin(plan: Plan) -> Plan:
     """Decide whether a run has a B/B twin where the request leaves it open: where the time, disk and memory allow.
 
-    Nothing is encrypted in a run of identical twins, nor in one that only plants costs: these have none. A user's own
+    Nothing is encrypted in a run of identical twins, nor in one that only injects costs: these have none. A user's own
     servers have none either unless asked for, since it is one more schema on a server that others may use.
     """
     if plan.request.design.bb_control is not None:

@@ -171,7 +171,7 @@ def _of_identical_twins(request: RunRequest, trial_seconds: float, max_seconds: 
     return request.replace(
         self_test=True,
         aa_control=True,
-        plant=(),
+        inject=(),
         budget=None,
         trial_seconds=trial_seconds,
         min_rounds=_MANY_ROUNDS,
@@ -221,7 +221,9 @@ def _conditions(measured: RunSettings, request: RunRequest) -> tuple[Condition, 
     if not measured.options.get("self_test"):
         return measured.conditions
     vary: dict[str, tuple[Level, ...]] = {"cipher": ("aes-256",), **request.design.vary}
-    return lay_out(vary, threads=request.work.threads, aa_control=request.design.aa_control, plant=request.design.plant)
+    return lay_out(
+        vary, threads=request.work.threads, aa_control=request.design.aa_control, inject=request.design.inject
+    )
 
 
 def _planned(conditions: Sequence[Condition], request: RunRequest) -> PlannedRun:

@@ -41,7 +41,7 @@ def check_work(
             faults.append(Refusal.of("not-cold", options=", ".join(wrong), product=product))
     if set(works).difference(TRANSACTIONS):
         given = {
-            "--plant": request.design.plant,
+            "--inject": request.design.inject,
             "--load-generator": request.work.load_generator,
             "--database": request.tested.database,
         }
@@ -223,7 +223,7 @@ def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
     given = {
         "--load-generator": request.work.load_generator,
         "--cold": request.work.cold,
-        "--plant": request.design.plant,
+        "--inject": request.design.inject,
     }
     wrong = [*_paced(request, levels), *(option for option, value in given.items() if value)]
     wrong += [f"--vary work={work}" for work in levels.get("work", ()) if work != "warm"]
@@ -248,7 +248,7 @@ def check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], proto
         if request.work.load_operations is not None:
             raise UsageError(Refusal.of("load-operations-alone"))
         return
-    given = {"--rate": request.work.rate, "--at": request.work.at, "--plant": request.design.plant}
+    given = {"--rate": request.work.rate, "--at": request.work.at, "--inject": request.design.inject}
     wrong = [flag for flag, value in given.items() if value]
     wrong += ["--vary at"] if "at" in levels else []
     if wrong:

@@ -28,7 +28,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "agents": [("--agents", "2", "--delays", "1", "--trials", "1", "--seconds", "0.2", "--simulated", "10")],
     "aes": [("--proofs", "1", "--cipher", "aes-128")],
     "analyze_calibration": [("--experiments", "2", "--rows", "^one run each, runs differ 1")],
-    "backup_planted": [("--blocks", "1", "--rounds", "1")],
+    "backup_injected": [("--blocks", "1", "--rounds", "1")],
     "calibrated_truth": [("--calibrate", "45s", "--runs", "1", "--rounds", "1..1", "--", "--size", "3MB")],
     "calibration": [
         ("--experiments", "2", "--rows", "^gate"),
@@ -69,7 +69,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "fuzz_importers": [("--mutations", "1", "--seed", "7")],
     "importing": [("--rows", "1000")],
     "jags": [("--count", "50", "--draws", "50")],
-    "components_planted": [("--seconds", "60", "--kind", "mac", *SMALL, "--no-aa")],
+    "components_injected": [("--seconds", "60", "--kind", "mac", *SMALL, "--no-aa")],
     "loop": [("--operations", "200", "--pairs", "5")],
     "loop_builds": [("--against", str(BENCHES.parent), "--operations", "200", "--pairs", "5")],
     "nuts": [("--model", "rounds", "--rounds", "2", "--draws", "50")],
@@ -77,10 +77,10 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "scan": [("--megabytes", "2", "--rounds", "2")],
     "paper/scaling": [("--experiments", "1", "--family", "constant")],
     "truth": [
-        ("--self-test", "1", "--plant", "10%", "--runs", "1", "--max-time", "60s", *SMALL),
+        ("--self-test", "1", "--inject", "10%", "--runs", "1", "--max-time", "60s", *SMALL),
         ("--summarize", "truth.jsonl"),
         (
-            *("--nodes", "2", "--plant", "10%", "--runs", "1", "--max-time", "300s", "--out", "nodes.jsonl"),
+            *("--nodes", "2", "--inject", "10%", "--runs", "1", "--max-time", "300s", "--out", "nodes.jsonl"),
             *("--", "--threads", "2", "--rate", "50", "--workload", "point-select"),
             *("--size", "3MB", "--trial-time", "1s", "--warmup", "0s", "--blocks", "2", "--rounds", "1..1"),
             "--no-aa",

@@ -107,7 +107,7 @@ class TestMariadbRuns(ServerRuns):
     @pytest.fixture(scope="class")
     @classmethod
     def acted(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPlace, Any]]:
-        """A run in which plain twins are encrypted while their load goes on, or throttled by as much as was planted."""
+        """A run in which plain twins are encrypted while their load goes on, or throttled by as much as was injected."""
         acts = "during=encrypt,rekey,throttle:percent=40:seconds=1,throttle:seconds=1"
         for place in occupied(cls.engine, tmp_path_factory.mktemp("acted")):
             yield place, place.measured(*ALONE, "--size", "2MB", "--vary", acts, "--vary", "cipher=aes-128")
@@ -135,7 +135,7 @@ class TestMariadbRuns(ServerRuns):
         assert found["rekey", "tables"]["there"] == found["rekey", "tables"]["deleted"] == 0
         assert found["encrypt", "redo log"]["deleted"] > 0, "the redo log is switched at a start only"
 
-    def test_a_planted_harm_is_found_inside_its_interval_and_none_where_none_was_planted(
+    def test_an_injected_harm_is_found_inside_its_interval_and_none_where_none_was_injected(
         self, acted: tuple[ServerPlace, Any]
     ) -> None:
         found = {measure["action"]: measure for measure in acted[1]["actions"]}

@@ -1,4 +1,4 @@
-"""A MAC that is planted, and reads that are, land in their own lines of the cost breakdown, on real files."""
+"""A MAC that is injected, and reads that are, land in their own lines of the cost breakdown, on real files."""
 
 from typing import Any
 

@@ -170,11 +170,11 @@ def test_factors_can_be_varied_together_and_the_twins_have_what_was_asked(place:
 
 
 @pytest.mark.alone
-def test_a_planted_cost_is_realised_and_recorded(place: Place) -> None:
-    document = place.answer("--self-test", "--plant", "20%", "--trial-time", "0.1s")
-    planted = [v for v in document["verdicts"] if v["condition"].get("planted") == 0.2 and v["transaction"] == "all"]
+def test_an_injected_cost_is_realised_and_recorded(place: Place) -> None:
+    document = place.answer("--self-test", "--inject", "20%", "--trial-time", "0.1s")
+    injected = [v for v in document["verdicts"] if v["condition"].get("injected") == 0.2 and v["transaction"] == "all"]
     identical = [v for v in document["verdicts"] if v["primary"] and v["condition"].get("twin") == "identical"]
-    realised = {verdict["metric"]: verdict["realised"] for verdict in planted}
+    realised = {verdict["metric"]: verdict["realised"] for verdict in injected}
     assert realised["cpu_per_operation"] == pytest.approx(1.2, abs=0.05)
     assert realised["response_time"] > 1.0
     assert len(identical) == 1

@@ -12,7 +12,7 @@ def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place
     runs = len(document["run_ids"])
     assert runs >= 1
     assert document["identical"]["held"]["of"] == runs
-    assert [(tally["metric"], tally["held"]["of"]) for tally in document["planted"]] == [
+    assert [(tally["metric"], tally["held"]["of"]) for tally in document["injected"]] == [
         ("response_time", runs),
         ("cpu_per_operation", runs),
     ]
@@ -25,7 +25,7 @@ def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place
     assert kept == document["calibration_id"]
 
     shown = place.tdelta("show", document["run_ids"][0], "--json").document
-    assert {c["role"] for c in shown["settings"]["conditions"]} == {"baseline", "aa", "identical", "planted"}
+    assert {c["role"] for c in shown["settings"]["conditions"]} == {"baseline", "aa", "identical", "injected"}
     assert shown["settings"]["calibration"] is None
 
     brief = ("--seed", "8", "--rounds", "1..1")

@@ -84,6 +84,6 @@ def test_what_a_calibration_cannot_take_is_no_option_of_it() -> None:
 
 
 def test_its_options_are_those_of_a_run() -> None:
-    own = {"plant", "max_seconds", "as_json"}
+    own = {"inject", "max_seconds", "as_json"}
     of_run = {option.name for option in run.params}
     assert {option.name for option in calibrate.params} - own <= of_run

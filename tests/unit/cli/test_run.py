@@ -104,7 +104,7 @@ TYPED: tuple[dict[str, object], ...] = (
     {"tolerance": 0.0123456, "cache": 0.07, "size_bytes": 12_345_678},
     {"self_test": True},
     {"bb_control": False},
-    {"aa_control": False, "plant": (0.05,), "use_calibration": False},
+    {"aa_control": False, "inject": (0.05,), "use_calibration": False},
     {"engine": "mysql", "server_binary": Path("/s/mysqld"), "scope": "data", "cold": True},
     {"workload": "dml-trace", "trace": True},
     {"study": "dml-trace", "engine": "sqlite"},
@@ -194,9 +194,9 @@ def test_a_run_resumes_by_its_id_from_the_store_that_was_named(session: FakeSess
 
 
 def test_a_resumed_run_takes_no_other_settings_and_all_that_were_typed_are_named(session: FakeSession) -> None:
-    done = call("run", "--resume", "last", "--threads", "4", "--self-test", "--plant", "5%")
+    done = call("run", "--resume", "last", "--threads", "4", "--self-test", "--inject", "5%")
     assert done.code == 2
-    assert "found --threads, --self-test, --plant" in done.err
+    assert "found --threads, --self-test, --inject" in done.err
     assert session.requests == []
 
 

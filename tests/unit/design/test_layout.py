@@ -53,25 +53,25 @@ def test_aa_mode_judges_an_identical_plain_twin_and_sets_ciphers_aside():
     assert [c.role.is_judged for c in conditions] == [False, False, True]
 
 
-def test_aa_mode_plants_each_cost_in_a_twin_of_the_baseline():
-    baseline, _, _, five, ten = lay_out({}, self_test=True, plant=(0.05, 0.1))
-    assert (five.planted, ten.planted) == (0.05, 0.1)
+def test_aa_mode_injects_each_cost_in_a_twin_of_the_baseline():
+    baseline, _, _, five, ten = lay_out({}, self_test=True, inject=(0.05, 0.1))
+    assert (five.injected, ten.injected) == (0.05, 0.1)
     assert five.levels == ten.levels == baseline.levels
-    assert five.role is ten.role is Role.PLANTED
+    assert five.role is ten.role is Role.INJECTED
 
 
-def test_costs_can_be_planted_beside_a_cipher_in_every_stratum():
-    conditions = lay_out({"cipher": ("aes-256",), "threads": (1, 2)}, plant=(0.05,), aa_control=False)
+def test_costs_can_be_injected_beside_a_cipher_in_every_stratum():
+    conditions = lay_out({"cipher": ("aes-256",), "threads": (1, 2)}, inject=(0.05,), aa_control=False)
     assert [(c.stratum, c.role) for c in conditions if c.role.is_judged] == [
         (0, Role.TREATMENT),
-        (0, Role.PLANTED),
+        (0, Role.INJECTED),
         (1, Role.TREATMENT),
-        (1, Role.PLANTED),
+        (1, Role.INJECTED),
     ]
 
 
 def test_keys_are_unique_in_the_largest_mix_of_controls():
-    named = keys({"cipher": ("aes-256",), "threads": (1, 2), "cache": (0.1, 1.0)}, plant=(0.05, 0.1))
+    named = keys({"cipher": ("aes-256",), "threads": (1, 2), "cache": (0.1, 1.0)}, inject=(0.05, 0.1))
     assert len(set(named)) == len(named) == 4 * 5
 
 
@@ -81,18 +81,20 @@ def test_a_run_with_nothing_to_judge_is_refused():
 
 
 @pytest.mark.parametrize("share", [0.0, -0.05, 5.01, float("nan"), float("inf")])
-def test_a_planted_share_outside_zero_to_five_is_refused(share):
-    with refused(UsageError, "planted-out-of-range", share=share):
-        lay_out({}, self_test=True, plant=(share,))
+def test_an_injected_share_outside_zero_to_five_is_refused(share):
+    with refused(UsageError, "injected-out-of-range", share=share):
+        lay_out({}, self_test=True, inject=(share,))
 
 
-def test_the_largest_planted_share_is_accepted():
-    assert lay_out({}, self_test=True, plant=(5.0,))[-1].planted == 5.0
+def test_the_largest_injected_share_is_accepted():
+    assert lay_out({}, self_test=True, inject=(5.0,))[-1].injected == 5.0
 
 
-def test_all_faults_of_planted_shares_are_told_at_once():
-    with refused(UsageError, "planted-out-of-range", "planted-out-of-range", "planted-twice", share=(None, 6.0, None)):
-        lay_out({}, self_test=True, plant=(0.05, -1.0, 6.0, 0.05))
+def test_all_faults_of_injected_shares_are_told_at_once():
+    with refused(
+        UsageError, "injected-out-of-range", "injected-out-of-range", "injected-twice", share=(None, 6.0, None)
+    ):
+        lay_out({}, self_test=True, inject=(0.05, -1.0, 6.0, 0.05))
 
 
 def test_aes_instructions_are_compared_and_make_no_strata():
@@ -117,9 +119,9 @@ def test_with_the_instructions_off_throughout_the_baseline_is_without_them_too()
 
 
 def test_identical_twins_differ_in_no_instructions_either():
-    conditions = lay_out({"aes_instructions": ("on", "off"), "cipher": ("aes-256",)}, self_test=True, plant=(0.05,))
+    conditions = lay_out({"aes_instructions": ("on", "off"), "cipher": ("aes-256",)}, self_test=True, inject=(0.05,))
     assert {(c.level("cipher"), c.level("aes_instructions")) for c in conditions} == {("none", "on")}
-    assert [c.role for c in conditions] == [Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED]
+    assert [c.role for c in conditions] == [Role.BASELINE, Role.AA, Role.IDENTICAL, Role.INJECTED]
 
 
 def test_the_instructions_alone_can_be_compared():
@@ -152,8 +154,8 @@ def test_a_bb_twin_is_named_apart_from_its_treatment_and_is_not_judged():
     assert not twin.role.is_judged
 
 
-def test_plain_twins_identical_ones_and_planted_costs_get_no_bb_twin():
-    aside = lay_out({"cipher": ("aes-256",)}, self_test=True, plant=(0.05,), bb_control=True)
+def test_plain_twins_identical_ones_and_injected_costs_get_no_bb_twin():
+    aside = lay_out({"cipher": ("aes-256",)}, self_test=True, inject=(0.05,), bb_control=True)
     assert Role.BB not in {c.role for c in aside}
     instructions = lay_out({"cipher": ("aes-256",), "aes_instructions": ("on", "off")}, bb_control=True)
     assert {c.level("cipher") for c in instructions if c.role is Role.BB} == {"aes-256"}

@@ -65,8 +65,8 @@ def test_a_file_of_which_nothing_was_read_shows_nothing() -> None:
     assert states(evidence, "aes-256")["temp"] is NOT_TESTED
 
 
-def test_any_plain_twin_is_a_control_the_planted_one_too() -> None:
-    slowed = condition("none", role=Role.PLANTED)
+def test_any_plain_twin_is_a_control_the_injected_one_too() -> None:
+    slowed = condition("none", role=Role.INJECTED)
     evidence = classify([searched(slowed, database=32), searched(AES, database=0)])
     assert states(evidence, "aes-256")["database"] is ENCRYPTED
 

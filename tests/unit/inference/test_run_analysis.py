@@ -217,16 +217,16 @@ def test_instances_unlike_each_other_beyond_the_prior_are_a_caution() -> None:
     assert has(judgement.cautions, "large-instance-effect", metric="response_time")
 
 
-def test_a_planted_twin_shows_its_realised_cost() -> None:
-    planted = condition("none", Role.PLANTED, planted=0.05)
+def test_an_injected_twin_shows_its_realised_cost() -> None:
+    injected = condition("none", Role.INJECTED, injected=0.05)
     shift = noisy(math.log(1.05), sd=5e-3)
     trials = [
-        trial(c, r, 6 * r + b, measurement(np.exp(shift(c, r, 6 * r + b)), planted=0.05 if c is planted else 0.0), p)
+        trial(c, r, 6 * r + b, measurement(np.exp(shift(c, r, 6 * r + b)), injected=0.05 if c is injected else 0.0), p)
         for r in range(6)
         for b in range(6)
-        for p, c in enumerate((BASELINE, AA, planted))
+        for p, c in enumerate((BASELINE, AA, injected))
     ]
-    verdicts = analyze_run(trials, settings((BASELINE, AA, planted))).verdicts
+    verdicts = analyze_run(trials, settings((BASELINE, AA, injected))).verdicts
     by_metric = {v.metric: v.realised for v in verdicts}
     assert by_metric[Metric.RESPONSE_TIME] == pytest.approx(1.05)
     assert by_metric[Metric.CPU_PER_OPERATION] == pytest.approx(1.05)

@@ -14,7 +14,7 @@ from tdelta.errors import (
 )
 from tdelta.messages import Refusal
 
-ONE = Refusal.of("planted-twice", share="0.05")
+ONE = Refusal.of("injected-twice", share="0.05")
 OTHER = Refusal.of("one-study-size", study="mariadb")
 
 

@@ -71,15 +71,15 @@ def test_an_identical_twin_that_looks_costly_is_called_a_false_alarm() -> None:
 
 
 @pytest.mark.parametrize(("realised", "where"), [(1.0521, "inside"), (1.0752, "outside")])
-def test_a_planted_cost_is_set_beside_what_was_realised(realised: float, where: str) -> None:
-    run = s.planted()
+def test_an_injected_cost_is_set_beside_what_was_realised(realised: float, where: str) -> None:
+    run = s.injected()
     head = replace(run.primary[1], realised=realised)
     text = answer(replace(run, verdicts=(head,)))
     assert f"its realised cost was +{100 * (realised - 1):.1f} %, {where} the HDI." in text
 
 
-def test_a_cost_planted_at_several_threads_is_shown_but_not_judged() -> None:
-    slowed = s.condition("none", Role.PLANTED, threads=4, planted=0.05)
+def test_a_cost_injected_at_several_threads_is_shown_but_not_judged() -> None:
+    slowed = s.condition("none", Role.INJECTED, threads=4, injected=0.05)
     head = s.verdict(s.estimate(1.2, 0.02), Decision.COSTLY, primary=True, of=slowed, realised=1.05)
     text = answer(s.result(Decision.COSTLY, (head,), s.settings(s.PLAIN, slowed)))
     assert "inside the HDI" not in text

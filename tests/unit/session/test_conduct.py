@@ -442,10 +442,10 @@ def test_the_folder_of_a_killed_run_is_swept_before_room_is_asked_for(
     assert found == [False]
 
 
-def test_a_planted_cost_is_recorded_as_it_was_realised(sitting: Sitting) -> None:
-    result = sitting.conduct(self_test=True, plant=(0.2,))
+def test_an_injected_cost_is_recorded_as_it_was_realised(sitting: Sitting) -> None:
+    result = sitting.conduct(self_test=True, inject=(0.2,))
     realised = {(v.metric.value, v.condition.role): v.realised for v in result.verdicts if v.transaction == "all"}
-    assert realised["cpu_per_operation", Role.PLANTED] == pytest.approx(1.2, abs=0.02)
+    assert realised["cpu_per_operation", Role.INJECTED] == pytest.approx(1.2, abs=0.02)
     assert realised["response_time", Role.IDENTICAL] is None
 
 

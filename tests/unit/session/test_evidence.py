@@ -113,13 +113,13 @@ def test_the_trials_meanwhile_are_short_alike_on_all_twins_and_not_stored(sittin
     jobs = [job for twin in sitting.twins.started for job in twin.searched]
     (job,) = set(jobs)
     assert job.operations == round(operations * 0.1 / 0.25)
-    assert (job.stream, job.first_op, job.discard, job.planted) == (SEARCHES, 1 + 3 * operations, 0, 0.0)
+    assert (job.stream, job.first_op, job.discard, job.injected) == (SEARCHES, 1 + 3 * operations, 0, 0.0)
     assert len(sitting.trials()) == result.counts.trials == 12
 
 
-def test_a_planted_twin_is_not_slowed_while_its_files_are_searched(sitting: Sitting) -> None:
-    sitting.conduct(self_test=True, plant=(0.2,))
-    assert {job.planted for twin in sitting.twins.started for job in twin.searched} == {0.0}
+def test_an_injected_twin_is_not_slowed_while_its_files_are_searched(sitting: Sitting) -> None:
+    sitting.conduct(self_test=True, inject=(0.2,))
+    assert {job.injected for twin in sitting.twins.started for job in twin.searched} == {0.0}
 
 
 def test_the_markers_are_rows_of_every_twin_and_of_the_checksums(sitting: Sitting) -> None:

@@ -112,9 +112,9 @@ def test_what_is_of_servers_of_ones_own_only_is_refused_elsewhere(asked: dict[st
 
 
 def test_conditions_that_differ_in_the_client_share_a_schema_and_controls_have_their_own() -> None:
-    made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)}, plant=(0.05, 0.1))
+    made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)}, inject=(0.05, 0.1))
     places = {c.key: made.twin_settings(c, 0).place for c in made.conditions}
-    assert set(places.values()) == {"baseline", "encrypted", "aa", "planted1", "planted2"}
+    assert set(places.values()) == {"baseline", "encrypted", "aa", "injected1", "injected2"}
     assert len(made.instances()) == 5
     assert {made.twin_settings(c, 0).threads for c in made.conditions} == {1, 4}
     kinds = [made.twin_settings(c, 0).loaded for c in made.data_templates().values()]

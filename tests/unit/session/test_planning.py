@@ -39,7 +39,7 @@ REQUESTS = st.builds(
     metric=st.sampled_from(Metric),
     latency_limit_seconds=st.none() | st.floats(1e-6, 3600.0),
     self_test=st.booleans(),
-    plant=st.lists(SHARES, max_size=3).map(tuple),
+    inject=st.lists(SHARES, max_size=3).map(tuple),
     seed=st.none() | st.integers(0, 2**63 - 1),
     directory=st.none() | st.just(Path("/somewhere/else")),
     store=st.none() | st.just(Path("/somewhere/runs.sqlite")),
@@ -113,7 +113,7 @@ def sqlcipher(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize(
-    "asked", [{"self_test": True}, {"plant": (0.1,)}, {"self_test": True, "vary": {"threads": (1, 2)}}]
+    "asked", [{"self_test": True}, {"inject": (0.1,)}, {"self_test": True, "vary": {"threads": (1, 2)}}]
 )
 def test_a_library_without_ciphers_can_be_compared_with_itself(plain_library: str, asked: dict[str, object]) -> None:
     made = plan(RunRequest(library=plain_library, **asked), "r")
@@ -248,7 +248,7 @@ def test_several_faults_are_named_at_once() -> None:
         ({"vary": {"cache": (0.1, -0.5)}}, UsageError, coded("not-a-level", factor="cache", found="-50%")),
         ({"vary": {"page_size": ("5k",)}}, UsageError, coded("not-a-level", factor="page_size", found="5k")),
         ({"vary": {"cipher": ("none",)}}, UsageError, coded("nothing-to-compare")),
-        ({"self_test": True, "plant": (9.0,)}, UsageError, coded("planted-out-of-range", share=9.0)),
+        ({"self_test": True, "inject": (9.0,)}, UsageError, coded("injected-out-of-range", share=9.0)),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_a_remedy(

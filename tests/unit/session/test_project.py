@@ -44,7 +44,7 @@ def test_options_stand_under_their_own_names(tmp_path: Path) -> None:
         metric = "cpu_per_operation"
         no-bb = true
         trace = false
-        plant = ["5%", "10%"]
+        inject = ["5%", "10%"]
         page-size = "8KiB"
         labels = ["ci", "v1"]
     """
@@ -57,7 +57,7 @@ def test_options_stand_under_their_own_names(tmp_path: Path) -> None:
         trial_seconds=0.5,
         metric=Metric.CPU_PER_OPERATION,
         bb_control=False,
-        plant=(0.05, 0.1),
+        inject=(0.05, 0.1),
         page_size=8192,
         labels=("ci", "v1"),
     )

@@ -37,7 +37,7 @@ def few_experiments() -> Iterator[None]:
 
 
 def lucky(sd: float = 0.002, noise: float = 0.005) -> Callable[[FakeTwin, TrialJob], float]:
-    """Instances that keep some luck, trials that have some noise; only planted twins cost more."""
+    """Instances that keep some luck, trials that have some noise; only injected twins cost more."""
 
     def cost_ns(twin: FakeTwin, job: TrialJob) -> float:
         instance_effect = stream(job.seed, f"luck {twin.name}").normal(0.0, sd)
@@ -101,7 +101,7 @@ def test_a_calibration_fills_its_time_with_whole_runs_and_keeps_them(filled: tup
     assert [result.counts.rounds for result in results] == [3] * len(results)
     assert len({result.settings.seed for result in results}) == len(results)
     roles = [condition.role for condition in results[0].settings.conditions]
-    assert roles == [Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED]
+    assert roles == [Role.BASELINE, Role.AA, Role.IDENTICAL, Role.INJECTED]
 
 
 def test_a_calibration_is_in_the_store_under_what_a_run_must_have_in_common(
@@ -120,7 +120,7 @@ def test_what_was_scripted_is_found(place: Place) -> None:
     assert responses.trial_sd == pytest.approx(0.005, rel=0.3)
     assert responses.instance_sd_interval[0] < 0.002 < responses.instance_sd_interval[1]
     assert found.identical.false_calls.count == 0
-    (of_time, of_cpu) = found.planted
+    (of_time, of_cpu) = found.injected
     assert of_time.realised == pytest.approx(1.025, abs=0.002)
     assert of_cpu.realised == pytest.approx(1.05, abs=0.002)
     assert abs(of_time.bias) < 0.005
@@ -140,9 +140,9 @@ def test_the_same_seed_calibrates_the_same(tmp_path: Path) -> None:
     )
 
 
-def test_every_planted_cost_has_a_twin_and_5_percent_is_the_default(place: Place, known: MachineCalibration) -> None:
-    assert {tally.planted for tally in known.planted} == {0.05}
-    assert {tally.planted for tally in place.calibrate(max_seconds=30.0, plant=(0.02, 0.2)).planted} == {0.02, 0.2}
+def test_every_injected_cost_has_a_twin_and_5_percent_is_the_default(place: Place, known: MachineCalibration) -> None:
+    assert {tally.injected for tally in known.injected} == {0.05}
+    assert {tally.injected for tally in place.calibrate(max_seconds=30.0, inject=(0.02, 0.2)).injected} == {0.02, 0.2}
 
 
 def test_a_first_run_that_had_time_for_fewer_rounds_is_one_and_that_is_said(known: MachineCalibration) -> None:
@@ -284,7 +284,7 @@ def test_a_run_of_other_work_or_other_trials_does_not_match(place: Place, option
         {"seed": 99},
         {"page_size": 4096},
         {"self_test": True},
-        {"plant": (0.1,)},
+        {"inject": (0.1,)},
         {"vary": {"cipher": ("aes-256",), "cache": (0.10,)}},
     ],
     ids=str,

@@ -66,12 +66,12 @@ def test_rows_are_compared_only_of_servers_all_of_whose_trials_have_one_thread(t
     assert has(check(sitting.conduct(**alone), "rows-after").details, "rows-after-rounds")
 
 
-def test_an_aa_twin_and_a_planted_one_have_servers_of_their_own(tmp_path: Path) -> None:
+def test_an_aa_twin_and_an_injected_one_have_servers_of_their_own(tmp_path: Path) -> None:
     sitting = served(tmp_path)
-    result = sitting.conduct(**OPTIONS, self_test=True, plant=(0.2,))
+    result = sitting.conduct(**OPTIONS, self_test=True, inject=(0.2,))
     instances = {trial.condition.role: trial.instance for trial in sitting.trials() if trial.round == 0}
     assert len(set(instances.values())) == len(result.settings.conditions) == 4
-    assert instances.keys() == {Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED}
+    assert instances.keys() == {Role.BASELINE, Role.AA, Role.IDENTICAL, Role.INJECTED}
 
 
 def test_caches_are_warmed_by_the_busiest_of_a_server_once_all_have_met_their_connections(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_each_kind_of_work_is_a_stratum_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"plant": (0.05,)}, (coded("not-in-steps", options="--plant"),)),
+        ({"inject": (0.05,)}, (coded("not-in-steps", options="--inject"),)),
         ({"rate": 100.0}, (coded("not-cold", options="--rate"), coded("not-in-steps", options="--rate"))),
         ({"cold": True}, (coded("cold-and-work"),)),
         ({"workload": "order-entry"}, (coded("no-rebuild", workload="order-entry", known="none", dialect="sqlite"),)),
@@ -77,7 +77,7 @@ def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_p
     measured = [[job for job in twin.jobs if is_block(job) and not job.step] for twin in of_rounds]
     assert [len(jobs) for jobs in traces] == [len(jobs) for jobs in measured]
     for one, other in zip(traces, measured, strict=True):
-        assert {(job.discard, job.planted) for job in one} == {(0, 0.0)}
+        assert {(job.discard, job.injected) for job in one} == {(0, 0.0)}
         assert max(job.operations for job in one) <= 60
         assert not {job.first_op for job in one} & {job.first_op for job in other}
     by_stream: dict[int, set[tuple[int, int]]] = {}
@@ -90,7 +90,7 @@ def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_p
     ("asked", "told"),
     [
         ({"cold": True}, "--cold"),
-        ({"plant": (0.05,)}, "--plant"),
+        ({"inject": (0.05,)}, "--inject"),
         ({"rate": 100.0}, "--rate"),
         ({"vary": {"work": ("warm", "load")}, "workload": "warehouse"}, "work=load"),
     ],

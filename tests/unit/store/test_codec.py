@@ -106,7 +106,7 @@ def test_a_missing_field_takes_its_default():
 
 
 def test_a_tuple_among_free_form_options_comes_back_as_a_list():
-    assert decode(dict, encode({"plant": (0.05,)})) == {"plant": [0.05]}
+    assert decode(dict, encode({"inject": (0.05,)})) == {"inject": [0.05]}
 
 
 @pytest.mark.parametrize(

@@ -182,10 +182,10 @@ REQUESTS = {
     "levels-too-many": "{factor}: expected at most {most} levels, found {found}",
     "conditions-too-many": "expected at most {most} combinations of levels, found {found}",
     "level-twice": "{factor}={level}: this level is already in the list; give each level once",
-    "planted-out-of-range": (
-        "planted cost {share:g}: expected a share above 0 and at most {most:g} (0.05, or 5%, for 5 %)"
+    "injected-out-of-range": (
+        "injected cost {share:g}: expected a share above 0 and at most {most:g} (0.05, or 5%, for 5 %)"
     ),
-    "planted-twice": "planted cost {share}: given twice; give each once",
+    "injected-twice": "injected cost {share}: given twice; give each once",
     "nothing-to-compare": ("nothing to compare: expected a cipher other than none; add --vary cipher=aes-256"),
     "level-out-of-reach": "{factor}={level} cannot be had here: {why}",
     "plain-library": (

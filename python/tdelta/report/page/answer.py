@@ -171,7 +171,7 @@ def _primary_forest(result: RunResult) -> Figure:
     settings = result.settings
     has_truth = any(v.realised is not None for v in result.primary)
     typical = "; and the typical operation, which discounts stalls" if any(v.typical for v in result.primary) else ""
-    truth = " Diamonds: what planted twins really spun." if has_truth else ""
+    truth = " Diamonds: what injected twins really spun." if has_truth else ""
     return forest(
         "answer",
         f"Overhead in {metric_name(settings.metric, settings)}, by condition",

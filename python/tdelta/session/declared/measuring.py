@@ -71,8 +71,8 @@ class Design:
         shown="there is one where a round has room",
         of_pilot=False,
     )
-    plant: tuple[float, ...] = option(
-        "--plant",
+    inject: tuple[float, ...] = option(
+        "--inject",
         values.Percents(),
         "One more plain twin, slowed by this much; repeatable.",
         (),

@@ -250,8 +250,8 @@ def test_a_budget_is_drawn_as_a_line_and_the_tolerance_is_not_shaded_beside_it()
     assert "budget of 5\u00a0%" in answer
 
 
-def test_planted_twins_show_what_they_really_spun() -> None:
-    page = page_of(s.planted())
+def test_injected_twins_show_what_they_really_spun() -> None:
+    page = page_of(s.injected())
     assert 'class="truth"' in page
     assert "+5.2\u00a0%" in page
 

@@ -113,17 +113,17 @@ def _protocol(dsn: Dsn) -> str:
     return str(dsn.options(None)["protocol"])
 
 
-def place_of(condition: Condition, planted: Sequence[float]) -> str:
+def place_of(condition: Condition, injected: Sequence[float]) -> str:
     during = str(dict(condition.levels).get("during", NOTHING))
     if during != NOTHING:
         return _changed_schema_role(during)
-    if condition.role is Role.PLANTED:
-        return _planted_schema_role(planted.index(condition.planted or 0.0))
+    if condition.role is Role.INJECTED:
+        return _injected_schema_role(injected.index(condition.injected or 0.0))
     return {Role.TREATMENT: ENCRYPTED_PLACE, Role.BASELINE: BASELINE_PLACE}.get(condition.role, condition.role.value)
 
 
-def _planted_schema_role(number: int) -> str:
-    return f"planted{number + 1}"
+def _injected_schema_role(number: int) -> str:
+    return f"injected{number + 1}"
 
 
 def _changed_schema_role(during: str) -> str:
@@ -135,7 +135,7 @@ def _further_schema_roles(options: Mapping[str, Any]) -> list[str]:
     """The places on the baseline's server beside the first; `_encrypted_schema_roles` has those on the other."""
     aa = [Role.AA.value] if options["aa_control"] else []
     identical = [Role.IDENTICAL.value] if options["self_test"] else []
-    return [*aa, *identical, *map(_planted_schema_role, range(len(options["plant"])))]
+    return [*aa, *identical, *map(_injected_schema_role, range(len(options["inject"])))]
 
 
 def _encrypted_schema_roles(options: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ the line's interval holds the difference's median, and whether the two intervals
 - SQLCipher with HMAC-SHA512 and HMAC-SHA1 against the same without: the line ``integrity``.
 - MariaDB with the redo log encrypted against tables alone (``--kind log``): what its timed calls take more.
 
-    python benches/components_planted.py [--seconds 60] [--kind mac|log]
+    python benches/components_injected.py [--seconds 60] [--kind mac|log]
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def line_of(breakdown: dict[str, Any], kind: str) -> dict[str, Any] | None:
 
 
 def told(what: str, with_it: dict[str, Any], without: dict[str, Any], kind: str) -> None:
-    """Print one planted kind: the difference of two totals beside the line."""
+    """Print one injected kind: the difference of two totals beside the line."""
     line = line_of(with_it, kind)
     truth = with_it["cpu"]["us"] - without["cpu"]["us"]
     halves = [(of["cpu"]["hdi95"][1] - of["cpu"]["hdi95"][0]) / 2 for of in (with_it, without)]
