@@ -8,7 +8,7 @@ minutes with it (a baseline, its A/A twin, the injected one), each asked for the
 fit, so that none ends at its precision before: about an hour, on an otherwise idle machine. Everything is in a store of
 its own beside the output. A share of CPU time is injected and a part of response time is waiting, so the share is raised
 by what the calibration saw of that; what counts is what each run realised, which is shown beside. Prints a table, and
-ends with 1 if fewer than 8 of 10 were called costly.
+ends with 1 if fewer than 8 of 10 were called slower.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def conduct(arguments: argparse.Namespace) -> None:
     lines = arguments.out.read_text().splitlines() if arguments.out.exists() else []
     if not lines:
         found = call(arguments, "calibrate", "--max-time", arguments.calibrate, "--seed", str(SEED), allowed=(0, 4))
-        if not found["is_sound"]:
-            sys.exit(f"calibration is unsound: {found['faults']}")
+        if not found["is_valid"]:
+            sys.exit(f"calibration is invalid: {found['faults']}")
         append(arguments.out, found)
         lines = arguments.out.read_text().splitlines()
     calibration = json.loads(lines[0])
@@ -107,10 +107,10 @@ def summarize(path: Path, minutes: float) -> int:
             f"| {run['run_id']} | {run['rounds']} | {100 * (run['injected']['realised'] - 1):+.2f} |"
             f" {100 * (ratio['median'] - 1):+.2f} | {low} … {high} | {run['injected']['decision']} |"
         )
-    found = sum(run["injected"]["decision"] == "costly" for run in runs)
+    found = sum(run["injected"]["decision"] == "slower" for run in runs)
     realised = statistics.mean(100 * (run["injected"]["realised"] - 1) for run in runs)
     begun = sum(run["calibration"] == calibration["calibration_id"] for run in runs)
-    print(f"called costly: {found} of {len(runs)}; realised on average {realised:+.2f} %; begun calibrated: {begun}")
+    print(f"called slower: {found} of {len(runs)}; realised on average {realised:+.2f} %; begun calibrated: {begun}")
     return int(found < FEWEST_OF_TEN * len(runs))
 
 

@@ -49,9 +49,9 @@ from calibration.simulation import BASELINE, NOISES, OTHERS, THREE, TREATMENT, M
 from calibration.tails import Slow, Stalling, TailTally, exceeded, observed, percentiles, slow_shares, slow_trials
 from tdelta.records import InstanceEffectPrior
 
-COVERAGE = "design|machine|log ratio|coverage of HDI95 %|costly or faster %|bias, points|width, points|rounds"
+COVERAGE = "design|machine|log ratio|coverage of HDI95 %|slower or faster %|bias, points|width, points|rounds"
 GATE = "budget|machine|true overhead %|over %|within %|undecided %|rounds|coverage of HDI95 %|bias, points"
-TWIN = "limit|machine|twins truly apart %|unsound %|HDI95 without 0 %"
+TWIN = "limit|machine|twins truly apart %|invalid %|HDI95 without 0 %"
 TAIL = "tail|machine|log effect|has an interval %|covered %|truth above it %|truth below it %|end over ratio|rounds"
 
 BAD = "tail|process|times|bad trials|has an interval %|truth above it %|truth below it %|more %|less %|rounds"
@@ -225,7 +225,7 @@ def of_plain_twins() -> Iterator[Row]:
     def row(limit: str, machine: Machine, apart: float, budget: float | None) -> Row:
         def others(experiments: int) -> tuple[str, ...]:
             found = plain_twins(machine, apart, experiments, budget=budget)
-            return percent(found.unsound), percent(found.differing)
+            return percent(found.invalid), percent(found.differing)
 
         return Row((f"A/A, {limit}", machine.name, f"{100 * apart:g}"), others)
 

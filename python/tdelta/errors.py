@@ -24,7 +24,7 @@
     │   └── EngineUnavailable        2   an engine that is not installed
     ├── StoreError                   2   a store that cannot be read
     │   └── StoreTooNew              2   written by a newer tdelta
-    ├── UnsoundTwins                 4   twins that do not hold the same rows before the first trial
+    ├── InvalidTwins                 4   twins that do not hold the same rows before the first trial
     ├── WorkerFault                  1   a worker process died or answered out of turn
     └── Interrupted                130   Ctrl-C, where there is nothing to show yet
 
@@ -284,7 +284,7 @@ class Interrupted(TdeltaError):
     exit_code = 130
 
 
-class UnsoundTwins(TdeltaError):
+class InvalidTwins(TdeltaError):
     """Twins that do not hold the same rows before the first trial: nothing that they measure would mean anything."""
 
     exit_code = 4

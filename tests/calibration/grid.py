@@ -2,7 +2,7 @@
 
 What is asked (docs/statistics.md, "How often it is wrong"): where a run is long enough for five stalls of the
 encrypted twins to be expected, or there are none, the 95 % interval of the ratio of means covers the truth in 93 % of
-runs (90 % with odd instances in three rounds or fewer), or the verdict is ``undecided`` there; `costly` and `faster`
+runs (90 % with odd instances in three rounds or fewer), or the verdict is ``undecided`` there; `slower` and `faster`
 at truth 0 come in at most 1 % (2 % with odd instances), and `negligible` at a true 5 % or more in at most 1 %. In
 shorter runs with stalls ``negligible`` at a true 5 % or more comes in at most 5 % of the runs that met any, and where
 stalls are as frequent as the run says it could have seen, at most 5 % of the runs met none.
@@ -81,7 +81,7 @@ class CellTally:
 
     covered: float
     answered: float
-    costly: float
+    slower: float
     faster: float
     negligible: float
     undecided: float
@@ -280,7 +280,7 @@ def tally(process: Process, found: Sequence[Outcome]) -> CellTally:
     return CellTally(
         covered=float(covered.mean()),
         answered=float((covered | undecided).mean()),
-        costly=share(Decision.COSTLY),
+        slower=share(Decision.SLOWER),
         faster=share(Decision.FASTER),
         negligible=share(Decision.NEGLIGIBLE),
         undecided=float(undecided.mean()),
@@ -306,7 +306,7 @@ def limits(process: Process) -> Iterator[Limit[Outcome]]:
         return not _covers(process, seen) and seen.decision is not Decision.UNDECIDED
 
     def is_alarm(seen: Outcome) -> bool:
-        return seen.decision in (Decision.COSTLY, Decision.FASTER)
+        return seen.decision in (Decision.SLOWER, Decision.FASTER)
 
     def is_blind(seen: Outcome) -> bool | None:
         return seen.decision is Decision.NEGLIGIBLE if is_long or seen.stalls else None
@@ -317,7 +317,7 @@ def limits(process: Process) -> Iterator[Limit[Outcome]]:
     if is_long:
         yield Limit("outside the interval and decided", 0.10 if is_odd and process.rounds <= 3 else 0.07, wrong)
     if abs(truth) < 1e-3:
-        yield Limit("costly or faster at 0", 0.02 if is_odd else 0.01, is_alarm)
+        yield Limit("slower or faster at 0", 0.02 if is_odd else 0.01, is_alarm)
     if truth >= 0.05 and not is_odd:
         where = "" if is_long else ", stalls met"
         yield Limit(f"negligible at 5 % or more{where}", 0.01 if is_long else 0.05, is_blind)

@@ -20,7 +20,7 @@ from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import decide_gate_means, decide_means
 from tdelta.inference.fits import fit_metrics, fit_transactions
 from tdelta.inference.run_analysis import contrasts_of
-from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
+from tdelta.inference.validity import alike_checks, noise_floors, with_invalid
 from tdelta.inference.verdicts import grounds_of, primary_verdicts, transaction_verdicts
 from tdelta.records import Condition, Decision, Estimate, Role
 
@@ -40,7 +40,7 @@ FIRST_LOOK, LAST_LOOK = 3, 14
 class Tally:
     """What came of many experiments.
 
-    ``covered`` and ``false_alarms`` (costly or faster where the truth lies inside the tolerance) are shares; ``bias`` and
+    ``covered`` and ``false_alarms`` (slower or faster where the truth lies inside the tolerance) are shares; ``bias`` and
     ``points`` (median width of the 95 % HDI) are points of the ratio.
     """
 
@@ -69,7 +69,7 @@ class GateTally:
 class TwinTally:
     """How often the A/A check failed, and how often the twins were seen to differ at all (95 % HDI without 0)."""
 
-    unsound: float
+    invalid: float
     differing: float
 
 
@@ -86,12 +86,12 @@ def is_missed(pair: Pair) -> bool:
 
 
 def is_false_alarm(pair: Pair) -> bool:
-    """Whether something is called costly or faster that is not."""
-    return abs(np.expm1(pair[0])) < TOLERANCE and decide(pair[1], TOLERANCE) in (Decision.COSTLY, Decision.FASTER)
+    """Whether something is called slower or faster that is not."""
+    return abs(np.expm1(pair[0])) < TOLERANCE and decide(pair[1], TOLERANCE) in (Decision.SLOWER, Decision.FASTER)
 
 
 MISSED = Limit("missed by the 95 % HDI", 0.07, is_missed)
-FALSE_ALARM = Limit("costly or faster where the truth lies inside the tolerance", 0.025, is_false_alarm)
+FALSE_ALARM = Limit("slower or faster where the truth lies inside the tolerance", 0.025, is_false_alarm)
 
 
 def tally(answers: Iterable[Pair]) -> Tally:
@@ -229,13 +229,13 @@ def plain_twins(
         fit = fit_metrics(of, (asked.metric,))[asked.metric]
         floors = noise_floors(fit, asked)
         verdicts = tuple(primary_verdicts(of, fit, asked))
-        checked = with_unsound(verdicts, floors, alike_checks(floors, verdicts, asked, places(of)))
+        checked = with_invalid(verdicts, floors, alike_checks(floors, verdicts, asked, places(of)))
         (aa_floor,) = (floor for floor in floors if floor.condition is None)
         low, high = aa_floor.ratio.hdi95
-        return any(v.decision is Decision.UNSOUND for v in checked), not low <= 1.0 <= high
+        return any(v.decision is Decision.INVALID for v in checked), not low <= 1.0 <= high
 
     both = np.mean([found(index) for index in range(experiments)], axis=0)
-    return TwinTally(unsound=float(both[0]), differing=float(both[1]))
+    return TwinTally(invalid=float(both[0]), differing=float(both[1]))
 
 
 def contrasts(machine: Machine, log_ratio: float, heavier: float) -> Iterator[Pair]:
@@ -266,7 +266,7 @@ def types(machine: Machine, spread: float, *, count_of: int = 6, own_luck: float
 
 
 def identical_types(machine: Machine, *, conditions: int, count_of: int = 6) -> Iterator[int]:
-    """How many types of identical conditions are called costly or faster, in experiments of three rounds."""
+    """How many types of identical conditions are called slower or faster, in experiments of three rounds."""
     treatments = (Condition((("cipher", f"aes-256-{number}"),), Role.TREATMENT) for number in range(conditions))
     all_conditions = (BASELINE, AA, *treatments)
     for index in count():
@@ -274,7 +274,7 @@ def identical_types(machine: Machine, *, conditions: int, count_of: int = 6) -> 
         trials = simulate(rng, machine, [0.0] * count_of, rounds=3, conditions=all_conditions, own_luck=1.0)
         fitted = fit_transactions(panels(trials, settings(all_conditions)))
         said = [verdict.decision for verdict in transaction_verdicts(fitted, TOLERANCE)]
-        yield sum(decision in (Decision.COSTLY, Decision.FASTER) for decision in said)
+        yield sum(decision in (Decision.SLOWER, Decision.FASTER) for decision in said)
 
 
 def transaction_types(machine: Machine, spread: float, experiments: int, *, own_luck: float = 0.5) -> Tally:

@@ -82,8 +82,8 @@ def with_luck(
     return tally(islice(answers_with(machine, instance_effect, rounds=rounds), experiments))
 
 
-def called_costly(machine: Machine, experiments: int, *, rounds: int, at: float = 1.0) -> tuple[float, float]:
-    """How often ``at`` times what a simulated calibration calls visible is called costly, and that overhead.
+def called_slower(machine: Machine, experiments: int, *, rounds: int, at: float = 1.0) -> tuple[float, float]:
+    """How often ``at`` times what a simulated calibration calls visible is called slower, and that overhead.
 
     Runs have no B/B twin, as the calibration's promise has none; with one they see more.
     """
@@ -93,11 +93,11 @@ def called_costly(machine: Machine, experiments: int, *, rounds: int, at: float 
     assert overhead is not None
     found = 0
     for index in range(experiments):
-        rng = _rng(index, "costly", machine.name, rounds, at)
+        rng = _rng(index, "slower", machine.name, rounds, at)
         trials = simulate(rng, machine, [float(np.log1p(overhead))], rounds=rounds, blocks=BLOCKS, conditions=THREE)
         ((_, estimate, _),) = interim_estimates(trials, replace(begun_with(noise.prior), conditions=THREE))
-        found += decide(estimate, TOLERANCE) is Decision.COSTLY
+        found += decide(estimate, TOLERANCE) is Decision.SLOWER
     return found / experiments, overhead
 
 
-__all__ = ["SERIES", "answers_with", "begun_with", "called_costly", "simulated_calibration", "with_luck"]
+__all__ = ["SERIES", "answers_with", "begun_with", "called_slower", "simulated_calibration", "with_luck"]

@@ -83,7 +83,7 @@ class Hang(BaseException):
     """One file took too long."""
 
 
-class Unsound(Exception):
+class Invalid(Exception):
     """A message that no file may lead to."""
 
 
@@ -137,9 +137,9 @@ def _try(path: Path) -> str:
     except ProjectError as refused:
         for fault in map(str, refused.refusals):
             if not _PLACED.match(fault) or len(fault) > 3_000 or not fault.replace("\n", "").isprintable():
-                raise Unsound(f"a fault without a place, or unreadable: {fault[:300]!r}") from None
+                raise Invalid(f"a fault without a place, or unreadable: {fault[:300]!r}") from None
             if NEVER_SHOWN in fault:
-                raise Unsound(f"a password is repeated: {fault[:300]!r}") from None
+                raise Invalid(f"a password is repeated: {fault[:300]!r}") from None
         return "refused"
     for run in runs:
         run.request.to_json()

@@ -39,7 +39,7 @@ FILES = Path(__file__).parent
 COMMAND = "tdelta analyze plain.csv tde.csv"
 
 PAGES = (
-    *("costly", "over_budget", "injected", "served_sweep", "scopes", "with_tails", "profiled", "with_cost_breakdown"),
+    *("slower", "over_budget", "injected", "served_sweep", "scopes", "with_tails", "profiled", "with_cost_breakdown"),
     *("acted", "backed_up", "bulk", "replicated", "stored", "spilling", "traced"),
 )
 
@@ -70,10 +70,10 @@ TEXTS: dict[str, Text] = {
     "listings/studies.txt": lambda _: studies_text(STUDIES, 80),
     "listings/dry_run.txt": lambda _: dry_run_text(PLAN, 80),
     "listings/dry_run_own.txt": lambda _: dry_run_text(OWN_PLAN, 80),
-    "page/sound.txt": partial(factorial, has_leak=False),
+    "page/valid.txt": partial(factorial, has_leak=False),
     "page/leaking.txt": partial(factorial, has_leak=True),
     "verify/run_leaking-100.txt": lambda _: run_text(s.leaking(), 100),
-    "verify/run_without-100.txt": lambda _: run_text(s.costly(), 100),
+    "verify/run_without-100.txt": lambda _: run_text(s.slower(), 100),
 }
 for name, sample in s.SAMPLES.items():
     TEXTS[f"terminal/{name}.txt"] = lambda _, sample=sample: terminal(sample(), 80, details=True)

@@ -57,7 +57,7 @@ def comparison(
     condition: float,
     *,
     half95: float | None = 0.01,
-    decision: Decision = Decision.COSTLY,
+    decision: Decision = Decision.SLOWER,
     name: str = "tde",
     transaction: str = ALL,
     levels: tuple[tuple[str, Level], ...] = (),
@@ -129,7 +129,7 @@ def one_run() -> AnalysisResult:
 
 
 def named() -> AnalysisResult:
-    """What two runs alone would call costly, and two runs of one system may well show."""
+    """What two runs alone would call slower, and two runs of one system may well show."""
     notes = (
         RunNote(NoteCode.HISTOGRAM_WITHOUT_ORDER, "plain", "1"),
         RunNote(NoteCode.HISTOGRAM_WITHOUT_ORDER, "tde", "1"),
@@ -143,7 +143,7 @@ def transactions() -> AnalysisResult:
     kinds = (
         ("Customer Registration", 18.21, 18.80, 0.07, Decision.UNDECIDED),
         ("Browse Products", 4.113, 4.121, 0.012, Decision.NEGLIGIBLE),
-        ("Order Products", 22.9, 25.4, 0.05, Decision.COSTLY),
+        ("Order Products", 22.9, 25.4, 0.05, Decision.SLOWER),
     )
     return result(
         *(

@@ -62,7 +62,7 @@ def calibration(calibration_id: str = "cal-20261122-kqmt", **changes: object) ->
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
-def sound() -> MachineCalibration:
+def valid() -> MachineCalibration:
     return calibration(
         minimum_detectable_effect=(
             DetectableEffect(5.0, 40, 0.0121),
@@ -72,9 +72,9 @@ def sound() -> MachineCalibration:
     )
 
 
-def unsound() -> MachineCalibration:
+def invalid() -> MachineCalibration:
     fault = (
-        "5 of 14 identical twins were called costly, faster or unsound (95 % interval of that share 13% … 65%), though"
+        "5 of 14 identical twins were called slower, faster or invalid (95 % interval of that share 13% … 65%), though"
         " nothing differs"
     )
     tally = IdenticalTally(Counted(5, 14, 0.1276, 0.6486), Counted(8, 14, 0.2886, 0.8234), 0.061)
@@ -111,4 +111,4 @@ def broken() -> MachineCalibration:
     )
 
 
-CALIBRATIONS = {made.__name__: made for made in (sound, unsound, short, broken)}
+CALIBRATIONS = {made.__name__: made for made in (valid, invalid, short, broken)}

@@ -56,11 +56,11 @@ def result_of(settings, **changes):
     baseline, _, treatment = CONDITIONS
     reasons = (Reason.of("hdi-above-tolerance", interval="+2.4 … +3.8 %", tolerance=0.02),)
     verdict = Verdict(
-        True, treatment, baseline, Metric.RESPONSE_TIME, "all", "µs", 480.0, 495.0, ratio, Decision.COSTLY, reasons
+        True, treatment, baseline, Metric.RESPONSE_TIME, "all", "µs", 480.0, 495.0, ratio, Decision.SLOWER, reasons
     )
     fields = {
         "settings": settings,
-        "decision": Decision.COSTLY,
+        "decision": Decision.SLOWER,
         "verdicts": (verdict,),
         "noise_floor": (NoiseFloor(0, Metric.RESPONSE_TIME, ratio, 0.003, 3, 18),),
         "validity": (Validity("twins identical", CheckState.OK, (Detail.verbatim("6 tables"),)),),

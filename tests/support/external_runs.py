@@ -22,7 +22,7 @@ from support.running import Answered, Place, end, read_until, schema_keepers_of,
 from tdelta.engines.registry import external
 from tdelta.engines.shared.external.kind import NewSchema
 from tdelta.engines.shared.sessions import asking
-from tdelta.inference.soundness import BB_CHECK
+from tdelta.inference.validity import BB_CHECK
 from tdelta.messages.checks import FILES, IN_FORCE, NO_MARKER, ROWS_AFTER
 from tdelta.records import Event, Role, RoundStarted
 from tdelta.session import conduct

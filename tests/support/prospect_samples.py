@@ -39,7 +39,7 @@ def _target(effect: float, tolerance: float, assurance: float = 0.8) -> Target:
     distance = abs(effect - tolerance)
     chances = [1.0 / (1.0 + math.exp(-4.0 * (math.sqrt(r) * distance / 0.02 - 1.2))) for r in ROUNDS]
     curve = tuple(Point(r, LAYOUT.seconds(r), p, 0.0) for r, p in zip(ROUNDS, chances, strict=True))
-    decision = Decision.COSTLY if effect > tolerance else Decision.NEGLIGIBLE
+    decision = Decision.SLOWER if effect > tolerance else Decision.NEGLIGIBLE
     reached = [r for r, p in zip(ROUNDS, chances, strict=True) if p >= assurance]
     if not reached:
         words = Reason.of("decided-too-seldom", rounds=128, share=chances[-1])

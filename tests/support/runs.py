@@ -134,7 +134,7 @@ def occupied(engine: str, base: Path) -> Iterator[ServerPlace]:
 
 
 def failed_checks(document: Any) -> list[str]:
-    return [c["code"] for c in document["validity"] if c["state"] == "failed" and c["makes_unsound"]]
+    return [c["code"] for c in document["validity"] if c["state"] == "failed" and c["makes_invalid"]]
 
 
 def detail(document: Any, name: str) -> str:

@@ -14,7 +14,7 @@ from tdelta.session.request import OPTIONS
 from tdelta.session.values import Duration, Percent
 
 _OPTIONS = click_options(option for option in OPTIONS.values() if option.decides_trial or option.calibrates)
-"""The options of `tdelta run` that decide what a trial is, how it is called costly, and where things go."""
+"""The options of `tdelta run` that decide what a trial is, how it is called slower, and where things go."""
 
 
 @click.command(
@@ -56,6 +56,6 @@ def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
         request = self_test.for_usual_time(request)
     with drawn_progress() as observer:
         found = self_test.calibrate_machine(request, observer)
-    code = ExitCode.INTERRUPTED if found.interrupted else ExitCode.ANSWERED if found.is_sound else ExitCode.UNSOUND
+    code = ExitCode.INTERRUPTED if found.interrupted else ExitCode.ANSWERED if found.is_valid else ExitCode.INVALID
     write(to_json(calibration_document(found, code)) if as_json else calibration_text(found, width(), color=color()))
     return code

@@ -42,6 +42,6 @@ def contract(as_json: bool, record: Path | None, **given: object) -> int:
 
     with drawn_progress() as observer:
         found = conduct_contract(request_of(given), observer, record)
-    code = ExitCode.ANSWERED if found.is_held else ExitCode.UNSOUND
+    code = ExitCode.ANSWERED if found.is_held else ExitCode.INVALID
     write(to_json(contract_document(found, code)) if as_json else contract_text(found, width(), color=color()))
     return code

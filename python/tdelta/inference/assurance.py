@@ -104,7 +104,7 @@ class Prediction:
         As `tdelta.inference.decisions.decide_means` decides a run whose noise is normal (held in the tests).
         """
         match decision:
-            case Decision.COSTLY:
+            case Decision.SLOWER:
                 said = (1.0 + effect) * self.decisive[..., 0] > 1.0 + tolerance
             case Decision.FASTER:
                 said = (1.0 + effect) * self.decisive[..., 1] < 1.0 - tolerance
@@ -118,7 +118,7 @@ class Prediction:
     def wrong(self, effect: float, tolerance: float) -> FloatArray:
         """The share of runs that decide, and wrongly, shape (G,). On the edge every decision is counted as wrong."""
         right = right_decision(effect, tolerance)
-        others = [d for d in (Decision.COSTLY, Decision.NEGLIGIBLE, Decision.FASTER) if d is not right]
+        others = [d for d in (Decision.SLOWER, Decision.NEGLIGIBLE, Decision.FASTER) if d is not right]
         return np.asarray(sum(self.decided(effect, tolerance, other) for other in others), dtype=np.float64)
 
     @property
@@ -132,7 +132,7 @@ def right_decision(effect: float, tolerance: float) -> Decision | None:
     if abs(abs(effect) - tolerance) < 1e-9:
         return None
     if effect > tolerance:
-        return Decision.COSTLY
+        return Decision.SLOWER
     return Decision.NEGLIGIBLE if effect > -tolerance else Decision.FASTER
 
 

@@ -15,7 +15,7 @@ from tdelta.records import Decision, Estimate
 
 FEWEST_ROUNDS = 5
 """With fewer rounds every verdict needs the 99 % HDI: instance effects were hardly measured. So it does where the
-overhead wanders: rounds are fewer then than they seem. ``costly`` and ``faster`` need it where any trial was far off,
+overhead wanders: rounds are fewer then than they seem. ``slower`` and ``faster`` need it where any trial was far off,
 too, since what made it so may have hit one instance and not its twin."""
 
 FEWEST_GATE_ROUNDS = 4
@@ -30,10 +30,10 @@ FEWEST_STALLS = 8.0
 called apart with six, none and 3 with eight."""
 
 _WORST_FIRST = (
-    Decision.UNSOUND,
+    Decision.INVALID,
     Decision.OVER,
     Decision.UNDECIDED,
-    Decision.COSTLY,
+    Decision.SLOWER,
     Decision.FASTER,
     Decision.NEGLIGIBLE,
     Decision.WITHIN,
@@ -44,7 +44,7 @@ def decide(estimate: Estimate, tolerance: float) -> Decision:
     """Compare the 95 % HDI of a ratio with ``1 - tolerance`` and ``1 + tolerance`` (Kruschke 2018, AMPPS 1:270)."""
     low, high = estimate.hdi95
     if low > 1.0 + tolerance:
-        return Decision.COSTLY
+        return Decision.SLOWER
     if high < 1.0 - tolerance:
         return Decision.FASTER
     if low >= 1.0 - tolerance and high <= 1.0 + tolerance:
@@ -88,7 +88,7 @@ def decide_means(estimate: Estimate, grounds: Grounds, tolerance: float) -> Deci
     is_sure = decide(replace(estimate, hdi95=estimate.hdi99), tolerance) is decision
     if grounds.is_hard and not is_sure:
         return Decision.UNDECIDED
-    if decision not in (Decision.COSTLY, Decision.FASTER):
+    if decision not in (Decision.SLOWER, Decision.FASTER):
         return decision
     if grounds.has_odd_trials and not is_sure:
         return Decision.UNDECIDED
@@ -96,13 +96,13 @@ def decide_means(estimate: Estimate, grounds: Grounds, tolerance: float) -> Deci
         return Decision.UNDECIDED
     if decide(grounds.typical, tolerance) is decision:
         return decision
-    return decision if is_sure and _are_enough(grounds, decision is Decision.COSTLY) else Decision.UNDECIDED
+    return decision if is_sure and _are_enough(grounds, decision is Decision.SLOWER) else Decision.UNDECIDED
 
 
 def _margin(estimate: Estimate, decision: Decision, tolerance: float) -> float:
     """How far the 95 % HDI lies beyond the tolerance."""
     low, high = estimate.hdi95
-    return low - 1.0 - tolerance if decision is Decision.COSTLY else 1.0 - tolerance - high
+    return low - 1.0 - tolerance if decision is Decision.SLOWER else 1.0 - tolerance - high
 
 
 def _are_enough(grounds: Grounds, is_slower: bool) -> bool:
@@ -156,7 +156,7 @@ def reason(estimate: Estimate, decision: Decision, tolerance: float) -> Reason:
     """Why a decision against the tolerance is what it is."""
     interval = interval_words(estimate.hdi95)
     match decision:
-        case Decision.COSTLY:
+        case Decision.SLOWER:
             return Reason.of("hdi-above-tolerance", interval=interval, tolerance=tolerance)
         case Decision.FASTER:
             return Reason.of("hdi-below-tolerance", interval=interval, tolerance=tolerance)

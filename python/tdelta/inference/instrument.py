@@ -44,7 +44,7 @@ _EXPERIMENTS = 300
 
 
 def critical_log_ratio(noise: InstrumentNoise, prior: InstanceEffectPrior | None, *, rounds: int, blocks: int) -> float:
-    """By how much a log ratio must exceed a limit to be called costly, nine times in ten, where no trial is odd.
+    """By how much a log ratio must exceed a limit to be called slower, nine times in ten, where no trial is odd.
 
     The run is a usual one: a baseline, its A/A twin, one condition.
 

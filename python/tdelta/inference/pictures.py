@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tdelta.inference.costs import Panel, metric_costs, panels
 from tdelta.inference.fits import PLAIN, fit_metrics
 from tdelta.inference.posterior import FloatArray
-from tdelta.inference.soundness import twins_apart
+from tdelta.inference.validity import twins_apart
 from tdelta.records import Condition, Estimate, Measurement, Role, RunSettings, Trial
 from tdelta.records.trials import by_condition
 

@@ -24,9 +24,9 @@ from tdelta.inference.losses import loss_cautions, one_sided_losses, with_losses
 from tdelta.inference.planning.carryover import carry_over
 from tdelta.inference.planning.runs import MeasuredRun, strata_of
 from tdelta.inference.posterior import FloatArray, Mixture, posterior, prior_alone
-from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
 from tdelta.inference.stalls import Shift, events_of
 from tdelta.inference.stopping import LEAST_WIDTH, target_width
+from tdelta.inference.validity import alike_checks, noise_floors, with_invalid
 from tdelta.inference.verdicts import (
     decisions_of,
     metric_verdicts,
@@ -213,7 +213,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
     known = with_losses(primary_verdicts(found, deciding, settings), losses)
     judged = tuple(with_carry_over(known, order, settings))
     validity = alike_checks(floors, judged, settings, where)
-    primary = tuple(with_single_rounds(with_unsound(judged, floors, validity), deciding, settings))
+    primary = tuple(with_single_rounds(with_invalid(judged, floors, validity), deciding, settings))
     others = [metric for metric in fits if metric is not settings.metric]
     secondary = tuple(v for metric in others for v in metric_verdicts(fits[metric], metric, settings.tolerance))
     hosts = hosts_of(deciding, settings.tolerance)

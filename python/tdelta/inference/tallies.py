@@ -22,7 +22,7 @@ NOMINAL_MISSES = 0.05
 """What an interval of 95 % may miss."""
 
 FEW_RUNS = 10
-_FALSE = (Decision.COSTLY, Decision.FASTER, Decision.UNSOUND)
+_FALSE = (Decision.SLOWER, Decision.FASTER, Decision.INVALID)
 _STRICT = 0.99
 
 
@@ -152,7 +152,7 @@ def _is_injected(verdict: Verdict) -> bool:
 
 
 def _failed(result: RunResult) -> list[tuple[str, str]]:
-    return [(v.check, v.detail) for v in result.validity if v.is_unsound and v.code != AA_CHECK]
+    return [(v.check, v.detail) for v in result.validity if v.is_invalid and v.code != AA_CHECK]
 
 
 def _holds(verdict: Verdict, truth: float) -> bool:

@@ -219,7 +219,7 @@ def _primary(answer: Answer, settings: RunSettings) -> Verdict:
 def with_single_rounds(verdicts: Iterable[Verdict], fit: CostFit, settings: RunSettings) -> Iterator[Verdict]:
     """The same verdicts; one that a single round makes, since it changes without that round, says so."""
     found = tuple(verdicts)
-    answered = {v.condition for v in found if v.decision not in (Decision.UNDECIDED, Decision.UNSOUND)}
+    answered = {v.condition for v in found if v.decision not in (Decision.UNDECIDED, Decision.INVALID)}
     rounds = max((len(f.means.blocks) for f, _ in fit.parts), default=0)
     others = {
         number: decisions_of(fit.without_round(number), settings) for number in _rounds_to_leave_out(fit, answered)

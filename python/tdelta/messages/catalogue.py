@@ -54,7 +54,7 @@ REASONS = {
     "round-decides": "round {round} makes this verdict: without it, it is {decision}",
     "rounds-decide": ("each of the rounds {rounds} makes this verdict: without any one of them, it is {decision}"),
     "every-round-decides": "every round makes this verdict: without any one of them, it is {decision}",
-    # unsound
+    # invalid
     "check-failed": "{check}: no, {detail}",
 }
 

@@ -31,7 +31,7 @@ CAUTIONS = {
     ),
     "run-interrupted": "the run was interrupted: this is what was known by then",
     "instructions-left-out": "{factor}=off is left out: {why}",
-    "calibration-unsound": "calibration {calibration} found this instrument unsound here: {fault}",
+    "calibration-invalid": "calibration {calibration} found this instrument invalid here: {fault}",
     # what an action left
     "rows-left-in-clear": "after {action}, rows of the database can still be read in its {files}",
     "deleted-rows-left-in-clear": (
@@ -302,7 +302,7 @@ AGAINST_TRUST = {
     "rows-left-in-clear": "after {action}, rows can still be read in {files}",
     "deleted-rows-left-in-clear": "after {action}, deleted rows can still be read in {files}",
     # what the figures are of is not what was asked
-    "calibration-unsound": "a calibration found this instrument unsound here ({fault})",
+    "calibration-invalid": "a calibration found this instrument invalid here ({fault})",
     "conditions-barely-encrypted": "next to nothing was encrypted or decrypted on {conditions}",
     "tables-plain-on-both": "tables are plain on both servers",
     "baseline-encrypted-too": "{scope} is encrypted on the baseline, too",

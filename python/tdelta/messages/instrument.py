@@ -3,10 +3,10 @@
 _WAITED = "waited for a CPU during {share:.0f%} of the trials' time: on a quieter machine less would do"
 
 INSTRUMENT_REASONS = {
-    # why a calibration finds the instrument unsound
+    # why a calibration finds the instrument invalid
     "check-failed-in-runs": "{failed} of {runs} runs failed the check “{check}” ({detail})",
     "false-calls": (
-        "{count} of {of} identical twins were called costly, faster or unsound (95 % interval of that share"
+        "{count} of {of} identical twins were called slower, faster or invalid (95 % interval of that share"
         " {interval}), though nothing differs"
     ),
     "zero-not-held": "only {held} of {of} intervals of 95 % held 0 where nothing differs",

@@ -30,7 +30,7 @@ class InstanceEffectPrior:
 class DetectableEffect:
     """The smallest effect that a run of that length detects. ``rounds`` is how many fit into it.
 
-    ``critical_log_ratio`` is by how much a log ratio must exceed a limit to be called costly (the 95 % HDI above the
+    ``critical_log_ratio`` is by how much a log ratio must exceed a limit to be called slower (the 95 % HDI above the
     limit, with few rounds the 99 % HDI) with a probability of 0.9; None where not one round fits.
     """
 
@@ -72,7 +72,7 @@ class Counted:
 class IdenticalTally:
     """Identical twins, judged as if they were conditions.
 
-    ``false_calls`` were called costly, faster or unsound; ``held`` is how often the 95 % HDI held 0; ``apart`` is the
+    ``false_calls`` were called slower, faster or invalid; ``held`` is how often the 95 % HDI held 0; ``apart`` is the
     root mean square of the overheads read, a share.
     """
 
@@ -168,7 +168,7 @@ class MachineCalibration:
     machine: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def is_sound(self) -> bool:
+    def is_valid(self) -> bool:
         return not self.faults
 
     def used(self) -> CalibrationUsed:

@@ -30,13 +30,13 @@ class VersionDifference(Finding):
 
 
 class Change(StrEnum):
-    """Whether an overhead is another than before, by more than the tolerance. ``unsound``: one of the runs is."""
+    """Whether an overhead is another than before, by more than the tolerance. ``invalid``: one of the runs is."""
 
     LARGER = "larger"
     SMALLER = "smaller"
     UNCHANGED = "unchanged"
     UNDECIDED = "undecided"
-    UNSOUND = "unsound"
+    INVALID = "invalid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A run that would be in a history, and why it is not, as a code: ``unsound``, ``no-data``."""
+    """A run that would be in a history, and why it is not, as a code: ``invalid``, ``no-data``."""
 
     run_id: str
     why: str

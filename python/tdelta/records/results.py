@@ -44,11 +44,11 @@ DEFAULT_TOLERANCE = 0.02
 class Decision(StrEnum):
     """What a verdict says. ``over`` and ``within`` are the decisions of a budget gate."""
 
-    COSTLY = "costly"
+    SLOWER = "slower"
     NEGLIGIBLE = "negligible"
     FASTER = "faster"
     UNDECIDED = "undecided"
-    UNSOUND = "unsound"
+    INVALID = "invalid"
     OVER = "over"
     WITHIN = "within"
 
@@ -214,8 +214,8 @@ class CheckState(StrEnum):
 class Validity:
     """One check of whether the run can be trusted, and what it found.
 
-    A failed one makes the run ``unsound``, unless it is one whose failure changes what the figures are of and not
-    whether they hold (``makes_unsound`` is False). ``code`` is of `tdelta.messages.checks`.
+    A failed one makes the run ``invalid``, unless it is one whose failure changes what the figures are of and not
+    whether they hold (``makes_invalid`` is False). ``code`` is of `tdelta.messages.checks`.
     """
 
     DERIVED = ("ok", "check", "detail")
@@ -223,7 +223,7 @@ class Validity:
     code: str
     state: CheckState
     details: tuple[Detail, ...] = ()
-    makes_unsound: bool = True
+    makes_invalid: bool = True
 
     @property
     def check(self) -> str:
@@ -243,11 +243,11 @@ class Validity:
         return self.state is CheckState.FAILED
 
     @property
-    def is_unsound(self) -> bool:
-        return self.failed and self.makes_unsound
+    def is_invalid(self) -> bool:
+        return self.failed and self.makes_invalid
 
     @property
-    def why_unsound(self) -> Reason:
+    def why_invalid(self) -> Reason:
         return Reason.of("check-failed", check=self.check, detail=self.detail)
 
 

@@ -116,7 +116,7 @@ def lines(result: RunResult, most_cautions: int = MOST_CAUTIONS) -> list[Line]:
 def _sentences(result: RunResult) -> Iterator[str]:
     encrypted = [v for v in result.primary if is_encryption(v.condition)]
     failed = failed_checks(result)
-    if failed and all(v.decision is Decision.UNSOUND for v in result.primary):
+    if failed and all(v.decision is Decision.INVALID for v in result.primary):
         if found := _plaintext(result):
             yield found
             return
@@ -174,7 +174,7 @@ def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
     what = metric_name(verdict.metric, settings)
     no = _no(settings)
     match verdict.decision:
-        case Decision.COSTLY:
+        case Decision.SLOWER:
             yes = "Decided" if result.decision is Decision.UNDECIDED else "Yes"
             text = f"{yes}: {who} makes {load} {makes(verdict.metric, effect)}"
         case Decision.NEGLIGIBLE:
@@ -238,7 +238,7 @@ def _summary(verdicts: list[Verdict], result: RunResult) -> str:
 
 def _leading(verdicts: list[Verdict]) -> list[Verdict]:
     """Those that the first words of `lead` are about; all of them where these are about all."""
-    for decision in (Decision.OVER, Decision.COSTLY):
+    for decision in (Decision.OVER, Decision.SLOWER):
         if found := [verdict for verdict in verdicts if verdict.decision is decision]:
             return found
     return verdicts
@@ -292,7 +292,7 @@ def lead(counts: Counter[Decision], no: str, noun: str = "condition") -> str:
     """The answer over many: ``Yes, in 3 of 4 conditions``; no yes where any is undecided, as the exit code is then."""
     total = counts.total()
     every = f"of {counted(total, noun)}"
-    yes, undecided = counts[Decision.COSTLY], counts[Decision.UNDECIDED]
+    yes, undecided = counts[Decision.SLOWER], counts[Decision.UNDECIDED]
     if over := counts[Decision.OVER]:
         return "Over budget" if over == total else f"Over budget in {over} {every}"
     if undecided and undecided < total:
@@ -350,7 +350,7 @@ def _first_of(texts: list[str]) -> str:
 def _is_listed(check: Validity, result: RunResult) -> bool:
     """Whether a check failed, and neither ended the answer nor is another cipher, which has words of its own."""
     has_words = check.code == IN_FORCE and bool(result.ciphers_in_force)
-    return check.failed and not check.is_unsound and not has_words
+    return check.failed and not check.is_invalid and not has_words
 
 
 def _is_of_answer(caution: Caution, result: RunResult) -> bool:
@@ -404,12 +404,12 @@ def _proof(result: RunResult) -> str:
 
 def _has_answer(result: RunResult) -> bool:
     is_idle = is_whole_run(result.barely_encrypted, result.settings)
-    return not is_idle and any(v.decision is not Decision.UNSOUND for v in result.primary)
+    return not is_idle and any(v.decision is not Decision.INVALID for v in result.primary)
 
 
 def _certainty(result: RunResult) -> Iterator[Line]:
     settings, level = result.settings, 95 if result.settings.budget is None else 99
-    judged = [v for v in result.primary if v.baseline_value and v.decision is not Decision.UNSOUND]
+    judged = [v for v in result.primary if v.baseline_value and v.decision is not Decision.INVALID]
     if not _has_answer(result) or not any(is_encryption(v.condition) for v in judged):
         return
     if len(judged) > 1:
@@ -423,7 +423,7 @@ def _certainty(result: RunResult) -> Iterator[Line]:
         yield Line("How sure", _undecided_words(why_undecided(verdict, settings)))
         return
     where = {
-        Decision.COSTLY: "all of it above",
+        Decision.SLOWER: "all of it above",
         Decision.OVER: "all of it above",
         Decision.FASTER: "all of it below",
     }.get(verdict.decision, "all of it within")

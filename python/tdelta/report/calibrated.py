@@ -14,7 +14,7 @@ from tdelta.report.values import record_values
 
 def held_text(result: RunResult) -> str | None:
     """How often the answers of such runs were right when simulated; None where no verdict stands."""
-    if all(verdict.decision is Decision.UNSOUND for verdict in result.primary):
+    if all(verdict.decision is Decision.INVALID for verdict in result.primary):
         return None
     found = _held(result)
     rounds = result.counts.rounds
@@ -60,7 +60,7 @@ def used_values(settings: RunSettings) -> dict[str, object] | None:
 
 
 def detectable_values(visible: Iterable[DetectableEffect], tolerance: float) -> list[dict[str, object]]:
-    """What runs of such lengths show: the overhead called costly, and the one told from 0, as shares."""
+    """What runs of such lengths show: the overhead called slower, and the one told from 0, as shares."""
     return [
         {**record_values(one), "mde_vs_tolerance": one.overhead(tolerance), "mde_vs_zero": one.overhead(0.0)}
         for one in visible

@@ -21,7 +21,7 @@ _INDENT = "  "
 
 
 def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str, object]:
-    head = {"schema": CALIBRATION_SCHEMA, "exit_code": exit_code, "is_sound": found.is_sound}
+    head = {"schema": CALIBRATION_SCHEMA, "exit_code": exit_code, "is_valid": found.is_valid}
     texts = {
         "faults": list(map(str, found.faults)),
         "fault_codes": values_of(found.faults),
@@ -54,21 +54,21 @@ def calibration_text(found: MachineCalibration, width: int, *, color: bool = Fal
 
 def _headline(found: MachineCalibration, width: int) -> list[Text | Table]:
     where = f"{found.key.engine}, workload {found.key.workload}"
-    if not found.is_sound:
-        said = f"Unsound: this instrument does not tell the truth here ({where}). No run begins with this calibration."
+    if not found.is_valid:
+        said = f"Invalid: this instrument does not tell the truth here ({where}). No run begins with this calibration."
         return [*paragraph(said, width, "bold white on red")]
     said = f"Calibrated for {where}: identical twins were read {small_share(found.identical.apart)} apart."
     shown = [(one, one.overhead(found.tolerance)) for one in found.minimum_detectable_effect]
     smallest = next((f"{percent(1 + cost)} in {one.minutes:g} minutes" for one, cost in shown if cost is not None), "")
     if smallest:
-        said += f" The smallest overhead that a run calls costly is {smallest}."
+        said += f" The smallest overhead that a run calls slower is {smallest}."
     return [*paragraph(said, width, "bold")]
 
 
 def _visible(found: MachineCalibration, width: int) -> list[Text | Table]:
-    if not found.minimum_detectable_effect or not found.is_sound:
+    if not found.minimum_detectable_effect or not found.is_valid:
         return []
-    table = plain_table((("a run of", False), ("rounds", True), ("called costly", True), ("told from 0", True)))
+    table = plain_table((("a run of", False), ("rounds", True), ("called slower", True), ("told from 0", True)))
     for one in found.minimum_detectable_effect:
         table.add_row(f"{one.minutes:g} min", f"{one.rounds:,}", _from(one, found.tolerance), _from(one, 0.0))
     note = (
@@ -87,7 +87,7 @@ def _from(one: DetectableEffect, limit: float) -> str:
 def _identical(found: MachineCalibration) -> list[Text | Table]:
     tally = found.identical
     table = plain_table((("identical twins", False), ("runs", True), ("95 % interval", True)))
-    table.add_row("called costly, faster or unsound", _runs(tally.false_calls), _share(tally.false_calls))
+    table.add_row("called slower, faster or invalid", _runs(tally.false_calls), _share(tally.false_calls))
     table.add_row("the HDI holds 0", _runs(tally.held), _share(tally.held))
     return [table]
 
@@ -121,7 +121,7 @@ def _noise(found: MachineCalibration, width: int) -> list[Text | Table]:
     for noise in found.noise:
         table.add_row(_METRICS[noise.metric], *_noise_cells(noise))
     note = "Standard deviations; an instance effect lasts for the whole round."
-    if found.is_sound:
+    if found.is_valid:
         note += f" For {MOST_DAYS} days, runs that match begin with this prior, unless --no-calibration is given."
     return [table, Text(), *paragraph(note, width, "dim")]
 

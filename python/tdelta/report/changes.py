@@ -48,7 +48,7 @@ _METRICS = {
     Metric.WRITTEN_BYTES_PER_OPERATION: "bytes written per operation",
 }
 _WHY = {
-    "unsound": "a check failed, so its figures cannot be relied on",
+    "invalid": "a check failed, so its figures cannot be relied on",
     "no-data": "it has no figures",
     "unlabelled": "it has no label",
 }
@@ -96,7 +96,7 @@ def _compared(one: AgainstRun, what: str, tolerance: float) -> str:
         Change.LARGER: f"larger: {figures}, more than {limit}",
         Change.SMALLER: f"smaller: {figures}, by more than {limit}",
         Change.UNCHANGED: f"unchanged: {figures}, within {limit}",
-        Change.UNSOUND: f"no answer, since a check of one of the runs failed: {figures}, not to be relied on",
+        Change.INVALID: f"no answer, since a check of one of the runs failed: {figures}, not to be relied on",
         Change.UNDECIDED: (
             f"undecided: {figures}; the probability that it is larger at all is"
             f" {chance_words(difference.mass_above_zero)}"

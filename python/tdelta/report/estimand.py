@@ -39,7 +39,7 @@ def parting(verdict: Verdict, result: RunResult) -> str | None:
 
 
 def _is_parted(verdict: Verdict, typical: Estimate, result: RunResult) -> bool:
-    if verdict.decision is Decision.UNSOUND:
+    if verdict.decision is Decision.INVALID:
         return False
     if abs(_gap(verdict)) > result.settings.tolerance:
         return True

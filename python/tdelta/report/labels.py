@@ -89,11 +89,11 @@ def is_served(settings: RunSettings) -> bool:
     return settings.engine in servers()
 
 
-_OF_TIME = {Decision.COSTLY: "slower", Decision.OVER: "over budget", Decision.WITHIN: "within budget"}
-_OF_CPU = _OF_TIME | {Decision.COSTLY: "more CPU", Decision.FASTER: "less CPU"}
-_OF_OTHER = _OF_TIME | {Decision.COSTLY: "more", Decision.FASTER: "less"}
+_OF_TIME = {Decision.SLOWER: "slower", Decision.OVER: "over budget", Decision.WITHIN: "within budget"}
+_OF_CPU = _OF_TIME | {Decision.SLOWER: "more CPU", Decision.FASTER: "less CPU"}
+_OF_OTHER = _OF_TIME | {Decision.SLOWER: "more", Decision.FASTER: "less"}
 _OF_BYTES = _OF_TIME | {
-    Decision.COSTLY: "more bytes",
+    Decision.SLOWER: "more bytes",
     Decision.FASTER: "fewer bytes",
     Decision.NEGLIGIBLE: "as many bytes",
 }
@@ -101,7 +101,7 @@ _BY_KIND = {"bytes": _OF_BYTES, "cpu": _OF_CPU, "time": _OF_TIME, "throughput": 
 
 
 def decision_word(decision: Decision, metric: str) -> str:
-    """What a decision is called: slower, more CPU or more bytes for ``costly``, which says what a machine branches on.
+    """What a decision is called: slower, more CPU or more bytes for ``slower``, which says what a machine branches on.
 
     Args:
         decision: as the JSON has it.

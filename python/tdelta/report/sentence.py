@@ -1,6 +1,6 @@
 """The sentence that answers, and the one that says how far the instrument can be trusted.
 
-A verdict is worded by what was decided, never by more: an undecided run does not hint, an unsound one gives no answer,
+A verdict is worded by what was decided, never by more: an undecided run does not hint, an invalid one gives no answer,
 and a twin that differs in nothing cannot "cost" anything. Wording follows the verdicts only; no threshold is applied
 here that inference did not apply before.
 """
@@ -82,8 +82,8 @@ def _sentences(result: RunResult) -> list[str]:
     encrypted = [v for v in result.primary if is_encryption(v.condition)]
     others = [v for v in result.primary if not is_encryption(v.condition)]
     failed = failed_checks(result)
-    if failed and len({v.decision is Decision.UNSOUND for v in result.primary}) == 1:
-        return [f"Unsound, so no answer: {failed}. No figure of this run says what encryption costs."]
+    if failed and len({v.decision is Decision.INVALID for v in result.primary}) == 1:
+        return [f"Invalid, so no answer: {failed}. No figure of this run says what encryption costs."]
     first = (
         [_summary(encrypted, result)] if len(encrypted) > _SPELLED_OUT else [sentence_of(v, result) for v in encrypted]
     )
@@ -111,7 +111,7 @@ def is_encryption(condition: Condition) -> bool:
 
 def failed_checks(result: RunResult) -> str:
     """``the check “…” failed``; empty where none that counts did."""
-    named = [f"“{v.check}”" + (f" ({v.detail})" if v.detail else "") for v in result.validity if v.is_unsound]
+    named = [f"“{v.check}”" + (f" ({v.detail})" if v.detail else "") for v in result.validity if v.is_invalid]
     if not named:
         return ""
     return f"the check {named[0]} failed" if len(named) == 1 else f"the checks {' and '.join(named)} failed"
@@ -128,12 +128,12 @@ _UNDECIDED: dict[str, str] = {
     "injected": "undecided: {reads}; {truth}; {why}.",
     "identical": "undecided: {reads}, though nothing differs: {why}.",
 }
-_UNSOUND: dict[str, str] = {
-    "encrypted": "unsound, so no answer: {reads}, not to be relied on{reason}.",
-    "injected": "unsound: {reads}; {truth}{reason}.",
-    "identical": "unsound: {reads}, though nothing differs{reason}.",
+_INVALID: dict[str, str] = {
+    "encrypted": "invalid, so no answer: {reads}, not to be relied on{reason}.",
+    "injected": "invalid: {reads}; {truth}{reason}.",
+    "identical": "invalid: {reads}, though nothing differs{reason}.",
 }
-_NO_ALARM = (Decision.NEGLIGIBLE, Decision.WITHIN, Decision.UNDECIDED, Decision.UNSOUND)
+_NO_ALARM = (Decision.NEGLIGIBLE, Decision.WITHIN, Decision.UNDECIDED, Decision.INVALID)
 
 
 def sentence_of(verdict: Verdict, result: RunResult) -> str:
@@ -141,7 +141,7 @@ def sentence_of(verdict: Verdict, result: RunResult) -> str:
     if not verdict.baseline_value:
         return f"No answer for {condition_label(condition, settings)}: {'; '.join(map(str, verdict.reasons))}."
     kind, reads = _reads(verdict, result)
-    templates = {Decision.UNDECIDED: _UNDECIDED, Decision.UNSOUND: _UNSOUND}.get(verdict.decision, _DECIDED)
+    templates = {Decision.UNDECIDED: _UNDECIDED, Decision.INVALID: _INVALID}.get(verdict.decision, _DECIDED)
     text = templates[kind].format(
         reads=_place(condition, settings) + reads,
         judged=_judgement(verdict, settings),
@@ -171,7 +171,7 @@ def _reads(verdict: Verdict, result: RunResult) -> tuple[str, str]:
 def _judgement(verdict: Verdict, settings: RunSettings) -> str:
     tolerance, budget = tolerance_words(settings), f"the budget of {share(settings.budget or 0.0)}"
     return {
-        Decision.COSTLY: f"above {tolerance}",
+        Decision.SLOWER: f"above {tolerance}",
         Decision.NEGLIGIBLE: f"within {tolerance}",
         Decision.FASTER: f"below {tolerance}, though encryption adds work: look for another difference between the twins",
         Decision.OVER: f"over {budget}",
@@ -280,7 +280,7 @@ def _summary(verdicts: list[Verdict], result: RunResult) -> str:
 
 def _count_words(decision: Decision, settings: RunSettings) -> str:
     match decision:
-        case Decision.COSTLY:
+        case Decision.SLOWER:
             return f"{decision_word(decision, settings.metric)} (above {tolerance_words(settings)})"
         case Decision.NEGLIGIBLE:
             return f"negligible (within ±{share(settings.tolerance)})"

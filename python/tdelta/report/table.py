@@ -42,13 +42,13 @@ _TYPICAL = "  typical operation"
 _ALL = "all"
 _METRIC_ORDER = tuple(Metric)
 _STYLES = {
-    Decision.COSTLY: "bold yellow",
+    Decision.SLOWER: "bold yellow",
     Decision.OVER: "bold red",
     Decision.NEGLIGIBLE: "bold green",
     Decision.WITHIN: "bold green",
     Decision.FASTER: "bold cyan",
     Decision.UNDECIDED: "bold magenta",
-    Decision.UNSOUND: "bold white on red",
+    Decision.INVALID: "bold white on red",
 }
 VALUES_NOTE = "Values are per operation: the plain twins' mean, and that times the ratio of means."
 """The meaning of the two values beside an overhead."""
@@ -59,7 +59,7 @@ MOST_TYPES = 4
 _MOST_CONDITIONS = 12
 """Conditions that a brief table has a row for."""
 
-_DIFFERS = (Decision.COSTLY, Decision.FASTER, Decision.OVER)
+_DIFFERS = (Decision.SLOWER, Decision.FASTER, Decision.OVER)
 _CLEAR = f"the interval is clear of the limit, but rests on {DOUBTS}"
 _BYTES = (Metric.READ_BYTES_PER_OPERATION, Metric.WRITTEN_BYTES_PER_OPERATION)
 _US = 1e6

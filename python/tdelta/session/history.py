@@ -32,7 +32,7 @@ from tdelta.store import RunSummary, Store
 
 _LIBRARY = "library under test"
 _MACHINE = ("cpu_model", "logical_cpus", "usable_cpus", "memory_total_bytes", "kernel", "file_system")
-UNSOUND, NO_DATA, UNLABELLED = "unsound", "no-data", "unlabelled"
+INVALID, NO_DATA, UNLABELLED = "invalid", "no-data", "unlabelled"
 
 
 class Order(StrEnum):
@@ -93,14 +93,14 @@ def compare_runs(later: RunResult, earlier: RunResult) -> Against:
     if ids[0] == ids[1]:
         raise UsageError(Refusal.of("run-against-itself", run=ids[0]))
     before = {_key(verdict): verdict for verdict in earlier.primary}
-    tolerance, is_sound = later.settings.tolerance, not (_is_unsound(later) or _is_unsound(earlier))
+    tolerance, is_valid = later.settings.tolerance, not (_is_invalid(later) or _is_invalid(earlier))
     found = tuple(
         AgainstRun(
             condition=verdict.condition,
             metric=verdict.metric,
             earlier=before[key].ratio,
             later=verdict.ratio,
-            difference=difference(verdict.ratio, before[key].ratio, tolerance, is_sound=is_sound),
+            difference=difference(verdict.ratio, before[key].ratio, tolerance, is_valid=is_valid),
         )
         for verdict in later.primary
         if (key := _key(verdict)) in before
@@ -169,8 +169,8 @@ def _usable(
     for run in runs:
         result = results[run.run_id]
         why = ""
-        if _is_unsound(result):
-            why = UNSOUND
+        if _is_invalid(result):
+            why = INVALID
         elif not any(_has_data(verdict) for verdict in result.primary):
             why = NO_DATA
         elif wanted.order is Order.LABEL and not _own_labels(run, wanted):
@@ -237,8 +237,8 @@ def _has_data(verdict: Verdict) -> bool:
     return bool(verdict.baseline_value) and is_usable(verdict.ratio)
 
 
-def _is_unsound(result: RunResult) -> bool:
-    return result.decision.value == UNSOUND or any(check.is_unsound for check in result.validity)
+def _is_invalid(result: RunResult) -> bool:
+    return result.decision.value == INVALID or any(check.is_invalid for check in result.validity)
 
 
 def _named(verdicts: Iterable[Verdict]) -> str:

@@ -68,8 +68,8 @@ def with_calibration(plan: Plan, key: CalibrationKey | None, store: Store) -> Pl
     found = newest_calibration(store, key, since_unix_seconds=time.time() - MOST_DAYS * _DAY_SECONDS)
     if found is None:
         return plan
-    if not found.is_sound:
-        caution = Caution.of("calibration-unsound", calibration=found.calibration_id, fault=found.faults[0])
+    if not found.is_valid:
+        caution = Caution.of("calibration-invalid", calibration=found.calibration_id, fault=found.faults[0])
         return dataclasses.replace(plan, cautions=(*plan.cautions, caution))
     return dataclasses.replace(plan, settings=dataclasses.replace(plan.settings, calibration=found.used()))
 

@@ -57,7 +57,7 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, HoldsCo
             finally:
                 asked.run("DROP SCHEMA tdelta_taken")
 
-    def test_servers_that_are_the_wrong_way_round_are_unsound(self, servers: tuple[Any, Any], place: Place) -> None:
+    def test_servers_that_are_the_wrong_way_round_are_invalid(self, servers: tuple[Any, Any], place: Place) -> None:
         plain, encrypted = servers
         ran = place.tdelta("run", "--json", *self.on((encrypted, plain)))
         check_refused(ran, "baseline-encrypted", exit_code=4)

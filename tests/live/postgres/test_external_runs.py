@@ -37,6 +37,6 @@ class TestPostgresExternalRuns(ExternalRuns, DisturbedRuns, HoldsContract, Trace
         assert important[0] == "shared_buffers"
         assert "work_mem" in important
 
-    def test_a_disk_that_nobody_vouches_for_is_unsound(self, servers: tuple[Any, Any], place: Place) -> None:
+    def test_a_disk_that_nobody_vouches_for_is_invalid(self, servers: tuple[Any, Any], place: Place) -> None:
         ran = place.tdelta("run", "--json", *(word for word in self.on(servers) if word not in self.vouching))
         check_refused(ran, "encryption-not-seen", exit_code=4, remedy=Part("--assume-encrypted"))

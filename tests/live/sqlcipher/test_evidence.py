@@ -37,7 +37,7 @@ def test_its_temporary_files_are_in_the_clear_and_the_run_says_so_and_names_one(
     ran = place.run(*SMALL, "--temp-store", "file")
     assert ran.code == 4, ran.err
     document = ran.document
-    assert document["decision"] == "unsound"
+    assert document["decision"] == "invalid"
     (leak,) = [e for e in document["evidence"] if e["state"] == "leak"]
     assert (leak["file_class"], leak["condition"]["cipher"]) == ("temp", "aes-256")
     assert leak["leaking"]

@@ -14,7 +14,7 @@ from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.messages.checks import AA_CHECK, ROWS_AFTER
 
 CIPHERS = [cipher for cipher in SqliteEngine().ciphers if cipher != "none"]
-EXIT_CODES = {"costly": 0, "negligible": 0, "faster": 0, "undecided": 3, "over": 5, "within": 0, "unsound": 4}
+EXIT_CODES = {"slower": 0, "negligible": 0, "faster": 0, "undecided": 3, "over": 5, "within": 0, "invalid": 4}
 POINTS = ("--workload", "point-select", "--no-aa")
 
 

@@ -90,12 +90,12 @@ def test_the_trial_under_search_is_no_trial_of_the_run_and_temporary_data_in_mem
     assert file_states(document, "aes-256")["database"] == "encrypted"
 
 
-def test_a_twin_that_is_really_plain_makes_the_run_unsound_and_names_its_file(
+def test_a_twin_that_is_really_plain_makes_the_run_invalid_and_names_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SqliteEngine, "needs_key", staticmethod(lambda _cipher: False))
     result = run_here(tmp_path, aa_control=False)
-    assert result.decision is Decision.UNSOUND
+    assert result.decision is Decision.INVALID
     leaks = [one for one in result.of(FileEvidence) if one.state is EvidenceState.LEAK]
     assert {one.file_class for one in leaks} == {"database", "wal"}
     check = check_of(result, NO_MARKER)
@@ -107,7 +107,7 @@ def test_a_twin_that_is_really_plain_makes_the_run_unsound_and_names_its_file(
     assert not check_of(result, IN_FORCE).ok
 
 
-def test_a_temporary_file_in_the_clear_makes_the_run_unsound_and_names_it(
+def test_a_temporary_file_in_the_clear_makes_the_run_invalid_and_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a build would spill that keeps sorts in files and does not encrypt them."""
@@ -124,18 +124,18 @@ def test_a_temporary_file_in_the_clear_makes_the_run_unsound_and_names_it(
     monkeypatch.setattr(exposure.Exposure, "scan", spilling)
     result = run_here(tmp_path, aa_control=False)
     check = check_of(result, NO_MARKER)
-    assert (check.ok, result.decision) == (False, Decision.UNSOUND)
+    assert (check.ok, result.decision) == (False, Decision.INVALID)
     spilled = {"files": held[0], "file_class": "other", "condition": "cipher=aes-256,threads=1", "markers": 1}
     assert has(check.details, "plaintext-found", **spilled)
 
 
-def test_a_search_that_is_blind_makes_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_is_blind_makes_the_run_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     search = file_scanner.search
     monkeypatch.setattr(
         file_scanner, "search", lambda files, needles: search(files, [needle[::-1] for needle in needles])
     )
     result = run_here(tmp_path, aa_control=False)
-    assert (check_of(result, FINDS).ok, result.decision) == (False, Decision.UNSOUND)
+    assert (check_of(result, FINDS).ok, result.decision) == (False, Decision.INVALID)
     assert has(check_of(result, NO_MARKER).details, "markers-not-tested")
 
 

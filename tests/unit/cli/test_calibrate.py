@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from support.calibration_samples import short, sound, unsound
+from support.calibration_samples import invalid, short, valid
 from tdelta.cli.calibrate import calibrate
 from tdelta.cli.run import run
 from tdelta.records import Event, MachineCalibration, Phase
@@ -17,7 +17,7 @@ class FakeCalibration:
     """Remembers what it was asked, announces one stage, and answers with ``found``."""
 
     def __init__(self) -> None:
-        self.found = sound()
+        self.found = valid()
         self.requests: list[RunRequest] = []
 
     def __call__(self, request: RunRequest, observer: Callable[[Event], None]) -> MachineCalibration:
@@ -60,7 +60,7 @@ def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(asked
     assert done.err == "calibrate: run 1\n"
 
 
-@pytest.mark.parametrize(("found", "code"), [(sound(), 0), (unsound(), 4), (short(), 130)])
+@pytest.mark.parametrize(("found", "code"), [(valid(), 0), (invalid(), 4), (short(), 130)])
 def test_the_exit_code_says_whether_the_instrument_tells_the_truth(
     asked: FakeCalibration, found: MachineCalibration, code: int
 ) -> None:

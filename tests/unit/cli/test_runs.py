@@ -65,8 +65,8 @@ def test_a_line_has_what_a_run_is_known_by(store: Path) -> None:
     [
         (("--engine", "sqlite"), True),
         (("--engine", "mariadb"), False),
-        (("--verdict", "undecided", "--verdict", "costly"), True),
-        (("--verdict", "costly"), False),
+        (("--verdict", "undecided", "--verdict", "slower"), True),
+        (("--verdict", "slower"), False),
         (("--verdict", "slower", "--verdict", "More-CPU", "--verdict", "over budget"), False),
         (("--label", "v1"), True),
         (("--label", "v2"), False),
@@ -80,10 +80,10 @@ def test_the_list_is_filtered(store: Path, words: tuple[str, ...], is_listed: bo
     assert listed_ids(store, *words) == [s.RUN_ID] * is_listed
 
 
-@pytest.mark.parametrize("name", ["costly", "slower"])
+@pytest.mark.parametrize("name", ["slower", "slower"])
 def test_an_answer_is_asked_for_by_the_word_that_is_printed_or_by_the_jsons(store: Path, name: str) -> None:
     with Store.open(store) as opened:
-        opened.finish(s.RUN_ID, s.costly())
+        opened.finish(s.RUN_ID, s.slower())
     assert listed_ids(store, "--verdict", name) == [s.RUN_ID]
     assert listed_ids(store, "--verdict", "more-cpu") == []
 

@@ -86,7 +86,7 @@ def test_studies_of_sql_server_go_through_to_an_answer(
     assert code in (0, 3), json.dumps(result)
     assert {"engine-untried", "results-licensed"} <= {caution["code"] for caution in result["caution_codes"]}
     assert [
-        check["code"] for check in result["validity"] if check["state"] == "failed" and check["makes_unsound"]
+        check["code"] for check in result["validity"] if check["state"] == "failed" and check["makes_invalid"]
     ] == []
     seen = {verdict["condition"].get("work") for verdict in result["verdicts"]}
     works = {"warehouse": {"load", "rebuild", "warm", "cold"}, "backup": set(BACKUPS), "direct-load": {"load"}}

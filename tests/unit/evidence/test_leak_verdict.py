@@ -148,6 +148,6 @@ def test_storage_hides_below_what_it_shows_mounted() -> None:
     no_marker, finds = validity(evidence)
     assert (no_marker.state, finds.state) == (CheckState.OK, CheckState.OK)
     leaking = classify([Searched(plain, found(32, 64)), Searched(disk, found(32, 1), covered)])
-    assert validity(leaking)[0].is_unsound
+    assert validity(leaking)[0].is_invalid
     blind = classify([Searched(plain, found(32, 0)), Searched(disk, found(32, 0), covered)])
-    assert validity(blind)[1].is_unsound
+    assert validity(blind)[1].is_invalid

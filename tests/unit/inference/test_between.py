@@ -51,8 +51,8 @@ def test_the_interval_decides_against_the_tolerance(ends: tuple[float, float], c
     assert decided(*ends, TOLERANCE) is change
 
 
-def test_an_unsound_run_decides_nothing() -> None:
-    assert difference(estimate(1.2, 0.01), estimate(1.1, 0.01), TOLERANCE, is_sound=False).change is Change.UNSOUND
+def test_an_invalid_run_decides_nothing() -> None:
+    assert difference(estimate(1.2, 0.01), estimate(1.1, 0.01), TOLERANCE, is_valid=False).change is Change.INVALID
 
 
 @pytest.mark.parametrize("median", [float("nan"), 0.0, -1.0, float("inf")])

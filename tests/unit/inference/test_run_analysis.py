@@ -20,10 +20,10 @@ def primary(found: tuple[Verdict, ...]) -> Verdict:
     return verdict
 
 
-def test_a_clear_cost_is_costly_and_its_interval_holds_it() -> None:
+def test_a_clear_cost_is_slower_and_its_interval_holds_it() -> None:
     judgement = analyze_run(run(noisy(math.log(1.10))), settings())
     verdict = primary(judgement.verdicts)
-    assert judgement.decision is verdict.decision is Decision.COSTLY
+    assert judgement.decision is verdict.decision is Decision.SLOWER
     assert verdict.ratio.hdi95[0] < 1.10 < verdict.ratio.hdi95[1]
     assert verdict.condition == AES
     assert verdict.baseline == BASELINE
@@ -56,33 +56,33 @@ def test_a_budget_replaces_the_tolerance_for_primary_verdicts_only() -> None:
     assert over.decision is Decision.OVER
     assert within.decision is Decision.WITHIN
     assert any("leans" in caution for caution in map(str, over.cautions))
-    assert {v.decision for v in over.verdicts if not v.primary} <= {Decision.COSTLY, Decision.NEGLIGIBLE}
+    assert {v.decision for v in over.verdicts if not v.primary} <= {Decision.SLOWER, Decision.NEGLIGIBLE}
 
 
-def test_aa_twins_that_differ_beyond_the_tolerance_make_the_run_unsound() -> None:
+def test_aa_twins_that_differ_beyond_the_tolerance_make_the_run_invalid() -> None:
     judgement = analyze_run(run(noisy(0.1, aa=0.2), rounds=6), settings())
     (check,) = judgement.validity
     assert not check.ok
     assert check.code == "aa-twins"
     assert check.state is CheckState.FAILED
     assert has(check.details, "twins-outside", limit=0.02, called="the tolerance", interval=Part("+"))
-    assert judgement.decision is Decision.UNSOUND
+    assert judgement.decision is Decision.INVALID
     reason = primary(judgement.verdicts).reasons[0]
     assert has([reason], "check-failed", check=check.check, detail=check.detail)
 
 
 @pytest.mark.parametrize(
-    ("budget", "sound"), [(None, True), (0.05, True), (0.03, True), (0.015, True), (0.01, False), (0.0, False)]
+    ("budget", "valid"), [(None, True), (0.05, True), (0.03, True), (0.015, True), (0.01, False), (0.0, False)]
 )
-def test_a_budget_smaller_than_the_tolerance_is_the_limit_of_the_aa_twins(budget: float | None, sound: bool) -> None:
+def test_a_budget_smaller_than_the_tolerance_is_the_limit_of_the_aa_twins(budget: float | None, valid: bool) -> None:
     trials = run(noisy(0.1, aa=0.013, sd=1e-3), rounds=12)
     judgement = analyze_run(trials, settings(budget=budget))
     low, high = judgement.noise_floor[0].ratio.hdi95
     assert 1.01 < low < high < 1.015
     (check,) = judgement.validity
-    assert check.state is (CheckState.OK if sound else CheckState.FAILED)
-    assert (judgement.decision is Decision.UNSOUND) is not sound
-    check_messages(check.details, "twins-within" if sound else "twins-outside")
+    assert check.state is (CheckState.OK if valid else CheckState.FAILED)
+    assert (judgement.decision is Decision.INVALID) is not valid
+    check_messages(check.details, "twins-within" if valid else "twins-outside")
 
 
 def test_aa_twins_that_are_known_too_poorly_for_the_verdict_are_not_shown_to_be_alike() -> None:
@@ -163,7 +163,7 @@ def test_without_an_aa_twin_there_is_no_noise_floor_but_a_caution() -> None:
     assert judgement.noise_floor == ()
     assert judgement.validity == ()
     assert has(judgement.cautions, "no-aa-control")
-    assert judgement.decision is Decision.COSTLY
+    assert judgement.decision is Decision.SLOWER
 
 
 def test_incomplete_blocks_are_counted_in_a_caution() -> None:

@@ -81,9 +81,9 @@ def test_identical_twins_are_counted_by_their_calls_and_by_whether_the_hdi_holds
     runs = [
         identical(1.0, Decision.NEGLIGIBLE),
         identical(1.01),
-        identical(1.03, Decision.COSTLY, half=0.005),
+        identical(1.03, Decision.SLOWER, half=0.005),
         identical(0.96, Decision.FASTER, half=0.005),
-        identical(1.06, Decision.UNSOUND),
+        identical(1.06, Decision.INVALID),
     ]
     found = identical_tally(runs)
     assert (found.false_calls.count, found.false_calls.of) == (3, 5)
@@ -110,8 +110,8 @@ def test_response_time_comes_before_cpu_and_cpu_keeps_its_truth() -> None:
 
 
 def found_faults(runs: list[RunResult], *, is_truth: bool = True) -> list[Reason]:
-    sound = trustworthy(runs)
-    return list(faults(runs, identical_tally(sound), injected_tallies(sound, is_truth=is_truth), TOLERANCE))
+    valid = trustworthy(runs)
+    return list(faults(runs, identical_tally(valid), injected_tallies(valid, is_truth=is_truth), TOLERANCE))
 
 
 def test_a_sound_series_has_no_faults() -> None:
@@ -119,7 +119,7 @@ def test_a_sound_series_has_no_faults() -> None:
 
 
 def test_one_false_call_among_a_dozen_is_no_fault_but_four_are() -> None:
-    fine, wrong = identical(1.0), identical(1.01, Decision.COSTLY)
+    fine, wrong = identical(1.0), identical(1.01, Decision.SLOWER)
     assert found_faults([wrong] + [fine] * 11) == []
     (fault,) = found_faults([wrong] * 4 + [fine] * 8)
     assert has([fault], "false-calls", count=4, of=12)
@@ -151,7 +151,7 @@ def test_where_threads_wait_nothing_is_held_against_response_time_and_that_is_sa
 
 def test_a_run_that_failed_a_check_is_a_fault_and_counts_for_nothing_else() -> None:
     broken = result(
-        verdict(IDENTICAL, 1.5, decision=Decision.UNSOUND),
+        verdict(IDENTICAL, 1.5, decision=Decision.INVALID),
         validity=(Validity("rows", CheckState.FAILED, (Detail.verbatim("differ"),)),),
     )
     (fault,) = found_faults([identical(1.0), broken])
@@ -160,7 +160,7 @@ def test_a_run_that_failed_a_check_is_a_fault_and_counts_for_nothing_else() -> N
 
 def test_a_failed_aa_check_is_a_false_call_and_not_a_broken_run() -> None:
     failed = result(
-        verdict(IDENTICAL, 1.0, decision=Decision.UNSOUND),
+        verdict(IDENTICAL, 1.0, decision=Decision.INVALID),
         validity=(Validity(AA_CHECK, CheckState.FAILED, (Detail.verbatim("apart"),)),),
     )
     assert trustworthy([failed]) == (failed,)

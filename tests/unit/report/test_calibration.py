@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from support import samples as s
-from support.calibration_samples import CALIBRATIONS, calibration, short, sound
+from support.calibration_samples import CALIBRATIONS, calibration, short, valid
 from support.json_docs import check_documented
 from tdelta.records import Metric, RunResult
 from tdelta.report.calibrated import used_text, used_values
@@ -31,8 +31,8 @@ def test_a_document_says_what_each_length_shows_and_null_where_no_round_fits() -
 
 
 def test_colour_is_added_only_when_asked_for() -> None:
-    assert "\x1b[" not in calibration_text(sound(), 100)
-    assert "\x1b[" in calibration_text(sound(), 100, color=True)
+    assert "\x1b[" not in calibration_text(valid(), 100)
+    assert "\x1b[" in calibration_text(valid(), 100, color=True)
 
 
 # How a run says it
@@ -66,6 +66,6 @@ def test_a_length_that_holds_no_round_is_left_out() -> None:
 
 
 def test_a_run_without_a_calibration_says_nothing() -> None:
-    assert used_text(s.costly()) is None
-    assert used_values(s.costly().settings) is None
-    assert document(s.costly(), 0)["settings"]["calibration"] is None  # type: ignore[index]
+    assert used_text(s.slower()) is None
+    assert used_values(s.slower().settings) is None
+    assert document(s.slower(), 0)["settings"]["calibration"] is None  # type: ignore[index]

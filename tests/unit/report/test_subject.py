@@ -13,7 +13,7 @@ def run(
     given = s.settings()
     given = replace(given, engine=engine, options={**given.options, **options})
     return s.changed(
-        s.costly(),
+        s.slower(),
         settings=given,
         versions={"library under test": library} if library else {},
         twin_settings=SettingsCompared(shared or {}, {}, {}),

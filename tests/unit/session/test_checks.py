@@ -57,7 +57,7 @@ def test_another_cipher_than_the_one_asked_for_fails_its_check_and_leaves_the_fi
 ) -> None:
     checks = seen(asked, told)
     (one,) = [one for one in checks.validity(()) if one.code == IN_FORCE]
-    assert (one.failed, one.is_unsound) == (True, False)
+    assert (one.failed, one.is_invalid) == (True, False)
     check_messages(one.details, "other-cipher", cipher=asked, found=found)
     assert checks.ciphers_in_force == {asked: found}
 
@@ -130,7 +130,7 @@ def test_trials_of_a_workload_that_is_to_spill_must_have(
     found, details = state(checks, SPILLED, trials_that_wrote(of, *written))
     assert found is expected
     assert has(details, said)
-    assert not any(one.is_unsound for one in checks.validity(()) if one.code == SPILLED)
+    assert not any(one.is_invalid for one in checks.validity(()) if one.code == SPILLED)
 
 
 def test_other_workloads_are_not_asked_whether_they_spilled() -> None:

@@ -92,13 +92,13 @@ def test_a_replica_with_its_primarys_rows_is_one() -> None:
 
 
 @pytest.mark.parametrize("rows", [(2, "abc"), (3, "abd")])
-def test_a_replica_with_other_rows_makes_the_run_unsound(rows: tuple[int, str]) -> None:
-    assert check({"t": rows}).is_unsound
+def test_a_replica_with_other_rows_makes_the_run_invalid(rows: tuple[int, str]) -> None:
+    assert check({"t": rows}).is_invalid
 
 
-def test_a_commit_that_did_not_wait_makes_the_run_unsound() -> None:
+def test_a_commit_that_did_not_wait_makes_the_run_invalid() -> None:
     found = check({"t": (3, "abc")}, **{CONFIRMED: 9, UNCONFIRMED: 1})
-    assert found.is_unsound
+    assert found.is_invalid
     assert has(found.details, "commits-unconfirmed", commits=1)
 
 

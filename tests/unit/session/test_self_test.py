@@ -114,7 +114,7 @@ def test_a_calibration_is_in_the_store_under_what_a_run_must_have_in_common(
 
 def test_what_was_scripted_is_found(place: Place) -> None:
     found = place.calibrate(max_seconds=200.0)
-    assert found.is_sound
+    assert found.is_valid
     responses = found.noise[0]
     assert responses.metric == "response_time"
     assert responses.trial_sd == pytest.approx(0.005, rel=0.3)
@@ -170,18 +170,18 @@ def _dearer(measured: Measurement) -> Measurement:
     return replace(measured, transactions=spans, elapsed_ns=round(1.1 * measured.elapsed_ns))
 
 
-def test_an_instrument_that_calls_identical_twins_different_is_unsound(tmp_path: Path) -> None:
+def test_an_instrument_that_calls_identical_twins_different_is_invalid(tmp_path: Path) -> None:
     biased = Place(tmp_path)
     biased.sitting.twins = DearerThird(Script(cost_ns=lucky()))
     found = biased.calibrate(max_seconds=80.0)
-    assert not found.is_sound
+    assert not found.is_valid
     assert has(found.faults[:1], "false-calls", count=3, of=3)
     result = biased.run()
     assert result.settings.calibration is None
-    assert has(result.cautions, "calibration-unsound", calibration=found.calibration_id)
+    assert has(result.cautions, "calibration-invalid", calibration=found.calibration_id)
 
 
-def test_a_run_that_fails_a_check_makes_the_calibration_unsound(tmp_path: Path) -> None:
+def test_a_run_that_fails_a_check_makes_the_calibration_invalid(tmp_path: Path) -> None:
     numbers = itertools.count()
 
     def rows(_settings: Any, tables: Any, trials: int) -> Any:

@@ -95,7 +95,7 @@ def test_lists_and_whole_numbers_as_keys_come_back_as_they_were():
 def test_enumerations_come_back_as_members():
     verdict = loads(RunResult, dumps(result_of(settings_of()))).primary[0]
     assert isinstance(verdict, Verdict)
-    assert verdict.decision is Decision.COSTLY
+    assert verdict.decision is Decision.SLOWER
     assert verdict.condition.role is Role.TREATMENT
 
 

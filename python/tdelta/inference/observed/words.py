@@ -52,7 +52,7 @@ def judged(estimate: Estimate, settings: AnalysisSettings) -> tuple[Decision, Re
     decision = decide(estimate, settings.tolerance)
     figures = {"interval": interval_words(estimate.hdi95), "tolerance": settings.tolerance}
     match decision:
-        case Decision.COSTLY:
+        case Decision.SLOWER:
             return decision, Reason.of("interval-above", **figures)
         case Decision.FASTER:
             return decision, Reason.of("interval-below", **figures)

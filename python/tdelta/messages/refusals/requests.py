@@ -260,7 +260,7 @@ REQUESTS = {
     ),
     "no-history": (
         "expected finished runs of the same experiment as {run}, found none that fit ({left} left out as"
-        " unsound, without figures or without a label); tdelta runs lists what there is"
+        " invalid, without figures or without a label); tdelta runs lists what there is"
     ),
     "two-formats": "expected --json or --format {found}, found both; --format json is --json",
     "output-without-format": "--output: expected with --format, found without",

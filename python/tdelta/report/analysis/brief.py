@@ -119,7 +119,7 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
     is_apart = _is_apart(comparison, effect, names)
     what = metric_words(comparison.metric)
     match comparison.decision:
-        case Decision.COSTLY:
+        case Decision.SLOWER:
             text = f"{_decided('Yes', result)}: {where}{is_apart}{rate}"
         case Decision.OVER:
             text = f"{budget_lead(comparison.decision, result.budget)}: {where}{is_apart}{rate}"
@@ -236,7 +236,7 @@ def _certainty(result: AnalysisResult) -> Iterator[Line]:
         yield Line("How sure", f"not enough to decide: {why}")
         return
     where = {
-        Decision.COSTLY: "all of it above",
+        Decision.SLOWER: "all of it above",
         Decision.OVER: "all of it above",
         Decision.FASTER: "all of it below",
     }.get(only.decision, "all of it within")

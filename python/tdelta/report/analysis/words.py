@@ -127,7 +127,7 @@ def decided_word(comparison: Comparison) -> str:
 
 def judgement(comparison: Comparison, result: AnalysisResult) -> str:
     match comparison.decision:
-        case Decision.COSTLY:
+        case Decision.SLOWER:
             return f"more than {limit_words(result)}"
         case Decision.NEGLIGIBLE:
             return f"within {limit_words(result, both_ways=True)}"

@@ -40,7 +40,7 @@ def _said(one: VersionDifference, tolerance: str) -> str:
         Change.LARGER: f"it costs more in the latter, {points}, more than {limit}",
         Change.SMALLER: f"it costs less in the latter, {points}, by more than {limit}",
         Change.UNCHANGED: f"they do not differ, {points}, within {limit}",
-        Change.UNSOUND: f"no answer, since a check failed ({points})",
+        Change.INVALID: f"no answer, since a check failed ({points})",
         Change.UNDECIDED: (
             f"undecided whether they differ, {points}; the probability that it costs more in the latter at all is"
             f" {chance}"

@@ -60,7 +60,7 @@ def test_without_a_threshold_only_a_percentile_with_an_interval_is_told() -> Non
 
 def test_a_tail_decides_nothing() -> None:
     with_limit, without = analyze(runs(3), LATENCY_LIMIT), analyze(runs(3), PLAIN)
-    assert with_limit.decision is without.decision is Decision.COSTLY
+    assert with_limit.decision is without.decision is Decision.SLOWER
     assert [replace(c, tail=None) for c in with_limit.comparisons] == [
         replace(c, tail=None) for c in without.comparisons
     ]

@@ -63,7 +63,7 @@ def test_an_aim_too_near_the_edge_says_how_far_one_would_get() -> None:
 
 def test_an_aim_that_is_reached_takes_its_rounds_time() -> None:
     (target,) = targets((0.10,), (0.02,))
-    assert (target.attainability, target.rounds, target.decision) == (Attainability.REACHED, 3, Decision.COSTLY)
+    assert (target.attainability, target.rounds, target.decision) == (Attainability.REACHED, 3, Decision.SLOWER)
     assert target.seconds == 10.0 + 3 * 8.0
 
 

@@ -75,9 +75,9 @@ def test_a_check_has_a_bar_for_every_bin_and_the_band() -> None:
     assert figure.drawing.count('class="band"') == 1
 
 
-def test_an_unsound_answer_is_told_as_none() -> None:
+def test_an_invalid_answer_is_told_as_none() -> None:
     found = s.one_run()
-    bad = replace(found, decision=Decision.UNSOUND)
+    bad = replace(found, decision=Decision.INVALID)
     assert compose_analysis(bad, (), COMMAND).is_alarm
 
 

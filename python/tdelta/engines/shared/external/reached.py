@@ -268,7 +268,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
     Raises:
         DsnFault: a password cannot be read.
         ExternalServerFault: all that stands against them as twins.
-        UnsoundTwins: what is encrypted on them is not what a measurement needs.
+        InvalidTwins: what is encrypted on them is not what a measurement needs.
         UsageError: the schema's name, or a metric that cannot be had.
     """
     schema = schema_name(run_id, options["schema"])

@@ -243,7 +243,7 @@ def _cells(row: Row, bounds: Sequence[float], *, has_truth: bool) -> list[str | 
 
 
 def verdict_row(verdict: Verdict, name: str) -> Row:
-    style = RowStyle.ALARM if verdict.decision is Decision.UNSOUND else RowStyle.JUDGED
+    style = RowStyle.ALARM if verdict.decision is Decision.INVALID else RowStyle.JUDGED
     if not has_data(verdict):
         return Row(name, None, "no data", style)
     return Row(name, verdict.ratio, decided(verdict), style, verdict.realised)

@@ -125,7 +125,7 @@ def _cell_marks(cell: SweepCell, noise: Estimate | None, x: float, up: plot.Scal
     if noise is not None:
         yield plot.line(x - _ASIDE, up(noise.hdi95[0]), x - _ASIDE, up(noise.hdi95[1]), "plain-hdi99")
         yield plot.square(x - _ASIDE, up(noise.median), 3.0, "plain-dot")
-    style = RowStyle.ALARM if cell.verdict.decision is Decision.UNSOUND else RowStyle.JUDGED
+    style = RowStyle.ALARM if cell.verdict.decision is Decision.INVALID else RowStyle.JUDGED
     ratio = cell.verdict.ratio
     yield plot.line(x, up(ratio.hdi99[0]), x, up(ratio.hdi99[1]), f"{style}hdi99")
     yield plot.line(x, up(ratio.hdi95[0]), x, up(ratio.hdi95[1]), f"{style}hdi95")

@@ -38,31 +38,31 @@ def test_twins_that_are_alike_pass_and_every_condition_with_a_second_twin_has_it
     found = judged(dearer(BB, 0.0))
     assert set(checks(found)) == {("aa-twins", None), ("bb-twins", "aes-256"), ("bb-twins", "aes-128")}
     assert {check.state for check in found.validity} == {CheckState.OK}
-    assert decisions(found) == {AES: Decision.COSTLY, AES_128: Decision.COSTLY}
+    assert decisions(found) == {AES: Decision.SLOWER, AES_128: Decision.SLOWER}
 
 
-def test_bb_twins_that_differ_make_their_own_conditions_verdict_unsound_and_no_other() -> None:
+def test_bb_twins_that_differ_make_their_own_conditions_verdict_invalid_and_no_other() -> None:
     found = judged(dearer(BB_128, 0.2))
     states = {at: check.state for at, check in checks(found).items()}
     assert states.pop(("bb-twins", "aes-128")) is CheckState.FAILED
     # One odd pair makes it less sure of all that instances are alike, but belies none.
     assert CheckState.FAILED not in states.values()
-    assert decisions(found) == {AES: Decision.COSTLY, AES_128: Decision.UNSOUND}
-    assert found.decision is Decision.UNSOUND
-    (unsound,) = (v for v in found.verdicts if v.decision is Decision.UNSOUND)
-    assert unsound.reasons[0].code == "check-failed"
-    assert has([unsound.reasons[0]], "check-failed", check=CHECKS[BB_CHECK])
+    assert decisions(found) == {AES: Decision.SLOWER, AES_128: Decision.INVALID}
+    assert found.decision is Decision.INVALID
+    (invalid,) = (v for v in found.verdicts if v.decision is Decision.INVALID)
+    assert invalid.reasons[0].code == "check-failed"
+    assert has([invalid.reasons[0]], "check-failed", check=CHECKS[BB_CHECK])
 
 
 def test_bb_twins_of_one_stratum_say_nothing_of_another() -> None:
     second = tuple(condition(str(c.level("cipher")), c.role, 1) for c in (*TWINS, BB))
     found = judged(dearer(BB, 0.2), (*TWINS, BB, *second))
-    assert decisions(found) == {AES: Decision.UNSOUND, second[2]: Decision.COSTLY}
+    assert decisions(found) == {AES: Decision.INVALID, second[2]: Decision.SLOWER}
 
 
-def test_aa_twins_that_differ_make_every_verdict_unsound_though_bb_twins_agree() -> None:
+def test_aa_twins_that_differ_make_every_verdict_invalid_though_bb_twins_agree() -> None:
     found = analyze_run(run(noisy(0.1, sd=5e-3, aa=0.2), BOTH, rounds=6), settings(BOTH))
-    assert set(decisions(found).values()) == {Decision.UNSOUND}
+    assert set(decisions(found).values()) == {Decision.INVALID}
 
 
 def test_the_distance_of_bb_twins_is_of_the_second_over_the_first() -> None:
@@ -90,11 +90,11 @@ def test_twins_that_take_turns_are_checked_by_the_rounds_they_were_in() -> None:
     found = analyze_run(trials, settings(BOTH))
     of_twins = {f.condition: (f.rounds, f.blocks) for f in found.noise_floor if f.condition}
     assert of_twins == {AES: (4, 24), AES_128: (4, 24)}
-    assert decisions(found) == {AES: Decision.COSTLY, AES_128: Decision.UNSOUND}
+    assert decisions(found) == {AES: Decision.SLOWER, AES_128: Decision.INVALID}
 
 
 def test_a_run_without_an_aa_twin_is_still_checked_by_its_bb_twin() -> None:
     conditions = (BASELINE, AES, BB)
     found = analyze_run(run(dearer(BB, 0.2), conditions, rounds=6), settings(conditions))
     assert [check.code for check in found.validity] == ["bb-twins"]
-    assert found.decision is Decision.UNSOUND
+    assert found.decision is Decision.INVALID

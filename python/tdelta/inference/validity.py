@@ -63,7 +63,7 @@ def _floor(
         rounds=int((means.blocks[:, at] > 0).sum()),
         blocks=int(means.there[:, at].sum()),
         condition=of,
-        is_apart=decide_means(estimate, grounds_of(answer, limit), limit) in (Decision.COSTLY, Decision.FASTER),
+        is_apart=decide_means(estimate, grounds_of(answer, limit), limit) in (Decision.SLOWER, Decision.FASTER),
     )
 
 
@@ -96,7 +96,7 @@ def alike_checks(
 
     Args:
         floors: the pairs.
-        verdicts: the primary verdicts, before any is made unsound.
+        verdicts: the primary verdicts, before any is made invalid.
         settings: of the run, for its tolerance and budget.
         places: what each stratum is called, as `tdelta.inference.costs.places` names them.
     """
@@ -137,7 +137,7 @@ def _needed(verdict: Verdict, settings: RunSettings, limit: float) -> float:
     budget = settings.budget
     estimate: Estimate = verdict.ratio
     match verdict.decision:
-        case Decision.COSTLY:
+        case Decision.SLOWER:
             return max(limit, estimate.hdi95[0] - 1.0 - settings.tolerance)
         case Decision.FASTER:
             return max(limit, 1.0 - settings.tolerance - estimate.hdi95[1])
@@ -149,10 +149,10 @@ def _needed(verdict: Verdict, settings: RunSettings, limit: float) -> float:
             return limit
 
 
-def with_unsound(
+def with_invalid(
     verdicts: Iterable[Verdict], floors: Iterable[NoiseFloor], checks: Iterable[Validity]
 ) -> Iterator[Verdict]:
-    """The same verdicts, those that identical twins belie made ``unsound``, the reason first."""
+    """The same verdicts, those that identical twins belie made ``invalid``, the reason first."""
     failed = [(floor, check) for floor, check in zip(floors, checks, strict=True) if check.failed]
     for verdict in verdicts:
         of_stratum = [(f, c) for f, c in failed if f.stratum == verdict.condition.stratum]
@@ -160,5 +160,5 @@ def with_unsound(
         if check is None:
             yield verdict
         else:
-            reasons = (check.why_unsound, *verdict.reasons)
-            yield replace(verdict, decision=Decision.UNSOUND, reasons=reasons)
+            reasons = (check.why_invalid, *verdict.reasons)
+            yield replace(verdict, decision=Decision.INVALID, reasons=reasons)
