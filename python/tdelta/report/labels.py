@@ -89,7 +89,7 @@ def is_served(settings: RunSettings) -> bool:
     return settings.engine in servers()
 
 
-_OF_TIME = {Decision.SLOWER: "slower", Decision.OVER: "over budget", Decision.WITHIN: "within budget"}
+_OF_TIME = {Decision.OVER: "over budget", Decision.WITHIN: "within budget"}
 _OF_CPU = _OF_TIME | {Decision.SLOWER: "more CPU", Decision.FASTER: "less CPU"}
 _OF_OTHER = _OF_TIME | {Decision.SLOWER: "more", Decision.FASTER: "less"}
 _OF_BYTES = _OF_TIME | {
@@ -101,7 +101,7 @@ _BY_KIND = {"bytes": _OF_BYTES, "cpu": _OF_CPU, "time": _OF_TIME, "throughput": 
 
 
 def decision_word(decision: Decision, metric: str) -> str:
-    """What a decision is called: slower, more CPU or more bytes for ``slower``, which says what a machine branches on.
+    """The name of a decision: ``slower`` is called more CPU or more bytes where the metric is that.
 
     Args:
         decision: as the JSON has it.
