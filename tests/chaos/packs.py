@@ -51,7 +51,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("export", PACK.name, "--format", "json"),
     ("report", PACK.name, "--output", PAGE.name),
     ("analyze", PACK.name, "--latency-limit", "1ms", "--json"),
-    ("open", PACK.name, "--store", STORE.name),
+    ("import", PACK.name, "--store", STORE.name),
 )
 VALUES: tuple[Any, ...] = (
     *(

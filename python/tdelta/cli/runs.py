@@ -54,7 +54,7 @@ _KIND = click.option(
     "kinds",
     type=click.Choice([*(kind.value for kind in RunKind), _ALL]),
     multiple=True,
-    help="Kind of runs; repeatable.  [run, opened]",
+    help="Kind of runs; repeatable.  [run, imported]",
 )
 
 

@@ -229,7 +229,7 @@ CAUTIONS = {
     ),
     "engine-untried": (
         "tdelta's adapter for {product} was never run by us on a real server: it was tried on synthetic conversations"
-        " alone. A contract report is wanted: tdelta contract --baseline DSN --encrypted DSN --json"
+        " alone. A report is wanted: tdelta check-servers --baseline DSN --encrypted DSN --json"
     ),
     "results-licensed": "{said}",
     "schema-left": SCHEMA_LEFT,

@@ -1,4 +1,4 @@
-"""The English of what calibrations, plans and the floor say of the instrument and of the machine, by code."""
+"""The English of what calibrations, plans and cipher costs say of the instrument and of the machine, by code."""
 
 _WAITED = "waited for a CPU during {share:.0f%} of the trials' time: on a quieter machine less would do"
 
@@ -39,7 +39,7 @@ INSTRUMENT_CAUTIONS = {
     ),
     "calibration-interrupted": "the calibration was interrupted: this is what was known by then",
     "calibration-runs-short": "{short} of {runs} runs had fewer than {rounds} rounds: give --max-time more",
-    # the floor
+    # the cost of ciphers
     "instructions-not-hidden": (
         "the AES instructions could not be hidden from OpenSSL: without them AES-256-CBC decryption took {times:.2f}"
         " times as long, expected at least {least}; figures without them are left out ({why})"

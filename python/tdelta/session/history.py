@@ -151,7 +151,7 @@ def history(store: Store, run_id: str, wanted: Wanted) -> History:
 
 def _summaries(store: Store, wanted: Wanted) -> Iterator[RunSummary]:
     for run in store.runs():
-        is_asked = run.kind in (RunKind.RUN, RunKind.OPENED) and run.decision is not None
+        is_asked = run.kind in (RunKind.RUN, RunKind.IMPORTED) and run.decision is not None
         if is_asked and run.created_unix_seconds >= wanted.since_unix_seconds and set(wanted.labels) <= set(run.labels):
             yield run
 

@@ -65,7 +65,7 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "cold_scans": [("--size", "2MB", "--blocks", "2", "--rounds", "1", "--max-time", "3m", "--", *BARE)],
     "dbapi": [("--statements", "50", "--pairs", "3")],
     "duckdb_load": [("--rows", "10000", "--digest")],
-    "floor": [("--repeats", "1")],
+    "cipher_cost": [("--repeats", "1")],
     "fuzz_importers": [("--mutations", "1", "--seed", "7")],
     "importing": [("--rows", "1000")],
     "jags": [("--count", "50", "--draws", "50")],
@@ -101,7 +101,7 @@ CODES = {"calibrated_truth": (0, 1)}
 
 PROGRAMS = {
     "clients": ("sysbench", "apt-get install sysbench"),
-    "floor": ("openssl", "apt-get install openssl"),
+    "cipher_cost": ("openssl", "apt-get install openssl"),
     "jags": ("jags", "scripts/need-jags"),
     "perf_modes": ("perf", "apt-get install linux-perf"),
 }

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from support.codes import cautions, check_refused
-from support.contracts import HoldsContract
 from support.disturbed_runs import DisturbedRuns, SilencedRuns
 from support.external_runs import ExternalRuns
 from support.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
+from support.server_checks import PassesServerCheck
 
 from . import own
 
 
-class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, HoldsContract):
+class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, PassesServerCheck):
     driver = "PyMySQL"
     own = own
     sessions_sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'bench'"

@@ -1,17 +1,17 @@
 from typing import Any
 
 from support.codes import cautions, check_refused
-from support.contracts import HoldsContract
 from support.disturbed_runs import DisturbedRuns
 from support.external_runs import ExternalRuns
 from support.external_studies import TracedStudy
 from support.refused import Part
 from support.running import Answered, Place
+from support.server_checks import PassesServerCheck
 
 from . import own
 
 
-class TestPostgresExternalRuns(ExternalRuns, DisturbedRuns, HoldsContract, TracedStudy):
+class TestPostgresExternalRuns(ExternalRuns, DisturbedRuns, PassesServerCheck, TracedStudy):
     driver = "psycopg"
     own = own
     sessions_sql = "SELECT pid FROM pg_stat_activity WHERE usename = 'bench'"

@@ -44,7 +44,7 @@ def listed_ids(store: Path, *words: str) -> list[str]:
 
 def test_the_list_has_runs_and_says_how_many_pilots_are_not_in_it(store: Path) -> None:
     assert listed_ids(store) == [s.RUN_ID]
-    assert listed(store)["aside"] == {"pilot": 1, "calibration": 0, "opened": 0}
+    assert listed(store)["aside"] == {"pilot": 1, "calibration": 0, "imported": 0}
     assert listed_ids(store, "--kind", "all") == [PILOT, s.RUN_ID]
     text = asked(store).out
     assert s.RUN_ID in text

@@ -324,8 +324,8 @@ def test_another_key_is_for_tablespaces_that_are_online(tmp_path: Path, capsys: 
 
 
 @pytest.mark.long
-def test_the_contract_is_held_by_two_tablespaces_of_one_database(capsys: pytest.CaptureFixture[str]) -> None:
-    code, report = ran(capsys, "contract", *PLACES)
+def test_the_check_is_passed_by_two_tablespaces_of_one_database(capsys: pytest.CaptureFixture[str]) -> None:
+    code, report = ran(capsys, "check-servers", *PLACES)
     assert code == 0, report
     assert {s["ability"] for s in report["steps"] if s["outcome"] != "passed"} == NOT_OFFERED["oracle"]
 
@@ -348,12 +348,14 @@ def test_two_places_that_are_no_twins_are_refused(
 
 
 @pytest.mark.parametrize("engine", DSNS)
-def test_the_contract_is_held_and_what_was_said_is_recorded_without_names(
+def test_the_check_is_passed_and_what_was_said_is_recorded_without_names(
     engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     baseline, encrypted = DSNS[engine]
     record = tmp_path / "said.jsonl"
-    code, report = ran(capsys, "contract", "--baseline", baseline, "--encrypted", encrypted, "--record", str(record))
+    code, report = ran(
+        capsys, "check-servers", "--baseline", baseline, "--encrypted", encrypted, "--record", str(record)
+    )
     assert code == 0, report
     assert {s["ability"] for s in report["steps"] if s["outcome"] != "passed"} == NOT_OFFERED[engine]
     found = {s["ability"]: s["found"] for s in report["steps"]}["encryption changed"]

@@ -1,4 +1,4 @@
-"""What ``tdelta floor`` prints: tables that line up, one for µs per page and one for GB/s, and the JSON document."""
+"""What ``tdelta cipher-cost`` prints: tables that line up, one for µs per page and one for GB/s, and the JSON document."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from tdelta.measure.floor import Floor, FloorCell
+from tdelta.measure.cipher_cost import CipherCost, CipherCostCell
 from tdelta.measure.page_tasks import LEVELS
 from tdelta.report.drawing import NARROWEST, draw, paragraph
 from tdelta.report.quantities import MISSING, duration, small_share
 from tdelta.report.values import record_values, values_of
 
-FLOOR_SCHEMA = "tdelta.floor/1"
+CIPHER_COST_SCHEMA = "tdelta.cipher-cost/1"
 
 _DIRECTIONS = ("decrypt", "encrypt", "authenticate")
 _FIGURES = 3
@@ -24,34 +24,34 @@ _BETWEEN_SIZES = "   "
 _INDENT = "  "
 
 
-def floor_document(floor: Floor) -> dict[str, object]:
-    texts = {"cautions": list(map(str, floor.cautions)), "caution_codes": values_of(floor.cautions)}
-    return {"schema": FLOOR_SCHEMA, **record_values(floor), **texts}
+def cipher_cost_document(cost: CipherCost) -> dict[str, object]:
+    texts = {"cautions": list(map(str, cost.cautions)), "caution_codes": values_of(cost.cautions)}
+    return {"schema": CIPHER_COST_SCHEMA, **record_values(cost), **texts}
 
 
-def floor_text(floor: Floor, width: int, *, color: bool = False) -> str:
-    """The floor in a terminal or a pipe: a sentence, two tables, how sure, cautions.
+def cipher_cost_text(cost: CipherCost, width: int, *, color: bool = False) -> str:
+    """The costs in a terminal or a pipe: a sentence, two tables, how sure, cautions.
 
     Args:
         width: columns; at least 40 are used. More page sizes than fit go into a table below.
     """
     width = max(NARROWEST, width)
-    levels = tuple(level for level in LEVELS if any(cell.aes_instructions == level for cell in floor.cells))
+    levels = tuple(level for level in LEVELS if any(cell.aes_instructions == level for cell in cost.cells))
     sections = (
-        [text for line in _headline(floor, levels) for text in paragraph(line, width, "bold")],
-        _tables(floor, "µs of CPU time per page", width, _time_columns(levels), lambda cell: cell.us_per_page),
-        _tables(floor, "GB/s, 10⁹ bytes per second", width, levels, lambda cell: cell.gigabytes_per_second),
-        [text for line in _notes(floor, levels) for text in paragraph(line, width, "dim")],
-        [text for caution in floor.cautions for text in paragraph(f"- {caution}", width, "yellow", indent=_INDENT)],
+        [text for line in _headline(cost, levels) for text in paragraph(line, width, "bold")],
+        _tables(cost, "µs of CPU time per page", width, _time_columns(levels), lambda cell: cell.us_per_page),
+        _tables(cost, "GB/s, 10⁹ bytes per second", width, levels, lambda cell: cell.gigabytes_per_second),
+        [text for line in _notes(cost, levels) for text in paragraph(line, width, "dim")],
+        [text for caution in cost.cautions for text in paragraph(f"- {caution}", width, "yellow", indent=_INDENT)],
     )
     return draw([part for section in sections if section for part in (*section, Text())][:-1], width, color=color)
 
 
-def _headline(floor: Floor, levels: Sequence[str]) -> list[str]:
+def _headline(cost: CipherCost, levels: Sequence[str]) -> list[str]:
     """One cell in words: AES-256-CBC decryption of the smallest page, or the first cell there is."""
-    first = min(floor.cells, key=lambda cell: (not _is_usual(cell), cell.page_bytes))
-    cells = {level: floor.cell(first.task, level) for level in levels}
-    where = " ".join(str(word) for word in (floor.machine.get("cpu_model"), "and", floor.library_version) if word)
+    first = min(cost.cells, key=lambda cell: (not _is_usual(cell), cell.page_bytes))
+    cells = {level: cost.cell(first.task, level) for level in levels}
+    where = " ".join(str(word) for word in (cost.machine.get("cpu_model"), "and", cost.library_version) if word)
     task, on, off = first.task, cells.get("on"), cells.get("off")
     times = [
         *([f"{_number(on.us_per_page)} µs with the CPU's AES instructions"] if on else []),
@@ -61,7 +61,7 @@ def _headline(floor: Floor, levels: Sequence[str]) -> list[str]:
     return [f"{task.name}, {task.direction}, a page of {_size(task.page_bytes)}: {', '.join(times)}{ratio}.", where]
 
 
-def _is_usual(cell: FloorCell) -> bool:
+def _is_usual(cell: CipherCostCell) -> bool:
     return (cell.task.name, cell.direction) == ("aes-256-cbc", "decrypt")
 
 
@@ -92,13 +92,13 @@ class _Block:
 
 
 def _tables(
-    floor: Floor, title: str, width: int, columns: tuple[str, ...], value: Callable[[FloorCell], float]
+    cost: CipherCost, title: str, width: int, columns: tuple[str, ...], value: Callable[[CipherCostCell], float]
 ) -> list[Text]:
     """A table, or several below each other where the page sizes do not fit side by side."""
-    tasks = list(dict.fromkeys(cell.task for cell in floor.cells))
+    tasks = list(dict.fromkeys(cell.task for cell in cost.cells))
     rows = list(dict.fromkeys((task.name, task.direction) for task in tasks))
     values = {
-        ((cell.task.name, cell.direction, cell.page_bytes), cell.aes_instructions): value(cell) for cell in floor.cells
+        ((cell.task.name, cell.direction, cell.page_bytes), cell.aes_instructions): value(cell) for cell in cost.cells
     }
     blocks = [_block(size, columns, rows, values) for size in dict.fromkeys(task.page_bytes for task in tasks)]
     label_width = max(len(_INDENT) + max(len(name) for name, _ in rows), *(len(way) for way in _DIRECTIONS))
@@ -158,20 +158,20 @@ def _body(blocks: Sequence[_Block], rows: Sequence[tuple[str, str]], label_width
     return lines
 
 
-def _notes(floor: Floor, levels: Sequence[str]) -> list[str]:
+def _notes(cost: CipherCost, levels: Sequence[str]) -> list[str]:
     return [
-        *_levels_note(floor, levels),
-        f"Each figure is a median over {floor.passes} passes of one batch a cell; {_spread(floor)}",
-        f"Pages lie in {_size(floor.ring_bytes)} of memory. Reading the disk, the cache and the database's own code"
-        " are not in here: docs/floor.md says how to read this beside a run.",
-        f"{duration(floor.elapsed_seconds)} in all, seed {floor.seed}; --json has every figure.",
+        *_levels_note(cost, levels),
+        f"Each figure is a median over {cost.passes} passes of one batch a cell; {_spread(cost)}",
+        f"Pages lie in {_size(cost.ring_bytes)} of memory. Reading the disk, the cache and the database's own code"
+        " are not in here: docs/cipher-cost.md says how to read this beside a run.",
+        f"{duration(cost.elapsed_seconds)} in all, seed {cost.seed}; --json has every figure.",
     ]
 
 
-def _levels_note(floor: Floor, levels: Sequence[str]) -> list[str]:
+def _levels_note(cost: CipherCost, levels: Sequence[str]) -> list[str]:
     if "off" not in levels:
         return []
-    slowdown = floor.slowdown_without_instructions
+    slowdown = cost.slowdown_without_instructions
     proof = (
         ""
         if slowdown is None
@@ -183,9 +183,9 @@ def _levels_note(floor: Floor, levels: Sequence[str]) -> list[str]:
     ]
 
 
-def _spread(floor: Floor) -> str:
-    spreads = {cell: _quartile_share(cell) for cell in floor.cells}
-    widest = max(floor.cells, key=lambda cell: spreads[cell])
+def _spread(cost: CipherCost) -> str:
+    spreads = {cell: _quartile_share(cell) for cell in cost.cells}
+    widest = max(cost.cells, key=lambda cell: spreads[cell])
     task = widest.task
     return (
         f"the middle half of a cell's batches spans {small_share(statistics.median(spreads.values()))} of its median"
@@ -194,7 +194,7 @@ def _spread(floor: Floor) -> str:
     )
 
 
-def _quartile_share(cell: FloorCell) -> float:
+def _quartile_share(cell: CipherCostCell) -> float:
     low, high = cell.us_per_page_quartiles
     return (high - low) / cell.us_per_page if cell.us_per_page else math.inf
 

@@ -1,4 +1,4 @@
-"""The processes behind `tdelta.measure.floor`, one for each level of the CPU's AES instructions, and their turns."""
+"""The processes behind `tdelta.measure.cipher_cost`, one for each level of the CPU's AES instructions, and their turns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FEWEST_PASSES = 3  # fewer have no quartiles
 
 
 @dataclass(frozen=True, slots=True)
-class FloorSettings:
+class CipherCostSettings:
     """What every level shares. ``library`` is a libcrypto by its path, None for the machine's."""
 
     library: str | None
@@ -35,13 +35,13 @@ class Batch:
     elapsed_us_per_page: float
 
 
-class FloorLevel:
+class CipherCostLevel:
     def __init__(self, child: Child, tasks: Sequence[PageTask]) -> None:
         self._child = child
         self._tasks = tasks
         self.batches: dict[PageTask, list[Batch]] = defaultdict(list)
 
-    def ask_to_prepare(self, settings: FloorSettings) -> None:
+    def ask_to_prepare(self, settings: CipherCostSettings) -> None:
         """Have it load OpenSSL and check every task; `facts` waits for it."""
         tasks = [asdict(task) for task in self._tasks]
         self._child.send("prepare", plan={**asdict(settings), "tasks": tasks, "batch_ns": _BATCH_NS})
@@ -62,10 +62,10 @@ class FloorLevel:
 
 def level_child(level: str) -> Child:
     """Start the process of a level. OpenSSL there finds all the CPU's instructions, or all but AES's."""
-    return Child("tdelta.measure.floor_worker", level_environment(level))
+    return Child("tdelta.measure.cipher_cost_worker", level_environment(level))
 
 
-def run_passes(running: Mapping[str, FloorLevel], deadline: float, observe: Callable[[Event], None]) -> int:
+def run_passes(running: Mapping[str, CipherCostLevel], deadline: float, observe: Callable[[Event], None]) -> int:
     """Run pass after pass, the levels in turns, as long as another turn of each is likely to end in time.
 
     Args:

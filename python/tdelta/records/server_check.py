@@ -17,7 +17,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ContractStep:
+class ServerCheckStep:
     """One ability. ``found`` are counts and words of the server's about encryption: no rows, no names, no addresses.
 
     ``refusals`` say why it failed, is not offered or was not tried; what a server said in them is redacted.
@@ -31,8 +31,8 @@ class ContractStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Contract:
-    """A contract that was tried: on which product, through which client, and all steps in their order.
+class ServerCheck:
+    """A server check that was tried: on which product, through which client, and all steps in their order.
 
     ``versions`` are what the two servers say; ``system`` is what tdelta ran with.
     """
@@ -43,11 +43,11 @@ class Contract:
     client: str
     system: Mapping[str, str]
     seconds: float
-    steps: tuple[ContractStep, ...]
+    steps: tuple[ServerCheckStep, ...]
 
     def count(self, outcome: Outcome) -> int:
         return sum(step.outcome is outcome for step in self.steps)
 
     @property
-    def is_held(self) -> bool:
+    def is_passed(self) -> bool:
         return not self.count(Outcome.FAILED)

@@ -6,7 +6,7 @@ import pytest
 
 from support.refused import Part, check_messages, coded, refused
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, UnknownName
-from tdelta.measure import floor_levels, measure_floor
+from tdelta.measure import cipher_cost_levels, measure_cipher_cost
 from tdelta.measure.aes import OPENSSL_WORD
 from tdelta.measure.children import Declined
 from tdelta.measure.page_tasks import PageTask
@@ -38,15 +38,17 @@ class Levels:
 @pytest.fixture
 def levels(monkeypatch):
     made = Levels()
-    monkeypatch.setattr("tdelta.measure.floor.level_child", made)
-    monkeypatch.setattr("tdelta.measure.floor.machine_facts", lambda _: {"cpu_model": "a CPU", "load_average": [9.0]})
-    monkeypatch.setattr("tdelta.measure.floor.PressureMeter.stop", lambda _: {"cpu_some": 0.0})
+    monkeypatch.setattr("tdelta.measure.cipher_cost.level_child", made)
+    monkeypatch.setattr(
+        "tdelta.measure.cipher_cost.machine_facts", lambda _: {"cpu_model": "a CPU", "load_average": [9.0]}
+    )
+    monkeypatch.setattr("tdelta.measure.cipher_cost.PressureMeter.stop", lambda _: {"cpu_some": 0.0})
     return made
 
 
 def small(**changed):
     given = {"sizes": [4096], "algorithms": ["aes-256", "hmac-sha1"], "modes": ["cbc"], "seconds": 0.0, "seed": 7}
-    return measure_floor(**(given | changed))
+    return measure_cipher_cost(**(given | changed))
 
 
 def test_a_cell_is_made_of_medians_and_quartiles_of_cpu_time(levels):
@@ -106,7 +108,7 @@ def test_the_slowdown_proves_that_the_instructions_were_hidden(levels):
     ],
 )
 def test_a_switch_that_does_not_work_leaves_the_level_out_with_a_caution(levels, monkeypatch, machine, reason):
-    monkeypatch.setattr("tdelta.measure.floor.machine_facts", lambda _: machine)
+    monkeypatch.setattr("tdelta.measure.cipher_cost.machine_facts", lambda _: machine)
     levels.cpu_ns = lambda task, level, index: usual(task, "on", index)
     found = small()
     assert found.slowdown_without_instructions == pytest.approx(1.0)
@@ -141,7 +143,7 @@ def test_with_instructions_alone_needs_one_process_and_no_proof(levels):
 
 
 def test_a_busy_machine_is_a_caution(levels, monkeypatch):
-    monkeypatch.setattr("tdelta.measure.floor.PressureMeter.stop", lambda _: {"cpu_some": 0.25})
+    monkeypatch.setattr("tdelta.measure.cipher_cost.PressureMeter.stop", lambda _: {"cpu_some": 0.25})
     check_messages(small().cautions, coded("machine-busy", share=0.25))
 
 
@@ -193,8 +195,10 @@ def test_a_name_that_does_not_exist_starts_nothing(levels):
 def test_the_environment_of_a_level_hides_aes_or_hides_nothing(monkeypatch):
     monkeypatch.setenv("OPENSSL_ia32cap", "")  # as a user might have it: everything hidden
     others = {name: value for name, value in os.environ.items() if name != "OPENSSL_ia32cap"}
-    assert floor_levels.level_environment("on") == others
-    assert floor_levels.level_environment("off") == others | {"OPENSSL_ia32cap": "~0x200000200000000:~0x60000000000"}
+    assert cipher_cost_levels.level_environment("on") == others
+    assert cipher_cost_levels.level_environment("off") == others | {
+        "OPENSSL_ia32cap": "~0x200000200000000:~0x60000000000"
+    }
 
 
 def test_the_word_clears_four_bits_and_leaves_the_others_as_they_are():

@@ -1,8 +1,8 @@
-"""What a page of encryption costs on this CPU, with and without its AES instructions: the floor under an overhead.
+"""What a page of encryption costs on this CPU, with and without its AES instructions: the least that an overhead can be.
 
 The machine's own OpenSSL encrypts, decrypts and authenticates pages as a database would have it do, in a loop with
 nothing else in it. What a database pays for a page beyond this is its own code, its cache and its disk; what it pays
-below this it owes to another implementation of the cipher. docs/floor.md says what is measured and what is not.
+below this it owes to another implementation of the cipher. docs/cipher-cost.md says what is measured and what is not.
 
 Each level of the instructions is a process of its own, and the two take turns, pass by pass, so that what drifts falls
 on both. That the instructions were really hidden is not believed but measured.
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tdelta.errors import Defect, EngineUnavailable, EnvironmentFault, TdeltaError
 from tdelta.measure.children import Declined
-from tdelta.measure.floor_levels import Batch, FloorLevel, FloorSettings, level_child, run_passes
+from tdelta.measure.cipher_cost_levels import Batch, CipherCostLevel, CipherCostSettings, level_child, run_passes
 from tdelta.measure.machine import machine_facts
 from tdelta.measure.page_tasks import ALGORITHMS, LEVELS, MODES, PAGE_SIZES, PageTask, check_levels, page_tasks
 from tdelta.measure.pressure import PressureMeter
@@ -45,7 +45,7 @@ _MACHINE_FACTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class FloorCell:
+class CipherCostCell:
     """What one task took at one level of the CPU's AES instructions.
 
     All figures are CPU time of the thread and of batches of pages: their median, their least, their quartiles.
@@ -72,7 +72,7 @@ class FloorCell:
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class CipherCost:
     """Every cell, and what is needed to judge them.
 
     ``slowdown_without_instructions`` is AES-256-CBC decryption without over with, the proof that they were hidden; None
@@ -80,7 +80,7 @@ class Floor:
     ``library_cpu`` is what OpenSSL says it sees of the CPU, by level. ``pressure`` is as in `PressureMeter.stop`.
     """
 
-    cells: tuple[FloorCell, ...]
+    cells: tuple[CipherCostCell, ...]
     library_version: str = ""
     library_cpu: Mapping[str, str] = field(default_factory=dict)
     slowdown_without_instructions: float | None = None
@@ -92,7 +92,7 @@ class Floor:
     seed: int = 0
     elapsed_seconds: float = 0.0
 
-    def cell(self, task: PageTask, level: str) -> FloorCell | None:
+    def cell(self, task: PageTask, level: str) -> CipherCostCell | None:
         return next((cell for cell in self.cells if cell.task == task and cell.aes_instructions == level), None)
 
 
@@ -100,7 +100,7 @@ def _unwatched(_event: Event) -> None:
     """Nobody looks."""
 
 
-def measure_floor(
+def measure_cipher_cost(
     sizes: Iterable[int] = PAGE_SIZES,
     algorithms: Iterable[str] = ALGORITHMS,
     modes: Iterable[str] = MODES,
@@ -111,7 +111,7 @@ def measure_floor(
     library: str | None = None,
     ring_bytes: int = RING_BYTES,
     seed: int | None = None,
-) -> Floor:
+) -> CipherCost:
     """Measure pages of every size, algorithm, mode and direction.
 
     Args:
@@ -132,11 +132,11 @@ def measure_floor(
         WorkerFault: a process died.
     """
     tasks = page_tasks(sizes, algorithms, modes)
-    return _floor(tasks, check_levels(levels), seconds, observe, _settings(library, ring_bytes, seed))
+    return _measured(tasks, check_levels(levels), seconds, observe, _settings(library, ring_bytes, seed))
 
 
-def _settings(library: str | None, ring_bytes: int, seed: int | None) -> FloorSettings:
-    return FloorSettings(library, ring_bytes, random.SystemRandom().getrandbits(63) if seed is None else seed)
+def _settings(library: str | None, ring_bytes: int, seed: int | None) -> CipherCostSettings:
+    return CipherCostSettings(library, ring_bytes, random.SystemRandom().getrandbits(63) if seed is None else seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +147,13 @@ class _Measured:
     passes: int
 
 
-def _floor(
+def _measured(
     tasks: tuple[PageTask, ...],
     levels: tuple[str, ...],
     seconds: float,
     observe: Callable[[Event], None],
-    settings: FloorSettings,
-) -> Floor:
+    settings: CipherCostSettings,
+) -> CipherCost:
     began = time.monotonic()
     proof = _proof_tasks(tasks) if "off" in levels else ()
     try:
@@ -164,7 +164,7 @@ def _floor(
     machine = {name: fact for name, fact in machine_facts(Path("/")).items() if name in _MACHINE_FACTS}
     is_hidden = slowdown is None or slowdown >= _LEAST_SLOWDOWN
     shown = [level for level in levels if is_hidden or level == "on"]
-    return Floor(
+    return CipherCost(
         cells=tuple(_cell(task, level, measured.batches[level][task]) for task in tasks for level in shown),
         library_version=next(iter(measured.facts.values()))["version"],
         library_cpu={level: fact["cpu"] for level, fact in measured.facts.items()},
@@ -183,12 +183,14 @@ def _measured(
     shares: Mapping[str, tuple[PageTask, ...]],
     deadline: float,
     observe: Callable[[Event], None],
-    settings: FloorSettings,
+    settings: CipherCostSettings,
 ) -> _Measured:
     observe(Phase("prepare", "OpenSSL is loaded, and every cipher checked"))
     pressure = PressureMeter()
     with ExitStack() as stack:
-        running = {level: FloorLevel(stack.enter_context(level_child(level)), tasks) for level, tasks in shares.items()}
+        running = {
+            level: CipherCostLevel(stack.enter_context(level_child(level)), tasks) for level, tasks in shares.items()
+        }
         for process in running.values():
             process.ask_to_prepare(settings)
         facts = {level: process.facts() for level, process in running.items()}
@@ -218,10 +220,10 @@ def _shares(
     }
 
 
-def _cell(task: PageTask, level: str, batches: Sequence[Batch]) -> FloorCell:
+def _cell(task: PageTask, level: str, batches: Sequence[Batch]) -> CipherCostCell:
     times_us = [batch.cpu_us_per_page for batch in batches]
     low, middle, high = statistics.quantiles(times_us, n=4, method="inclusive")
-    return FloorCell(
+    return CipherCostCell(
         algorithm=task.algorithm,
         mode=task.mode,
         page_bytes=task.page_bytes,

@@ -1,4 +1,4 @@
-"""What the steps of a contract work on, and how one says that it failed."""
+"""What the steps of a server check work on, and how one says that it failed."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Bench:
         made = plan(self._request, self._run_id, None, servers)
         job, mix = made.populate_job(), made.workload_spec()
         if not isinstance(job, PopulateJob):
-            raise Defect("the contract's rows are generated")
+            raise Defect("the check's rows are generated")
         self.job, self.scripts = job, {str(one["name"]): str(one["text"]) for one in mix.transactions}
         self.twins = ExternalTwins(servers.schemas, servers.access, job, mix)
         self.settings = tuple(made.twin_settings(condition, 0) for condition in made.conditions)

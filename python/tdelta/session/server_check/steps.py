@@ -16,7 +16,7 @@ from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.sessions import asking, first, is_true
 from tdelta.errors import ServerLost, WorkerFault
 from tdelta.messages import Refusal
-from tdelta.session.contracts.bench import AbilityFails, Bench, Found, NotOffered
+from tdelta.session.server_check.bench import AbilityFails, Bench, Found, NotOffered
 
 WAIT_SECONDS = 120.0
 _LOOK_AGAIN_SECONDS = 0.2
@@ -29,9 +29,9 @@ def converted(bench: Bench) -> Found:
     server, name = schema.server, schema.server.option.removeprefix("--")
     kind = server.kind
     if not isinstance(kind, ConvertsSchemas) or not bench.expected(server):
-        raise NotOffered(Refusal.of("contract-not-converted"))
+        raise NotOffered(Refusal.of("server-check-not-converted"))
     if not kind.conversion(server.ask, schema.name).is_possible:
-        raise NotOffered(Refusal.of("contract-not-converted"))
+        raise NotOffered(Refusal.of("server-check-not-converted"))
     rows = twin.checksums(bench.job.tables)
     server.connection.run(kind.convert_sql(schema.name, is_encrypted=False))
     found: dict[str, str | int | float] = {"decrypted": _awaited(schema, kind, is_encrypted=False).said}
@@ -42,9 +42,9 @@ def converted(bench: Bench) -> Found:
     states = kind.tables(server.ask, schema.name)
     if wrong := [table for table, is_encrypted in states.items() if is_encrypted is not True]:
         given = {"wanted": _WORDS[True], "tables": ", ".join(sorted(wrong))}
-        raise AbilityFails(Refusal.of("contract-tables-otherwise", **given), name)
+        raise AbilityFails(Refusal.of("server-check-tables-otherwise", **given), name)
     if wrong := [table for table, sums in twin.checksums(bench.job.tables).items() if sums != rows.get(table)]:
-        raise AbilityFails(Refusal.of("contract-conversion-rows", tables=", ".join(wrong)), name)
+        raise AbilityFails(Refusal.of("server-check-conversion-rows", tables=", ".join(wrong)), name)
     return found
 
 
@@ -66,7 +66,7 @@ def _awaited(schema: RunSchema, kind: ConvertsSchemas, *, is_encrypted: bool) ->
         if time.monotonic() >= give_up:
             given = {"wanted": _WORDS[is_encrypted], "seconds": WAIT_SECONDS, "said": found.said}
             raise AbilityFails(
-                Refusal.of("contract-conversion-stuck", **given), schema.server.option.removeprefix("--")
+                Refusal.of("server-check-conversion-stuck", **given), schema.server.option.removeprefix("--")
             )
         time.sleep(_LOOK_AGAIN_SECONDS)
     return found
@@ -74,7 +74,7 @@ def _awaited(schema: RunSchema, kind: ConvertsSchemas, *, is_encrypted: bool) ->
 
 _TWICE = "tdelta_twice"
 _MISSING = "tdelta_no_such_table"
-_ALIVE = "contract alive"
+_ALIVE = "server check alive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +98,14 @@ def state_read(bench: Bench) -> Found:
     for server in bench.both:
         name = server.option.removeprefix("--")
         if not server.settings:
-            raise AbilityFails(Refusal.of("contract-no-settings"), name)
+            raise AbilityFails(Refusal.of("server-check-no-settings"), name)
         if not server.identity.version:
-            raise AbilityFails(Refusal.of("contract-no-version"), name)
+            raise AbilityFails(Refusal.of("server-check-no-version"), name)
         unsaid = [scope.name for scope in server.encryption.scopes if not scope.said]
         if unsaid or not server.encryption.scopes:
-            raise AbilityFails(Refusal.of("contract-scope-unsaid", scopes=", ".join(unsaid) or "all"), name)
+            raise AbilityFails(Refusal.of("server-check-scope-unsaid", scopes=", ".join(unsaid) or "all"), name)
         if server.kind.encryption(server.ask) != server.encryption:
-            raise AbilityFails(Refusal.of("contract-state-changes"), name)
+            raise AbilityFails(Refusal.of("server-check-state-changes"), name)
         found[f"{name}: settings"] = len(server.settings)
         found |= {f"{name}: {scope.name}": scope.said for scope in server.encryption.scopes}
     return found
@@ -118,11 +118,11 @@ def schemas_made(bench: Bench) -> Found:
         name = server.option.removeprefix("--")
         ask = asking(bench.session(schema))
         if not server.kind.has_schema(ask, schema.name):
-            raise AbilityFails(Refusal.of("contract-schema-unseen"), name)
+            raise AbilityFails(Refusal.of("server-check-schema-unseen"), name)
         if LeftoverSchema(schema.name, schema.run_id) not in server.kind.own_schemas(ask):
-            raise AbilityFails(Refusal.of("contract-mark-unseen"), name)
+            raise AbilityFails(Refusal.of("server-check-mark-unseen"), name)
         if not is_true(ask(server.kind.probe(lock_name(schema.name)).seen)):
-            raise AbilityFails(Refusal.of("contract-lock-unseen"), name)
+            raise AbilityFails(Refusal.of("server-check-lock-unseen"), name)
     return {"schemas": len(bench.schemas)}
 
 
@@ -131,7 +131,7 @@ def rows_loaded(bench: Bench) -> Found:
     for settings in bench.settings:
         _, sums = bench.twins.load(settings)
         if wrong := [table for table in expected if sums.get(table) != expected[table]]:
-            raise AbilityFails(Refusal.of("contract-rows-differ", tables=", ".join(wrong)), settings.place)
+            raise AbilityFails(Refusal.of("server-check-rows-differ", tables=", ".join(wrong)), settings.place)
     return {"tables": len(expected), "rows": sum(rows for rows, _ in expected.values())}
 
 
@@ -143,17 +143,17 @@ def tables_seen(bench: Bench) -> Found:
         server, name = schema.server, schema.server.option.removeprefix("--")
         tables = server.kind.tables(server.ask, schema.name)
         if lacking := wanted - {table.lower() for table in tables}:
-            raise AbilityFails(Refusal.of("contract-tables-unseen", tables=", ".join(sorted(lacking))), name)
+            raise AbilityFails(Refusal.of("server-check-tables-unseen", tables=", ".join(sorted(lacking))), name)
         expected = bench.expected(server)
         wrong = [table for table, state in tables.items() if expected is not None and state is not expected]
         if wrong:
             wants = "encrypted" if expected else "plain"
             raise AbilityFails(
-                Refusal.of("contract-tables-otherwise", wanted=wants, tables=", ".join(sorted(wrong))), name
+                Refusal.of("server-check-tables-otherwise", wanted=wants, tables=", ".join(sorted(wrong))), name
             )
         size = float(first(server.ask(server.kind.data_bytes_sql(schema.name))) or 0)
         if size <= 0:
-            raise AbilityFails(Refusal.of("contract-no-size"), name)
+            raise AbilityFails(Refusal.of("server-check-no-size"), name)
         found[f"{name}: bytes"] = round(size)
     return found
 
@@ -168,9 +168,9 @@ def worked(bench: Bench) -> Found:
         if measured.total_operations != bench.trial.operations or any(measured.errors.values()):
             wrong = ", ".join(f"{count} {kind}" for kind, count in measured.errors.items()) or "none"
             given = {"operations": bench.trial.operations, "found": measured.total_operations}
-            raise AbilityFails(Refusal.of("contract-work-cut", **given, errors=wrong), settings.place)
+            raise AbilityFails(Refusal.of("server-check-work-cut", **given, errors=wrong), settings.place)
         if silent := [name for name, span in measured.statements.items() if span.total_ns <= 0]:
-            raise AbilityFails(Refusal.of("contract-no-times", statements=", ".join(silent)), settings.place)
+            raise AbilityFails(Refusal.of("server-check-no-times", statements=", ".join(silent)), settings.place)
         bench.measured.append(measured)
     return {"operations": bench.trial.operations, "statements": len(bench.measured[0].statements)}
 
@@ -178,17 +178,17 @@ def worked(bench: Bench) -> Found:
 def rows_alike(bench: Bench) -> Found:
     sums = [twin.checksums(bench.job.tables) for twin in bench.running]
     if wrong := [table for table in sums[0] if sums[0][table] != sums[1].get(table)]:
-        raise AbilityFails(Refusal.of("contract-rows-apart", tables=", ".join(wrong)))
+        raise AbilityFails(Refusal.of("server-check-rows-apart", tables=", ".join(wrong)))
     return {"tables": len(sums[0])}
 
 
 def planned(bench: Bench) -> Found:
     plans = [twin.plans(bench.scripts) for twin in bench.running]
     if not any(plans):
-        raise NotOffered(Refusal.of("contract-no-plans"))
+        raise NotOffered(Refusal.of("server-check-no-plans"))
     if plans[0].keys() != plans[1].keys():
         alone = ", ".join(sorted(plans[0].keys() ^ plans[1].keys()))
-        raise AbilityFails(Refusal.of("contract-plans-apart", statements=alone))
+        raise AbilityFails(Refusal.of("server-check-plans-apart", statements=alone))
     return {"statements": len(plans[0]), "run otherwise": sum(plans[0][name] != plans[1][name] for name in plans[0])}
 
 
@@ -196,23 +196,23 @@ def traced(bench: Bench) -> Found:
     further = replace(bench.trial, stream=1, first_op=bench.trial.operations)
     for settings, twin in zip(bench.settings, bench.running, strict=True):
         if not twin.is_metered:
-            raise NotOffered(Refusal.of("contract-not-traced"))
+            raise NotOffered(Refusal.of("server-check-not-traced"))
         costs = twin.traced(further).traced
         if not costs or not all(cost.calls for cost in costs.values()):
-            raise AbilityFails(Refusal.of("contract-trace-empty"), settings.place)
+            raise AbilityFails(Refusal.of("server-check-trace-empty"), settings.place)
     return {"statements": len(costs), "calls": sum(cost.calls for cost in costs.values())}
 
 
 def costed(bench: Bench) -> Found:
     """That the server's own counters moved while it worked."""
     if not any(server.kind.counters for server in bench.both):
-        raise NotOffered(Refusal.of("contract-no-counters"))
+        raise NotOffered(Refusal.of("server-check-no-counters"))
     grown: dict[str, str | int | float] = {}
     for server, measured in zip(bench.both, bench.measured, strict=True):
         name = server.option.removeprefix("--")
         moved = [counter for counter, count in measured.engine_counters.items() if count]
         if not moved:
-            raise AbilityFails(Refusal.of("contract-counters-still", counters=len(measured.engine_counters)), name)
+            raise AbilityFails(Refusal.of("server-check-counters-still", counters=len(measured.engine_counters)), name)
         grown[f"{name}: counters that moved"] = len(moved)
         cpu = measured.usage.cpu_user_seconds + measured.usage.cpu_system_seconds
         grown[f"{name}: CPU of the server"] = "seen" if cpu > 0 else "not seen"
@@ -223,7 +223,7 @@ def cooled(bench: Bench) -> Found:
     """That caches are emptied by what the adapter says empties them."""
     for server in bench.both:
         if not isinstance(server.kind, EmptiesCaches):
-            raise NotOffered(Refusal.of("contract-not-cold"))
+            raise NotOffered(Refusal.of("server-check-not-cold"))
         for statement in server.kind.cooling_sql:
             server.connection.run(statement)
     return {}
@@ -236,10 +236,10 @@ def evidence_kept(bench: Bench) -> Found:
         facts = twin.cipher_facts()
         for scope in server.kind.encryption(server.ask).scopes:
             if facts.get(scope.name) != scope.said:
-                raise AbilityFails(Refusal.of("contract-evidence-changed", scope=scope.name), name)
+                raise AbilityFails(Refusal.of("server-check-evidence-changed", scope=scope.name), name)
         words.append(facts["tables"])
     if words[0] == words[1] and bench.expected(bench.both[1]):
-        raise AbilityFails(Refusal.of("contract-evidence-alike", said=words[0]))
+        raise AbilityFails(Refusal.of("server-check-evidence-alike", said=words[0]))
     return {"baseline: tables": words[0], "encrypted: tables": words[1]}
 
 
@@ -263,10 +263,10 @@ def _refused(schema: RunSchema, run: Callable[[str], None], sql: str, kind: str)
     except Refused as refusal:
         if refusal.kind != kind:
             raise AbilityFails(
-                Refusal.of("contract-kind", expected=kind, found=refusal.kind, said=str(refusal)), name
+                Refusal.of("server-check-kind", expected=kind, found=refusal.kind, said=str(refusal)), name
             ) from refusal
     else:
-        raise AbilityFails(Refusal.of("contract-kind", expected=kind, found="no refusal", said=""), name)
+        raise AbilityFails(Refusal.of("server-check-kind", expected=kind, found="no refusal", said=""), name)
 
 
 def sessions_ended(bench: Bench) -> Found:
@@ -277,7 +277,7 @@ def sessions_ended(bench: Bench) -> Found:
         other = bench.session(schema)
         found = server.kind.marked_sessions(server.ask, schema.sessions)
         if not found:
-            raise AbilityFails(Refusal.of("contract-session-unseen"), name)
+            raise AbilityFails(Refusal.of("server-check-session-unseen"), name)
         for session in found:
             server.connection.run(server.kind.end_session_sql(session))
         try:
@@ -287,9 +287,9 @@ def sessions_ended(bench: Bench) -> Found:
         except Refused as lost:
             if lost.kind != "connection":
                 said = {"expected": "connection", "found": lost.kind, "said": str(lost)}
-                raise AbilityFails(Refusal.of("contract-kind", **said), name) from lost
+                raise AbilityFails(Refusal.of("server-check-kind", **said), name) from lost
         else:
-            raise AbilityFails(Refusal.of("contract-session-lives"), name)
+            raise AbilityFails(Refusal.of("server-check-session-lives"), name)
     bench.end_sessions()
     return {"sessions": len(bench.schemas)}
 
@@ -299,11 +299,11 @@ def all_removed(bench: Bench) -> Found:
     for schema in bench.schemas:
         server, name = schema.server, schema.server.option.removeprefix("--")
         if server.kind.has_schema(server.ask, schema.name):
-            raise AbilityFails(Refusal.of("contract-schema-left"), name)
+            raise AbilityFails(Refusal.of("server-check-schema-left"), name)
         if any(mark.run_id == schema.run_id for mark in server.kind.own_schemas(server.ask)):
-            raise AbilityFails(Refusal.of("contract-mark-left"), name)
+            raise AbilityFails(Refusal.of("server-check-mark-left"), name)
         if server.kind.marked_sessions(server.ask, schema.sessions):
-            raise AbilityFails(Refusal.of("contract-session-left"), name)
+            raise AbilityFails(Refusal.of("server-check-session-left"), name)
     return {"schemas": len(bench.schemas)}
 
 

@@ -1,4 +1,4 @@
-"""``tdelta floor`` as users run it, and the processes behind it.
+"""``tdelta cipher-cost`` as users run it, and the processes behind it.
 
 What is asserted of times are effects many times larger than any noise: AES without its instructions takes several times
 as long, while HMAC, which must not be touched, does not.
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from support.texts import has_no_answer
-from tdelta.measure import measure_floor
+from tdelta.measure import measure_cipher_cost
 from tdelta.measure.machine import parse_cpuinfo
 
 pytestmark = pytest.mark.alone
@@ -34,7 +34,7 @@ needs_aes = pytest.mark.skipif(not HAS_AES, reason="this CPU has no AES instruct
 
 def start(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", f"{HEARS_CTRL_C}; {PROGRAM}", "floor", *arguments],
+        [sys.executable, "-c", f"{HEARS_CTRL_C}; {PROGRAM}", "cipher-cost", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -43,14 +43,14 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def floor(*arguments: str) -> tuple[int, str, str]:
+def cipher_cost(*arguments: str) -> tuple[int, str, str]:
     process = start(*arguments)
     out, err = process.communicate(timeout=PATIENCE_SECONDS)
     return process.returncode, out, err
 
 
 def children_of(pid: int) -> list[int]:
-    marks = (b"tdelta.measure.floor_worker", str(pid).encode())
+    marks = (b"tdelta.measure.cipher_cost_worker", str(pid).encode())
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -72,7 +72,7 @@ def children_left(pid: int) -> list[int]:
 
 @pytest.fixture(scope="module")
 def document() -> Any:
-    code, out, err = floor("--json", *SMALL)
+    code, out, err = cipher_cost("--json", *SMALL)
     assert code == 0, err
     return json.loads(out)
 
@@ -123,7 +123,7 @@ def test_openssl_itself_says_which_bits_it_does_not_see(document: Any) -> None:
 
 
 def test_the_tables_are_drawn_and_progress_goes_to_standard_error() -> None:
-    code, out, err = floor("--sizes", "4k", "--modes", "cbc", "--max-time", "1s")
+    code, out, err = cipher_cost("--sizes", "4k", "--modes", "cbc", "--max-time", "1s")
     assert code == 0, err
     first = out.splitlines()[0]
     assert "aes-256-cbc" in first
@@ -133,7 +133,7 @@ def test_the_tables_are_drawn_and_progress_goes_to_standard_error() -> None:
 
 
 def test_a_library_that_does_not_exist_is_an_error_with_a_remedy() -> None:
-    code, out, err = floor("--library", "/nowhere/libcrypto.so.3")
+    code, out, err = cipher_cost("--library", "/nowhere/libcrypto.so.3")
     assert (code, has_no_answer(out)) == (2, True)
     message = err.splitlines()[-1]
     assert message.startswith("error: expected OpenSSL's libcrypto at /nowhere/libcrypto.so.3, found: ")
@@ -142,7 +142,7 @@ def test_a_library_that_does_not_exist_is_an_error_with_a_remedy() -> None:
 
 
 def test_another_library_is_turned_down_by_what_it_lacks() -> None:
-    code, _, err = floor("--library", "libc.so.6")
+    code, _, err = cipher_cost("--library", "libc.so.6")
     assert code == 2
     assert "no OpenSSL libcrypto, it lacks OpenSSL_version" in err
 
@@ -167,11 +167,11 @@ def test_whatever_ends_the_command_leaves_no_process(number: signal.Signals) -> 
 @needs_aes
 def test_an_environment_that_hides_everything_does_not_reach_the_level_with(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENSSL_ia32cap", "")
-    found = measure_floor([4096], ["aes-256"], ["cbc"], seconds=0.8)
+    found = measure_cipher_cost([4096], ["aes-256"], ["cbc"], seconds=0.8)
     assert found.slowdown_without_instructions is not None
     assert found.slowdown_without_instructions > 2
 
 
 def test_a_larger_ring_and_one_level_are_measured_as_asked() -> None:
-    found = measure_floor([4096], ["aes-128"], ["ctr"], ["on"], seconds=0.1, ring_bytes=1 << 24)
+    found = measure_cipher_cost([4096], ["aes-128"], ["ctr"], ["on"], seconds=0.1, ring_bytes=1 << 24)
     assert (found.ring_bytes, len(found.cells), found.slowdown_without_instructions) == (1 << 24, 2, None)

@@ -1,4 +1,4 @@
-"""``tdelta open``: a run out of a pack into the store, and its answer."""
+"""``tdelta import``: a run out of a pack into the store, and its answer."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from tdelta.store import Store
 
 
-@click.command("open", cls=Command)
+@click.command("import", cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 @store_option
 @answer_options
-def opening(file: Path, store: Path | None, manner: Manner) -> int:
-    """Put the run of a pack (FILE, written by `tdelta pack`) into the store, and show its answer.
+def importing(file: Path, store: Path | None, manner: Manner) -> int:
+    """Import the run of a pack (FILE, written by `tdelta pack`) into the store, and show its result.
 
     Nothing in FILE is executed, and what no run can have is refused. The run keeps its id; `last` never means it.
 
-    Example: tdelta open encryption-2026.tdelta
+    Example: tdelta import encryption-2026.tdelta
     """
     from tdelta.store import Store
     from tdelta.store.pack import unpacked

@@ -1,6 +1,6 @@
-"""Hand-built floors: no machine measured them, and the golden files are about their words and columns only."""
+"""Hand-built costs of ciphers: no machine measured them, and the golden files are about their words and columns only."""
 
-from tdelta.measure.floor import Floor, FloorCell
+from tdelta.measure.cipher_cost import CipherCost, CipherCostCell
 from tdelta.measure.page_tasks import ALGORITHMS, LEVELS, MODES, PAGE_SIZES, PageTask, page_tasks
 from tdelta.messages import Caution
 
@@ -8,11 +8,11 @@ _NS_PER_KIBIBYTE = {"aes-128": 110.0, "aes-192": 125.0, "aes-256": 140.0, "hmac-
 _SLOWER = {"on": 1.0, "off": 20.0}
 
 
-def cell(task: PageTask, level: str) -> FloorCell:
+def cell(task: PageTask, level: str) -> CipherCostCell:
     """A cell whose figures follow from its task."""
     us = 0.05 + _NS_PER_KIBIBYTE.get(task.algorithm, 900.0) * task.page_bytes / 1024 / 1000
     us *= _SLOWER[level] if task.mode else 1.0
-    return FloorCell(
+    return CipherCostCell(
         algorithm=task.algorithm,
         mode=task.mode,
         page_bytes=task.page_bytes,
@@ -28,8 +28,8 @@ def cell(task: PageTask, level: str) -> FloorCell:
     )
 
 
-def _floor(cells: tuple[FloorCell, ...], slowdown: float | None, cautions: tuple[str, ...] = ()) -> Floor:
-    return Floor(
+def _cost(cells: tuple[CipherCostCell, ...], slowdown: float | None, cautions: tuple[str, ...] = ()) -> CipherCost:
+    return CipherCost(
         cells=cells,
         library_version="OpenSSL 3.0.0 7 Sep 2021",
         library_cpu={"on": "CPUINFO: on", "off": "CPUINFO: off"},
@@ -43,22 +43,22 @@ def _floor(cells: tuple[FloorCell, ...], slowdown: float | None, cautions: tuple
     )
 
 
-def whole() -> Floor:
+def whole() -> CipherCost:
     tasks = page_tasks(PAGE_SIZES, ALGORITHMS, MODES)
-    return _floor(tuple(cell(task, level) for task in tasks for level in LEVELS), 20.0)
+    return _cost(tuple(cell(task, level) for task in tasks for level in LEVELS), 20.0)
 
 
-def not_hidden() -> Floor:
+def not_hidden() -> CipherCost:
     """A machine on which the instructions could not be hidden, of which one page size was asked."""
     caution = "the AES instructions could not be hidden from OpenSSL: figures without them are left out"
     tasks = page_tasks([16384], ["aes-128", "aes-256"], ["gcm", "xts"])
-    return _floor(tuple(cell(task, "on") for task in tasks), 1.02, (caution,))
+    return _cost(tuple(cell(task, "on") for task in tasks), 1.02, (caution,))
 
 
-def hmac_alone() -> Floor:
+def hmac_alone() -> CipherCost:
     """Pages of odd sizes, and no AES at all."""
     tasks = page_tasks([512, 1008, 2**20], ["hmac-sha1"], [])
-    return _floor(tuple(cell(task, level) for task in tasks for level in LEVELS), 20.0)
+    return _cost(tuple(cell(task, level) for task in tasks for level in LEVELS), 20.0)
 
 
-FLOORS = {"whole": whole, "not_hidden": not_hidden, "hmac_alone": hmac_alone}
+CIPHER_COSTS = {"whole": whole, "not_hidden": not_hidden, "hmac_alone": hmac_alone}

@@ -1,4 +1,4 @@
-"""Every ability of a contract, with an adapter that has it and with one that fails in it."""
+"""Every ability of a server check, with an adapter that has it and with one that fails in it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,17 +10,17 @@ from support.refused import Coded, Part, check_messages, coded, refused
 from tdelta.errors import StorageFault
 from tdelta.messages import Refusal
 from tdelta.records import Event
-from tdelta.records.contracts import ContractStep, Outcome
+from tdelta.records.server_check import Outcome, ServerCheckStep
 from tdelta.session.clock import Interruption
-from tdelta.session.contracts import steps
-from tdelta.session.contracts.conducting import conduct_contract, redacted, tried
-from tdelta.session.contracts.steps import STEPS, AbilityCheck
 from tdelta.session.request import RunRequest
+from tdelta.session.server_check import steps
+from tdelta.session.server_check.conducting import check_servers, redacted, tried
+from tdelta.session.server_check.steps import STEPS, AbilityCheck
 
 from .fakes import BASELINE, ENCRYPTED, FakeBench
 
 
-def steps_of(bench: FakeBench, interruption: Interruption | None = None) -> dict[str, ContractStep]:
+def steps_of(bench: FakeBench, interruption: Interruption | None = None) -> dict[str, ServerCheckStep]:
     seen: list[Event] = []
     made = tried(bench, interruption or Interruption(), seen.append)
     assert len(seen) == len(STEPS)
@@ -32,46 +32,46 @@ def test_an_adapter_that_has_all_but_what_it_does_not_offer_passes() -> None:
     absent = {name: step for name, step in made.items() if step.outcome is not Outcome.PASSED}
     assert {step.outcome for step in absent.values()} == {Outcome.NOT_OFFERED}
     said = [refusal.code for step in absent.values() for refusal in step.refusals]
-    assert said == ["contract-not-cold", "contract-not-converted"]
+    assert said == ["server-check-not-cold", "server-check-not-converted"]
     assert made["rows loaded"].found == {"tables": 2, "rows": 5}
     assert made["state read"].found["encrypted: data"] == "encrypted=True"
 
 
 FAILURES = [
     ("servers reached", "reach", coded("right-missing", grant="GRANT PROCESS")),
-    ("state read", "settings", coded("contract-no-settings")),
-    ("state read", "version", coded("contract-no-version")),
-    ("state read", "scope", coded("contract-scope-unsaid", scopes="data")),
-    ("state read", "state", coded("contract-state-changes")),
-    ("schema made", "schema unseen", coded("contract-schema-unseen")),
-    ("schema made", "mark", coded("contract-mark-unseen")),
-    ("schema made", "lock", coded("contract-lock-unseen")),
-    ("rows loaded", "rows", coded("contract-rows-differ", tables="orders")),
-    ("tables seen", "tables unseen", coded("contract-tables-unseen", tables="orders")),
-    ("tables seen", "otherwise", coded("contract-tables-otherwise", wanted="encrypted")),
-    ("tables seen", "size", coded("contract-no-size")),
-    ("work done", "work", coded("contract-work-cut", operations=10, found=9, errors="1 conflict")),
-    ("work done", "times", coded("contract-no-times", statements="buy")),
-    ("rows alike", "rows apart", coded("contract-rows-apart", tables="orders")),
-    ("plans read", "plans", coded("contract-plans-apart", statements="buy 2")),
-    ("statements traced", "trace", coded("contract-trace-empty")),
-    ("counters read", "counters", coded("contract-counters-still", counters=1)),
-    ("evidence kept", "evidence", coded("contract-evidence-changed", scope="data")),
-    ("evidence kept", "alike", coded("contract-evidence-alike")),
-    ("encryption changed", "conversion stuck", coded("contract-conversion-stuck", wanted="plain")),
+    ("state read", "settings", coded("server-check-no-settings")),
+    ("state read", "version", coded("server-check-no-version")),
+    ("state read", "scope", coded("server-check-scope-unsaid", scopes="data")),
+    ("state read", "state", coded("server-check-state-changes")),
+    ("schema made", "schema unseen", coded("server-check-schema-unseen")),
+    ("schema made", "mark", coded("server-check-mark-unseen")),
+    ("schema made", "lock", coded("server-check-lock-unseen")),
+    ("rows loaded", "rows", coded("server-check-rows-differ", tables="orders")),
+    ("tables seen", "tables unseen", coded("server-check-tables-unseen", tables="orders")),
+    ("tables seen", "otherwise", coded("server-check-tables-otherwise", wanted="encrypted")),
+    ("tables seen", "size", coded("server-check-no-size")),
+    ("work done", "work", coded("server-check-work-cut", operations=10, found=9, errors="1 conflict")),
+    ("work done", "times", coded("server-check-no-times", statements="buy")),
+    ("rows alike", "rows apart", coded("server-check-rows-apart", tables="orders")),
+    ("plans read", "plans", coded("server-check-plans-apart", statements="buy 2")),
+    ("statements traced", "trace", coded("server-check-trace-empty")),
+    ("counters read", "counters", coded("server-check-counters-still", counters=1)),
+    ("evidence kept", "evidence", coded("server-check-evidence-changed", scope="data")),
+    ("evidence kept", "alike", coded("server-check-evidence-alike")),
+    ("encryption changed", "conversion stuck", coded("server-check-conversion-stuck", wanted="plain")),
     (
         "encryption changed",
         "conversion partial",
-        coded("contract-tables-otherwise", wanted="encrypted", tables="CUSTOMERS, ORDERS"),
+        coded("server-check-tables-otherwise", wanted="encrypted", tables="CUSTOMERS, ORDERS"),
     ),
-    ("encryption changed", "conversion loses", coded("contract-conversion-rows", tables="orders")),
-    ("refusals recognized", "kind", coded("contract-kind", expected="sql", found="denied")),
-    ("refusals recognized", "no refusal", coded("contract-kind", expected="sql")),
-    ("sessions ended", "session unseen", coded("contract-session-unseen")),
-    ("sessions ended", "immortal", coded("contract-session-lives")),
-    ("sessions ended", "lost as sql", coded("contract-kind", expected="connection", found="sql")),
-    ("everything removed", "left", coded("contract-schema-left")),
-    ("everything removed", "mark left", coded("contract-mark-left")),
+    ("encryption changed", "conversion loses", coded("server-check-conversion-rows", tables="orders")),
+    ("refusals recognized", "kind", coded("server-check-kind", expected="sql", found="denied")),
+    ("refusals recognized", "no refusal", coded("server-check-kind", expected="sql")),
+    ("sessions ended", "session unseen", coded("server-check-session-unseen")),
+    ("sessions ended", "immortal", coded("server-check-session-lives")),
+    ("sessions ended", "lost as sql", coded("server-check-kind", expected="connection", found="sql")),
+    ("everything removed", "left", coded("server-check-schema-left")),
+    ("everything removed", "mark left", coded("server-check-mark-left")),
 ]
 
 
@@ -80,7 +80,7 @@ def test_an_ability_that_fails_is_told_with_what_was_expected_and_found(ability:
     step = steps_of(FakeBench(broken))[ability]
     assert step.outcome is Outcome.FAILED
     check_messages(step.refusals, said)
-    is_of_both = ability in ("rows alike", "plans read") or said.code == "contract-evidence-alike"
+    is_of_both = ability in ("rows alike", "plans read") or said.code == "server-check-evidence-alike"
     assert is_of_both or "encrypted" in str(step.refusals[0].parameters["where"])
 
 
@@ -114,7 +114,7 @@ def test_every_ability_has_a_case_in_which_it_fails() -> None:
 
 def test_sessions_that_stay_are_told() -> None:
     bench = FakeBench("session left", "immortal")
-    assert steps_of(bench)["everything removed"].refusals[0].code == "contract-session-left"
+    assert steps_of(bench)["everything removed"].refusals[0].code == "server-check-session-left"
 
 
 def test_caches_are_emptied_where_the_adapter_says_how_and_a_refusal_of_it_is_a_failure() -> None:
@@ -133,8 +133,8 @@ def test_caches_are_emptied_where_the_adapter_says_how_and_a_refusal_of_it_is_a_
 @pytest.mark.parametrize(
     ("absent", "ability", "code"),
     [
-        ("plans not offered", "plans read", "contract-no-plans"),
-        ("counters not offered", "counters read", "contract-no-counters"),
+        ("plans not offered", "plans read", "server-check-no-plans"),
+        ("counters not offered", "counters read", "server-check-no-counters"),
     ],
 )
 def test_what_an_adapter_does_not_offer_is_no_failure(absent: str, ability: str, code: str) -> None:
@@ -145,7 +145,7 @@ def test_what_an_adapter_does_not_offer_is_no_failure(absent: str, ability: str,
 def test_what_needs_an_ability_that_failed_is_not_tried_and_all_is_removed_all_the_same() -> None:
     made = steps_of(FakeBench("rows"))
     assert made["work done"].outcome is Outcome.NOT_TRIED
-    check_messages([made["work done"].refusals[0]], coded("contract-not-tried", needs=Part("rows")))
+    check_messages([made["work done"].refusals[0]], coded("server-check-not-tried", needs=Part("rows")))
     assert made["sessions ended"].outcome is Outcome.PASSED
     assert made["everything removed"].outcome is Outcome.PASSED
     nothing = steps_of(FakeBench("reach"))
@@ -162,13 +162,13 @@ def test_when_the_time_is_up_only_the_removal_is_tried() -> None:
     at = [step.ability for step in STEPS].index("rows loaded")
     listed = (*STEPS[:at], AbilityCheck("slow", ring), *STEPS[at:])
     made = {step.ability: step for step in tried(bench, interruption, lambda _event: None, listed)}
-    late = [step for step in made.values() if [said.code for said in step.refusals] == ["contract-time-up"]]
+    late = [step for step in made.values() if [said.code for said in step.refusals] == ["server-check-time-up"]]
     assert [step.ability for step in late] == [step.ability for step in STEPS[at:-1]]
     assert made["everything removed"].outcome is Outcome.PASSED
     assert not any(kind.schema for kind in bench.kinds)
 
 
-def test_a_step_that_the_end_of_the_time_cuts_has_failed_and_a_ctrl_c_ends_the_contract() -> None:
+def test_a_step_that_the_end_of_the_time_cuts_has_failed_and_a_ctrl_c_ends_the_check() -> None:
     interruption = Interruption()
 
     def rung(_bench: Any) -> Any:
@@ -176,7 +176,7 @@ def test_a_step_that_the_end_of_the_time_cuts_has_failed_and_a_ctrl_c_ends_the_c
         raise KeyboardInterrupt
 
     (step,) = tried(FakeBench(), interruption, lambda _event: None, [AbilityCheck("slow", rung)])
-    assert (step.outcome, step.refusals[0].code) == (Outcome.FAILED, "contract-time-up")
+    assert (step.outcome, step.refusals[0].code) == (Outcome.FAILED, "server-check-time-up")
 
     def interrupted(_bench: Any) -> Any:
         raise KeyboardInterrupt
@@ -187,7 +187,7 @@ def test_a_step_that_the_end_of_the_time_cuts_has_failed_and_a_ctrl_c_ends_the_c
 
 def test_names_addresses_paths_and_passwords_are_taken_out() -> None:
     said = "Access denied for user 'bench'@'db9' to db1 from 10.1.2.3:3306 and fe80::1:2:3 with s3cret in /etc/my/x.cnf"
-    step = ContractStep("a", Outcome.FAILED, found={"data": "keys=s3cret", "n": 2})
+    step = ServerCheckStep("a", Outcome.FAILED, found={"data": "keys=s3cret", "n": 2})
     step = replace(step, refusals=(Refusal.of("database-says", said=said),))
     hidden = redacted(step, {"s3cret": "PASSWORD", "db1": "HOST", "bench": "USER", "": "NOTHING"})
     told = str(hidden.refusals[0])
@@ -203,4 +203,4 @@ def test_what_is_hidden_is_all_that_the_dsns_say_and_what_the_servers_are_called
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_reached(tmp_path: Path) -> None:
     request = RunRequest(baseline=BASELINE, encrypted=ENCRYPTED)
     with refused(StorageFault, "record-not-writable", path="said.jsonl"):
-        conduct_contract(request, lambda _event: None, tmp_path / "missing" / "said.jsonl")
+        check_servers(request, lambda _event: None, tmp_path / "missing" / "said.jsonl")

@@ -1,4 +1,4 @@
-"""A contract from its first session to its report: each step tried and timed, all redacted, and all removed at the end.
+"""A server check from its first session to its report: each step tried and timed, all redacted, and all removed at the end.
 
 Whatever fails, the schemas are dropped, and what is found of them afterwards is the last step. No step begins, and none
 goes on, after `LIMIT_SECONDS`.
@@ -24,15 +24,15 @@ from tdelta.errors import StorageFault, TdeltaError, UsageError
 from tdelta.measure.private import FILE_MODE, private
 from tdelta.messages import Refusal
 from tdelta.records import Event, Phase
-from tdelta.records.contracts import Contract, ContractStep, Outcome
+from tdelta.records.server_check import Outcome, ServerCheck, ServerCheckStep
 from tdelta.session.clock import Clock, Interruption, interruptible
-from tdelta.session.contracts.bench import Bench, NotOffered
-from tdelta.session.contracts.steps import STEPS, AbilityCheck, lacking
 from tdelta.session.planning import check
 from tdelta.session.request import RunRequest
+from tdelta.session.server_check.bench import Bench, NotOffered
+from tdelta.session.server_check.steps import STEPS, AbilityCheck, lacking
 
 
-def redacted(step: ContractStep, secrets: Mapping[str, str]) -> ContractStep:
+def redacted(step: ServerCheckStep, secrets: Mapping[str, str]) -> ServerCheckStep:
     """A step without what must not leave."""
 
     def tidied(value: str) -> str:
@@ -50,11 +50,11 @@ LIMIT_SECONDS = 600.0
 _WORK = {"workload": "order-entry", "size_bytes": 200_000, "aa_control": False, "bb_control": False, "seed": 24}
 
 
-def conduct_contract(request: RunRequest, observe: Callable[[Event], None], record: Path | None = None) -> Contract:
+def check_servers(request: RunRequest, observe: Callable[[Event], None], record: Path | None = None) -> ServerCheck:
     """Try every ability of an adapter on two servers of the user's.
 
     Args:
-        request: ``--baseline`` and ``--encrypted``, and what goes with them; the work is the contract's.
+        request: ``--baseline`` and ``--encrypted``, and what goes with them; the work is the check's.
         record: where what is said with the servers is written to, as far as the DB-API client says it.
 
     Raises:
@@ -65,13 +65,13 @@ def conduct_contract(request: RunRequest, observe: Callable[[Event], None], reco
     request = request.replace(**_WORK)
     dsns = external_dsns(request.values)
     if dsns is None:
-        raise UsageError(Refusal.of("contract-without-servers"))
+        raise UsageError(Refusal.of("server-check-without-servers"))
     check(request)
     clock, interruption = Clock(LIMIT_SECONDS), Interruption()
     with (
         _recorded(record),
         interruptible(interruption, clock, clock.fault),
-        Bench(request, dsns, f"contract-{int(time.time()):x}") as bench,
+        Bench(request, dsns, f"server-check-{int(time.time()):x}") as bench,
     ):
         steps = tried(bench, interruption, observe)
         return _report(bench, dsns[0].engine, steps, clock.elapsed())
@@ -98,47 +98,47 @@ def _recorded(record: Path | None) -> Iterator[None]:
 
 def tried(
     bench: Bench, interruption: Interruption, observe: Callable[[Event], None], steps: Iterable[AbilityCheck] = STEPS
-) -> tuple[ContractStep, ...]:
+) -> tuple[ServerCheckStep, ...]:
     """Try steps one after another, those that can be tried."""
-    done: list[ContractStep] = []
+    done: list[ServerCheckStep] = []
     for number, step in enumerate(listed := tuple(steps)):
-        observe(Phase("contract", step.ability, number, len(listed)))
+        observe(Phase("server check", step.ability, number, len(listed)))
         passed = [one.ability for one in done if one.outcome is Outcome.PASSED]
         if interruption.is_late and not step.is_last:
-            done.append(_not_tried(step, Refusal.of("contract-time-up", seconds=LIMIT_SECONDS)))
+            done.append(_not_tried(step, Refusal.of("server-check-time-up", seconds=LIMIT_SECONDS)))
         elif missing := lacking(step, passed):
-            done.append(_not_tried(step, Refusal.of("contract-not-tried", needs=", ".join(missing))))
+            done.append(_not_tried(step, Refusal.of("server-check-not-tried", needs=", ".join(missing))))
         else:
             done.append(_attempted(step, bench, interruption))
     return tuple(done)
 
 
-def _not_tried(step: AbilityCheck, why: Refusal) -> ContractStep:
-    return ContractStep(step.ability, Outcome.NOT_TRIED, refusals=(why,))
+def _not_tried(step: AbilityCheck, why: Refusal) -> ServerCheckStep:
+    return ServerCheckStep(step.ability, Outcome.NOT_TRIED, refusals=(why,))
 
 
-def _attempted(step: AbilityCheck, bench: Bench, interruption: Interruption) -> ContractStep:
+def _attempted(step: AbilityCheck, bench: Bench, interruption: Interruption) -> ServerCheckStep:
     began = time.monotonic()
     try:
-        made = ContractStep(step.ability, Outcome.PASSED, found=step.does(bench))
+        made = ServerCheckStep(step.ability, Outcome.PASSED, found=step.does(bench))
     except NotOffered as absent:
-        made = ContractStep(step.ability, Outcome.NOT_OFFERED, refusals=(absent.refusal,))
+        made = ServerCheckStep(step.ability, Outcome.NOT_OFFERED, refusals=(absent.refusal,))
     except Refused as refused:
-        made = ContractStep(step.ability, Outcome.FAILED, refusals=(refused.refusal,))
+        made = ServerCheckStep(step.ability, Outcome.FAILED, refusals=(refused.refusal,))
     except TdeltaError as fault:
-        made = ContractStep(step.ability, Outcome.FAILED, refusals=fault.refusals)
+        made = ServerCheckStep(step.ability, Outcome.FAILED, refusals=fault.refusals)
     except KeyboardInterrupt:
         if not interruption.is_late:
             raise
-        said = Refusal.of("contract-time-up", seconds=LIMIT_SECONDS)
-        made = ContractStep(step.ability, Outcome.FAILED, refusals=(said,))
+        said = Refusal.of("server-check-time-up", seconds=LIMIT_SECONDS)
+        made = ServerCheckStep(step.ability, Outcome.FAILED, refusals=(said,))
     return replace(made, seconds=time.monotonic() - began)
 
 
-def _report(bench: Bench, engine: str, steps: Iterable[ContractStep], seconds: float) -> Contract:
+def _report(bench: Bench, engine: str, steps: Iterable[ServerCheckStep], seconds: float) -> ServerCheck:
     identity = None if bench.servers is None else bench.both[0].identity
     secrets = bench.secrets
-    return Contract(
+    return ServerCheck(
         engine=engine if identity is None else identity.engine,
         product="" if identity is None else identity.product,
         versions=() if identity is None else tuple(server.identity.version for server in bench.both),

@@ -1,4 +1,4 @@
-"""``tdelta floor``: what AES costs on this CPU, page by page, without a database."""
+"""``tdelta cipher-cost``: what AES costs on this CPU, page by page, without a database."""
 
 from __future__ import annotations
 
@@ -66,20 +66,20 @@ class Names(click.ParamType[tuple[str, ...]]):
     "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Random seed of keys, pages and order.  [drawn]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")
-def floor(as_json: bool, library: Path | None, **given: object) -> None:
+def cipher_cost(as_json: bool, library: Path | None, **given: object) -> None:
     """Measure what AES and HMAC cost on this CPU, for each cipher, mode and page size.
 
-    The machine's own OpenSSL does the work, once with the CPU's AES instructions and once without. It is the floor
-    under what a database pays for a page: see docs/floor.md.
+    The machine's own OpenSSL does the work, once with the CPU's AES instructions and once without. A database
+    pays at least this for a page: see docs/cipher-cost.md.
 
-    Example: tdelta floor --sizes 4k,16k
+    Example: tdelta cipher-cost --sizes 4k,16k
     """
-    from tdelta.measure.floor import measure_floor
+    from tdelta.measure.cipher_cost import measure_cipher_cost
+    from tdelta.report.cipher_cost import cipher_cost_document, cipher_cost_text
     from tdelta.report.document import to_json
-    from tdelta.report.floor import floor_document, floor_text
 
     chosen = {name: value for name, value in given.items() if value is not None}
     path = None if library is None else str(library)
     with drawn_progress() as observer:
-        found = measure_floor(observe=observer, library=path, **chosen)  # type: ignore[arg-type]
-    write(to_json(floor_document(found)) if as_json else floor_text(found, width(), color=color()))
+        found = measure_cipher_cost(observe=observer, library=path, **chosen)  # type: ignore[arg-type]
+    write(to_json(cipher_cost_document(found)) if as_json else cipher_cost_text(found, width(), color=color()))

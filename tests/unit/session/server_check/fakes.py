@@ -27,12 +27,12 @@ from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.errors import ExternalServerFault
 from tdelta.messages import Refusal
 from tdelta.records import Measurement, SpanTotals, StatementCost
-from tdelta.session.contracts.bench import Bench
 from tdelta.session.request import RunRequest
+from tdelta.session.server_check.bench import Bench
 
 BASELINE, ENCRYPTED = "mysql://bench@db1/", "mysql://bench@db2/"
 SUMS = {"orders": (3, "aa"), "customers": (2, "bb")}
-RUN = "contract-1"
+RUN = "check-1"
 
 
 class Server:

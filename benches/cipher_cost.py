@@ -1,6 +1,6 @@
-"""`tdelta floor` against `openssl speed`, on the same machine, in turns.
+"""`tdelta cipher-cost` against `openssl speed`, on the same machine, in turns.
 
-    .venv/bin/python benches/floor.py [--repeats 9] [--page-bytes 16384] [--json FILE]
+    .venv/bin/python benches/cipher_cost.py [--repeats 9] [--page-bytes 16384] [--json FILE]
 
 Both call the same AES-256-CBC through EVP, with the CPU's AES instructions and without. `openssl speed` works on one
 buffer in place, over and over, and sets no IV; a database sets one for every page and finds its pages elsewhere. So
@@ -20,9 +20,9 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from tdelta.measure import measure_floor
-from tdelta.measure.floor import RING_BYTES
-from tdelta.measure.floor_levels import level_environment
+from tdelta.measure import measure_cipher_cost
+from tdelta.measure.cipher_cost import RING_BYTES
+from tdelta.measure.cipher_cost_levels import level_environment
 from tdelta.measure.page_tasks import LEVELS
 
 SEED = 20_26
@@ -40,7 +40,7 @@ def openssl_speed(direction: str, level: str, page_bytes: int) -> float:
 
 def tdelta_floor(page_bytes: int, ring_bytes: int) -> dict[tuple[str, str], float]:
     """GB/s by tdelta, by direction and level."""
-    found = measure_floor([page_bytes], ["aes-256"], ["cbc"], seconds=3.0, ring_bytes=ring_bytes)
+    found = measure_cipher_cost([page_bytes], ["aes-256"], ["cbc"], seconds=3.0, ring_bytes=ring_bytes)
     return {(cell.direction, cell.aes_instructions): cell.gigabytes_per_second for cell in found.cells}
 
 
@@ -71,7 +71,7 @@ def main() -> None:
     version = subprocess.run(["openssl", "version"], capture_output=True, text=True, check=True).stdout.strip()
     found: dict[str, object] = {
         "openssl_program": version,
-        "libcrypto": measure_floor([4096], ["aes-128"], ["ctr"], ["on"], seconds=0.1).library_version,
+        "libcrypto": measure_cipher_cost([4096], ["aes-128"], ["ctr"], ["on"], seconds=0.1).library_version,
         "page_bytes": arguments.page_bytes,
         "repeats": arguments.repeats,
         "rings_bytes": rings,

@@ -4,43 +4,41 @@ from collections.abc import Callable
 import click
 import pytest
 
-import tdelta.measure.floor
-from support.floor_samples import whole
-from tdelta.cli.floor import Names, PageSizes
-from tdelta.measure.floor import Floor
+import tdelta.measure.cipher_cost
+from support.cipher_cost_samples import whole
+from tdelta.cli.cipher_cost import Names, PageSizes
+from tdelta.measure.cipher_cost import CipherCost
 from tdelta.records import Event, Phase
 
 from .calling import call
 
 
-class FakeFloor:
-    """Remembers what it was asked, announces one stage, and answers with a hand-built floor."""
+class FakeCipherCost:
+    """Remembers what it was asked, announces one stage, and answers with a hand-built record."""
 
     def __init__(self) -> None:
         self.requests: list[dict[str, object]] = []
 
-    def __call__(self, *, observe: Callable[[Event], None], **given: object) -> Floor:
+    def __call__(self, *, observe: Callable[[Event], None], **given: object) -> CipherCost:
         self.requests.append(given)
         observe(Phase("measure", "pages"))
         return whole()
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> FakeFloor:
-    fake = FakeFloor()
-    monkeypatch.setattr(tdelta.measure.floor, "measure_floor", fake)
+def measured(monkeypatch: pytest.MonkeyPatch) -> FakeCipherCost:
+    fake = FakeCipherCost()
+    monkeypatch.setattr(tdelta.measure.cipher_cost, "measure_cipher_cost", fake)
     return fake
 
 
-def test_without_options_the_measurement_keeps_its_own_defaults(measured: FakeFloor) -> None:
-    assert call("floor").code == 0
+def test_without_options_the_measurement_keeps_its_own_defaults(measured: FakeCipherCost) -> None:
+    assert call("cipher-cost").code == 0
     assert measured.requests == [{"library": None}]
 
 
-def test_every_option_reaches_the_measurement(measured: FakeFloor) -> None:
-    words = (
-        "floor --sizes 4k,16KiB,512 --algorithms aes-256,HMAC-SHA1 --modes cbc,gcm --max-time 5s --library /l --seed 3"
-    )
+def test_every_option_reaches_the_measurement(measured: FakeCipherCost) -> None:
+    words = "cipher-cost --sizes 4k,16KiB,512 --algorithms aes-256,HMAC-SHA1 --modes cbc,gcm --max-time 5s --library /l --seed 3"
     assert call(*words.split()).code == 0
     assert measured.requests == [
         {
@@ -54,19 +52,19 @@ def test_every_option_reaches_the_measurement(measured: FakeFloor) -> None:
     ]
 
 
-def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(measured: FakeFloor) -> None:
-    done = call("floor")
+def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(measured: FakeCipherCost) -> None:
+    done = call("cipher-cost")
     assert done.out.startswith("aes-256-cbc, decrypt, ")
     assert done.err == "measure: pages\n"
 
 
-def test_json_alone_is_on_standard_output(measured: FakeFloor) -> None:
-    values = json.loads(call("floor", "--json").out)
-    assert (values["schema"], len(values["cells"])) == ("tdelta.floor/1", 200)
+def test_json_alone_is_on_standard_output(measured: FakeCipherCost) -> None:
+    values = json.loads(call("cipher-cost", "--json").out)
+    assert (values["schema"], len(values["cells"])) == ("tdelta.cipher-cost/1", 200)
 
 
 def test_all_names_and_sizes_that_do_not_exist_are_told_at_once() -> None:
-    done = call("floor", "--modes", "cfb", "--algorithms", "des", "--sizes", "5")
+    done = call("cipher-cost", "--modes", "cfb", "--algorithms", "des", "--sizes", "5")
     assert done.code == 2
     assert done.err.startswith("error: 3 faults\n")
 
