@@ -3,12 +3,12 @@
     .venv/bin/python benches/calibrated_truth.py --out calibrated_truth.jsonl
     .venv/bin/python benches/calibrated_truth.py --summarize calibrated_truth.jsonl
 
-Calibrates this machine (ten minutes), injects the cost that the calibration calls visible, and conducts ten runs of five
-minutes with it (a baseline, its A/A twin, the injected one), each asked for the rounds that the calibration found to
-fit, so that none ends at its precision before: about an hour, on an otherwise idle machine. Everything is in a store of
-its own beside the output. A share of CPU time is injected and a part of response time is waiting, so the share is raised
-by what the calibration saw of that; what counts is what each run realised, which is shown beside. Prints a table, and
-ends with 1 if fewer than 8 of 10 were called slower.
+Calibrates this machine (ten minutes), injects the cost that the calibration calls visible, and conducts ten runs of
+five minutes with it (a baseline, its A/A twin, the injected one), each asked for the rounds that the calibration found
+to fit, so that none ends at its precision before: about an hour, on an otherwise idle machine. Everything is in a store
+of its own beside the output. A share of CPU time is injected and a part of response time is waiting, so the share is
+raised by what the calibration saw of that; what counts is what each run realised, which is shown beside. Prints a
+table, and ends with 1 if fewer than 8 of 10 were called slower.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@
         --threads 2 --rate 600 --workload point-select --size 3MB --trial-time 0.6s --warmup 0.1s --no-aa \
         --rounds 10..10
 
-Each run is a whole `tdelta run --self-test`, set-up included, with a seed of its own; the kinds run in a drawn order, so that
-the machine's bad hours fall on all of them. With more than one `--inject`, one run holds a twin for each. `--tdelta`
-names the program, which need not be the one of this tree. Prints a table; asserts nothing.
+Each run is a whole `tdelta run --self-test`, set-up included, with a seed of its own; the kinds run in a drawn order,
+so that the machine's bad hours fall on all of them. With more than one `--inject`, one run holds a twin for each.
+`--tdelta` names the program, which need not be the one of this tree. Prints a table; asserts nothing.
 
 With `--nodes N` the load comes from N agents, each on a Ray node in a separate network namespace, and goes to a MariaDB
 server of this machine, all of which the bench starts and ends. Takes root, `scripts/need-ray`, `scripts/need-servers`.

@@ -40,8 +40,8 @@ FIRST_LOOK, LAST_LOOK = 3, 14
 class Tally:
     """What came of many experiments.
 
-    ``covered`` and ``false_alarms`` (slower or faster where the truth lies inside the tolerance) are shares; ``bias`` and
-    ``points`` (median width of the 95 % HDI) are points of the ratio.
+    ``covered`` and ``false_alarms`` (slower or faster where the truth lies inside the tolerance) are shares; ``bias``
+    and ``points`` (median width of the 95 % HDI) are points of the ratio.
     """
 
     covered: float

@@ -46,7 +46,7 @@ ASSURANCE = 0.8
 LOOKS = (3, 4, 5, 7, 10, 14, 20)
 
 TOO_NEAR = (0.021, 0.02)
-"""A true overhead and a tolerance that take hundreds of rounds to tell apart: of a layout nothing counts but precision."""
+"""A true overhead and a tolerance that take hundreds of rounds to distinguish: layouts differ in precision only."""
 
 _SET_UP_SECONDS = 20.0
 _SURE_DF = 1e4

@@ -1,4 +1,4 @@
-"""Hand-built costs of ciphers: no machine measured them, and the golden files are about their words and columns only."""
+"""Hand-built costs of ciphers: no machine measured them; the golden files cover only words and columns."""
 
 from tdelta.measure.cipher_cost import CipherCost, CipherCostCell
 from tdelta.measure.page_tasks import ALGORITHMS, LEVELS, MODES, PAGE_SIZES, PageTask, page_tasks

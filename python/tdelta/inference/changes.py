@@ -66,7 +66,8 @@ def find_changes(ratios: Sequence[Estimate], tolerance: float) -> Changes:
 
     Args:
         ratios: usable estimates (`tdelta.inference.between.is_usable`), in the order of the runs.
-        tolerance: the difference of ratios that is not cared about; it does not decide what is found, but what it is called.
+        tolerance: the difference of ratios that is not cared about; it does not decide what is found, but what it is
+            called.
 
     Raises:
         EnvironmentFault: Apache Otava is not installed.

@@ -1,4 +1,4 @@
-"""What a page of encryption costs on this CPU, with and without its AES instructions: the least that an overhead can be.
+"""What a page of encryption costs on this CPU, with and without its AES instructions: the least an overhead can be.
 
 The machine's own OpenSSL encrypts, decrypts and authenticates pages as a database would have it do, in a loop with
 nothing else in it. What a database pays for a page beyond this is its own code, its cache and its disk; what it pays

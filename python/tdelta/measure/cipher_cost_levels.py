@@ -1,4 +1,4 @@
-"""The processes behind `tdelta.measure.cipher_cost`, one for each level of the CPU's AES instructions, and their turns."""
+"""The processes of `tdelta.measure.cipher_cost`, one for each level of the AES instructions, and their turns."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 OpenSSL asks its environment once, when it is loaded, which instructions it may use; so a level is a process. Orders
 come as JSON lines on standard input (``prepare`` with a plan, then ``pass`` after ``pass``), answers leave on a
-duplicate of standard output. Started by `tdelta.measure.cipher_cost` as ``python -m tdelta.measure.cipher_cost_worker PARENT_PID``.
+duplicate of standard output. Started by `tdelta.measure.cipher_cost` as ``python -m tdelta.measure.cipher_cost_worker
+PARENT_PID``.
 """
 
 from __future__ import annotations

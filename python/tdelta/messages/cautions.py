@@ -80,7 +80,9 @@ CAUTIONS = {
         "the cache of {condition} met {met:.1f%} of the requests and that of {baseline} {baseline_met:.1f%}: twins"
         " whose caches differ are not twins, and what they cost differs by more than encryption"
     ),
-    "latency-limit-no-times": "--latency-limit: no answer, since no complete block has response times of single transactions",
+    "latency-limit-no-times": (
+        "--latency-limit: no answer, since no complete block has response times of single transactions"
+    ),
     "loop-dilutes": (
         "{share:.1f%} of the measured time is tdelta's own loop, so overheads are underestimated by that share"
     ),
@@ -141,8 +143,8 @@ CAUTIONS = {
         " fairer"
     ),
     "load-names-no-twin": (
-        "nothing in the load generator says which twin to connect to: {product}'s clients may find another server in the"
-        " system's option files; {{socket}}, {{host}} and {{port}}, or --defaults-extra-file={{passfile}} name the"
+        "nothing in the load generator says which twin to connect to: {product}'s clients may find another server in"
+        " the system's option files; {{socket}}, {{host}} and {{port}}, or --defaults-extra-file={{passfile}} name the"
         " twin's"
     ),
     "pgbench-vacuums": (

@@ -12,8 +12,8 @@ INSTRUMENT_REASONS = {
     "zero-not-held": "only {held} of {of} intervals of 95 % held 0 where nothing differs",
     "cost-not-held": "only {held} of {of} intervals of 95 % held the realised cost",
     "bias-beyond-tolerance": (
-        "reads {bias:+.1f} points beside the truth (95 % interval {interval}), more than the {tolerance:g%} that are not"
-        " cared about"
+        "reads {bias:+.1f} points beside the truth (95 % interval {interval}), more than the {tolerance:g%} that are"
+        " not cared about"
     ),
     # why a plan does not reach an aim
     "effect-on-edge": (

@@ -1,6 +1,7 @@
 """The answer of ``tdelta plan``: how noisy this machine is, and how long a run must be to decide what.
 
-Standard deviations are of a log cost, which for small ones is a share (0.02 is 2 %). Overheads and tolerances are shares.
+Standard deviations are of a log cost, which for small ones is a share (0.02 is 2 %). Overheads and tolerances are
+shares.
 """
 
 from __future__ import annotations

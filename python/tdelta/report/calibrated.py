@@ -73,7 +73,7 @@ def day(unix_seconds: float) -> str:
 
 
 def _smallest(used: CalibrationUsed, settings: RunSettings) -> str:
-    """Only of response time against the tolerance: a calibration knows nothing of other metrics' calls, nor of a gate's."""
+    """For response time and the tolerance only: a calibration does not cover other metrics, nor budgets."""
     if settings.metric is not Metric.RESPONSE_TIME or settings.budget is not None:
         return ""
     known = ((one.minutes, one.overhead(settings.tolerance)) for one in used.minimum_detectable_effect)

@@ -1,4 +1,4 @@
-"""What ``tdelta cipher-cost`` prints: tables that line up, one for µs per page and one for GB/s, and the JSON document."""
+"""The output of ``tdelta cipher-cost``: a table of µs per page, one of GB/s, and the JSON document."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def percent(ratio: float, places: int = 1) -> str:
 
 
 def share(value: float) -> str:
-    """An unsigned share, such as a tolerance or a budget, as short as it can be: 0.02 is ``2 %``, 0.125 is ``12.5 %``."""
+    """An unsigned share, such as a tolerance or a budget, as short as possible: 0.02 is ``2 %``, 0.125 ``12.5 %``."""
     return f"{100 * value:.4g} %" if math.isfinite(value) else MISSING
 
 

@@ -1,4 +1,4 @@
-"""What ``tdelta check-servers`` prints: ability by ability how an adapter did, fit to be sent to whoever maintains it."""
+"""The output of ``tdelta check-servers``: how an adapter did, ability by ability, fit to be sent to maintainers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """``tdelta calibrate``: a series of short runs whose truth is known, and what they say of the instrument together.
 
 Each run is a whole run of `conduct`, with a seed and instances of its own: a baseline, its A/A twin, a third plain twin
-that is judged as if it were encrypted, and a twin for each injected cost. So every run shows a false call where there is
-one, and a bias; and all runs together show noise and instance effects. They stay in the store like any others. A run is
-never begun with an earlier calibration, or errors would feed on themselves.
+that is judged as if it were encrypted, and a twin for each injected cost. So every run shows a false call where there
+is one, and a bias; and all runs together show noise and instance effects. They stay in the store like any others. A run
+is never begun with an earlier calibration, or errors would feed on themselves.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ class Study:
     """A study as ``tdelta studies`` lists it. ``runs`` says whether it is a run, and not an analysis of its tables.
 
     ``settings`` are the options in which it differs from a run without a study (those in which it differs once more on
-    an engine stand in the engine's folder), ``at_published_size`` those with ``--study-size published``. ``tables`` are the
-    published ones that ``tdelta analyze published:NAME`` takes.
+    an engine stand in the engine's folder), ``at_published_size`` those with ``--study-size published``. ``tables`` are
+    the published ones that ``tdelta analyze published:NAME`` takes.
     """
 
     name: str
@@ -128,7 +128,8 @@ _STUDIES = (
         "Percona Server 8.0, sysbench oltp_read_only: +9 % at 1 thread, none from 64",
         True,
         "tables are encrypted and nothing else, as there; sysbench's own transaction and rows, in one table."
-        f" {_on('read-only-sweep', 'mariadb')}; --study-size published repeats it at its own size, which was not done here",
+        f" {_on('read-only-sweep', 'mariadb')}; --study-size published repeats it at its own size, which was not done"
+        f" here",
         {
             "engine": "mariadb",
             "workload": "read-only",

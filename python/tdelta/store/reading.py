@@ -15,8 +15,8 @@ from tdelta.store.store import Store
 def found(run: str, path: Path | None) -> Iterator[tuple[Store, str]]:
     """The open store that holds a run, and the run's whole id, for as long as the block lasts.
 
-    What is made of a run that came out of a pack, here or by ``tdelta import``, belongs into the block: its values may be
-    such as no run has, and then it is an error that names the pack.
+    What is made of a run that came out of a pack, here or by ``tdelta import``, belongs into the block: its values may
+    be such as no run has, and then it is an error that names the pack.
 
     Args:
         run: what `Store.resolve` takes, or the file of a pack (`tdelta.store.pack.is_pack_name`).

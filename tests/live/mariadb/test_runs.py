@@ -107,7 +107,7 @@ class TestMariadbRuns(ServerRuns):
     @pytest.fixture(scope="class")
     @classmethod
     def acted(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPlace, Any]]:
-        """A run in which plain twins are encrypted while their load goes on, or throttled by as much as was injected."""
+        """A run whose plain twins are encrypted under load, or throttled by as much as was injected."""
         acts = "during=encrypt,rekey,throttle:percent=40:seconds=1,throttle:seconds=1"
         for place in occupied(cls.engine, tmp_path_factory.mktemp("acted")):
             yield place, place.measured(*ALONE, "--size", "2MB", "--vary", acts, "--vary", "cipher=aes-128")

@@ -38,7 +38,10 @@ def test_without_options_the_measurement_keeps_its_own_defaults(measured: FakeCi
 
 
 def test_every_option_reaches_the_measurement(measured: FakeCipherCost) -> None:
-    words = "cipher-cost --sizes 4k,16KiB,512 --algorithms aes-256,HMAC-SHA1 --modes cbc,gcm --max-time 5s --library /l --seed 3"
+    words = (
+        "cipher-cost --sizes 4k,16KiB,512 --algorithms aes-256,HMAC-SHA1 --modes cbc,gcm --max-time 5s"
+        " --library /l --seed 3"
+    )
     assert call(*words.split()).code == 0
     assert measured.requests == [
         {

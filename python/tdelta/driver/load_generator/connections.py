@@ -1,4 +1,4 @@
-"""The servers that a load generator connects to, as its clients expect them: placeholders, environment, a password file.
+"""The servers of a load generator, as its clients expect them: placeholders, environment, a password file.
 
 A password is never in a word of the command, since every user of a machine can read the arguments of a process. It goes
 into the environment of the command (which only its owner can read), and into a file that only its owner can read.

@@ -99,7 +99,8 @@ class AnalysisSettings:
         run_sd: the sd of runs of one and the same system, a share, where the user states it: single runs are decided
             with it. None: nobody knows, and single runs decide nothing.
         source: where published figures come from, as the result is to say it.
-        latency_limit_ms: what the user allows a transaction, ms: how often it took longer is reported, and decides nothing.
+        latency_limit_ms: what the user allows a transaction, ms: how often it took longer is reported, and decides
+            nothing.
         is_tolerance_given: whether the tolerance is the user's own word; else it is the default.
     """
 

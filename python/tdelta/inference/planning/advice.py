@@ -32,7 +32,7 @@ _FOR_A_T = _Z95**2 / 2.0
 """Rounds that a t interval needs beyond a normal one (Guenther 1981, The American Statistician 35:243)."""
 
 _LEAST_DISTANCE = 1e-4
-"""What is nearer to the tolerance's edge, in logs, is on it: nothing decides that, and then it is precision that counts."""
+"""Effects nearer to the tolerance's edge than this, in logs, cannot be decided: then precision counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def targets_of(
 
 
 def primary_of(effects: Sequence[float], tolerances: Sequence[float]) -> Iterator[tuple[float, float]]:
-    """Overheads and tolerances that were asked for; where none were, no overhead and the smallest usual one above a tolerance."""
+    """The overheads and tolerances requested; by default none and the smallest usual one above a tolerance."""
     for tolerance in tolerances or (_HEADLINE_TOLERANCE,):
         above = [effect for effect in EFFECTS if effect > 1.25 * tolerance]
         yield from ((effect, tolerance) for effect in effects or (EFFECTS[0], *above[:1]))

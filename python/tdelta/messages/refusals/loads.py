@@ -25,8 +25,8 @@ LOADS: dict[str, str] = {
         "sysbench {test} touches no database: expected a test that does, such as oltp_read_only"
     ),
     "load-is-preparation": (
-        "`{command}` is not a load: expected `run`. The twins' tables are made before a run; `--load-generator` only works on"
-        " them"
+        "`{command}` is not a load: expected `run`. The twins' tables are made before a run; `--load-generator` only"
+        " works on them"
     ),
     "load-words": "expected `TEST run`, found `{found}`: sysbench takes values after `=` (--threads=4)",
     "load-without-test": "expected a test and the command `run` (sysbench oltp_read_only run), found {found}",

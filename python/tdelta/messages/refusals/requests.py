@@ -189,8 +189,8 @@ REQUESTS = {
     "nothing-to-compare": ("nothing to compare: expected a cipher other than none; add --vary cipher=aes-256"),
     "level-out-of-reach": "{factor}={level} cannot be had here: {why}",
     "plain-library": (
-        "cipher {cipher!r}: {library} is plain {engine}, which encrypts nothing; compare identical twins with --self-test, or"
-        " name an encrypting library with --library"
+        "cipher {cipher!r}: {library} is plain {engine}, which encrypts nothing; compare identical twins with"
+        " --self-test, or name an encrypting library with --library"
     ),
     "cannot-convert": "--database: a {engine} library of kind {kind!r} cannot encrypt a database that is there",
     "smallest-page": (

@@ -14,14 +14,18 @@ SERVER_CHECKS = {
     "server-check-no-counters": "the adapter reads no counters of such servers",
     "server-check-not-cold": "the adapter knows no SQL that empties the caches of such a server",
     "server-check-not-converted": "the adapter knows no SQL that encrypts and decrypts a schema with its rows",
-    "server-check-not-traced": "this client does not meter statements of your own servers: ?client=dbapi in the DSN may",
+    "server-check-not-traced": (
+        "this client does not meter statements of your own servers: ?client=dbapi in the DSN may"
+    ),
     # what the adapter does not do
     "server-check-no-settings": "expected the settings in force, found none: may the user see them?",
     "server-check-no-version": "expected the server's version, found none",
     "server-check-scope-unsaid": "expected the settings that say what is encrypted, found none for {scopes}",
     "server-check-state-changes": "expected the same answer to what is encrypted, asked twice, found two answers",
     "server-check-schema-unseen": "expected another session to see the schema that was made, found that it does not",
-    "server-check-mark-unseen": "expected the schema with the mark of this run, found it without: it would not be dropped",
+    "server-check-mark-unseen": (
+        "expected the schema with the mark of this run, found it without: it would not be dropped"
+    ),
     "server-check-lock-unseen": "expected another session to see the lock on the schema, found that it does not",
     "server-check-rows-differ": "expected the rows as they were generated, found others by checksum: {tables}",
     "server-check-tables-unseen": "expected every table in the server's catalog, found none of that name: {tables}",
@@ -36,7 +40,9 @@ SERVER_CHECKS = {
     "server-check-evidence-changed": "expected what the server said of {scope} before the work, found something else",
     "server-check-evidence-alike": "expected tables that differ in their encryption, found both: {said}",
     "server-check-conversion-stuck": "expected the schema {wanted} within {seconds:.0f} s, found: {said}",
-    "server-check-conversion-rows": "expected the rows from before the schema was encrypted again, found others: {tables}",
+    "server-check-conversion-rows": (
+        "expected the rows from before the schema was encrypted again, found others: {tables}"
+    ),
     "server-check-kind": "expected the server's refusal to be recognized as {expected!r}, found {found!r}: {said}",
     "server-check-session-unseen": "expected the session of the load to be found by its mark, found none",
     "server-check-session-lives": "expected a session that was ended to be gone, found that it answers",

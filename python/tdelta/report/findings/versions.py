@@ -29,7 +29,8 @@ def version_sentences(result: RunResult) -> Iterator[str]:
         first, later = (level_text(one.factor, of.level(one.factor)) for of in (one.versus, one.condition))
         name = ", ".join((kind_label(one.condition), *where))
         what = metric_name(one.metric, settings)
-        yield f"Versions, {name}: {what} {before} in {first}, {now} in {later}: {_said(one, share(settings.tolerance))}."
+        said = _said(one, share(settings.tolerance))
+        yield f"Versions, {name}: {what} {before} in {first}, {now} in {later}: {said}."
 
 
 def _said(one: VersionDifference, tolerance: str) -> str:

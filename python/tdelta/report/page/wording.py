@@ -70,7 +70,7 @@ def limit_words(settings: RunSettings) -> str:
     """What the shaded band or the dashed line of a figure stands for."""
     if settings.budget is not None:
         return f"the dashed line is the budget of {share(settings.budget)}"
-    return f"the shaded band is the ±{share(settings.tolerance)} that you would not care about (the tolerance)"
+    return f"the shaded band is the ±{share(settings.tolerance)} tolerance"
 
 
 def date_text(unix_seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""A plan in a terminal or a pipe: the answer, minutes for each overhead and tolerance, curves, and what they rest on."""
+"""A plan in a terminal or a pipe: the answer, minutes by overhead and tolerance, curves, and their basis."""
 
 from __future__ import annotations
 

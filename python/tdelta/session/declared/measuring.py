@@ -19,8 +19,8 @@ class Design:
 
     ``vary`` maps a factor to its levels in the user's order; ``cipher`` always gains the level ``none``.
     ``warmup_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
-    ``bb_control``: whether a second instance of an encrypted condition runs beside it; None where there is room for one.
-    ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
+    ``bb_control``: whether a second instance of an encrypted condition runs beside it; None where there is room for
+    one. ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
     ``profile``: after the measured trials of a round, twins are run once more and sampled by ``perf``.
     """
 
@@ -111,9 +111,9 @@ class Design:
 class DecisionOptions:
     """How long a run goes on, and what it decides. Shares are quotients less one: ``tolerance=0.02``.
 
-    ``tolerance_is_given``: the tolerance is what the user said, and not the default, though it may be as large. ``latency_limit_seconds``
-    is what a transaction may take; how often it took longer is told, and never decided on. ``use_calibration``: a run
-    begins with what `tdelta calibrate` found here, where anything fits.
+    ``tolerance_is_given``: the tolerance is what the user said, and not the default, though it may be as large.
+    ``latency_limit_seconds`` is what a transaction may take; how often it took longer is told, and never decided on.
+    ``use_calibration``: a run begins with what `tdelta calibrate` found here, where anything fits.
     """
 
     min_rounds: int = option(

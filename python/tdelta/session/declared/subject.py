@@ -169,10 +169,10 @@ class Work:
 
     ``agents`` is how many processes share the load, on nodes of the Ray cluster at the address ``ray``; None: one,
     which needs no Ray. ``hosts`` is on how many nodes of that cluster the twins' servers run, each on another in the
-    next round; None: on this machine. ``load_generator`` is a command of the user's that is run as the load instead of a
-    workload's transactions, ``load_operations`` a pattern for the number of its operations in what it prints. ``rate``
-    (a second, over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity. ``cold``
-    empties all caches before each trial.
+    next round; None: on this machine. ``load_generator`` is a command of the user's that is run as the load instead of
+    a workload's transactions, ``load_operations`` a pattern for the number of its operations in what it prints.
+    ``rate`` (a second, over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity.
+    ``cold`` empties all caches before each trial.
     """
 
     workload: str | None = option(

@@ -1,4 +1,4 @@
-"""A server check from its first session to its report: each step tried and timed, all redacted, and all removed at the end.
+"""A server check from its first session to its report: steps are tried, timed and redacted, and all is removed.
 
 Whatever fails, the schemas are dropped, and what is found of them afterwards is the last step. No step begins, and none
 goes on, after `LIMIT_SECONDS`.
