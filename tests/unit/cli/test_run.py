@@ -94,7 +94,7 @@ TYPED: tuple[dict[str, object], ...] = (
     {"engine": "mariadb", "session_memory": 1 << 20},
     {"size_bytes": 20_000_000},
     {"rate": 100.0, "trial_seconds": 2.0},
-    {"at": 0.6, "trial_seconds": 0.25},
+    {"rate": "60%", "trial_seconds": 0.25},
     {"profile": True},
     {"trial_seconds": 0.5, "warmup_seconds": 0.1},
     {"study": "warehouse", "engine": "sqlite", "blocks_per_round": 3},

@@ -171,7 +171,8 @@ class Work:
     which needs no Ray. ``hosts`` is on how many nodes of that cluster the twins' servers run, each on another in the
     next round; None: on this machine. ``load_generator`` is a command of the user's that is run as the load instead of
     a workload's transactions, ``load_operations`` a pattern for the number of its operations in what it prints.
-    ``rate`` (a second, over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity.
+    ``rate`` makes the loop open: operations per second over all threads, or the text of a share of the baseline's
+    capacity (``60%``).
     ``cold`` empties all caches before each trial.
     """
 
@@ -240,18 +241,12 @@ class Work:
         decides_trial=True,
         group=Group.EXPERIMENT,
     )
-    rate: float | None = option(
+    rate: float | str | None = option(
         "--rate",
-        values.Number("PER_SECOND"),
-        "Arrival rate: operations due per second, over all threads; latency counts from the due time.",
-        shown="closed loop: as fast as they can",
-        decides_trial=True,
-        group=Group.EXPERIMENT,
-    )
-    at: float | None = option(
-        "--at",
-        values.Percent(),
-        "Arrival rate as a share of the baseline's capacity; vary it with --vary at=30%,60%,80%.",
+        values.Rate(),
+        "Target rate: transactions per second over all clients, or a percentage of what the unencrypted database can"
+        " do; latency includes queueing.",
+        shown="as fast as possible",
         decides_trial=True,
         group=Group.EXPERIMENT,
     )
