@@ -17,8 +17,8 @@ from tdelta.session.request import OPTIONS
 
 HEAD = "| option | default | only | |\n|---|---|---|---|\n"
 _ROW = re.compile(r"^\| `(--[a-z-]+)[^\n]* \| ([^\n|]*(?:\\\|[^\n|]*)*) \|$", re.MULTILINE)
-_SECTION = re.compile(r"^## `tdelta ([a-z]+)`\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-_BLOCK = re.compile(r"<!-- options of [a-z]+: generated -->.*?<!-- end -->", re.DOTALL)
+_SECTION = re.compile(r"^## `tdelta ([a-z-]+)`\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"<!-- options of [a-z-]+: generated -->.*?<!-- end -->", re.DOTALL)
 _OWN_TABLE = re.compile(r"^\| option \|[^\n]*\n\|---[^\n]*\n(?:\|[^\n]*\n)+", re.MULTILINE)
 _OWN_ROW = re.compile(r"^\| `(--[a-z-]+)[^`]*`(?:, `-[^`]*`)* \|(.*)$", re.MULTILINE)
 _MOST_CHOICES = 5

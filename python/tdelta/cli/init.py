@@ -33,9 +33,9 @@ _TAKEN = [option for option in OPTIONS.values() if option.flag.startswith("--") 
 def init(
     studies: tuple[str, ...], engines: tuple[str, ...], labels: tuple[str, ...], force: bool, **given: Any
 ) -> None:
-    """Write tdelta.toml, which says which runs a project has: `tdelta run` then makes them.
+    """Create a project file, tdelta.toml, whose runs `tdelta run` then performs.
 
-    It takes the options of `tdelta run`. Without any, it asks on a terminal, and elsewhere writes what runs without.
+    All options of `tdelta run` are accepted. Without options, it prompts (on a terminal) or writes a default file.
 
     Example: tdelta init
 

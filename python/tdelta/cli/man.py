@@ -7,19 +7,11 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from tdelta.cli.commands import SECTIONS
+from tdelta.cli.commands import ENVIRONMENT, SECTIONS
 from tdelta.cli.exit_codes import MEANINGS, ExitCode
 from tdelta.cli.help import Command, described, examples, grouped
 from tdelta.cli.output import write
 
-_ENVIRONMENT = {
-    "TDELTA_STORE": "the file that keeps the results, where --store does not name one",
-    "TDELTA_DEBUG": "shows the traceback of a defect",
-    "TDELTA_EFFORT": "brief shortens what is measured beside the trials, for tests; the trials are the same",
-    "XDG_DATA_HOME, XDG_CACHE_HOME": "where results are kept, and where the twins' files go, each in a folder tdelta",
-    "NO_COLOR": "no colours, also on a terminal",
-    "COLUMNS": "how wide text is where standard output is not a terminal",
-}
 _TOPIC = "What encryption at rest costs a database"
 
 
@@ -52,7 +44,7 @@ def _page(root: click.Context, version: str) -> Iterator[str]:
     yield ".SH EXIT STATUS"
     yield from _terms((str(int(code)), meaning) for code, meaning in MEANINGS.items())
     yield ".SH ENVIRONMENT"
-    yield from _terms(_ENVIRONMENT.items())
+    yield from _terms(ENVIRONMENT.items())
 
 
 def _command(ctx: click.Context) -> Iterator[str]:

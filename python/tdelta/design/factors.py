@@ -351,7 +351,7 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("load_by", f"one of {', '.join(LOADED_BY)}", _load_by),
             Factor(
                 "rate",
-                "operations per second above 0, such as 500, or a share of the plain twin's capacity (60%)",
+                "operations per second above 0, such as 500, or 60% of the unencrypted database's maximum",
                 rate_level,
             ),
             Factor("page_size", f"bytes, one of {', '.join(map(str, PAGE_SIZES))}", _page_size),

@@ -51,7 +51,7 @@ class Option:
     default: Any = None
     open_loop: Any = _SAME
     shown: str = ""
-    group: Group = Group.EXPERT
+    group: Group = Group.ADVANCED
     takes: Takes | None = None
     factor: str = ""
     also: str = ""

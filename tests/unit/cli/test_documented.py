@@ -13,7 +13,7 @@ COMMANDS = {entry.name: entry for entry in entries()}
 
 
 def sections() -> dict[str, str]:
-    parts = re.split(r"^## `tdelta ?([a-z]*)`\n", DOCS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    parts = re.split(r"^## `tdelta ?([a-z-]*)`\n", DOCS.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 

@@ -210,7 +210,7 @@ def test_a_bad_value_names_the_option_what_was_expected_and_what_was_found(sessi
     done = call("run", "--tolerance", "2")
     assert done == Called(
         2, "", "error: Invalid value for '--tolerance': expected a percentage such as 5% or 0.5%, found '2'\n"
-        "tdelta run --help says more\n"
+        "Try 'tdelta run --help'.\n"
     )  # fmt: skip
 
 
