@@ -50,7 +50,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("init", "Create a project file (tdelta.toml)."),
             Entry("fleet", "Measure all databases listed in INVENTORY."),
             Entry("plan", "Estimate how long a run must measure here."),
-            Entry("calibrate", "Show what can be detected on this machine, and how often it is wrong."),
+            Entry("calibrate", "Show what can be detected on this machine."),
             Entry("cipher-cost", "Measure what AES costs on this CPU.", "cipher_cost"),
         ),
     ),
@@ -70,7 +70,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         "Existing results",
         (
             Entry("analyze", "Judge results of other tools."),
-            Entry("verify", "Check files for plaintext, or show what a run's search found."),
+            Entry("verify", "Check files for plaintext."),
         ),
     ),
     (
