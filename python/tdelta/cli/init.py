@@ -16,7 +16,7 @@ from tdelta.inputs import real_path
 from tdelta.messages import Refusal
 from tdelta.session.options import Option
 from tdelta.session.request import OPTIONS
-from tdelta.session.values import Flag, Number, WholeNumber
+from tdelta.session.values import Flag, WholeNumber
 
 _LISTS = ("engine", "labels")
 _USUAL = OPTIONS["engine"].default
@@ -71,7 +71,7 @@ def _value(option: Option, parsed: Any) -> object:
     value = option.value
     if isinstance(value, Flag):
         return True
-    if isinstance(value, WholeNumber) or type(value) is Number:
+    if isinstance(value, WholeNumber):
         return parsed
     if value.is_repeated:
         return [text for text in value.texts(value.gathered(parsed)) if text is not None]

@@ -236,7 +236,7 @@ def test_the_defaults_named_in_the_help_are_the_defaults_of_the_request() -> Non
         "page_size": str(plan(request, "r").twin_settings(plan(request, "r").conditions[0], 0).page_size),
         "synchronous": request.twins.synchronous,
         "size_bytes": f"{request.tested.size_bytes // 10**6}MB",
-        "trial_seconds": str(request.design.trial_seconds),
+        "trial_seconds": f"{request.design.trial_seconds:g}s",
         "blocks_per_round": str(request.design.blocks_per_round),
         "max_seconds": f"{request.decision.max_seconds:g}s",
         "tolerance": f"{100 * request.decision.tolerance:g}%",
