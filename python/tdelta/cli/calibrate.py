@@ -49,13 +49,13 @@ def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
     """
     from tdelta.report.calibration import calibration_document, calibration_text
     from tdelta.report.document import to_json
-    from tdelta.session import self_test
+    from tdelta.session import calibrating
 
     request = request_of({**given, "max_seconds": max_seconds})
     if max_seconds is None:
-        request = self_test.for_usual_time(request)
+        request = calibrating.for_usual_time(request)
     with drawn_progress() as observer:
-        found = self_test.calibrate_machine(request, observer)
+        found = calibrating.calibrate_machine(request, observer)
     code = ExitCode.INTERRUPTED if found.interrupted else ExitCode.ANSWERED if found.is_valid else ExitCode.INVALID
     write(to_json(calibration_document(found, code)) if as_json else calibration_text(found, width(), color=color()))
     return code
