@@ -46,8 +46,8 @@ class _Explained(click.Command):
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         """``-h`` is an option of its own for commands with a short help."""
-        names = super().get_help_option_names(ctx)
-        return [name for name in names if name != "-h"] if _has_short_help(self) else names
+        del ctx
+        return ["--help"] if _has_short_help(self) else ["-h", "--help"]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The parameters, ``-h`` among them."""

@@ -45,7 +45,7 @@ _OF_PATHS = frozenset({errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP, errno.ENOT
 """What is wrong with a path that a user named, wherever it is first looked at."""
 
 _LIBRARIES = {"SQLite3 Multiple Ciphers": "apsw-sqlite3mc", "SQLCipher": "sqlcipher3"}
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_CONTEXT = {"max_content_width": 100}
 _WHERE_TO_BEGIN = """\
 tdelta measures what encryption at rest costs a database. Where to begin:
 

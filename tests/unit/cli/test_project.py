@@ -133,7 +133,7 @@ def test_init_writes_what_was_typed(folder: Path, monkeypatch: pytest.MonkeyPatc
         "labels": ["ci"],
         "threads": 4,
         "vary": ["cipher=aes-256"],
-        "no-bb-twin": True,
+        "no-bb": True,
         "inject": ["5%"],
         "rounds": "3..5",
         "max-time": "5m",
