@@ -173,7 +173,7 @@ def _judgement(verdict: Verdict, settings: RunSettings) -> str:
     return {
         Decision.SLOWER: f"above {tolerance}",
         Decision.NEGLIGIBLE: f"within {tolerance}",
-        Decision.FASTER: f"below {tolerance}, though encryption adds work: look for other differences between the twins",
+        Decision.FASTER: f"below {tolerance}, though encryption adds work: look for other differences between twins",
         Decision.OVER: f"over {budget}",
         Decision.WITHIN: f"within {budget}",
     }.get(verdict.decision, verdict.decision.value)

@@ -28,7 +28,7 @@ def test_a_speed_up_is_reported_with_the_advice_to_distrust_it() -> None:
     head = s.verdict(s.estimate(0.94, 0.01), Decision.FASTER, primary=True)
     text = answer(s.result(Decision.FASTER, (head,)))
     assert "changes response time by −6.0 %" in text
-    assert "look for other differences between the twins" in text
+    assert "look for other differences between twins" in text
 
 
 def test_a_failed_check_of_the_whole_run_overrules_verdicts_that_look_fine() -> None:
