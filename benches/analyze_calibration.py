@@ -46,7 +46,7 @@ from calibration.observed import (
 Find = Callable[[], Iterator[Answered]]
 HEAD = (
     "data|true log ratio|ratio %|difference %|mean %|runs stated to differ by 3 % %|ratio's HDI without 1 %"
-    "|costly or faster %|negligible %|kept from deciding %|width, points"
+    "|slower or faster %|negligible %|kept from deciding %|width, points"
 )
 
 

@@ -3,12 +3,12 @@
     .venv/bin/python benches/calibrated_truth.py --out calibrated_truth.jsonl
     .venv/bin/python benches/calibrated_truth.py --summarize calibrated_truth.jsonl
 
-Calibrates this machine (ten minutes), plants the cost that the calibration calls visible, and conducts ten runs of five
-minutes with it (a baseline, its A/A twin, the planted one), each asked for the rounds that the calibration found to
-fit, so that none ends at its precision before: about an hour, on an otherwise idle machine. Everything is in a store of
-its own beside the output. A share of CPU time is planted and a part of response time is waiting, so the share is raised
-by what the calibration saw of that; what counts is what each run realised, which is shown beside. Prints a table, and
-ends with 1 if fewer than 8 of 10 were called costly.
+Calibrates this machine (ten minutes), injects the cost that the calibration calls visible, and conducts ten runs of
+five minutes with it (a baseline, its A/A twin, the injected one), each asked for the rounds that the calibration found
+to fit, so that none ends at its precision before: about an hour, on an otherwise idle machine. Everything is in a store
+of its own beside the output. A share of CPU time is injected and a part of response time is waiting, so the share is
+raised by what the calibration saw of that; what counts is what each run realised, which is shown beside. Prints a
+table, and ends with 1 if fewer than 8 of 10 were called slower.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ def conduct(arguments: argparse.Namespace) -> None:
     lines = arguments.out.read_text().splitlines() if arguments.out.exists() else []
     if not lines:
         found = call(arguments, "calibrate", "--max-time", arguments.calibrate, "--seed", str(SEED), allowed=(0, 4))
-        if not found["is_sound"]:
-            sys.exit(f"calibration is unsound: {found['faults']}")
+        if not found["is_valid"]:
+            sys.exit(f"calibration is invalid: {found['faults']}")
         append(arguments.out, found)
         lines = arguments.out.read_text().splitlines()
     calibration = json.loads(lines[0])
     detectable_effects = next(
         one for one in calibration["minimum_detectable_effect"] if one["minutes"] == arguments.minutes
     )
-    planted = share_to_plant(calibration, detectable_effects["mde_vs_rope"])
+    injected = share_to_inject(calibration, detectable_effects["mde_vs_tolerance"])
     for number in range(len(lines) - 1, arguments.runs):
         document = call(
             arguments,
-            *("run", "--vary", "cipher=none", "--plant", f"{100 * planted:.4g}%"),
+            *("run", "--vary", "cipher=none", "--inject", f"{100 * injected:.4g}%"),
             *(
                 "--max-time",
                 f"{arguments.minutes:g}m",
@@ -64,22 +64,22 @@ def conduct(arguments: argparse.Namespace) -> None:
         print(f"{number + 1}/{arguments.runs}", file=sys.stderr, flush=True)
 
 
-def share_to_plant(calibration: dict, overhead: float) -> float:
+def share_to_inject(calibration: dict, overhead: float) -> float:
     """The share of CPU time whose realised cost is that overhead in response time, by what the calibration realised."""
-    seen = next(tally for tally in calibration["planted"] if tally["metric"] == "response_time")
-    return overhead * seen["planted"] / (seen["realised"] - 1)
+    seen = next(tally for tally in calibration["injected"] if tally["metric"] == "response_time")
+    return overhead * seen["injected"] / (seen["realised"] - 1)
 
 
 def brief(document: dict) -> dict:
     """What the summary needs of one run's JSON."""
     verdicts = [v for v in document["verdicts"] if v["primary"]]
-    planted = next(v for v in verdicts if "planted" in v["condition"])
+    injected = next(v for v in verdicts if "injected" in v["condition"])
     return {
         "run_id": document["run_id"],
         "calibration": (document["settings"]["calibration"] or {}).get("calibration_id"),
         "rounds": document["counts"]["rounds"],
         "stopped_by": document["stopped_by"],
-        "planted": {name: planted[name] for name in ("decision", "realised", "ratio_of_means")},
+        "injected": {name: injected[name] for name in ("decision", "realised", "ratio_of_means")},
     }
 
 
@@ -97,20 +97,20 @@ def summarize(path: Path, minutes: float) -> int:
     print(
         f"calibration: {len(calibration['run_ids'])} runs in {calibration['elapsed_seconds']:.0f} s, a pair"
         f" {100 * noise['pair_sd']:.2f} %, luck {100 * noise['instance_sd']:.2f} %, visible in {minutes:g} min:"
-        f" {100 * detectable_effects['mde_vs_rope']:+.2f} % ({detectable_effects['rounds']} rounds foreseen)"
+        f" {100 * detectable_effects['mde_vs_tolerance']:+.2f} % ({detectable_effects['rounds']} rounds foreseen)"
     )
     print("| run | rounds | realised % | read % | 95 % HDI | verdict |\n|---|---|---|---|---|---|")
     for run in runs:
-        ratio = run["planted"]["ratio_of_means"]
+        ratio = run["injected"]["ratio_of_means"]
         low, high = (f"{100 * (end - 1):+.2f}" for end in ratio["hdi95"])
         print(
-            f"| {run['run_id']} | {run['rounds']} | {100 * (run['planted']['realised'] - 1):+.2f} |"
-            f" {100 * (ratio['median'] - 1):+.2f} | {low} … {high} | {run['planted']['decision']} |"
+            f"| {run['run_id']} | {run['rounds']} | {100 * (run['injected']['realised'] - 1):+.2f} |"
+            f" {100 * (ratio['median'] - 1):+.2f} | {low} … {high} | {run['injected']['decision']} |"
         )
-    found = sum(run["planted"]["decision"] == "costly" for run in runs)
-    realised = statistics.mean(100 * (run["planted"]["realised"] - 1) for run in runs)
+    found = sum(run["injected"]["decision"] == "slower" for run in runs)
+    realised = statistics.mean(100 * (run["injected"]["realised"] - 1) for run in runs)
     begun = sum(run["calibration"] == calibration["calibration_id"] for run in runs)
-    print(f"called costly: {found} of {len(runs)}; realised on average {realised:+.2f} %; begun calibrated: {begun}")
+    print(f"called slower: {found} of {len(runs)}; realised on average {realised:+.2f} %; begun calibrated: {begun}")
     return int(found < FEWEST_OF_TEN * len(runs))
 
 

@@ -49,9 +49,9 @@ from calibration.simulation import BASELINE, NOISES, OTHERS, THREE, TREATMENT, M
 from calibration.tails import Slow, Stalling, TailTally, exceeded, observed, percentiles, slow_shares, slow_trials
 from tdelta.records import InstanceEffectPrior
 
-COVERAGE = "design|machine|log ratio|coverage of HDI95 %|costly or faster %|bias, points|width, points|rounds"
+COVERAGE = "design|machine|log ratio|coverage of HDI95 %|slower or faster %|bias, points|width, points|rounds"
 GATE = "budget|machine|true overhead %|over %|within %|undecided %|rounds|coverage of HDI95 %|bias, points"
-TWIN = "limit|machine|twins truly apart %|unsound %|HDI95 without 0 %"
+TWIN = "limit|machine|twins truly apart %|invalid %|HDI95 without 0 %"
 TAIL = "tail|machine|log effect|has an interval %|covered %|truth above it %|truth below it %|end over ratio|rounds"
 
 BAD = "tail|process|times|bad trials|has an interval %|truth above it %|truth below it %|more %|less %|rounds"
@@ -88,7 +88,7 @@ def covering(
     def others(experiments: int) -> tuple[str, ...]:
         answer = find(experiments)
         found, used = answer if isinstance(answer, tuple) else (answer, None)
-        # Where the truth lies outside the ROPE there is no false alarm to count.
+        # Where the truth lies outside the tolerance there is no false alarm to count.
         alarms = percent(found.false_alarms) if log_ratio == "0" else ""
         took = rounds if used is None else f"{used:.1f}"
         return percent(found.covered), alarms, points(found.bias), f"{found.points:.1f}", took
@@ -185,7 +185,7 @@ def of_precision() -> Iterator[Row]:
 
 
 def of_peeking() -> Iterator[Row]:
-    """Runs that are ended by hand at the first verdict: away from the edge of the ROPE, and on it."""
+    """Runs that are ended by hand at the first verdict: away from the edge of the tolerance, and on it."""
     for trial_sd, instance_sd, overhead in ((0.03, 0.005, 0.0), (0.01, 0.01, 0.02), (0.03, 0.005, 0.05)):
         machine = Machine(trial_sd=trial_sd, instance_sd=instance_sd)
         ratio = math.log1p(overhead)
@@ -225,14 +225,14 @@ def of_plain_twins() -> Iterator[Row]:
     def row(limit: str, machine: Machine, apart: float, budget: float | None) -> Row:
         def others(experiments: int) -> tuple[str, ...]:
             found = plain_twins(machine, apart, experiments, budget=budget)
-            return percent(found.unsound), percent(found.differing)
+            return percent(found.invalid), percent(found.differing)
 
         return Row((f"A/A, {limit}", machine.name, f"{100 * apart:g}"), others)
 
     for trial_sd in (0.01, 0.03, 0.06):
         for instance_sd in (0.003, 0.01):
             for apart in (0.0, 0.03, 0.05):
-                yield row("ROPE 2 %", Machine(trial_sd=trial_sd, instance_sd=instance_sd), apart, None)
+                yield row("tolerance 2 %", Machine(trial_sd=trial_sd, instance_sd=instance_sd), apart, None)
     for apart in (0.0, 0.03):
         yield row("budget 1 %", Machine(trial_sd=0.03, instance_sd=0.01), apart, 0.01)
 

@@ -23,7 +23,7 @@ from calibration.grid import (
 from calibration.processes import Process
 
 CELL = (
-    "cell|truth %|covered %|covered or undecided %|costly %|faster %|negligible %|undecided %|met a stall %"
+    "cell|truth %|covered %|covered or undecided %|slower %|faster %|negligible %|undecided %|met a stall %"
     "|negligible of those %|width, points|width of the typical ratio, points"
 )
 GATE = "cell|over %|within %|undecided %|rounds"
@@ -86,7 +86,7 @@ def _table(
 
 def _cell(process: Process, found: Sequence[Outcome]) -> Sequence[str]:
     of = tally(process, found)
-    shares = (of.covered, of.answered, of.costly, of.faster, of.negligible, of.undecided, of.met, of.blind)
+    shares = (of.covered, of.answered, of.slower, of.faster, of.negligible, of.undecided, of.met, of.blind)
     truth = 100.0 * float(np.expm1(process.typical_truth))
     return (
         f"{round(truth, 1) + 0.0:+.1f}",

@@ -1,14 +1,14 @@
-"""Does the instrument tell the truth on this machine? Identical twins, and twins with a planted cost.
+"""Does the instrument tell the truth on this machine? Identical twins, and twins with an injected cost.
 
-    .venv/bin/python benches/truth.py --aa 40 --plant 5% --plant 10% --runs 20 --max-time 60s --out truth.jsonl
+    .venv/bin/python benches/truth.py --self-test 40 --inject 5% --inject 10% --runs 20 --max-time 60s --out truth.jsonl
     .venv/bin/python benches/truth.py --summarize truth.jsonl
-    .venv/bin/python benches/truth.py --nodes 2 --plant 60% --runs 10 --max-time 180s --out agents.jsonl -- \
-        --threads 2 --rate 600 --workload point-select --size 3MB --trial-seconds 0.6 --discard 0.1s --no-aa-twin \
+    .venv/bin/python benches/truth.py --nodes 2 --inject 60% --runs 10 --max-time 180s --out agents.jsonl -- \
+        --threads 2 --rate 600 --workload point-select --size 3MB --trial-time 0.6s --warmup 0.1s --no-aa \
         --rounds 10..10
 
-Each run is a whole `tdelta run --aa`, set-up included, with a seed of its own; the kinds run in a drawn order, so that
-the machine's bad hours fall on all of them. With more than one `--plant`, one run holds a twin for each. `--tdelta`
-names the program, which need not be the one of this tree. Prints a table; asserts nothing.
+Each run is a whole `tdelta run --self-test`, set-up included, with a seed of its own; the kinds run in a drawn order,
+so that the machine's bad hours fall on all of them. With more than one `--inject`, one run holds a twin for each.
+`--tdelta` names the program, which need not be the one of this tree. Prints a table; asserts nothing.
 
 With `--nodes N` the load comes from N agents, each on a Ray node in a separate network namespace, and goes to a MariaDB
 server of this machine, all of which the bench starts and ends. Takes root, `scripts/need-ray`, `scripts/need-servers`.
@@ -64,8 +64,10 @@ def nodes(count: int) -> Iterator[list[str]]:
 
 def orders(arguments: argparse.Namespace) -> list[tuple[str, list[str]]]:
     """Every run: its kind and its options, in a drawn order."""
-    plants = [word for share in arguments.plant for word in ("--plant", share)]
-    runs = [("aa", ["--aa"])] * arguments.aa + [("planted", ["--aa", *plants])] * (arguments.runs if plants else 0)
+    injected = [word for share in arguments.inject for word in ("--inject", share)]
+    runs = [("aa", ["--self-test"])] * arguments.self_test + [("injected", ["--self-test", *injected])] * (
+        arguments.runs if injected else 0
+    )
     random.Random(SEED).shuffle(runs)
     return runs
 
@@ -116,14 +118,16 @@ def points(ratio: float) -> float:
 def summarize(path: Path) -> None:
     """Print what the runs say."""
     runs = [json.loads(line) for line in path.read_text().splitlines()]
-    for kind in ("aa", "planted"):
+    for kind in ("aa", "injected"):
         chosen = [run for run in runs if run["kind"] == kind]
         if chosen:
             identical(kind, chosen)
-    shares = sorted({v["condition"]["planted"] for run in runs for v in run["primary"] if "planted" in v["condition"]})
+    shares = sorted(
+        {v["condition"]["injected"] for run in runs for v in run["primary"] if "injected" in v["condition"]}
+    )
     for metric in ("primary", "cpu"):
         for share in shares:
-            planted(metric, share, runs)
+            injected(metric, share, runs)
 
 
 def identical(kind: str, runs: list[dict]) -> None:
@@ -138,9 +142,9 @@ def identical(kind: str, runs: list[dict]) -> None:
     print(f"  mean overhead, points: {statistics.mean(points(v['ratio_of_means']['median']) for v in verdicts):+.2f}")
 
 
-def planted(metric: str, share: float, runs: list[dict]) -> None:
-    """Whether the planted cost was found, and as large as it was."""
-    verdicts = [v for run in runs for v in run[metric] if v["condition"].get("planted") == share]
+def injected(metric: str, share: float, runs: list[dict]) -> None:
+    """Whether the injected cost was found, and as large as it was."""
+    verdicts = [v for run in runs for v in run[metric] if v["condition"].get("injected") == share]
     if not verdicts:  # no CPU time of a server that runs elsewhere
         return
     held = [v["ratio_of_means"]["hdi95"][0] <= v["realised"] <= v["ratio_of_means"]["hdi95"][1] for v in verdicts]
@@ -148,7 +152,7 @@ def planted(metric: str, share: float, runs: list[dict]) -> None:
     found = sum(v["ratio_of_means"]["hdi95"][0] > 1 for v in verdicts)
     widths = [points(v["ratio_of_means"]["hdi95"][1]) - points(v["ratio_of_means"]["hdi95"][0]) for v in verdicts]
     name = "response time" if metric == "primary" else "CPU an operation"
-    print(f"planted {share:.0%}, {name}: {len(verdicts)} runs")
+    print(f"injected {share:.0%}, {name}: {len(verdicts)} runs")
     print(f"  realised, points: mean {statistics.mean(points(v['realised']) for v in verdicts):.2f}")
     print(f"  95 % HDI holds the realised cost: {sum(held)}; lies above 0: {found}")
     print(
@@ -159,9 +163,9 @@ def planted(metric: str, share: float, runs: list[dict]) -> None:
 def main() -> None:
     """Run, then summarize."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--aa", type=int, default=0, help="runs of identical twins")
-    parser.add_argument("--plant", action="append", default=[], help="a cost to plant; repeatable")
-    parser.add_argument("--runs", type=int, default=20, help="runs with planted costs")
+    parser.add_argument("--self-test", type=int, default=0, help="runs of identical twins")
+    parser.add_argument("--inject", action="append", default=[], help="a cost to inject; repeatable")
+    parser.add_argument("--runs", type=int, default=20, help="runs with injected costs")
     parser.add_argument("--max-time", default="60s")
     parser.add_argument("--nodes", type=int, default=0, help="load agents, each in a network namespace [none]")
     parser.add_argument("--tdelta", default=str(Path(sys.executable).with_name("tdelta")))

@@ -33,7 +33,7 @@ from tdelta.records import Condition, Measurement, Metric, Role, RunSettings, Sp
 
 PLAIN, ENCRYPTED = (("cipher", "none"),), (("cipher", "aes-256"),)
 THREE = (Condition(PLAIN, Role.BASELINE), Condition(PLAIN, Role.AA), Condition(ENCRYPTED, Role.TREATMENT))
-ROPE = 0.02
+TOLERANCE = 0.02
 LAWS = ("normal, sd 1 %", "normal, sd 3 %", "normal, sd 10 %", "gamma, sd 6 %", "t4, sd 6 %")
 CELLS = [
     (law, rounds, instance_effect) for law in LAWS for rounds in (3, 5, 20) for instance_effect in (0.003, 0.005, 0.01)
@@ -87,7 +87,7 @@ def settings_of(twins: Sequence[Condition]) -> RunSettings:
         engine="none",
         workload="none",
         conditions=tuple(twins),
-        rope=ROPE,
+        tolerance=TOLERANCE,
         budget=None,
         metric=Metric.RESPONSE_TIME,
     )

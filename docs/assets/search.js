@@ -1,4 +1,4 @@
-// The search takes a word with "-" before it for one to leave out, so an option is looked for by its name: --plant as plant.
+// The search takes a word with "-" before it for one to leave out, so an option is looked for by its name: --inject as inject.
 document.addEventListener("input", ({ target }) => {
   if (target.matches(".md-search__input")) {
     const words = target.value.replace(/(^|\s)-+/g, "$1");

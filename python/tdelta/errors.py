@@ -13,10 +13,10 @@
     │   ├── ExternalServerFault      2   a server of the user's that cannot be used as it is
     │   ├── RestoreFault             2   a command of the user's that did not load a dump
     │   ├── StatementFault           2   a statement that the database does not take, or that fails under load
-    │   ├── LoadCommandError         2   a command of ``--load`` with faults (all of them at once)
+    │   ├── LoadGeneratorError         2   a command of ``--load-generator`` with faults (all of them at once)
     │   ├── TimeFault                2   a run that does not fit into its time; names the least that would do
     │   ├── ImportFault              2   a file of results of another tool that cannot be read as what it looks like
-    │   └── LoadFault                2   a command of ``--load`` that failed, or whose results cannot be read
+    │   └── LoadFault                2   a command of ``--load-generator`` that failed, or whose results cannot be read
     ├── EnvironmentFault             2   the machine cannot do it now
     │   ├── StorageFault             2   disk full, folder not writable, …
     │   ├── ServerFault              2   a server of tdelta's own that will not start, or died
@@ -24,7 +24,7 @@
     │   └── EngineUnavailable        2   an engine that is not installed
     ├── StoreError                   2   a store that cannot be read
     │   └── StoreTooNew              2   written by a newer tdelta
-    ├── UnsoundTwins                 4   twins that do not hold the same rows before the first trial
+    ├── InvalidTwins                 4   twins that do not hold the same rows before the first trial
     ├── WorkerFault                  1   a worker process died or answered out of turn
     └── Interrupted                130   Ctrl-C, where there is nothing to show yet
 
@@ -183,19 +183,19 @@ class StatementFault(UsageError):
     """A statement that the database does not take, or that fails under load; the message is the database's."""
 
 
-class LoadCommandError(UsageError):
-    """A command of ``--load`` that cannot be run as it is.
+class LoadGeneratorError(UsageError):
+    """A command of ``--load-generator`` that cannot be run as it is.
 
     Args:
         program: its first word.
     """
 
     def __init__(self, program: str, faults: Sequence[Refusal]) -> None:
-        super().__init__(*faults, text=_listed(f"load command {program}: ", faults))
+        super().__init__(*faults, text=_listed(f"load generator {program}: ", faults))
 
 
 class LoadFault(UsageError):
-    """A command of ``--load`` that failed, or whose results cannot be read.
+    """A command of ``--load-generator`` that failed, or whose results cannot be read.
 
     Args:
         words: the last lines that it wrote.
@@ -284,7 +284,7 @@ class Interrupted(TdeltaError):
     exit_code = 130
 
 
-class UnsoundTwins(TdeltaError):
+class InvalidTwins(TdeltaError):
     """Twins that do not hold the same rows before the first trial: nothing that they measure would mean anything."""
 
     exit_code = 4

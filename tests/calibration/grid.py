@@ -2,7 +2,7 @@
 
 What is asked (docs/statistics.md, "How often it is wrong"): where a run is long enough for five stalls of the
 encrypted twins to be expected, or there are none, the 95 % interval of the ratio of means covers the truth in 93 % of
-runs (90 % with odd instances in three rounds or fewer), or the verdict is ``undecided`` there; `costly` and `faster`
+runs (90 % with odd instances in three rounds or fewer), or the verdict is ``undecided`` there; `slower` and `faster`
 at truth 0 come in at most 1 % (2 % with odd instances), and `negligible` at a true 5 % or more in at most 1 %. In
 shorter runs with stalls ``negligible`` at a true 5 % or more comes in at most 5 % of the runs that met any, and where
 stalls are as frequent as the run says it could have seen, at most 5 % of the runs met none.
@@ -28,7 +28,7 @@ from tdelta.inference.stopping import target_width
 from tdelta.inference.verdicts import grounds_of
 from tdelta.records import Decision, Estimate, RunSettings, Trial
 
-ROPE = 0.02
+TOLERANCE = 0.02
 BUDGET = 0.05
 FIRST_LOOK, LAST_LOOK = 3, 14
 
@@ -81,7 +81,7 @@ class CellTally:
 
     covered: float
     answered: float
-    costly: float
+    slower: float
     faster: float
     negligible: float
     undecided: float
@@ -242,11 +242,11 @@ def answer_of(trials: Sequence[Trial], asked: RunSettings) -> Answer:
 
 def outcome(process: Process, name: str, index: int) -> Outcome:
     answer = answer_of(simulate(process, generator(name, index)), settings(process.conditions))
-    ratio, grounds = answer.posterior.estimate(ROPE), grounds_of(answer, ROPE)
+    ratio, grounds = answer.posterior.estimate(TOLERANCE), grounds_of(answer, TOLERANCE)
     return Outcome(
         ratio=ratio,
         typical=grounds.typical,
-        decision=decide_means(ratio, grounds, ROPE),
+        decision=decide_means(ratio, grounds, TOLERANCE),
         stalls=len(answer.events.above),
         missed_share=answer.events.missed_share,
     )
@@ -259,8 +259,8 @@ def gate_outcome(process: Process, name: str, index: int) -> GateOutcome:
         if not is_gate_look(rounds, FIRST_LOOK):
             continue
         answer = answer_of([t for t in trials if t.round < rounds], asked)
-        ratio = answer.posterior.estimate(ROPE)
-        decision = decide_gate_means(ratio, grounds_of(answer, ROPE), BUDGET)
+        ratio = answer.posterior.estimate(TOLERANCE)
+        decision = decide_gate_means(ratio, grounds_of(answer, TOLERANCE), BUDGET)
         looks = ((TREATMENT, ratio, target_width(ratio, LEAST_WIDTH)),)
         is_enough = should_stop(looks, budget=BUDGET, rounds_done=rounds, first_look=FIRST_LOOK)
         if is_enough and decision is not Decision.UNDECIDED:
@@ -280,7 +280,7 @@ def tally(process: Process, found: Sequence[Outcome]) -> CellTally:
     return CellTally(
         covered=float(covered.mean()),
         answered=float((covered | undecided).mean()),
-        costly=share(Decision.COSTLY),
+        slower=share(Decision.SLOWER),
         faster=share(Decision.FASTER),
         negligible=share(Decision.NEGLIGIBLE),
         undecided=float(undecided.mean()),
@@ -306,7 +306,7 @@ def limits(process: Process) -> Iterator[Limit[Outcome]]:
         return not _covers(process, seen) and seen.decision is not Decision.UNDECIDED
 
     def is_alarm(seen: Outcome) -> bool:
-        return seen.decision in (Decision.COSTLY, Decision.FASTER)
+        return seen.decision in (Decision.SLOWER, Decision.FASTER)
 
     def is_blind(seen: Outcome) -> bool | None:
         return seen.decision is Decision.NEGLIGIBLE if is_long or seen.stalls else None
@@ -317,7 +317,7 @@ def limits(process: Process) -> Iterator[Limit[Outcome]]:
     if is_long:
         yield Limit("outside the interval and decided", 0.10 if is_odd and process.rounds <= 3 else 0.07, wrong)
     if abs(truth) < 1e-3:
-        yield Limit("costly or faster at 0", 0.02 if is_odd else 0.01, is_alarm)
+        yield Limit("slower or faster at 0", 0.02 if is_odd else 0.01, is_alarm)
     if truth >= 0.05 and not is_odd:
         where = "" if is_long else ", stalls met"
         yield Limit(f"negligible at 5 % or more{where}", 0.01 if is_long else 0.05, is_blind)

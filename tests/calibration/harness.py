@@ -20,7 +20,7 @@ from tdelta.inference.costs import panels, places
 from tdelta.inference.decisions import decide_gate_means, decide_means
 from tdelta.inference.fits import fit_metrics, fit_transactions
 from tdelta.inference.run_analysis import contrasts_of
-from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
+from tdelta.inference.validity import alike_checks, noise_floors, with_invalid
 from tdelta.inference.verdicts import grounds_of, primary_verdicts, transaction_verdicts
 from tdelta.records import Condition, Decision, Estimate, Role
 
@@ -31,7 +31,7 @@ LOG_RATIOS = (0.0, 0.05, 0.8, 2.0)
 MACHINES = tuple(
     Machine(noise=noise, instance_sd=instance_effect) for noise in NOISES for instance_effect in (0.003, 0.01)
 )
-ROPE = 0.02
+TOLERANCE = 0.02
 FIRST_LOOK, LAST_LOOK = 3, 14
 """A gate looks after 3, 4, 6, 9 and 14 rounds, by the rule that a session uses."""
 
@@ -40,8 +40,8 @@ FIRST_LOOK, LAST_LOOK = 3, 14
 class Tally:
     """What came of many experiments.
 
-    ``covered`` and ``false_alarms`` (costly or faster where the truth lies inside the ROPE) are shares; ``bias`` and
-    ``points`` (median width of the 95 % HDI) are points of the ratio.
+    ``covered`` and ``false_alarms`` (slower or faster where the truth lies inside the tolerance) are shares; ``bias``
+    and ``points`` (median width of the 95 % HDI) are points of the ratio.
     """
 
     covered: float
@@ -69,7 +69,7 @@ class GateTally:
 class TwinTally:
     """How often the A/A check failed, and how often the twins were seen to differ at all (95 % HDI without 0)."""
 
-    unsound: float
+    invalid: float
     differing: float
 
 
@@ -86,12 +86,12 @@ def is_missed(pair: Pair) -> bool:
 
 
 def is_false_alarm(pair: Pair) -> bool:
-    """Whether something is called costly or faster that is not."""
-    return abs(np.expm1(pair[0])) < ROPE and decide(pair[1], ROPE) in (Decision.COSTLY, Decision.FASTER)
+    """Whether something is called slower or faster that is not."""
+    return abs(np.expm1(pair[0])) < TOLERANCE and decide(pair[1], TOLERANCE) in (Decision.SLOWER, Decision.FASTER)
 
 
 MISSED = Limit("missed by the 95 % HDI", 0.07, is_missed)
-FALSE_ALARM = Limit("costly or faster where the truth lies inside the ROPE", 0.025, is_false_alarm)
+FALSE_ALARM = Limit("slower or faster where the truth lies inside the tolerance", 0.025, is_false_alarm)
 
 
 def tally(answers: Iterable[Pair]) -> Tally:
@@ -171,8 +171,8 @@ def peeked(machine: Machine, log_ratio: float, experiments: int, *, most: int = 
         trials = simulate(_rng(index, "peeked", machine.name, log_ratio), machine, [log_ratio], rounds=most)
         for rounds in range(FIRST_LOOK, most + 1):
             found = answer_of([t for t in trials if t.round < rounds], asked)
-            estimate = found.posterior.estimate(ROPE)
-            if decide_means(estimate, grounds_of(found, ROPE), ROPE) is not Decision.UNDECIDED:
+            estimate = found.posterior.estimate(TOLERANCE)
+            if decide_means(estimate, grounds_of(found, TOLERANCE), TOLERANCE) is not Decision.UNDECIDED:
                 break
         return rounds, estimate
 
@@ -190,8 +190,8 @@ def gated(machine: Machine, overhead: float, experiments: int, *, budget: float 
         trials = simulate(_rng(index, "gate", machine.name, overhead, budget), machine, [log_ratio], rounds=LAST_LOOK)
         for rounds in schedule:
             found = answer_of([t for t in trials if t.round < rounds], limits)
-            estimate = found.posterior.estimate(limits.rope)
-            said = decide_gate_means(estimate, grounds_of(found, limits.rope), budget)
+            estimate = found.posterior.estimate(limits.tolerance)
+            said = decide_gate_means(estimate, grounds_of(found, limits.tolerance), budget)
             looks = [(TREATMENT, estimate, LEAST_WIDTH)]
             is_enough = should_stop(looks, budget=budget, rounds_done=rounds, first_look=FIRST_LOOK)
             if is_enough and said is not Decision.UNDECIDED:
@@ -229,13 +229,13 @@ def plain_twins(
         fit = fit_metrics(of, (asked.metric,))[asked.metric]
         floors = noise_floors(fit, asked)
         verdicts = tuple(primary_verdicts(of, fit, asked))
-        checked = with_unsound(verdicts, floors, alike_checks(floors, verdicts, asked, places(of)))
+        checked = with_invalid(verdicts, floors, alike_checks(floors, verdicts, asked, places(of)))
         (aa_floor,) = (floor for floor in floors if floor.condition is None)
         low, high = aa_floor.ratio.hdi95
-        return any(v.decision is Decision.UNSOUND for v in checked), not low <= 1.0 <= high
+        return any(v.decision is Decision.INVALID for v in checked), not low <= 1.0 <= high
 
     both = np.mean([found(index) for index in range(experiments)], axis=0)
-    return TwinTally(unsound=float(both[0]), differing=float(both[1]))
+    return TwinTally(invalid=float(both[0]), differing=float(both[1]))
 
 
 def contrasts(machine: Machine, log_ratio: float, heavier: float) -> Iterator[Pair]:
@@ -246,7 +246,7 @@ def contrasts(machine: Machine, log_ratio: float, heavier: float) -> Iterator[Pa
         trials = simulate(rng, machine, [log_ratio], rounds=3 + index % 6, conditions=conditions, heavier=heavier)
         asked = settings(conditions)
         fit = fit_metrics(panels(trials, asked), (asked.metric,))[asked.metric]
-        (found,) = contrasts_of(fit, asked.metric, ROPE)
+        (found,) = contrasts_of(fit, asked.metric, TOLERANCE)
         yield heavier, found.ratio
 
 
@@ -261,20 +261,20 @@ def types(machine: Machine, spread: float, *, count_of: int = 6, own_luck: float
         truths = 0.05 + spread * rng.normal(size=count_of)
         trials = simulate(rng, machine, list(truths), rounds=3 + index % 6, own_luck=own_luck)
         fitted = fit_transactions(panels(trials, settings()))
-        by_name = {v.transaction: v.ratio for v in transaction_verdicts(fitted, ROPE) if v.condition == TREATMENT}
+        by_name = {v.transaction: v.ratio for v in transaction_verdicts(fitted, TOLERANCE) if v.condition == TREATMENT}
         yield [(float(truth), by_name[f"type{i}"]) for i, truth in enumerate(truths)]
 
 
 def identical_types(machine: Machine, *, conditions: int, count_of: int = 6) -> Iterator[int]:
-    """How many types of identical conditions are called costly or faster, in experiments of three rounds."""
+    """How many types of identical conditions are called slower or faster, in experiments of three rounds."""
     treatments = (Condition((("cipher", f"aes-256-{number}"),), Role.TREATMENT) for number in range(conditions))
     all_conditions = (BASELINE, AA, *treatments)
     for index in count():
         rng = _rng(index, "identical types", machine.name, conditions, count_of)
         trials = simulate(rng, machine, [0.0] * count_of, rounds=3, conditions=all_conditions, own_luck=1.0)
         fitted = fit_transactions(panels(trials, settings(all_conditions)))
-        said = [verdict.decision for verdict in transaction_verdicts(fitted, ROPE)]
-        yield sum(decision in (Decision.COSTLY, Decision.FASTER) for decision in said)
+        said = [verdict.decision for verdict in transaction_verdicts(fitted, TOLERANCE)]
+        yield sum(decision in (Decision.SLOWER, Decision.FASTER) for decision in said)
 
 
 def transaction_types(machine: Machine, spread: float, experiments: int, *, own_luck: float = 0.5) -> Tally:

@@ -10,7 +10,7 @@ from itertools import count, islice
 
 import numpy as np
 
-from calibration.harness import ROPE, Pair, Tally, tally
+from calibration.harness import TOLERANCE, Pair, Tally, tally
 from calibration.simulation import AA, BASELINE, THREE, TREATMENT, Machine, settings, simulate
 from tdelta.inference import decide, interim_estimates
 from tdelta.inference.instrument import InstrumentNoise, critical_log_ratio, pooled_noise
@@ -26,8 +26,8 @@ from tdelta.records import (
 )
 
 IDENTICAL = Condition(BASELINE.levels, Role.IDENTICAL)
-PLANTED = Condition(BASELINE.levels, Role.PLANTED, planted=0.05)
-SERIES = (BASELINE, AA, IDENTICAL, PLANTED)
+INJECTED = Condition(BASELINE.levels, Role.INJECTED, injected=0.05)
+SERIES = (BASELINE, AA, IDENTICAL, INJECTED)
 
 BLOCKS = 6
 
@@ -82,22 +82,22 @@ def with_luck(
     return tally(islice(answers_with(machine, instance_effect, rounds=rounds), experiments))
 
 
-def called_costly(machine: Machine, experiments: int, *, rounds: int, at: float = 1.0) -> tuple[float, float]:
-    """How often ``at`` times what a simulated calibration calls visible is called costly, and that overhead.
+def called_slower(machine: Machine, experiments: int, *, rounds: int, at: float = 1.0) -> tuple[float, float]:
+    """How often ``at`` times what a simulated calibration calls visible is called slower, and that overhead.
 
     Runs have no B/B twin, as the calibration's promise has none; with one they see more.
     """
     noise = simulated_calibration(machine, 0)
     far = at * critical_log_ratio(noise, noise.prior, rounds=rounds, blocks=BLOCKS)
-    overhead = DetectableEffect(5.0, rounds, far).overhead(ROPE)
+    overhead = DetectableEffect(5.0, rounds, far).overhead(TOLERANCE)
     assert overhead is not None
     found = 0
     for index in range(experiments):
-        rng = _rng(index, "costly", machine.name, rounds, at)
+        rng = _rng(index, "slower", machine.name, rounds, at)
         trials = simulate(rng, machine, [float(np.log1p(overhead))], rounds=rounds, blocks=BLOCKS, conditions=THREE)
         ((_, estimate, _),) = interim_estimates(trials, replace(begun_with(noise.prior), conditions=THREE))
-        found += decide(estimate, ROPE) is Decision.COSTLY
+        found += decide(estimate, TOLERANCE) is Decision.SLOWER
     return found / experiments, overhead
 
 
-__all__ = ["SERIES", "answers_with", "begun_with", "called_costly", "simulated_calibration", "with_luck"]
+__all__ = ["SERIES", "answers_with", "begun_with", "called_slower", "simulated_calibration", "with_luck"]

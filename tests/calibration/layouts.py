@@ -46,7 +46,7 @@ ASSURANCE = 0.8
 LOOKS = (3, 4, 5, 7, 10, 14, 20)
 
 TOO_NEAR = (0.021, 0.02)
-"""A true overhead and a ROPE that take hundreds of rounds to tell apart: of a layout nothing counts but precision."""
+"""A true overhead and a tolerance that take hundreds of rounds to distinguish: layouts differ in precision only."""
 
 _SET_UP_SECONDS = 20.0
 _SURE_DF = 1e4
@@ -134,8 +134,8 @@ def predicted(place: Place, of: Round, experiments: int) -> Prediction:
 
 
 def decides_in(place: Place, of: Round, runs: Prediction, aim: tuple[float, float]) -> float:
-    """Wall clock, seconds, until four runs in five say costly; infinite where that takes more than 20 rounds."""
-    rounds = first_reaching(LOOKS, runs.decided(*aim, Decision.COSTLY).tolist(), ASSURANCE)
+    """Wall clock, seconds, until four runs in five say slower; infinite where that takes more than 20 rounds."""
+    rounds = first_reaching(LOOKS, runs.decided(*aim, Decision.SLOWER).tolist(), ASSURANCE)
     return math.inf if rounds is None else rounds * place.whole_round_seconds(of)
 
 
@@ -162,10 +162,14 @@ def _pilot(rng: np.random.Generator, place: Place, seconds: float, rounds: int =
     return MeasuredRun(replace(settings(twins), run_id=f"trials of {seconds:g} s"), timed, elapsed)
 
 
-def said_costly(place: Place, layout: Layout, rounds: int, effect: float, rope: float, seed: tuple[int, int]) -> bool:
-    """Whether costly is said of such a run where that is the true overhead, as `judge` would (`test_assurance.py`)."""
+def said_slower(
+    place: Place, layout: Layout, rounds: int, effect: float, tolerance: float, seed: tuple[int, int]
+) -> bool:
+    """Whether slower is said of such a run where that is the true overhead, as `judge` would (`test_assurance.py`)."""
     machine, truth = place.machine(layout.trial_seconds), float(np.log1p(effect))
-    rng = np.random.default_rng([zlib.crc32(b"said costly"), *seed])
+    rng = np.random.default_rng([zlib.crc32(b"said slower"), *seed])
     trials = simulate(rng, machine, [truth], rounds=rounds, blocks=layout.blocks_per_round, conditions=THREE)
-    answer = answer_of(trials, settings(THREE, rope=rope))
-    return decide_means(answer.posterior.estimate(rope), grounds_of(answer, rope), rope) is Decision.COSTLY
+    answer = answer_of(trials, settings(THREE, tolerance=tolerance))
+    return (
+        decide_means(answer.posterior.estimate(tolerance), grounds_of(answer, tolerance), tolerance) is Decision.SLOWER
+    )

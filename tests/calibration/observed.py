@@ -45,7 +45,7 @@ class Answered:
     """What came of one experiment; each is true or not, but for ``points``.
 
     ``ratio``, ``difference``, ``mean``: the 95 % HDI holds the truth; ``roomy``: that with the stated scatter does.
-    ``alarms``: decided costly or faster, whatever the truth; ``negligible``: decided so, whatever the truth;
+    ``alarms``: decided slower or faster, whatever the truth; ``negligible``: decided so, whatever the truth;
     ``stopped``: kept from deciding by something beside the interval. ``points``: width of the ratio's interval.
     """
 
@@ -300,7 +300,7 @@ def _answered(baseline: float, condition: float, one: Comparison) -> Answered:
         mean=_holds(one.condition.mean, condition),
         roomy=roomy.hdi95[0] <= truth <= roomy.hdi95[1],
         excludes_one=not low <= 1.0 <= high,
-        alarms=one.decision in (Decision.COSTLY, Decision.FASTER),
+        alarms=one.decision in (Decision.SLOWER, Decision.FASTER),
         negligible=one.decision is Decision.NEGLIGIBLE,
         stopped=bool(one.undecided_because),
         points=100.0 * (high - low),

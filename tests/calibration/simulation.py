@@ -59,7 +59,7 @@ class Machine:
 
 
 def settings(
-    conditions: Sequence[Condition] = TWINS, *, rope: float = 0.02, budget: float | None = None
+    conditions: Sequence[Condition] = TWINS, *, tolerance: float = 0.02, budget: float | None = None
 ) -> RunSettings:
     return RunSettings(
         run_id="simulated",
@@ -68,7 +68,7 @@ def settings(
         engine="none",
         workload="none",
         conditions=tuple(conditions),
-        rope=rope,
+        tolerance=tolerance,
         budget=budget,
         metric=Metric.RESPONSE_TIME,
     )

@@ -44,7 +44,7 @@ DESIGN = RoundsDesign(conditions=3, plain=2, blocks=BLOCKS, encrypted_twins=1)
 class Cell:
     machine: Machine
     effect: float
-    rope: float
+    tolerance: float
     rounds: int
 
 
@@ -83,22 +83,22 @@ def known(machine: Machine, count: int = PREDICTED) -> Draws:
 @cache
 def found(cell: Cell) -> tuple[float, float]:
     """How often a run decides rightly, and how wide its HDI is at the median; as `analyze_run` says."""
-    right = right_decision(cell.effect, cell.rope)
+    right = right_decision(cell.effect, cell.tolerance)
     said, widths = [], []
     for index in range(FOUND):
         rng = np.random.default_rng([zlib.crc32(repr(cell).encode()), index])
         trials = simulate(rng, cell.machine, [float(np.log1p(cell.effect))], rounds=cell.rounds, blocks=BLOCKS)
-        answer = answer_of(trials, settings(rope=cell.rope))
-        ratio = answer.posterior.estimate(cell.rope)
-        said.append(decide_means(ratio, grounds_of(answer, cell.rope), cell.rope) is right)
+        answer = answer_of(trials, settings(tolerance=cell.tolerance))
+        ratio = answer.posterior.estimate(cell.tolerance)
+        said.append(decide_means(ratio, grounds_of(answer, cell.tolerance), cell.tolerance) is right)
         widths.append(width(ratio))
     return float(np.mean(said)), float(np.median(widths))
 
 
 def chance(prediction: Prediction, cell: Cell) -> float:
-    right = right_decision(cell.effect, cell.rope)
+    right = right_decision(cell.effect, cell.tolerance)
     assert right is not None
-    return float(prediction.decided(cell.effect, cell.rope, right)[0])
+    return float(prediction.decided(cell.effect, cell.tolerance, right)[0])
 
 
 def reach(chance: float) -> float:
@@ -106,7 +106,7 @@ def reach(chance: float) -> float:
     return ERRORS * float(np.sqrt(spread * (1.0 / PREDICTED + 1.0 / FOUND)))
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=lambda c: f"{c.machine.name}, {c.effect:g}, {c.rope:g}, {c.rounds}")
+@pytest.mark.parametrize("cell", CELLS, ids=lambda c: f"{c.machine.name}, {c.effect:g}, {c.tolerance:g}, {c.rounds}")
 def test_runs_decide_as_often_as_predicted_and_are_as_sharp(cell: Cell) -> None:
     prediction = predict(known(cell.machine), DESIGN, [cell.rounds])
     predicted = chance(prediction, cell)
@@ -139,7 +139,7 @@ def test_from_a_pilot_to_the_width_of_the_run_it_planned() -> None:
     """
     machine = Machine(trial_sd=0.03, noise="gamma", instance_sd=0.005)
     planned = PlannedRun(3, 3, 2, 1, trial_seconds=0.3, blocks_per_round=BLOCKS, keeps_trial=True, keeps_blocks=True)
-    asked = PlanQuery(effects=(0.03,), ropes=(0.01,), simulated=60)
+    asked = PlanQuery(effects=(0.03,), tolerances=(0.01,), simulated=60)
     predicted = []
     for index in range(12):
         rng = np.random.default_rng([4711, index])
@@ -157,8 +157,8 @@ def test_from_a_pilot_to_the_width_of_the_run_it_planned() -> None:
 def test_what_is_simulated_is_what_judge_says() -> None:
     trials = simulate(np.random.default_rng(4713), CELLS[0].machine, [0.03], rounds=5, blocks=BLOCKS)
     (verdict,) = [
-        v for v in analyze_run(trials, settings(rope=0.01)).verdicts if v.primary and v.condition == TREATMENT
+        v for v in analyze_run(trials, settings(tolerance=0.01)).verdicts if v.primary and v.condition == TREATMENT
     ]
-    answer = answer_of(trials, settings(rope=0.01))
+    answer = answer_of(trials, settings(tolerance=0.01))
     assert answer.posterior.estimate(0.01) == verdict.ratio
     assert decide_means(verdict.ratio, grounds_of(answer, 0.01), 0.01) is verdict.decision

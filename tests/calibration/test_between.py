@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calibration.grid import Limit
-from calibration.harness import MACHINES, MOST_POOLED_COVERAGE, ROPE, answers
+from calibration.harness import MACHINES, MOST_POOLED_COVERAGE, TOLERANCE, answers
 from calibration.sequential import broken
 from calibration.simulation import Machine
 from tdelta.inference import between
@@ -43,7 +43,7 @@ def compared(machine: Machine, before: float, after: float) -> Iterator[Compared
     earlier = answers(machine, before)
     later = answers(machine, after, rounds=(4, 5, 6))
     for (_, then), (_, now) in zip(earlier, later, strict=False):
-        yield float(np.exp(after) - np.exp(before)), difference(now, then, ROPE)
+        yield float(np.exp(after) - np.exp(before)), difference(now, then, TOLERANCE)
 
 
 @pytest.mark.parametrize("pair", PAIRS)

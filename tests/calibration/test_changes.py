@@ -1,4 +1,4 @@
-"""Histories without a change show none, and a planted one is found, with Apache Otava's own detector."""
+"""Histories without a change show none, and an injected one is found, with Apache Otava's own detector."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from calibration.harness import MACHINES, ROPE, answers
+from calibration.harness import MACHINES, TOLERANCE, answers
 from calibration.simulation import Machine
 from tdelta.inference.changes import find_changes
 from tdelta.records import Estimate
@@ -30,13 +30,13 @@ def runs(machine: Machine, log_ratio: float) -> Iterator[Estimate]:
 def test_of_20_simulated_histories_without_a_change_at_most_one_shows_any(machine: Machine, length: int) -> None:
     made = runs(machine, float(np.log(1.1)))
     histories = [list(islice(made, length)) for _ in range(HISTORIES)]
-    assert sum(bool(find_changes(one, ROPE).found) for one in histories) <= 1
+    assert sum(bool(find_changes(one, TOLERANCE).found) for one in histories) <= 1
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 2), (4, 3)])
 def test_a_change_of_ten_points_is_found_at_its_place(before: int, after: int) -> None:
     earlier, later = (runs(AIMED, float(np.log(ratio))) for ratio in (1.1, 1.2))
-    found = [find_changes([*islice(earlier, before), *islice(later, after)], ROPE).found for _ in range(HISTORIES)]
+    found = [find_changes([*islice(earlier, before), *islice(later, after)], TOLERANCE).found for _ in range(HISTORIES)]
     at_its_place = [changes[0] for changes in found if [one.at for one in changes] == [before]]
     assert len(at_its_place) >= HISTORIES - 1
     assert sum(low <= 0.1 <= high for low, high in (one.difference.hdi95 for one in at_its_place)) >= HISTORIES - 4
@@ -46,14 +46,14 @@ def test_a_change_of_ten_points_is_found_at_its_place(before: int, after: int) -
 @pytest.mark.parametrize("between_runs", [0.0, 0.005])
 def test_false_changes_are_rare_whatever_the_length(length: int, between_runs: float) -> None:
     rng = np.random.default_rng([length, round(1e4 * between_runs)])
-    false = sum(bool(find_changes(_drawn(rng, length, between_runs), ROPE).found) for _ in range(QUICK))
+    false = sum(bool(find_changes(_drawn(rng, length, between_runs), TOLERANCE).found) for _ in range(QUICK))
     assert false <= MOST_FALSE * QUICK
 
 
 def test_a_threshold_without_regard_to_the_number_of_places_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tdelta.inference.changes.most_probable", lambda runs: 0.01)
     rng = np.random.default_rng(1)
-    false = sum(bool(find_changes(_drawn(rng, 40, 0.005), ROPE).found) for _ in range(QUICK))
+    false = sum(bool(find_changes(_drawn(rng, 40, 0.005), TOLERANCE).found) for _ in range(QUICK))
     assert false > MOST_FALSE * QUICK
 
 

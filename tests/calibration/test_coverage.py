@@ -114,12 +114,12 @@ def test_a_gate_answers_where_the_truth_is_clear_of_the_budget() -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m.name)
-def test_sound_twins_are_hardly_ever_called_unsound(machine: Machine) -> None:
-    assert plain_twins(machine, 0.0, HALF_AS_MANY).unsound <= 0.03
+def test_sound_twins_are_hardly_ever_called_invalid(machine: Machine) -> None:
+    assert plain_twins(machine, 0.0, HALF_AS_MANY).invalid <= 0.03
 
 
-def test_twins_that_differ_by_far_more_than_the_rope_are_called_unsound() -> None:
-    assert plain_twins(Machine(trial_sd=0.01), 0.05, 40).unsound > 0.8
+def test_twins_that_differ_by_far_more_than_the_tolerance_are_called_invalid() -> None:
+    assert plain_twins(Machine(trial_sd=0.01), 0.05, 40).invalid > 0.8
 
 
 def test_two_conditions_without_twins_are_covered_too() -> None:
@@ -139,7 +139,7 @@ def test_pooled_transaction_types_are_covered(instance_sd: float, spread: float)
 
 def test_of_identical_types_hardly_a_run_calls_any_where_three_rounds_differ_by_three_percent() -> None:
     """Six types of five conditions, each type with instance effects of its own: one of thirty is soon wrong."""
-    wrong = Limit("a type called costly or faster", 0.05, bool)
+    wrong = Limit("a type called slower or faster", 0.05, bool)
     assert broken([wrong], identical_types(Machine(trial_sd=0.03, instance_sd=0.03), conditions=5)) == []
 
 

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from calibration.harness import LEAST_COVERAGE, MISSED
-from calibration.known_luck import answers_with, called_costly, simulated_calibration, with_luck
+from calibration.known_luck import answers_with, called_slower, simulated_calibration, with_luck
 from calibration.sequential import MOST_EXPERIMENTS, broken
 from calibration.simulation import Machine
 from tdelta.inference.instrument import ASSURANCE
@@ -59,11 +59,11 @@ def test_a_prior_that_is_far_too_sure_is_caught() -> None:
 
 @pytest.mark.parametrize("machine", [Machine(trial_sd=0.03), Machine(trial_sd=0.03, instance_sd=0.01, noise="gamma")])
 def test_an_overhead_that_is_called_visible_is_found_nine_times_in_ten(machine: Machine) -> None:
-    found, _ = called_costly(machine, DECIDED, rounds=12)
+    found, _ = called_slower(machine, DECIDED, rounds=12)
     assert abs(found - ASSURANCE) <= 3.3 * math.sqrt(ASSURANCE * (1.0 - ASSURANCE) / DECIDED)
 
 
-def test_on_the_edge_of_the_rope_hardly_anything_is_called_costly() -> None:
-    found, overhead = called_costly(Machine(trial_sd=0.03), DECIDED, rounds=12, at=0.0)
+def test_on_the_edge_of_the_tolerance_hardly_anything_is_called_slower() -> None:
+    found, overhead = called_slower(Machine(trial_sd=0.03), DECIDED, rounds=12, at=0.0)
     assert overhead == pytest.approx(0.02)
     assert found <= 0.06

@@ -21,7 +21,7 @@ from calibration.layouts import (
     neighbours,
     planned,
     predicted,
-    said_costly,
+    said_slower,
 )
 from calibration.simulation import Array
 from tdelta.inference.planning import PlanQuery
@@ -39,7 +39,7 @@ LUCKY = Place("lucky", falling=4e-4, instance_sd=0.015, switch_seconds=0.5)
 NOISY = Place("noisy", flat=1e-2, instance_sd=0.002, round_seconds=20.0)
 
 PILOTS, RUNS = 10, 15
-EFFECT, ROPE = 0.02, 0.01
+EFFECT, TOLERANCE = 0.02, 0.01
 
 SIMULATED = 150
 WITHIN = 1.43
@@ -85,16 +85,18 @@ def test_an_advice_that_knows_of_no_instance_effects_is_beaten() -> None:
 
 
 def decided(pilot: Place, pilots: int) -> tuple[float, float]:
-    """The share of planned runs that say costly, their plans being made at ``pilot``; and its standard error.
+    """The share of planned runs that say slower, their plans being made at ``pilot``; and its standard error.
 
     Runs of one plan share what it got wrong, so it is plans that are counted.
     """
-    asked = PlanQuery(effects=(EFFECT,), ropes=(ROPE,), assurance=ASSURANCE, max_seconds=14400.0, simulated=40)
+    asked = PlanQuery(
+        effects=(EFFECT,), tolerances=(TOLERANCE,), assurance=ASSURANCE, max_seconds=14400.0, simulated=40
+    )
     shares = []
     for index in range(pilots):
         layout, aim = planned(pilot, index, asked)
         assert aim.rounds is not None
-        said = [said_costly(INNER, layout, aim.rounds, EFFECT, ROPE, (index, run)) for run in range(RUNS)]
+        said = [said_slower(INNER, layout, aim.rounds, EFFECT, TOLERANCE, (index, run)) for run in range(RUNS)]
         shares.append(float(np.mean(said)))
     least = ASSURANCE * (1.0 - ASSURANCE) / (pilots * RUNS)
     return float(np.mean(shares)), float(np.sqrt(max(np.var(shares, ddof=1) / pilots, least)))

@@ -35,7 +35,7 @@ def test_the_rounds_model_agrees_with_nuts() -> None:
     assert found.diverged == 0
     asked = settings(conditions)
     fit = fit_metrics(panels(trials, asked), (asked.metric,))[asked.metric]
-    ours = {answer.condition: answer.typical_posterior.estimate(asked.rope) for answer in fit.answers()}
+    ours = {answer.condition: answer.typical_posterior.estimate(asked.tolerance) for answer in fit.answers()}
     judged = sorted((c for c in conditions if c.role is Role.TREATMENT), key=lambda c: c.key)
     for condition, theirs in zip(judged, found.chains, strict=True):
         assert_agree(ours[condition], theirs, middle=0.2, width=1 / 6, what=condition.key)

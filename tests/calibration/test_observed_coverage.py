@@ -42,8 +42,8 @@ RATIO = Limit[Answered]("the ratio missed by the 95 % HDI", 0.07, lambda one: no
 DIFFERENCE = Limit[Answered]("the difference missed by the 95 % HDI", 0.07, lambda one: not one.difference)
 MEAN = Limit[Answered]("the mean missed by the 95 % HDI", 0.07, lambda one: not one.mean)
 ROOMY = Limit[Answered]("the ratio missed with the stated scatter", 0.07, lambda one: not one.roomy)
-ALARMS = Limit[Answered]("costly or faster", 0.03, lambda one: one.alarms)
-ALARMS_OF_A_WALK = Limit[Answered]("costly or faster", 0.05, lambda one: one.alarms)
+ALARMS = Limit[Answered]("slower or faster", 0.03, lambda one: one.alarms)
+ALARMS_OF_A_WALK = Limit[Answered]("slower or faster", 0.05, lambda one: one.alarms)
 NEGLIGIBLE = Limit[Answered]("negligible", 0.01, lambda one: one.negligible)
 
 POOLED = 35

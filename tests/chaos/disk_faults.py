@@ -128,10 +128,10 @@ SUPERVISORS_CALLS = {WRITES: 30, SYNCS: 4, RENAMES: 2}
 RUN_SHARE, SERVER_RUN_SHARE = 0.03, 0.01
 PATIENCE_SECONDS = 5.0
 """How long what is on its way to its end may take after a run."""
-SHORT = ("--no-aa-twin", "--dir", "twins")
+SHORT = ("--no-aa", "--dir", "twins")
 
 
-class Unsound(Exception):
+class Invalid(Exception):
     """What no disk may lead to."""
 
 
@@ -261,7 +261,7 @@ def _add(draw: random.Random, disk: Disk) -> str:
     with Store.open(path) as store:
         found = list(store.trials(STORED_RUN))
         if found != added[: len(found)] or len(found) < promised:
-            raise Unsound(f"{promised} trials were promised, {len(found)} found")
+            raise Invalid(f"{promised} trials were promised, {len(found)} found")
         for trial in added[len(found) :]:
             store.add_trial(STORED_RUN, trial)
     return "store: all stored" if promised == len(added) else "store: refused"
@@ -290,9 +290,9 @@ def _written(draw: random.Random, disk: Disk, name: str, command: tuple[str, ...
     if code:
         _require_clear(code, said)
     if file.read_bytes() != (older if code else expected):
-        raise Unsound(f"{name}: exit {code}, and the file is neither the older one nor whole: {said[:300]!r}")
+        raise Invalid(f"{name}: exit {code}, and the file is neither the older one nor whole: {said[:300]!r}")
     if len(left := sorted(path.name for path in Path("now").iterdir())) > 3:
-        raise Unsound(f"{name}: left {left}")
+        raise Invalid(f"{name}: left {left}")
     return f"{name}: refused" if code else f"{name}: written"
 
 
@@ -333,7 +333,7 @@ def _conducted(draw: random.Random, disk: Disk, run: tuple[str, ...], below: dic
         with Store.open(Path("now/runs.sqlite")) as store:
             found = store.trials(store.runs()[0].run_id)
         if lost := sum(trial not in found for trial in promised):
-            raise Unsound(f"{lost} of {len(promised)} promised trials are lost")
+            raise Invalid(f"{lost} of {len(promised)} promised trials are lost")
     return f"exit {code}"
 
 
@@ -351,7 +351,7 @@ def _require_nothing_left(there: set[Path]) -> None:
         if not left:
             return
         if time.monotonic() > give_up:
-            raise Unsound(f"left {left[:5]}")
+            raise Invalid(f"left {left[:5]}")
         time.sleep(0.05)
 
 
@@ -364,7 +364,7 @@ def _is_here(engine: str) -> bool:
 
 def _require_clear(code: int, said: str) -> None:
     if code != 2 or not said.strip() or len(said) > 4_000 or "defect" in said or "Traceback" in said:
-        raise Unsound(f"exit {code}: {said[:700]!r}")
+        raise Invalid(f"exit {code}: {said[:700]!r}")
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ ANSWERED = (0, 3, 4)
 """Of brief trials on a busy machine; 4 says that something was not sound."""
 
 BRIEF = (
-    *("--size", "2MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "1..1", "--max-time", "200s"),
-    *("--no-bb-twin", "--no-aa-twin", "--workload", "point-select"),
+    *("--size", "2MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "1..1", "--max-time", "200s"),
+    *("--no-bb", "--no-aa", "--workload", "point-select"),
 )
 LONG = tuple("200..200" if word == "1..1" else word for word in BRIEF)
 

@@ -103,7 +103,7 @@ main()
 """
 """A tdelta that marks what its store has promised."""
 
-BRIEF = ("--workload", "order-entry", "--size", "2MB", "--trial-seconds", "0.1", "--blocks", "2", "--rounds", "3..3")
+BRIEF = ("--workload", "order-entry", "--size", "2MB", "--trial-time", "0.1s", "--blocks", "2", "--rounds", "3..3")
 ROWS = 2000
 SERVERS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "mariadb": (mariadb, ()),
@@ -372,10 +372,10 @@ def own_shapes(folder: Path) -> Iterator[Shape]:
     for engine in private_servers():
         with contextlib.suppress(EngineUnavailable):
             program = find_servers(engine)[0].path
-            options = (*BRIEF, "--no-aa-twin", "--no-bb-twin", "--engine", engine, "--server-binary", str(program))
+            options = (*BRIEF, "--no-aa", "--no-bb", "--engine", engine, "--server-binary", str(program))
             yield Shape(engine, options, engine, program)
             yield from _action_shapes(engine, options, engine, program)
-    yield from _action_shapes("sqlite", (*BRIEF, "--no-aa-twin", "--no-bb-twin"))
+    yield from _action_shapes("sqlite", (*BRIEF, "--no-aa", "--no-bb"))
 
 
 def _action_shapes(engine: str, options: tuple[str, ...], *server: Any) -> Iterator[Shape]:

@@ -40,8 +40,8 @@ LONGEST_CPU_SECONDS = 30.0
 LONGEST_SECONDS = 180.0
 MEMORY_BYTES = 1 << 30
 RUN = (
-    *("run", "--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s"),
-    *("--seed", "1", "--no-bb-twin", "--workload", "point-select"),
+    *("run", "--size", "3MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s"),
+    *("--seed", "1", "--no-bb", "--workload", "point-select"),
 )
 PACK, PAGE, STORE = Path("run.tdelta"), Path("page.html"), Path("opened.sqlite")
 COMMANDS: tuple[tuple[str, ...], ...] = (
@@ -50,8 +50,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("export", PACK.name, "--format", "csv"),
     ("export", PACK.name, "--format", "json"),
     ("report", PACK.name, "--output", PAGE.name),
-    ("analyze", PACK.name, "--slo", "1ms", "--json"),
-    ("open", PACK.name, "--store", STORE.name),
+    ("analyze", PACK.name, "--latency-limit", "1ms", "--json"),
+    ("import", PACK.name, "--store", STORE.name),
 )
 VALUES: tuple[Any, ...] = (
     *(

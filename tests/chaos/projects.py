@@ -44,9 +44,9 @@ budget = "5%"
 max-time = "1h30m"
 rounds = "3..5"
 threads = 4
-trial-seconds = 0.5
+trial-time = "0.5s"
 size = "3MB"
-no-bb-twin = true
+no-bb = true
 store = "runs.sqlite"
 
 [vary]
@@ -58,16 +58,16 @@ max-time = "5m"
 
 [engine.sqlite]
 page-size = "8KiB"
-plant = ["5%", "10%"]
+inject = ["5%", "10%"]
 """,
     b"""engine = "mariadb"
 workload = "mine"
-load = "sysbench oltp_read_only run"
+load-generator = "sysbench oltp_read_only run"
 vary = ["cipher=aes-256", "threads=1,4"]
 label = "nightly"
 scope = "data"
 metric = "cpu_per_operation"
-slo = "20ms"
+latency-limit = "20ms"
 """,
     b"""baseline = "mysql://me@db1/?password-env=DB_PASSWORD&tls=require"
 encrypted = "mysql://me:geheimniskraemer@db2/"
@@ -83,7 +83,7 @@ class Hang(BaseException):
     """One file took too long."""
 
 
-class Unsound(Exception):
+class Invalid(Exception):
     """A message that no file may lead to."""
 
 
@@ -137,9 +137,9 @@ def _try(path: Path) -> str:
     except ProjectError as refused:
         for fault in map(str, refused.refusals):
             if not _PLACED.match(fault) or len(fault) > 3_000 or not fault.replace("\n", "").isprintable():
-                raise Unsound(f"a fault without a place, or unreadable: {fault[:300]!r}") from None
+                raise Invalid(f"a fault without a place, or unreadable: {fault[:300]!r}") from None
             if NEVER_SHOWN in fault:
-                raise Unsound(f"a password is repeated: {fault[:300]!r}") from None
+                raise Invalid(f"a password is repeated: {fault[:300]!r}") from None
         return "refused"
     for run in runs:
         run.request.to_json()

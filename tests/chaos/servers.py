@@ -61,10 +61,10 @@ PLAN = {
 OPTIONS = {
     "metric": Metric.RESPONSE_TIME,
     "schema": None,
-    "aa_twin": True,
-    "bb_twin": False,
-    "aa": False,
-    "plant": (),
+    "aa_control": True,
+    "bb_control": False,
+    "self_test": False,
+    "inject": (),
     "vary": {},
     "assume_encrypted": True,
 }

@@ -61,7 +61,7 @@ SCHEMAS = (
 Files = dict[str, bytes]
 
 
-class Unsound(Exception):
+class Invalid(Exception):
     """What no file may lead to."""
 
 
@@ -161,12 +161,12 @@ def _try(file: Path, home: Path, *, is_real: bool) -> str:
         try:
             with staged(request, "r", lambda _event: None) as source:
                 if source is None:
-                    raise Unsound("no source")
+                    raise Invalid("no source")
                 return "staged"
         except TdeltaError as refused:
             said = str(refused)
             if refused.exit_code == 1 or not said.strip() or len(said) > LONGEST_MESSAGE or "\x1b" in said:
-                raise Unsound(f"exit {refused.exit_code}, {len(said)} characters: {said[:500]!r}") from refused
+                raise Invalid(f"exit {refused.exit_code}, {len(said)} characters: {said[:500]!r}") from refused
             return f"refused with exit code {refused.exit_code}"
 
 

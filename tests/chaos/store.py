@@ -27,8 +27,8 @@ from tdelta.cli.main import cli, guarded
 
 LONGEST_CPU_SECONDS = 60.0
 RUN = (
-    *("run", "--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s"),
-    *("--seed", "1", "--no-bb-twin", "--workload", "point-select"),
+    *("run", "--size", "3MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s"),
+    *("--seed", "1", "--no-bb", "--workload", "point-select"),
 )
 PAGE = Path("page.html")
 COMMANDS = (

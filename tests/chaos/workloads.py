@@ -50,7 +50,7 @@ class Hang(BaseException):
     """One folder took too long."""
 
 
-class Unsound(Exception):
+class Invalid(Exception):
     """A message, or a workload, that no folder may lead to."""
 
 
@@ -104,7 +104,7 @@ def _try(folder: Path) -> str:
     except WorkloadError as refused:
         for fault in map(str, refused.refusals):
             if not (_PLACED.match(fault) or fault.startswith("and ")) or len(fault) > 2_000 or "\x1b" in fault:
-                raise Unsound(f"a fault without a place, or unreadable: {fault[:300]!r}") from None
+                raise Invalid(f"a fault without a place, or unreadable: {fault[:300]!r}") from None
         return "refused"
     _run(workload)
     return "read"

@@ -16,7 +16,7 @@ from support import stored as t
 from support.analysis_samples import SAMPLES as ANALYSES
 from support.analysis_samples import pictures
 from support.calibration_samples import CALIBRATIONS
-from support.floor_samples import FLOORS
+from support.cipher_cost_samples import CIPHER_COSTS
 from support.listed import ENGINES, OWN_PLAN, PLAN, STUDIES
 from support.prospect_samples import PROSPECTS
 from support.reading import outline
@@ -24,7 +24,7 @@ from support.readings import FOLDER, READINGS
 from tdelta import __version__
 from tdelta.report.analysis import analysis_text, compose_analysis
 from tdelta.report.calibration import calibration_text
-from tdelta.report.floor import floor_text
+from tdelta.report.cipher_cost import cipher_cost_text
 from tdelta.report.listings import dry_run_text, engines_text, studies_text
 from tdelta.report.page.blocks import Page
 from tdelta.report.page.compose import compose
@@ -39,7 +39,7 @@ FILES = Path(__file__).parent
 COMMAND = "tdelta analyze plain.csv tde.csv"
 
 PAGES = (
-    *("costly", "over_budget", "planted", "served_sweep", "scopes", "with_tails", "profiled", "with_cost_breakdown"),
+    *("slower", "over_budget", "injected", "served_sweep", "scopes", "with_tails", "profiled", "with_cost_breakdown"),
     *("acted", "backed_up", "bulk", "replicated", "stored", "spilling", "traced"),
 )
 
@@ -70,10 +70,10 @@ TEXTS: dict[str, Text] = {
     "listings/studies.txt": lambda _: studies_text(STUDIES, 80),
     "listings/dry_run.txt": lambda _: dry_run_text(PLAN, 80),
     "listings/dry_run_own.txt": lambda _: dry_run_text(OWN_PLAN, 80),
-    "page/sound.txt": partial(factorial, has_leak=False),
+    "page/valid.txt": partial(factorial, has_leak=False),
     "page/leaking.txt": partial(factorial, has_leak=True),
     "verify/run_leaking-100.txt": lambda _: run_text(s.leaking(), 100),
-    "verify/run_without-100.txt": lambda _: run_text(s.costly(), 100),
+    "verify/run_without-100.txt": lambda _: run_text(s.slower(), 100),
 }
 for name, sample in s.SAMPLES.items():
     TEXTS[f"terminal/{name}.txt"] = lambda _, sample=sample: terminal(sample(), 80, details=True)
@@ -86,7 +86,7 @@ for name, read in READINGS.items():
     TEXTS[f"verify/{name}-80.txt"] = lambda _, read=read: readings_text(FOLDER, *read(), 80)
 for kind, samples, text in (
     ("calibration", CALIBRATIONS, calibration_text),
-    ("floor", FLOORS, floor_text),
+    ("cipher-cost", CIPHER_COSTS, cipher_cost_text),
     ("plan", PROSPECTS, plan_text),
 ):
     for name, sample in samples.items():

@@ -25,7 +25,7 @@ def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine)
         if engine == "mariadb":
             options = (*options, "--vary", "cipher=aes-128")
-        ran = place.tdelta("run", "direct-load", "--json", *options, *SMALL, "--no-aa-twin", "--no-bb-twin")
+        ran = place.tdelta("run", "direct-load", "--json", *options, *SMALL, "--no-aa", "--no-bb")
         assert ran.code in (0, 3), ran.err
         yield engine, ran.document
 

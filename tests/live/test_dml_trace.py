@@ -9,7 +9,7 @@ from support.running import Place, private_servers
 from support.runs import ServerPlace, failed_checks, occupied
 from tdelta.messages.checks import AA_CHECK
 
-SMALL = ("--size", "3MB", "--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1")
+SMALL = ("--size", "3MB", "--trial-time", "0.2s", "--warmup", "0s", "--blocks", "2", "--rounds", "1..1")
 
 
 @pytest.fixture(scope="module", params=["sqlite", *private_servers()])
@@ -17,7 +17,7 @@ def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     engine, base = request.param, tmp_path_factory.mktemp(request.param)
     for place in occupied(engine, base) if engine in private_servers() else iter([Place(base)]):
         options = place.options() if isinstance(place, ServerPlace) else ("--engine", engine)
-        ran = place.tdelta("run", "dml-trace", "--json", *options, *SMALL, "--no-aa-twin", "--no-bb-twin")
+        ran = place.tdelta("run", "dml-trace", "--json", *options, *SMALL, "--no-aa", "--no-bb")
         assert ran.code in (0, 3), ran.err
         yield engine, ran.document
 

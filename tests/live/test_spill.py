@@ -11,8 +11,8 @@ from support.runs import ServerPlace, detail, failed_checks, occupied
 from tdelta.messages.checks import AA_CHECK, SPILLED
 from tdelta.session.published import PUBLISHED
 
-SMALL = ("--size", "2MB", "--trial-seconds", "0.2", "--blocks", "2", "--rounds", "1..1")
-ALONE = ("--no-aa-twin", "--no-bb-twin")
+SMALL = ("--size", "2MB", "--trial-time", "0.2s", "--blocks", "2", "--rounds", "1..1")
+ALONE = ("--no-aa", "--no-bb")
 CLEAR, HIDDEN = {"plain", "uncovered"}, {"encrypted"}
 CONTENT = {
     "sqlite": {"none": {"temp": CLEAR}, "": {"temp": HIDDEN}},

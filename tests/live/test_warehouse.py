@@ -14,7 +14,7 @@ from tdelta.session.published import PUBLISHED
 
 QUERIES = {"sum_sales", "by_territory", "top_products", "quarter"}
 # 50,000 rows: what a query reads is then a few of DuckDB's blocks. Few trials may not meet every query.
-SMALL = ("--size", "5MB", "--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1")
+SMALL = ("--size", "5MB", "--trial-time", "0.2s", "--warmup", "0s", "--blocks", "2", "--rounds", "1..1")
 ROOM = ("--cache", "400%")
 """A server's own tables are in its cache, too, and beside so few rows they are much of it."""
 
@@ -53,7 +53,7 @@ def warehouse(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         options = place.options(*ROOM) if isinstance(place, ServerPlace) else ("--engine", engine)
         if engine in STEPS_ONLY:
             options = (*options, "--vary", "work=load,rebuild")
-        ran = place.tdelta("run", "warehouse", "--json", *options, *SMALL, "--no-aa-twin", "--no-bb-twin")
+        ran = place.tdelta("run", "warehouse", "--json", *options, *SMALL, "--no-aa", "--no-bb")
         assert ran.code in (0, 3), ran.err
         yield Asked(engine, place, ran.document, place.trials())
 

@@ -15,7 +15,7 @@ SHARES = tuple(k / 100 for k in range(1, 12))
 
 
 def conditions_of(count: int):
-    return lay_out({}, aa=True, aa_twin=False, plant=SHARES)[:count]
+    return lay_out({}, self_test=True, aa_control=False, inject=SHARES)[:count]
 
 
 def blocks_of_round(seed, number, blocks_per_round, conditions):
@@ -140,7 +140,7 @@ def test_which_bb_twin_comes_first_is_drawn_from_seed_to_seed():
 )
 def test_bb_twins_are_as_many_as_encrypted_conditions_and_change_nothing_else(ciphers, threads, caches):
     vary = {"cipher": tuple(ciphers), "threads": tuple(threads), "cache": tuple(caches)}
-    with_twins = lay_out(vary, bb_twin=True)
+    with_twins = lay_out(vary, bb_control=True)
     twins = [c for c in with_twins if c.role is Role.BB]
     treatments = [c for c in with_twins if c.role is Role.TREATMENT]
     assert [(c.levels, c.stratum) for c in twins] == [(c.levels, c.stratum) for c in treatments]

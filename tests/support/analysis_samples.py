@@ -36,11 +36,11 @@ ONE_RUN = (
 BARE = "no replication: one figure per condition"
 
 
-def estimate(median: float, half95: float, rope: float = 0.02) -> Estimate:
+def estimate(median: float, half95: float, tolerance: float = 0.02) -> Estimate:
     low, high = median - half95, median + half95
     half99 = 1.32 * half95
-    above = 0.99 if low > 1 + rope else 0.4
-    below = 0.99 if high < 1 - rope else 0.0
+    above = 0.99 if low > 1 + tolerance else 0.4
+    below = 0.99 if high < 1 - tolerance else 0.0
     return Estimate(median, (low, high), (median - half99, median + half99), above, max(0.0, 1 - above - below), below)
 
 
@@ -57,7 +57,7 @@ def comparison(
     condition: float,
     *,
     half95: float | None = 0.01,
-    decision: Decision = Decision.COSTLY,
+    decision: Decision = Decision.SLOWER,
     name: str = "tde",
     transaction: str = ALL,
     levels: tuple[tuple[str, Level], ...] = (),
@@ -110,7 +110,7 @@ def result(*comparisons: Comparison, **given: object) -> AnalysisResult:
     made = AnalysisResult(
         decision=worst or (decisions[0] if decisions else Decision.UNDECIDED),
         comparisons=comparisons,
-        rope=0.02,
+        tolerance=0.02,
         baseline="plain",
         formats={"CSV": 2},
         cautions=(),
@@ -129,21 +129,21 @@ def one_run() -> AnalysisResult:
 
 
 def named() -> AnalysisResult:
-    """What two runs alone would call costly, and two runs of one system may well show."""
+    """What two runs alone would call slower, and two runs of one system may well show."""
     notes = (
         RunNote(NoteCode.HISTOGRAM_WITHOUT_ORDER, "plain", "1"),
         RunNote(NoteCode.HISTOGRAM_WITHOUT_ORDER, "tde", "1"),
         RunNote(NoteCode.UNSTEADY, "tde", "1", (4700.0, 1920.0)),
     )
     found = comparison(12.41, 12.794, bearable=0.0042, decision=Decision.UNDECIDED, notes=notes)
-    return result(found, is_rope_given=False)
+    return result(found, is_tolerance_given=False)
 
 
 def transactions() -> AnalysisResult:
     kinds = (
         ("Customer Registration", 18.21, 18.80, 0.07, Decision.UNDECIDED),
         ("Browse Products", 4.113, 4.121, 0.012, Decision.NEGLIGIBLE),
-        ("Order Products", 22.9, 25.4, 0.05, Decision.COSTLY),
+        ("Order Products", 22.9, 25.4, 0.05, Decision.SLOWER),
     )
     return result(
         *(
@@ -274,7 +274,7 @@ def tails() -> AnalysisResult:
         replace(found[0], tail=many),
         replace(found[1], tail=few),
         replace(bare, tail_reason=Reason.verbatim(none)),
-        cautions=(f"--slo, 1 of 3 comparisons of response time: {none}",),
+        cautions=(f"--latency-limit, 1 of 3 comparisons of response time: {none}",),
     )
 
 
@@ -305,8 +305,8 @@ def _picture(c: Comparison, *, has_checks: bool) -> ComparisonPicture:
         condition_mean=_curve(c.condition.mean),
         difference=_curve(c.difference),
         ratio=RatioCurve(*_bell(c.ratio.median, c.ratio.hdi95), c.ratio),
-        rope=(0.98, 1.02),
-        rope_difference=(-0.02 * c.baseline.value, 0.02 * c.baseline.value),
+        tolerance=(0.98, 1.02),
+        tolerance_difference=(-0.02 * c.baseline.value, 0.02 * c.baseline.value),
         checks=tuple(_check(name, c.model) for name in names) if has_checks else (),
     )
 

@@ -41,7 +41,7 @@ class BesideTrial:
 def beside(folder: Path, engine: str, level: str, **options: object) -> BesideTrial:
     """One trial of reads beside which an action goes on, on the twin that it is done to."""
     given = {"workload": "point-select", "seed": 1, "size_bytes": _SIZE, "vary": {"during": (level,)}}
-    made = plan(RunRequest(**{"engine": engine, "aa_twin": False, **given, **options}), "r1")
+    made = plan(RunRequest(**{"engine": engine, "aa_control": False, **given, **options}), "r1")
     (condition,) = (c for c in made.conditions if c.level("during") == level and c.level("cipher") == "none")
     with TwinFolder(folder, "beside") as home:
         twins = made.engine.make_twins(home, made.populate_job(), made.workload_spec())

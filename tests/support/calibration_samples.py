@@ -8,11 +8,11 @@ from tdelta.records import (
     Counted,
     DetectableEffect,
     IdenticalTally,
+    InjectedTally,
     InstanceEffectPrior,
     MachineCalibration,
     MetricNoise,
     Pace,
-    PlantedTally,
 )
 
 KEY = CalibrationKey(
@@ -37,14 +37,14 @@ def calibration(calibration_id: str = "cal-20261122-kqmt", **changes: object) ->
         rounds_per_run=3,
         blocks_per_round=6,
         elapsed_seconds=580.25,
-        rope=0.02,
+        tolerance=0.02,
         identical=IdenticalTally(Counted(0, 14, 0.0, 0.2316), Counted(13, 14, 0.6613, 0.9982), 0.0062),
-        planted=(
-            PlantedTally(
+        injected=(
+            InjectedTally(
                 0.05, "response_time", True, 1.0431, 0.0041, (-0.002, 0.0102), Counted(13, 14, 0.6613, 0.9982),
                 Counted(14, 14, 0.7684, 1.0), 0.041,
             ),
-            PlantedTally(
+            InjectedTally(
                 0.05, "cpu_per_operation", True, 1.054, 0.0055, None, Counted(12, 14, 0.5719, 0.9822),
                 Counted(14, 14, 0.7684, 1.0), 0.038,
             ),
@@ -62,7 +62,7 @@ def calibration(calibration_id: str = "cal-20261122-kqmt", **changes: object) ->
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
-def sound() -> MachineCalibration:
+def valid() -> MachineCalibration:
     return calibration(
         minimum_detectable_effect=(
             DetectableEffect(5.0, 40, 0.0121),
@@ -72,9 +72,9 @@ def sound() -> MachineCalibration:
     )
 
 
-def unsound() -> MachineCalibration:
+def invalid() -> MachineCalibration:
     fault = (
-        "5 of 14 identical twins were called costly, faster or unsound (95 % interval of that share 13% … 65%), though"
+        "5 of 14 identical twins were called slower, faster or invalid (95 % interval of that share 13% … 65%), though"
         " nothing differs"
     )
     tally = IdenticalTally(Counted(5, 14, 0.1276, 0.6486), Counted(8, 14, 0.2886, 0.8234), 0.061)
@@ -84,10 +84,10 @@ def unsound() -> MachineCalibration:
 def short() -> MachineCalibration:
     """A single run of a large server: no bias interval, no round fits into 5 minutes."""
     once, held = Counted(0, 1, 0.0, 0.975), Counted(1, 1, 0.025, 1.0)
-    tally = PlantedTally(0.2, "response_time", False, 1.31, 0.012, None, held, held, 0.09)
+    tally = InjectedTally(0.2, "response_time", False, 1.31, 0.012, None, held, held, 0.09)
     return calibration(
         identical=IdenticalTally(once, held, 0.0212),
-        planted=(tally,),
+        injected=(tally,),
         run_ids=("20261122-bbbb",),
         minimum_detectable_effect=(
             DetectableEffect(5.0, 0, None),
@@ -104,11 +104,11 @@ def broken() -> MachineCalibration:
     fault = "1 of 1 runs failed the check “rows are the same after the last trial” (differ)"
     return calibration(
         identical=IdenticalTally(none, none, 0.0),
-        planted=(),
+        injected=(),
         noise=(),
         minimum_detectable_effect=(),
         faults=(Reason.verbatim(fault),),
     )
 
 
-CALIBRATIONS = {made.__name__: made for made in (sound, unsound, short, broken)}
+CALIBRATIONS = {made.__name__: made for made in (valid, invalid, short, broken)}

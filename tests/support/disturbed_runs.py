@@ -34,7 +34,7 @@ class DisturbedRuns(RunsOnTwoServers):
     def test_sessions_that_a_dba_kills_void_a_trial_and_leave_nothing(
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
     ) -> None:
-        process = place.start("run", "--json", "--no-aa-twin", *self.on(servers), "--blocks", "8")
+        process = place.start("run", "--json", "--no-aa", *self.on(servers), "--blocks", "8")
         read_until(process, "round 1:")
         for server in servers:
             with contextlib.closing(self.own.root(server)) as asked:
@@ -49,7 +49,7 @@ class DisturbedRuns(RunsOnTwoServers):
     def test_a_server_that_becomes_read_only_is_named_as_such_and_every_schema_that_stays(
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
     ) -> None:
-        options = ("--json", "--no-aa-twin", *self.on(servers), "--workload", "order-entry", "--blocks", "8")
+        options = ("--json", "--no-aa", *self.on(servers), "--workload", "order-entry", "--blocks", "8")
         process = place.start("run", *options)
         read_until(process, "round 1:")
         with contextlib.closing(self.own.root(servers[1])) as asked:
@@ -77,7 +77,7 @@ class SilencedRuns(RunsOnTwoServers):
         plain, other = servers
         with Between.to(other.port) as between:
             options = self.on((plain, Reached(between.port)))
-            words = ("run", "--no-aa-twin", *options, "--blocks", "50", "--max-time", "60s")
+            words = ("run", "--no-aa", *options, "--blocks", "50", "--max-time", "60s")
             process = place.start(*words, program=IMPATIENT)
             read_until(process, "round 1:")
             between.is_silent.set()

@@ -54,13 +54,13 @@ def trial_of(block=0, position=0, **changes):
 def result_of(settings, **changes):
     ratio = Estimate(1.031, (1.024, 1.038), (1.021, 1.041), 1.0, 0.0, 0.0)
     baseline, _, treatment = CONDITIONS
-    reasons = (Reason.of("hdi-above-rope", interval="+2.4 … +3.8 %", rope=0.02),)
+    reasons = (Reason.of("hdi-above-tolerance", interval="+2.4 … +3.8 %", tolerance=0.02),)
     verdict = Verdict(
-        True, treatment, baseline, Metric.RESPONSE_TIME, "all", "µs", 480.0, 495.0, ratio, Decision.COSTLY, reasons
+        True, treatment, baseline, Metric.RESPONSE_TIME, "all", "µs", 480.0, 495.0, ratio, Decision.SLOWER, reasons
     )
     fields = {
         "settings": settings,
-        "decision": Decision.COSTLY,
+        "decision": Decision.SLOWER,
         "verdicts": (verdict,),
         "noise_floor": (NoiseFloor(0, Metric.RESPONSE_TIME, ratio, 0.003, 3, 18),),
         "validity": (Validity("twins identical", CheckState.OK, (Detail.verbatim("6 tables"),)),),
@@ -87,10 +87,10 @@ def messages(kind):
 
 
 all_levels = st.lists(st.tuples(names, levels), max_size=4).map(tuple)
-unplanted_roles = st.sampled_from([role for role in Role if role is not Role.PLANTED])
+uninjected_roles = st.sampled_from([role for role in Role if role is not Role.INJECTED])
 conditions = st.one_of(
-    st.builds(Condition, levels=all_levels, role=unplanted_roles, stratum=integers),
-    st.builds(Condition, levels=all_levels, role=st.just(Role.PLANTED), stratum=integers, planted=finite),
+    st.builds(Condition, levels=all_levels, role=uninjected_roles, stratum=integers),
+    st.builds(Condition, levels=all_levels, role=st.just(Role.INJECTED), stratum=integers, injected=finite),
 )
 counters = st.dictionaries(names, integers, max_size=3)
 spans = st.dictionaries(names, st.builds(SpanTotals, count=integers, total_ns=integers), max_size=3)
@@ -118,8 +118,8 @@ measurements = st.builds(
     checkpoint_ns=integers,
     checkpoint_syscall_written_bytes=st.none() | integers,
     checkpoint_device_written_bytes=st.none() | integers,
-    planted_cpu_ns=integers,
-    planted_elapsed_ns=integers,
+    injected_cpu_ns=integers,
+    injected_elapsed_ns=integers,
     queued_operations=integers,
     total_operations=integers,
     backlog_max=integers,
@@ -147,9 +147,9 @@ estimates = st.builds(
     median=unbounded,
     hdi95=intervals,
     hdi99=intervals,
-    mass_above_rope=finite,
-    mass_in_rope=finite,
-    mass_below_rope=finite,
+    mass_above_tolerance=finite,
+    mass_in_tolerance=finite,
+    mass_below_tolerance=finite,
 )
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | finite | names,
@@ -165,7 +165,7 @@ settings = st.builds(
     engine=names,
     workload=names,
     conditions=st.lists(conditions, max_size=3).map(tuple),
-    rope=finite,
+    tolerance=finite,
     budget=st.none() | finite,
     metric=st.sampled_from(Metric),
     options=json_objects,

@@ -22,7 +22,7 @@ from support.running import Answered, Place, end, read_until, schema_keepers_of,
 from tdelta.engines.registry import external
 from tdelta.engines.shared.external.kind import NewSchema
 from tdelta.engines.shared.sessions import asking
-from tdelta.inference.soundness import BB_CHECK
+from tdelta.inference.validity import BB_CHECK
 from tdelta.messages.checks import FILES, IN_FORCE, NO_MARKER, ROWS_AFTER
 from tdelta.records import Event, Role, RoundStarted
 from tdelta.session import conduct
@@ -30,7 +30,7 @@ from tdelta.session.request import RunRequest
 
 VARIABLE = "OWN_SERVERS_PASSWORD"
 SHORT = (
-    *("--size", "5MB", "--trial-seconds", "0.2", "--blocks", "2", "--max-time", "120s", "--workload", "point-select"),
+    *("--size", "5MB", "--trial-time", "0.2s", "--blocks", "2", "--max-time", "120s", "--workload", "point-select"),
     *("--rounds", "1..1"),
 )
 
@@ -79,7 +79,7 @@ class KilledRuns(RunsOnTwoServers):
             for statement in kind.make_sql(NewSchema("tdelta_theirs", "another")):
                 asked.run(statement)
         before = self.objects(servers)
-        process = place.start("run", "--no-aa-twin", *self.on(servers), "--size", "200MB")
+        process = place.start("run", "--no-aa", *self.on(servers), "--size", "200MB")
         read_until(process, "load: the baseline")
         (keeper,) = schema_keepers_of(process.pid)
         for file in ("cmdline", "environ"):
@@ -136,7 +136,7 @@ class ExternalRuns(KilledRuns):
         asked = {"baseline": baseline, "encrypted": encrypted, "assume_encrypted": bool(self.vouching)}
         brief = {"size_bytes": 5_000_000, "trial_seconds": 0.2, "blocks_per_round": 2, "workload": "order-entry"}
         once = {"min_rounds": 1, "max_rounds": 1, "store": place.base / "runs.sqlite"}
-        result = conduct(RunRequest(**{**asked, **brief, **once, "aa_twin": False, "bb_twin": True}), observe)
+        result = conduct(RunRequest(**{**asked, **brief, **once, "aa_control": False, "bb_control": True}), observe)
         assert [c.role for c in result.settings.conditions] == [Role.BASELINE, Role.TREATMENT, Role.BB]
         assert result.counts.trials == 3 * result.counts.blocks
         schema = f"tdelta_{result.settings.run_id.replace('-', '_')}"
@@ -197,7 +197,7 @@ class ExternalRuns(KilledRuns):
     def test_ctrl_c_leaves_nothing(
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
     ) -> None:
-        process = place.start("run", "--no-aa-twin", *self.on(servers), "--blocks", "20")  # what is asked takes a while
+        process = place.start("run", "--no-aa", *self.on(servers), "--blocks", "20")  # what is asked takes a while
         read_until(process, "round 1:")
         assert all("tdelta_" in str(seen) for seen in self.objects(servers))
         ran = end(process, signal.SIGINT)

@@ -14,7 +14,7 @@ from support.running import Place
 from support.runs import failed_checks
 from tdelta.messages.checks import AA_CHECK, SPILLED
 
-SMALL = ("--trial-seconds", "0.2", "--discard", "0s", "--blocks", "2", "--rounds", "1..1", "--no-aa-twin")
+SMALL = ("--trial-time", "0.2s", "--warmup", "0s", "--blocks", "2", "--rounds", "1..1", "--no-aa")
 REFUSED = {"replicate", "restart", "convert", "backup"}
 
 
@@ -30,7 +30,7 @@ class TracedStudy(RunsOnTwoServers):
         before = self.objects(servers)
         baseline, encrypted = (self.dsn(server.port) for server in servers)
         on = ("--baseline", baseline, "--encrypted", encrypted, *self.vouching)
-        answer = place.tdelta("run", *words, *on, "--size", size, *SMALL, "--no-bb-twin", "--json")
+        answer = place.tdelta("run", *words, *on, "--size", size, *SMALL, "--no-bb", "--json")
         assert self.objects(servers) == before
         assert answer.code in (0, 3), answer.err
         assert [check for check in failed_checks(answer.document) if check != AA_CHECK] == []

@@ -102,7 +102,7 @@ class FakeTwin:
             operations, stopped_by = 0, "signal"
         elif operations * cost_ns > job.deadline_seconds * 1e9:
             operations, stopped_by = int(job.deadline_seconds * 1e9 / cost_ns), "deadline"
-        measured = self._measurement(operations, cost_ns, job.planted, stopped_by)
+        measured = self._measurement(operations, cost_ns, job.injected, stopped_by)
         script = self._twins.script
         delay_ns = None if script.delay_share is None else round(measured.elapsed_ns * script.delay_share)
         return changed(
@@ -124,9 +124,9 @@ class FakeTwin:
     def end(self) -> None:
         self.ended = True
 
-    def _measurement(self, operations: int, cost_ns: float, planted: float, stopped_by: str) -> Measurement:
-        planted_ns = round(operations * cost_ns * _CPU_SHARE * planted)
-        elapsed_ns = round(operations * cost_ns) + planted_ns
+    def _measurement(self, operations: int, cost_ns: float, injected: float, stopped_by: str) -> Measurement:
+        injected_ns = round(operations * cost_ns * _CPU_SHARE * injected)
+        elapsed_ns = round(operations * cost_ns) + injected_ns
         self._twins.clock.advance(elapsed_ns / 1e9)
         totals = SpanTotals(operations, elapsed_ns)
         return measurement_of(
@@ -134,11 +134,11 @@ class FakeTwin:
             elapsed_ns=elapsed_ns,
             transactions={"work": totals},
             statements={"work/1": totals},
-            cpu_user_seconds=(operations * cost_ns * _CPU_SHARE + planted_ns) / 1e9,
+            cpu_user_seconds=(operations * cost_ns * _CPU_SHARE + injected_ns) / 1e9,
             syscall_read_bytes=4096 * operations,
             syscall_written_bytes=4096 * operations,
-            planted_cpu_ns=planted_ns,
-            planted_elapsed_ns=planted_ns,
+            injected_cpu_ns=injected_ns,
+            injected_elapsed_ns=injected_ns,
             stopped_by=stopped_by,
         )
 

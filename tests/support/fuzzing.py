@@ -38,7 +38,7 @@ class Hang(BaseException):
     pass
 
 
-class Unsound(Exception):
+class Invalid(Exception):
     """An observation that no file may lead to."""
 
 
@@ -80,7 +80,7 @@ def fixtures_of(importer: Importer) -> list[Path]:
     return [path for path in files if importer.recognizes(FileSource(path))]
 
 
-def is_sound(observation: Observation) -> None:
+def is_valid(observation: Observation) -> None:
     group = observation.group
     _must(
         bool(group.condition) and bool(group.transaction) and bool(group.metric) and bool(group.run), "a name is empty"
@@ -132,7 +132,7 @@ def _bins_are_sound(bins: Bins) -> None:
 
 def _must(is_so: bool, what: str) -> None:
     if not is_so:
-        raise Unsound(what)
+        raise Invalid(what)
 
 
 def _answer_of(importer: Importer, path: Path, others: Sequence[Importer] = ()) -> bool:
@@ -142,10 +142,10 @@ def _answer_of(importer: Importer, path: Path, others: Sequence[Importer] = ()) 
         for other in (importer, *others):
             other.recognizes(source)
         for observation in importer.read(source, Naming("plain", unit="ms")):
-            is_sound(observation)
+            is_valid(observation)
     except ImportFault as fault:
         if not str(fault).strip() or "Traceback" in str(fault) or "\x1b" in str(fault) or len(str(fault)) > 20_000:
-            raise Unsound(f"an unreadable fault: {str(fault)[:200]!r}") from None
+            raise Invalid(f"an unreadable fault: {str(fault)[:200]!r}") from None
         return False
     return True
 

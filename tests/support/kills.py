@@ -20,7 +20,7 @@ STAGES = (
 """How the lines of progress begin; PostgreSQL has no ``observe``."""
 
 SMALL = ("--workload", "point-select", "--size", "3MB", *ALONE)
-SHORT = (*SMALL, "--trial-seconds", "0.2", "--blocks", "3", "--rounds", "1..1", "--vary", "threads=1,2")
+SHORT = (*SMALL, "--trial-time", "0.2s", "--blocks", "3", "--rounds", "1..1", "--vary", "threads=1,2")
 MOST_SECONDS = 1.5
 
 

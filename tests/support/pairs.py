@@ -47,7 +47,14 @@ class Pairs:
         """A plain primary and its replica; nothing of them may be left."""
         base = tmp_path_factory.mktemp("pair")
         vary = {"replication": REPLICATIONS}
-        given = {"workload": "insert", "size_bytes": 500_000, "aa_twin": False, "seed": 1, "vary": vary, "plant": [0.1]}
+        given = {
+            "workload": "insert",
+            "size_bytes": 500_000,
+            "aa_control": False,
+            "seed": 1,
+            "vary": vary,
+            "inject": [0.1],
+        }
         binary = place_of(cls.engine, base).program
         of = plan(RunRequest(engine=cls.engine, server_binary=binary, **given), "r1")
         settings = {str(c.level("replication")): of.twin_settings(c, 0) for c in of.conditions}

@@ -32,19 +32,21 @@ SCALES = (
 )
 
 
-def _target(effect: float, rope: float, assurance: float = 0.8) -> Target:
-    if effect == rope:
+def _target(effect: float, tolerance: float, assurance: float = 0.8) -> Target:
+    if effect == tolerance:
         curve = tuple(Point(r, LAYOUT.seconds(r), 0.0, 0.05) for r in ROUNDS)
-        return Target(effect, rope, None, Attainability.EDGE, None, None, Reason.of("effect-on-edge"), curve)
-    distance = abs(effect - rope)
+        return Target(effect, tolerance, None, Attainability.EDGE, None, None, Reason.of("effect-on-edge"), curve)
+    distance = abs(effect - tolerance)
     chances = [1.0 / (1.0 + math.exp(-4.0 * (math.sqrt(r) * distance / 0.02 - 1.2))) for r in ROUNDS]
     curve = tuple(Point(r, LAYOUT.seconds(r), p, 0.0) for r, p in zip(ROUNDS, chances, strict=True))
-    decision = Decision.COSTLY if effect > rope else Decision.NEGLIGIBLE
+    decision = Decision.SLOWER if effect > tolerance else Decision.NEGLIGIBLE
     reached = [r for r, p in zip(ROUNDS, chances, strict=True) if p >= assurance]
     if not reached:
         words = Reason.of("decided-too-seldom", rounds=128, share=chances[-1])
-        return Target(effect, rope, decision, Attainability.TOO_LONG, None, None, words, curve)
-    return Target(effect, rope, decision, Attainability.REACHED, reached[0], LAYOUT.seconds(reached[0]), None, curve)
+        return Target(effect, tolerance, decision, Attainability.TOO_LONG, None, None, words, curve)
+    return Target(
+        effect, tolerance, decision, Attainability.REACHED, reached[0], LAYOUT.seconds(reached[0]), None, curve
+    )
 
 
 def _length(run_id: str, seconds: float, sd: float, time_for_same: float) -> NoiseAtLength:
@@ -54,10 +56,10 @@ def _length(run_id: str, seconds: float, sd: float, time_for_same: float) -> Noi
 
 
 def whole() -> Prospect:
-    targets = tuple(_target(effect, rope) for rope in (0.005, 0.01, 0.02) for effect in EFFECTS)
-    headline = tuple(target for target in targets if target.rope == 0.01 and target.effect in (0.0, 0.02))
+    targets = tuple(_target(effect, tolerance) for tolerance in (0.005, 0.01, 0.02) for effect in EFFECTS)
+    headline = tuple(target for target in targets if target.tolerance == 0.01 and target.effect in (0.0, 0.02))
     rounds = max(target.rounds or 0 for target in headline)
-    request = RunRequest(min_rounds=rounds, max_rounds=rounds, max_seconds=120.0, rope=0.01)
+    request = RunRequest(min_rounds=rounds, max_rounds=rounds, max_seconds=120.0, tolerance=0.01)
     return Prospect(
         engine="sqlite",
         workload="order-entry",
@@ -100,8 +102,8 @@ def whole() -> Prospect:
 
 
 def stored() -> Prospect:
-    """From one stored run with encryption, of one length, an overhead and two ROPEs asked for."""
-    targets = tuple(_target(0.03, rope) for rope in (0.01, 0.02))
+    """From one stored run with encryption, of one length, an overhead and two tolerances asked for."""
+    targets = tuple(_target(0.03, tolerance) for tolerance in (0.01, 0.02))
     carried = CarryOver(
         ShareEffect(0.012, (0.004, 0.02)),
         (Reason.of("carry-over-to-itself"), Reason.of("carry-over-course")),

@@ -9,7 +9,7 @@ from support.runs import ALONE, ServerPlace, failed_checks, occupied, states
 from tdelta.design.factors import REPLICATIONS
 from tdelta.messages.checks import REPLICAS
 
-SMALL = ("--workload", "insert", "--size", "2MB", "--trial-seconds", "0.2", "--blocks", "2", "--rounds", "1..1", *ALONE)
+SMALL = ("--workload", "insert", "--size", "2MB", "--trial-time", "0.2s", "--blocks", "2", "--rounds", "1..1", *ALONE)
 
 
 class ReplicatedRuns:

@@ -24,8 +24,8 @@ from tdelta.driver.mounts import mounts_below
 from tdelta.driver.tree import parse_stat
 from tdelta.messages.checks import AA_CHECK, NO_MARKER
 
-BRIEF = ("--workload", "point-select", "--trial-seconds", "0.05", "--blocks", "2", "--rounds", "1..1")
-ALONE = ("--no-aa-twin", "--no-bb-twin")
+BRIEF = ("--workload", "point-select", "--trial-time", "0.05s", "--blocks", "2", "--rounds", "1..1")
+ALONE = ("--no-aa", "--no-bb")
 PATIENCE_SECONDS = 60.0
 MOST_SECONDS = 300.0
 """What a run may take; a tenth more and one's patience is at its end."""
@@ -134,7 +134,7 @@ def occupied(engine: str, base: Path) -> Iterator[ServerPlace]:
 
 
 def failed_checks(document: Any) -> list[str]:
-    return [c["code"] for c in document["validity"] if c["state"] == "failed" and c["makes_unsound"]]
+    return [c["code"] for c in document["validity"] if c["state"] == "failed" and c["makes_invalid"]]
 
 
 def detail(document: Any, name: str) -> str:
@@ -244,7 +244,7 @@ class ServerRuns:
 
 def check_load_of_others(place: ServerPlace, document: Any) -> None:
     assert failed_checks(document) == []
-    assert cautions(document, "load-command")
+    assert cautions(document, "load-generator")
     trials = place.trials()
     assert len({trial["operations"] for trial in trials}) == 1
     assert all(cpu_seconds(trial, "client_") > 0 for trial in trials)

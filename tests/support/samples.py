@@ -85,12 +85,12 @@ from tdelta.records.prospects import CarryOver, ShareEffect
 from tdelta.session.housing import storage_layers
 
 RUN_ID = "20261121-2112-k3vq"
-ROPE = 0.02
+TOLERANCE = 0.02
 
 
-def condition(cipher: str, role: Role = Role.TREATMENT, threads: int = 1, planted: float | None = None) -> Condition:
+def condition(cipher: str, role: Role = Role.TREATMENT, threads: int = 1, injected: float | None = None) -> Condition:
     levels: tuple[tuple[str, Level], ...] = (("cipher", cipher), ("threads", threads))
-    return Condition(levels, role, stratum=0 if threads == 1 else 1, planted=planted)
+    return Condition(levels, role, stratum=0 if threads == 1 else 1, injected=injected)
 
 
 PLAIN = condition("none", Role.BASELINE)
@@ -104,17 +104,17 @@ def estimate(median: float, half: float) -> Estimate:
         median=median,
         hdi95=(median - half, median + half),
         hdi99=(median - 1.3 * half, median + 1.3 * half),
-        mass_above_rope=0.5,
-        mass_in_rope=0.4,
-        mass_below_rope=0.1,
+        mass_above_tolerance=0.5,
+        mass_in_tolerance=0.4,
+        mass_below_tolerance=0.1,
     )
 
 
-def against_rope(ratio: Estimate) -> Decision:
+def against_tolerance(ratio: Estimate) -> Decision:
     low, high = ratio.hdi95
-    if low > 1 + ROPE:
-        return Decision.COSTLY
-    return Decision.NEGLIGIBLE if low >= 1 - ROPE and high <= 1 + ROPE else Decision.UNDECIDED
+    if low > 1 + TOLERANCE:
+        return Decision.SLOWER
+    return Decision.NEGLIGIBLE if low >= 1 - TOLERANCE and high <= 1 + TOLERANCE else Decision.UNDECIDED
 
 
 def verdict(
@@ -177,16 +177,16 @@ def settings(*conditions: Condition, **changes: object) -> RunSettings:
         engine="sqlite",
         workload="order-entry",
         conditions=conditions or (PLAIN, TWIN, AES),
-        rope=ROPE,
+        tolerance=TOLERANCE,
         budget=None,
         metric=Metric.RESPONSE_TIME,
         options={"vary": {"cipher": ["aes-256"]}, "threads": 1, "cache": 0.1, "size_bytes": 50_000_000},
     )
     made = replace(base, **changes)  # type: ignore[arg-type]
-    return replace(made, options={"bb_twin": None, **made.options})
+    return replace(made, options={"bb_control": None, **made.options})
 
 
-SOUND = (
+VALID = (
     Validity(ROWS_BEFORE, CheckState.OK, (Detail.verbatim("211,400 rows in 6 tables, by checksum, as generated"),)),
     Validity(
         AA_CHECK,
@@ -231,7 +231,7 @@ def result(
         decision=decision,
         verdicts=verdicts,
         noise_floor=(noise(estimate(1.002, 0.005)),),
-        validity=SOUND,
+        validity=VALID,
         cautions=(),
         counts=Counts(5, 30, 90, operations_per_trial=2960, trial_seconds=0.25, elapsed_seconds=71.3),
         loop=LoopFacts(loop_cost_ns=96.4, client_overhead_share=0.00114),
@@ -251,16 +251,16 @@ def secondary(of: Condition = AES, baseline: Condition = PLAIN, scale: float = 1
         (estimate(1.012, 0.031), Metric.RESPONSE_TIME, "register_customer", 1312.9),
     )
     return tuple(
-        verdict(ratio, against_rope(ratio), metric=metric, transaction=name, value=value, of=of, baseline=baseline)
+        verdict(ratio, against_tolerance(ratio), metric=metric, transaction=name, value=value, of=of, baseline=baseline)
         for ratio, metric, name, value in cases
     )
 
 
-def costly() -> RunResult:
+def slower() -> RunResult:
     ratio = estimate(1.031, 0.007)
-    head = verdict(ratio, Decision.COSTLY, primary=True, no_speedup=ratio)
+    head = verdict(ratio, Decision.SLOWER, primary=True, no_speedup=ratio)
     checkpoint = estimate(1.034, 0.009)
-    behind = verdict(checkpoint, Decision.COSTLY, metric=Metric.TIME_WITH_CHECKPOINT, value=121.3)
+    behind = verdict(checkpoint, Decision.SLOWER, metric=Metric.TIME_WITH_CHECKPOINT, value=121.3)
     behind_trials = (
         settled(PLAIN, 11.8, 4.31e6),
         settled(TWIN, 12.1, 4.31e6),
@@ -269,7 +269,7 @@ def costly() -> RunResult:
     odd_ones = (odd(PLAIN, 60), odd(AES, 30))
     beyond = (Percentile(AES, PLAIN, 0.95, 181_000, 190_400), Percentile(AES, PLAIN, 0.99, 912_000, 961_500))
     found = {"stalls": odd_ones, "checkpoints": behind_trials, "percentiles": beyond}
-    return result(Decision.COSTLY, (head, behind, *secondary()), **found)
+    return result(Decision.SLOWER, (head, behind, *secondary()), **found)
 
 
 def settled(
@@ -282,7 +282,7 @@ def settled(
 def stalling() -> RunResult:
     """An encrypted twin whose typical operation costs next to nothing, and whose stalls do."""
     ratio = estimate(1.18, 0.06)
-    head = verdict(ratio, Decision.COSTLY, primary=True, no_speedup=ratio, typical=estimate(1.004, 0.005))
+    head = verdict(ratio, Decision.SLOWER, primary=True, no_speedup=ratio, typical=estimate(1.004, 0.005))
     floors = (noise(estimate(1.002, 0.005)), noise(estimate(1.003, 0.011), of=AES))
     checks = (
         Validity(
@@ -292,13 +292,13 @@ def stalling() -> RunResult:
         ),
     )
     stalls = (odd(PLAIN, 720, down_weighted=3), odd(AES, 720, 15, 0.176, 19))
-    return result(Decision.COSTLY, (head, *secondary()), noise_floor=floors, validity=(*SOUND, *checks), stalls=stalls)
+    return result(Decision.SLOWER, (head, *secondary()), noise_floor=floors, validity=(*VALID, *checks), stalls=stalls)
 
 
 def few_stalls() -> RunResult:
     """The same met too rarely for a verdict, and carry-over."""
     reasons = (
-        "the 95 % HDI −0.6 … +9.4 % reaches over an edge of the ROPE, ±2 %",
+        "the 95 % HDI −0.6 … +9.4 % reaches over an edge of the tolerance, ±2 %",
         "stalls are too few to bound what they cost: 2 in 120 trials of this condition, 0 in 120 of the plain twins",
     )
     head = verdict(
@@ -329,14 +329,14 @@ def calibrated() -> RunResult:
             DetectableEffect(60.0, 400, 0.0038),
         ),
     )
-    return replace(costly(), settings=settings(calibration=used))
+    return replace(slower(), settings=settings(calibration=used))
 
 
 def own_database() -> RunResult:
     facts = DatabaseFacts("app.db", 25_270_000, 4096, tables=30, rows=207_192, proposed=True)
     given = settings(workload="proposed", study="custom", database=facts, options={"database": "/data/app.db"})
     cautions = ("the workload is tdelta's proposal from the schema alone; your application's own mix would say more",)
-    return replace(costly(), settings=given, cautions=tuple(map(Caution.verbatim, cautions)))
+    return replace(slower(), settings=given, cautions=tuple(map(Caution.verbatim, cautions)))
 
 
 def external_servers() -> RunResult:
@@ -365,9 +365,9 @@ def external_servers() -> RunResult:
     )
     options = {"baseline": "mysql://bench@db1:3306/?password-env=DB1", "encrypted": "mysql://bench@db2:3306/"}
     given = settings(PLAIN, TWIN, encrypted, engine="mariadb", external_servers=facts, options=options)
-    head = verdict(estimate(1.031, 0.007), Decision.COSTLY, primary=True, of=encrypted)
+    head = verdict(estimate(1.031, 0.007), Decision.SLOWER, primary=True, of=encrypted)
     cautions = ("not encryption, and different (baseline / encrypted): innodb_buffer_pool_size: 67108864 / 33554432",)
-    return replace(result(Decision.COSTLY, (head,), given), cautions=tuple(map(Caution.verbatim, cautions)))
+    return replace(result(Decision.SLOWER, (head,), given), cautions=tuple(map(Caution.verbatim, cautions)))
 
 
 def restored() -> RunResult:
@@ -375,7 +375,7 @@ def restored() -> RunResult:
     facts = DatabaseFacts("restored dump", 6_799_000, 16384, tables=2, rows=40_000, proposed=True, restored=True)
     options = {"engine": "mariadb", "restore": "mariadb -u {user} -S {socket} {database} < app.sql"}
     given = settings(workload="proposed", engine="mariadb", database=facts, options=options)
-    return replace(costly(), settings=given)
+    return replace(slower(), settings=given)
 
 
 def negligible() -> RunResult:
@@ -411,12 +411,12 @@ def undecided() -> RunResult:
     )
 
 
-def unsound() -> RunResult:
-    head = verdict(estimate(1.062, 0.011), Decision.UNSOUND, primary=True, reasons=("a check of the run failed",))
-    outside = "the 95 % HDI of identical twins, +2.3 … +3.4 %, lies wholly outside ±2 %, the ROPE"
-    checks = (SOUND[0], replace(SOUND[1], state=CheckState.FAILED, details=(Detail.verbatim(outside),)), *SOUND[2:])
+def invalid() -> RunResult:
+    head = verdict(estimate(1.062, 0.011), Decision.INVALID, primary=True, reasons=("a check of the run failed",))
+    outside = "the 95 % HDI of identical twins, +2.3 … +3.4 %, lies wholly outside ±2 %, the tolerance"
+    checks = (VALID[0], replace(VALID[1], state=CheckState.FAILED, details=(Detail.verbatim(outside),)), *VALID[2:])
     return result(
-        Decision.UNSOUND, (head, *secondary()), noise_floor=(noise(estimate(1.0285, 0.0055)),), validity=checks
+        Decision.INVALID, (head, *secondary()), noise_floor=(noise(estimate(1.0285, 0.0055)),), validity=checks
     )
 
 
@@ -450,10 +450,10 @@ def leaking() -> RunResult:
     """A temporary store that spills in the clear."""
     check = NO_MARKER
     detail = "plaintext in #395580 (unlinked) (temp) of cipher=aes-256,threads=1: 2,016 markers found"
-    head = verdict(estimate(1.031, 0.007), Decision.UNSOUND, primary=True, reasons=(f"{check}: no, {detail}",))
-    checks = (*SOUND[:2], SOUND[3], Validity(check, CheckState.FAILED, (Detail.verbatim(detail),)))
+    head = verdict(estimate(1.031, 0.007), Decision.INVALID, primary=True, reasons=(f"{check}: no, {detail}",))
+    checks = (*VALID[:2], VALID[3], Validity(check, CheckState.FAILED, (Detail.verbatim(detail),)))
     found = evidence(EvidenceState.LEAK, 2_016)
-    return result(Decision.UNSOUND, (head, *secondary()), validity=checks, evidence=found)
+    return result(Decision.INVALID, (head, *secondary()), validity=checks, evidence=found)
 
 
 def other_cipher() -> RunResult:
@@ -470,7 +470,7 @@ def other_cipher() -> RunResult:
         Decision.NEGLIGIBLE,
         (head, fewer),
         given,
-        validity=(*SOUND, Validity(IN_FORCE, CheckState.FAILED, (Detail.verbatim(detail),), makes_unsound=False)),
+        validity=(*VALID, Validity(IN_FORCE, CheckState.FAILED, (Detail.verbatim(detail),), makes_invalid=False)),
         cautions=(idle_cipher_caution(idle, given),),
         ciphers_in_force={"aes-256": "AES-128-CBC"},
         barely_encrypted=idle,
@@ -491,25 +491,25 @@ def within_budget() -> RunResult:
     return result(Decision.WITHIN, (head, *secondary()), given)
 
 
-def planted() -> RunResult:
-    identical, slowed = condition("none", Role.IDENTICAL), condition("none", Role.PLANTED, planted=0.05)
+def injected() -> RunResult:
+    identical, slowed = condition("none", Role.IDENTICAL), condition("none", Role.INJECTED, injected=0.05)
     cpu = Metric.CPU_PER_OPERATION
     verdicts = (
         verdict(estimate(0.9985, 0.008), Decision.NEGLIGIBLE, primary=True, of=identical),
-        verdict(estimate(1.049, 0.009), Decision.COSTLY, primary=True, of=slowed, realised=1.0521),
+        verdict(estimate(1.049, 0.009), Decision.SLOWER, primary=True, of=slowed, realised=1.0521),
         verdict(estimate(1.001, 0.003), Decision.NEGLIGIBLE, of=identical, metric=cpu, value=71.02),
-        verdict(estimate(1.061, 0.004), Decision.COSTLY, of=slowed, metric=cpu, value=71.02, realised=1.0624),
+        verdict(estimate(1.061, 0.004), Decision.SLOWER, of=slowed, metric=cpu, value=71.02, realised=1.0624),
     )
-    given = settings(PLAIN, identical, slowed, options={"aa": True, "plant": [0.05]})
-    return result(Decision.COSTLY, verdicts, given, noise_floor=())
+    given = settings(PLAIN, identical, slowed, options={"self_test": True, "inject": [0.05]})
+    return result(Decision.SLOWER, verdicts, given, noise_floor=())
 
 
 def sweep() -> RunResult:
     """Two ciphers at one and at sixteen threads: two strata, each with its own baseline and A/A twin."""
     plain16, twin16 = condition("none", Role.BASELINE, 16), condition("none", Role.AA, 16)
     cases = (
-        (condition("aes-128"), PLAIN, estimate(1.024, 0.003), Decision.COSTLY, 84.2),
-        (condition("aes-256"), PLAIN, estimate(1.091, 0.012), Decision.COSTLY, 84.2),
+        (condition("aes-128"), PLAIN, estimate(1.024, 0.003), Decision.SLOWER, 84.2),
+        (condition("aes-256"), PLAIN, estimate(1.091, 0.012), Decision.SLOWER, 84.2),
         (condition("aes-128", threads=16), plain16, estimate(1.003, 0.011), Decision.NEGLIGIBLE, 1311.8),
         (condition("aes-256", threads=16), plain16, estimate(1.016, 0.018), Decision.UNDECIDED, 1311.8),
     )
@@ -537,7 +537,7 @@ def versions() -> RunResult:
     plain = {version: of("none", Role.BASELINE, version) for version in ratios}
     own = {version: of("aes-256", Role.TREATMENT, version) for version in ratios}
     heads = tuple(
-        verdict(ratio, Decision.COSTLY, primary=True, of=own[version], baseline=plain[version])
+        verdict(ratio, Decision.SLOWER, primary=True, of=own[version], baseline=plain[version])
         for version, ratio in ratios.items()
     )
     twins = tuple(of("none", Role.AA, version) for version in ratios)
@@ -549,7 +549,7 @@ def versions() -> RunResult:
         engine="mariadb",
     )  # fmt: skip
     rest = tuple(one for version in ratios for one in secondary(own[version], plain[version]))
-    made = result(Decision.COSTLY, (*heads, *rest), given, noise_floor=())
+    made = result(Decision.SLOWER, (*heads, *rest), given, noise_floor=())
     return changed(
         made,
         versions={**made.versions, "MariaDB": f"{old}, {new}", "library under test": f"MariaDB {old} and {new}"},
@@ -608,7 +608,7 @@ def served_sweep() -> RunResult:
 
     io, cpu = Bottleneck.IO, Bottleneck.SERVER_CPU
     cases = (
-        (1, 0.1, estimate(1.091, 0.012), Decision.COSTLY, 1.0883, 412.4, 820.0, 0.912, io),
+        (1, 0.1, estimate(1.091, 0.012), Decision.SLOWER, 1.0883, 412.4, 820.0, 0.912, io),
         (1, 1.2, estimate(1.003, 0.011), Decision.NEGLIGIBLE, 0.9805, 891.2, 702.1, 1.0, cpu),
         (64, 0.1, estimate(1.016, 0.018), Decision.UNDECIDED, 1.0018, 1271.9, 1281.3, 0.911, cpu),
         (64, 1.2, estimate(0.998, 0.009), Decision.NEGLIGIBLE, 0.9907, 2263.0, 689.4, 1.0, cpu),
@@ -632,7 +632,7 @@ def served_sweep() -> RunResult:
         options={"study": "read-only-sweep", "engine": "mariadb", **changes},
     )  # fmt: skip
     cpu_verdict = verdict(
-        estimate(1.07, 0.008), Decision.COSTLY, metric=Metric.CPU_PER_OPERATION,
+        estimate(1.07, 0.008), Decision.SLOWER, metric=Metric.CPU_PER_OPERATION,
         of=heads[0].condition, baseline=heads[0].baseline, value=1320.0,
     )  # fmt: skip
     return result(
@@ -656,7 +656,7 @@ def scopes() -> RunResult:
     tables, log = of("aes-256", "data"), of("aes-256", "+log")
     heads = (
         verdict(estimate(1.021, 0.024), Decision.UNDECIDED, primary=True, of=tables, baseline=plain, value=1841.0),
-        verdict(estimate(1.142, 0.031), Decision.COSTLY, primary=True, of=log, baseline=plain, value=1841.0),
+        verdict(estimate(1.142, 0.031), Decision.SLOWER, primary=True, of=log, baseline=plain, value=1841.0),
     )
 
     def writer(of: Condition, throughput: float, log_bytes: float) -> ServerMeasures:
@@ -687,9 +687,9 @@ def factorial() -> RunResult:
     plain, twin = of("none", "on", Role.BASELINE), of("none", "on", Role.AA)
     on, off = of("aes-256", "on"), of("aes-256", "off")
     cases = ((on, estimate(1.213, 0.031)), (off, estimate(3.172, 0.083)))
-    heads = tuple(verdict(ratio, Decision.COSTLY, primary=True, of=c, baseline=plain) for c, ratio in cases)
+    heads = tuple(verdict(ratio, Decision.SLOWER, primary=True, of=c, baseline=plain) for c, ratio in cases)
     return result(
-        Decision.COSTLY,
+        Decision.SLOWER,
         heads,
         settings(plain, twin, on, off, study="order-entry", options={"study": "order-entry"}),
         contrasts=(Contrast("aes_instructions", off, on, Metric.RESPONSE_TIME, estimate(2.615, 0.071)),),
@@ -753,8 +753,8 @@ def with_cost_breakdown() -> RunResult:
     why = Reason.of("functions-not-sampled", why="there is no perf here; install perf: Debian linux-perf")
     blind = CostBreakdown(of("aes-192", 0.1), plain, cpu, timed_lines, None, None, (), (), why)
 
-    head = verdict(estimate(2.02, 0.07), Decision.COSTLY, primary=True, of=other, baseline=plain)
-    return result(Decision.COSTLY, (head,), settings(plain, other), cost_breakdown=(breakdown, unknown, timed, blind))
+    head = verdict(estimate(2.02, 0.07), Decision.SLOWER, primary=True, of=other, baseline=plain)
+    return result(Decision.SLOWER, (head,), settings(plain, other), cost_breakdown=(breakdown, unknown, timed, blind))
 
 
 def interrupted() -> RunResult:
@@ -814,8 +814,8 @@ def with_tails() -> RunResult:
         of(AES, "browse_products", exceedance((0, 0), (120_000, 60_000), None, none), None),
         of(AES, "register_customer", replace(clumped, bad_trials=replace(bad, low=2.587, high=36.9)), None),
     )
-    given = settings(options={"vary": {"cipher": ["aes-256"]}, "threads": 1, "slo_seconds": 0.02})
-    return changed(costly(), settings=given, tails=tails, rounds=16, blocks=96, trials=288)
+    given = settings(options={"vary": {"cipher": ["aes-256"]}, "threads": 1, "latency_limit_seconds": 0.02})
+    return changed(slower(), settings=given, tails=tails, rounds=16, blocks=96, trials=288)
 
 
 def shared() -> RunResult:
@@ -836,7 +836,7 @@ def shared() -> RunResult:
             AgentEffect(TWIN, 2, (0.999, 1.002), 0.0, is_apart=None),
         ),
     )
-    return changed(costly(), agents=(agents,))
+    return changed(slower(), agents=(agents,))
 
 
 def on_hosts() -> RunResult:
@@ -848,7 +848,7 @@ def on_hosts() -> RunResult:
             HostOverhead(TWIN, 2, (1.003, 0.998), 0.0, is_apart=None),
         ),
     )
-    return changed(costly(), hosts=(hosts,))
+    return changed(slower(), hosts=(hosts,))
 
 
 def bulk() -> RunResult:
@@ -872,7 +872,7 @@ def bulk() -> RunResult:
         verdict(
             estimate(ratio, 0.031), decision, primary=True, of=conditions[at + 2], baseline=conditions[at], value=value
         )
-        for at, ratio, decision, value in ((0, 1.154, Decision.COSTLY, 3.41e6), (3, 1.012, Decision.UNDECIDED, 2.13e6))
+        for at, ratio, decision, value in ((0, 1.154, Decision.SLOWER, 3.41e6), (3, 1.012, Decision.UNDECIDED, 2.13e6))
     )
     given = settings(
         *conditions, engine="duckdb", workload="warehouse", study="direct-load", options={"study": "direct-load"}
@@ -900,7 +900,7 @@ def acted() -> RunResult:
         of("none", "encrypt:iops=2000:threads=4"),
     ]
     heads = tuple(
-        verdict(estimate(ratio, 0.031), Decision.COSTLY, primary=True, of=condition, baseline=conditions[0])
+        verdict(estimate(ratio, 0.031), Decision.SLOWER, primary=True, of=condition, baseline=conditions[0])
         for condition, ratio in zip(conditions[2:], (1.214, 1.083, 1.117), strict=True)
     )
     given = settings(*conditions, engine="mariadb", workload="order-entry", study="convert", options={})
@@ -918,7 +918,7 @@ def acted() -> RunResult:
         action(conditions[2], 8.2, estimate(1.262, 0.03), encrypted_bytes=64e6, tablespaces=9.0),
         action(conditions[4], 1.3, estimate(2.41, 0.2), encrypted_bytes=64e6, wait_ns=41e6),
     )
-    return result(Decision.COSTLY, heads, given, actions=actions)
+    return result(Decision.SLOWER, heads, given, actions=actions)
 
 
 def replicated() -> RunResult:
@@ -933,7 +933,7 @@ def replicated() -> RunResult:
     heads = tuple(
         verdict(estimate(ratio, 0.021), decision, primary=True, of=condition, baseline=baseline)
         for condition, baseline, ratio, decision in zip(
-            encrypted, plain, (1.042, 1.117), (Decision.UNDECIDED, Decision.COSTLY), strict=True
+            encrypted, plain, (1.042, 1.117), (Decision.UNDECIDED, Decision.SLOWER), strict=True
         )
     )
     pairs = [one for pair in zip(plain, encrypted, strict=True) for one in pair]
@@ -966,7 +966,7 @@ def replicated() -> RunResult:
         measure(plain[1], ratio=None),
         measure(encrypted[1], ratio=1.31, unconfirmed=2),
     )
-    return result(Decision.COSTLY, heads, given, replication=measures)
+    return result(Decision.SLOWER, heads, given, replication=measures)
 
 
 def stored() -> RunResult:
@@ -976,7 +976,7 @@ def stored() -> RunResult:
     plain = of("none", "plain", Role.BASELINE)
     layers = {of("aes-256", "plain"): 1.09, of("none", "fscrypt"): 1.31, of("aes-256", "gocryptfs"): 4.2}
     heads = tuple(
-        verdict(estimate(ratio, 0.021), Decision.COSTLY, primary=True, of=condition, baseline=plain)
+        verdict(estimate(ratio, 0.021), Decision.SLOWER, primary=True, of=condition, baseline=plain)
         for condition, ratio in layers.items()
     )
     found = {
@@ -1005,7 +1005,7 @@ def stored() -> RunResult:
     )
     given = settings(plain, *layers, engine="sqlite", workload="order-entry", options={})
     stored = tuple(storage_layers(found, tuple(layers)))
-    return result(Decision.COSTLY, heads, given, storage=stored, evidence=evidence)
+    return result(Decision.SLOWER, heads, given, storage=stored, evidence=evidence)
 
 
 def backed_up() -> RunResult:
@@ -1019,7 +1019,7 @@ def backed_up() -> RunResult:
     conditions = [of(cipher, work, n) for n, work in enumerate(works) for cipher in ("none", "aes-256")]
     heads = tuple(
         verdict(
-            estimate(ratio, 0.031), Decision.COSTLY, primary=True, of=treatment, baseline=plain, value=210_000_000.0
+            estimate(ratio, 0.031), Decision.SLOWER, primary=True, of=treatment, baseline=plain, value=210_000_000.0
         )
         for plain, treatment, ratio in zip(conditions[::2], conditions[1::2], (1.062, 1.118, 1.074), strict=True)
     )
@@ -1043,7 +1043,7 @@ def backed_up() -> RunResult:
         backup(conditions[2], 36e6, 4.31, dump=32),
         backup(conditions[3], 36e6, 4.31, dump=32),
     )
-    return result(Decision.COSTLY, heads, given, actions=actions, backups=backups)
+    return result(Decision.SLOWER, heads, given, actions=actions, backups=backups)
 
 
 def fetching() -> RunResult:
@@ -1056,7 +1056,7 @@ def fetching() -> RunResult:
         plain, twin, aes = of("none", Role.BASELINE), of("none", Role.AA), of("encrypted")
         conditions += [plain, twin, aes]
         heads.append(
-            verdict(estimate(1.06, 0.01), Decision.COSTLY, primary=True, of=aes, baseline=plain, value=1.06 * us)
+            verdict(estimate(1.06, 0.01), Decision.SLOWER, primary=True, of=aes, baseline=plain, value=1.06 * us)
         )
         floors.append(noise(estimate(1.001, 0.005), stratum))
         found += [
@@ -1064,7 +1064,7 @@ def fetching() -> RunResult:
             for one in (plain, twin, aes)
         ]
     given = settings(*conditions, engine="mariadb", workload="read-only", study="read-only-sweep")
-    return result(Decision.COSTLY, tuple(heads), given, noise_floor=tuple(floors), client_memory=tuple(found))
+    return result(Decision.SLOWER, tuple(heads), given, noise_floor=tuple(floors), client_memory=tuple(found))
 
 
 def spilling() -> RunResult:
@@ -1076,7 +1076,7 @@ def spilling() -> RunResult:
     plain = Condition((("cipher", "none"), ("scope", "none"), ("threads", 1)), Role.BASELINE)
     tables, temp = of("data"), of("+temp")
     heads = tuple(
-        verdict(estimate(ratio, 0.02), Decision.COSTLY, primary=True, of=treatment, baseline=plain, value=310_000.0)
+        verdict(estimate(ratio, 0.02), Decision.SLOWER, primary=True, of=treatment, baseline=plain, value=310_000.0)
         for treatment, ratio in ((tables, 1.041), (temp, 1.187))
     )
     clear, hidden = EvidenceState.UNCOVERED, EvidenceState.ENCRYPTED
@@ -1090,9 +1090,9 @@ def spilling() -> RunResult:
     )
     kept = Detail.of("not-spilled", condition=tables.key, kept=1, trials=54)
     told = (kept, Detail.of("spill-remedy"))
-    checks = (Validity(SPILLED, CheckState.FAILED, told, makes_unsound=False),)
+    checks = (Validity(SPILLED, CheckState.FAILED, told, makes_invalid=False),)
     given = settings(plain, tables, temp, engine="mariadb", workload="spill", study="spill", options={"study": "spill"})
-    return result(Decision.COSTLY, heads, given, temporary=found, validity=checks)
+    return result(Decision.SLOWER, heads, given, temporary=found, validity=checks)
 
 
 def traced() -> RunResult:
@@ -1123,7 +1123,7 @@ def traced() -> RunResult:
     )
     headings = {"physical": "pages read from files (reads)", "logical": "requests to read a page (requests)"}
     given = settings(engine="sqlite", workload="dml-trace", options={"workload": "dml-trace", "trace": True})
-    return changed(costly(), settings=given, traces=Traces(statements, headings))
+    return changed(slower(), settings=given, traces=Traces(statements, headings))
 
 
 def profiled() -> RunResult:
@@ -1153,7 +1153,7 @@ def profiled() -> RunResult:
     profile = cpu_profiles(found, names)
     unsure = cpu_profiles([found[0], replace(found[0], condition=condition("aes-128"))], names)
     sizes = (DataSize(PLAIN, 50_331_648), DataSize(AES, 51_539_968))
-    return changed(costly(), profiles=(*profile, *unsure), data_sizes=sizes)
+    return changed(slower(), profiles=(*profile, *unsure), data_sizes=sizes)
 
 
 def without_numbers() -> RunResult:
@@ -1161,7 +1161,7 @@ def without_numbers() -> RunResult:
     nothing = Estimate(math.nan, (math.nan, math.nan), (math.nan, math.nan), math.nan, math.nan, math.nan)
     read = verdict(nothing, Decision.UNDECIDED, metric=Metric.READ_BYTES_PER_OPERATION, value=0.0)
     return result(
-        Decision.COSTLY, (*costly().verdicts[:1], read), client_overhead_share=math.inf, loop_cost_ns=math.nan
+        Decision.SLOWER, (*slower().verdicts[:1], read), client_overhead_share=math.inf, loop_cost_ns=math.nan
     )
 
 
@@ -1169,7 +1169,7 @@ SAMPLES = {
     sample.__name__: sample
     for sample in (
         *(
-            costly,
+            slower,
             stalling,
             few_stalls,
             calibrated,
@@ -1178,11 +1178,11 @@ SAMPLES = {
             restored,
             negligible,
             undecided,
-            unsound,
+            invalid,
             leaking,
             other_cipher,
             over_budget,
-            planted,
+            injected,
             sweep,
             versions,
             factorial,

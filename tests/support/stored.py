@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from support.flat import measurement_of
-from support.samples import SOUND, changed
+from support.samples import VALID, changed
 from tdelta.design import block_order
 from tdelta.inference import analyze_run
 from tdelta.messages import Caution, Detail
@@ -105,7 +105,7 @@ def settings(conditions: Sequence[Condition] | None = None, **changes: object) -
         engine="sqlite",
         workload=f"./mine {NASTY}",
         conditions=tuple(conditions or factorial()),
-        rope=0.02,
+        tolerance=0.02,
         budget=None,
         metric=Metric.RESPONSE_TIME,
         options={
@@ -113,7 +113,7 @@ def settings(conditions: Sequence[Condition] | None = None, **changes: object) -
             "vary": {"cipher": ["aes-128", "aes-256"]},
             "threads": 1,
             "size_bytes": 50_000_000,
-            "bb_twin": None,
+            "bb_control": None,
         },
     )
     return replace(base, **changes)  # type: ignore[arg-type]
@@ -205,15 +205,15 @@ def _evidence(conditions: Sequence[Condition]) -> tuple[FileEvidence, ...]:
 
 
 def leaking_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
-    """The factorial, judged; unsound, since a temporary file of one encrypted twin shows planted plain text."""
+    """The factorial, judged; invalid, since a temporary file of one encrypted twin shows planted plain text."""
     result = sound_result(given, found)
     check = Validity(NO_MARKER, CheckState.FAILED, (Detail.verbatim("etilqs_7f (unlinked) of aes-128 holds 512"),))
     verdicts = tuple(
-        replace(v, decision=Decision.UNSOUND, reasons=(check.why_unsound,)) if v.primary else v for v in result.verdicts
+        replace(v, decision=Decision.INVALID, reasons=(check.why_invalid,)) if v.primary else v for v in result.verdicts
     )
     return changed(
         result,
-        decision=Decision.UNSOUND,
+        decision=Decision.INVALID,
         verdicts=verdicts,
         validity=(*result.validity, check),
         evidence=_evidence(given.conditions),
@@ -229,7 +229,7 @@ def sound_result(given: RunSettings, found: Sequence[Trial]) -> RunResult:
         decision=judgement.decision,
         verdicts=judgement.verdicts,
         noise_floor=judgement.noise_floor,
-        validity=(SOUND[0], *judgement.validity),
+        validity=(VALID[0], *judgement.validity),
         cautions=(*judgement.cautions, Caution.verbatim(f"the workload is called {NASTY}")),
         counts=Counts(
             rounds=len({t.round for t in found}),

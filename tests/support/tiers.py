@@ -39,7 +39,7 @@ CHOSEN: dict[str, tuple[str, ...]] = {
     "live/sqlite/test_evidence.py": EVERY,
     "live/sqlite/test_api.py": EVERY,
     "live/sqlcipher/test_runs.py": ("resumed_with_its_library", "repeats_a_run"),
-    "live/duckdb/test_runs.py": ("default_run_is_sound", "every_class_of_file", "trials_hold", "every_cipher"),
+    "live/duckdb/test_runs.py": ("default_run_is_valid", "every_class_of_file", "trials_hold", "every_cipher"),
     "live/mariadb/test_runs.py": (*SWEPT, "only_the_client_sees", "misses_follow_the_cache"),
     "live/mariadb/test_client.py": EVERY,
     "live/mysql/test_runs.py": SWEPT,
@@ -57,7 +57,7 @@ CHOSEN: dict[str, tuple[str, ...]] = {
     # Two servers of the user's.
     "live/mariadb/test_external_runs.py": ("leaves_them_as_they_were", "differ_is_told", "no_password", "ctrl_c"),
     # One page in the browser.
-    "live/browser/test_report_page.py": ("[sound",),
+    "live/browser/test_report_page.py": ("[valid",),
 }
 """By file: a test runs if its id contains one of these."""
 

@@ -36,7 +36,7 @@ def test_signals_during_the_imports_end_with_a_word(number: signal.Signals, modu
 
 
 def test_a_signal_during_the_imports_of_a_command_ends_with_a_word() -> None:
-    ended = tdelta("floor", HIT.format(module="tdelta.measure.floor", number=2, times=1))
+    ended = tdelta("cipher-cost", HIT.format(module="tdelta.measure.cipher_cost", number=2, times=1))
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "error: interrupted\n")
 
 

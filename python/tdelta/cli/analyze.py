@@ -17,7 +17,7 @@ from tdelta.session.values import Percent, ResponseTime
 
 _OPTIONS = {
     "priors": "prior",
-    "slo_seconds": "slo",
+    "latency_limit_seconds": "latency-limit",
     "run_sd": "run-sd",
     "input_format": "input-format",
 }
@@ -42,7 +42,7 @@ class _Analyze(Command):
 )
 @click.option("--input-format", metavar="NAME", help="Format of the files, from the list below.  [detected]")
 @click.option("--baseline", metavar="NAME", help="Condition that the others are compared with.  [none, plain, off, …]")
-@click.option("--rope", type=Typed(Percent()), help="Overhead you would not care about, either way.  [2%]")
+@click.option("--tolerance", type=Typed(Percent()), help="Overhead you would not care about, either way.  [2%]")
 @click.option(
     "--run-sd",
     type=Typed(Percent()),
@@ -61,8 +61,8 @@ class _Analyze(Command):
 @click.option("--transaction", metavar="NAME", help="Transaction type that decides.  [the mix, else all]")
 @click.option("--metric", metavar="NAME", help="Figure that decides.  [response_time, else throughput, else all]")
 @click.option(
-    "--slo",
-    "slo_seconds",
+    "--latency-limit",
+    "latency_limit_seconds",
     type=Typed(ResponseTime()),
     metavar="TIME",
     help="Report how often transactions exceed TIME, e.g. 20ms; informational only.",
@@ -83,7 +83,7 @@ def analyze(files: tuple[str, ...], output: Path | None, force: bool, manner: Ma
 
     Example: tdelta analyze plain='monday/*.log' tde='friday/*.log'
 
-    Example: tdelta analyze plain/ tde/ --slo 20ms
+    Example: tdelta analyze plain/ tde/ --latency-limit 20ms
 
     Example: tdelta analyze plain.jsonl tde.jsonl --column elapsed --unit ms
 
@@ -135,4 +135,4 @@ def _command(files: tuple[str, ...], asked: dict[str, object]) -> str:
 def _word(name: str, value: object) -> str:
     if not isinstance(value, float):
         return str(value)
-    return (ResponseTime() if name == "slo_seconds" else Percent()).write(value)
+    return (ResponseTime() if name == "latency_limit_seconds" else Percent()).write(value)

@@ -14,7 +14,7 @@ from tdelta.session.request import OPTIONS
 from tdelta.session.values import Duration, Percent
 
 _OPTIONS = click_options(option for option in OPTIONS.values() if option.decides_trial or option.calibrates)
-"""The options of `tdelta run` that decide what a trial is, how it is called costly, and where things go."""
+"""The options of `tdelta run` that decide what a trial is, how it is called slower, and where things go."""
 
 
 @click.command(
@@ -22,12 +22,12 @@ _OPTIONS = click_options(option for option in OPTIONS.values() if option.decides
     params=_OPTIONS,
 )
 @click.option(
-    "--plant",
+    "--inject",
     cls=Option,
     group=Group.EVERYDAY,
     type=Typed(Percent()),
     multiple=True,
-    help="Cost to plant in one more twin; repeatable.  [5%]",
+    help="Cost to inject into one more twin; repeatable.  [5%]",
 )
 @click.option(
     "--max-time",
@@ -39,7 +39,7 @@ _OPTIONS = click_options(option for option in OPTIONS.values() if option.decides
 )
 @click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")
 def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
-    """Run identical twins and twins with planted costs, and show what this instrument can detect on this machine.
+    """Run identical twins and twins with injected costs, and show what this instrument can detect on this machine.
 
     Matching runs then begin with its prior for instance effects, and report that: docs/calibrate.md.
 
@@ -56,6 +56,6 @@ def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
         request = self_test.for_usual_time(request)
     with drawn_progress() as observer:
         found = self_test.calibrate_machine(request, observer)
-    code = ExitCode.INTERRUPTED if found.interrupted else ExitCode.ANSWERED if found.is_sound else ExitCode.UNSOUND
+    code = ExitCode.INTERRUPTED if found.interrupted else ExitCode.ANSWERED if found.is_valid else ExitCode.INVALID
     write(to_json(calibration_document(found, code)) if as_json else calibration_text(found, width(), color=color()))
     return code

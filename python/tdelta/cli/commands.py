@@ -26,8 +26,8 @@ class Entry:
     Attributes:
         name: what is typed.
         about: its line in ``tdelta --help``.
-        module: its module in `tdelta.cli`, in which the click command has the module's name. The command's name where
-            that can be a module's.
+        module: its module in `tdelta.cli`, in which the click command has the module's name. Where none is given, the
+            command's name, with ``_`` for ``-``.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Entry:
 
     def load(self) -> click.Command:
         """The command, its module imported."""
-        module = self.module or self.name
+        module = self.module or self.name.replace("-", "_")
         found = getattr(import_module(f"tdelta.cli.{module}"), module)
         assert isinstance(found, click.Command)  # noqa: S101 - a row that names something else is a defect
         return found
@@ -47,11 +47,11 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         "Measure",
         (
             Entry("run", "Measure what encryption costs."),
-            Entry("init", "Write a project file, which says which runs `tdelta run` makes."),
-            Entry("fleet", "Measure many databases on the nodes of a Ray cluster."),
+            Entry("init", "Create a project file (tdelta.toml)."),
+            Entry("fleet", "Measure all databases listed in INVENTORY."),
             Entry("plan", "Estimate how long a run must measure here."),
             Entry("calibrate", "Show what this instrument can detect on this machine."),
-            Entry("floor", "Measure what AES costs on this CPU."),
+            Entry("cipher-cost", "Measure what AES costs on this CPU."),
         ),
     ),
     (
@@ -61,20 +61,20 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("runs", "List the stored runs; label, note, remove and prune them."),
             Entry("history", "Show the overhead run by run, and where it changed."),
             Entry("pack", "Write a run as one file, to be handed on."),
-            Entry("open", "Put the run of a pack into the store, and show its answer.", "opening"),
+            Entry("import", "Import a packed run and show its result.", "importing"),
             Entry("report", "Write the HTML page of a run."),
             Entry("export", "Write the trials of a run as CSV, JSON, Parquet, …."),
         ),
     ),
     (
-        "Results and files that you already have",
+        "Existing results",
         (
             Entry("analyze", "Judge results of other tools."),
-            Entry("verify", "Search files for plaintext, or show what a run's search found."),
+            Entry("verify", "Check files for plaintext, or show what a run's search found."),
         ),
     ),
     (
-        "What there is",
+        "Information",
         (
             Entry("engines", "List what can be tested here, and what to install."),
             Entry("studies", "List the built-in studies."),
@@ -89,7 +89,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
     ),
     (
         "For developers",
-        (Entry("contract", "Try every ability of an adapter on two of your own servers."),),
+        (Entry("check-servers", "Check that tdelta works with two of your own servers."),),
     ),
 )
 """The commands under the headings of ``tdelta --help``."""

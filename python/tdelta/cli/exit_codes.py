@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     INTERNAL = 1
     USAGE = 2
     UNDECIDED = 3
-    UNSOUND = 4
+    INVALID = 4
     OVER_BUDGET = 5
     INTERRUPTED = 130
 
@@ -27,32 +27,32 @@ MEANINGS = {
     ExitCode.INTERNAL: "internal error, or a worker process died",
     ExitCode.USAGE: "a command line, a file or a machine with which it cannot be done",
     ExitCode.UNDECIDED: "undecided: the data do not tell the overhead from what you would not care about",
-    ExitCode.UNSOUND: "unsound: a check failed, so nothing is answered",
+    ExitCode.INVALID: "invalid: a check failed, so nothing is answered",
     ExitCode.OVER_BUDGET: "over the budget",
     ExitCode.INTERRUPTED: "interrupted",
 }
 """What each says, for the man page."""
 
 _BY_DECISION = {
-    "unsound": ExitCode.UNSOUND,
+    "invalid": ExitCode.INVALID,
     "over": ExitCode.OVER_BUDGET,
     "undecided": ExitCode.UNDECIDED,
 }
 """The codes of decisions, by their values: nothing is imported for `ExitCode` alone."""
 _NONE = "undecided"
 """What no verdict at all counts as."""
-_WORST_FIRST = (ExitCode.UNSOUND, ExitCode.OVER_BUDGET, ExitCode.UNDECIDED, ExitCode.ANSWERED)
+_WORST_FIRST = (ExitCode.INVALID, ExitCode.OVER_BUDGET, ExitCode.UNDECIDED, ExitCode.ANSWERED)
 
 
 def exit_code(result: RunResult) -> ExitCode:
-    """The worst of the primary verdicts: unsound, over, undecided, answered; an interruption comes before all.
+    """The worst of the primary verdicts: invalid, over, undecided, answered; an interruption comes before all.
 
-    A failed validity check is unsound whatever the verdicts say, and no verdict at all is undecided.
+    A failed validity check is invalid whatever the verdicts say, and no verdict at all is undecided.
     """
     if result.interrupted:
         return ExitCode.INTERRUPTED
-    if any(check.is_unsound for check in result.validity):
-        return ExitCode.UNSOUND
+    if any(check.is_invalid for check in result.validity):
+        return ExitCode.INVALID
     return _worst(
         {result.decision, *(v.decision for v in result.primary)} if result.primary else {result.decision, _NONE}
     )

@@ -21,7 +21,7 @@ _ORDERS = ("date", "version", "label")
 @click.option(
     "--label", "labels", type=Typed(Labels()), multiple=True, help="Runs with this label; repeatable (all must match)."
 )
-@click.option("--within", "within_seconds", type=Typed(Duration()), help="Runs of the last 90d, 12h, ….")
+@click.option("--since", "since_seconds", type=Typed(Duration()), help="Runs of the last 90d, 12h, ….")
 @click.option("--most", type=click.IntRange(min=1), metavar="N", help="The newest N of these.  [all]")
 @click.option(
     "--by", "order", type=click.Choice(_ORDERS), default=_ORDERS[0], show_default=True, help="What runs are ordered by."
@@ -35,7 +35,7 @@ _ORDERS = ("date", "version", "label")
 def history(
     run: str,
     labels: tuple[str, ...],
-    within_seconds: float | None,
+    since_seconds: float | None,
     most: int | None,
     order: str,
     output: Path | None,
@@ -62,7 +62,7 @@ def history(
     from tdelta.session.history import history as found_of
     from tdelta.store import Store
 
-    since = 0.0 if within_seconds is None else time.time() - within_seconds
+    since = 0.0 if since_seconds is None else time.time() - since_seconds
     wanted = Wanted(labels=labels, since_unix_seconds=since, most=most, order=Order(order))
     with Store.open(store, must_exist=True) as opened:
         found = found_of(opened, opened.resolve(run), wanted)

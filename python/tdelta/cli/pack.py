@@ -18,7 +18,7 @@ from tdelta.cli.output import write
 def pack(run: str, output: Path | None, force: bool, store: Path | None) -> None:
     """Write RUN (an id, the beginning of one, a label, or `last`) with all its trials to one file.
 
-    `tdelta open` reads the file, and other commands accept it in place of a RUN: `tdelta show RUN.tdelta`.
+    `tdelta import` reads the file, and other commands accept it in place of a RUN: `tdelta show RUN.tdelta`.
 
     Example: tdelta pack last -o encryption-2026.tdelta
     """

@@ -42,8 +42,8 @@ _OF_STORED_RUNS = frozenset({"metric", "store"})
     help="Overhead the run should be able to detect; repeatable.  [a list]",
 )
 @click.option(
-    "--rope",
-    "ropes",
+    "--tolerance",
+    "tolerances",
     cls=Option,
     group=Group.EVERYDAY,
     type=Typed(Percent()),
@@ -78,7 +78,7 @@ _OF_STORED_RUNS = frozenset({"metric", "store"})
 def plan(
     sources: tuple[str, ...],
     effects: tuple[float, ...],
-    ropes: tuple[float, ...],
+    tolerances: tuple[float, ...],
     assurance: str,
     max_seconds: float | None,
     pilot_seconds: float | None,
@@ -92,7 +92,7 @@ def plan(
 
     Example: tdelta plan
 
-    Example: tdelta plan last --effect 2% --rope 1%
+    Example: tdelta plan last --effect 2% --tolerance 1%
 
     Example: tdelta plan --threads 4 --max-time 30m
     """
@@ -102,12 +102,12 @@ def plan(
 
     asked = PlanQuery(
         effects=tuple(sorted(set(effects))),
-        ropes=tuple(sorted(set(ropes))),
+        tolerances=tuple(sorted(set(tolerances))),
         assurance=_assurance(assurance),
         max_seconds=max_seconds,
     )
-    if wrong := [rope for rope in ropes if rope <= 0]:
-        raise BadValue(Refusal.of("rope-not-above-zero", found=wrong[0]), param_hint="'--rope'")
+    if wrong := [tolerance for tolerance in tolerances if tolerance <= 0]:
+        raise BadValue(Refusal.of("tolerance-not-above-zero", found=wrong[0]), param_hint="'--tolerance'")
     known = {study.name for study in studies()}
     study = sources[0] if len(sources) == 1 and sources[0] in known else None
     if sources and study is None:

@@ -22,7 +22,7 @@ _WORST_FIRST = (
     ExitCode.INTERRUPTED,
     ExitCode.INTERNAL,
     ExitCode.USAGE,
-    ExitCode.UNSOUND,
+    ExitCode.INVALID,
     ExitCode.OVER_BUDGET,
     ExitCode.UNDECIDED,
     ExitCode.ANSWERED,
@@ -72,7 +72,7 @@ def run_project(file: Path, typed: Mapping[str, object], asked: ProjectRequest) 
 
 
 def most_severe(codes: Iterable[int]) -> int:
-    """The worst of several exit codes: interrupted, failed, unsound, over budget, undecided, answered."""
+    """The worst of several exit codes: interrupted, failed, invalid, over budget, undecided, answered."""
     ended = set(codes)
     return next((code for code in _WORST_FIRST if code in ended), ExitCode.INTERNAL)
 

@@ -54,7 +54,7 @@ _KIND = click.option(
     "kinds",
     type=click.Choice([*(kind.value for kind in RunKind), _ALL]),
     multiple=True,
-    help="Kind of runs; repeatable.  [run, opened]",
+    help="Kind of runs; repeatable.  [run, imported]",
 )
 
 
@@ -70,7 +70,7 @@ _KIND = click.option(
     multiple=True,
     help="Runs with this answer: slower, more-CPU, undecided, …; repeatable.",
 )
-@click.option("--within", "within_seconds", type=Typed(Duration()), help="Runs of the last 30d, 12h, ….")
+@click.option("--since", "since_seconds", type=Typed(Duration()), help="Runs of the last 30d, 12h, ….")
 @click.option("--most", type=click.IntRange(min=1), metavar="N", help="The newest N of these.  [all]")
 @store_option
 @_JSON
@@ -82,7 +82,7 @@ def runs(
     engines: tuple[str, ...],
     studies: tuple[str, ...],
     verdicts: tuple[str, ...],
-    within_seconds: float | None,
+    since_seconds: float | None,
     most: int | None,
     store: Path | None,
     as_json: bool,
@@ -91,7 +91,7 @@ def runs(
 
     Example: tdelta runs
 
-    Example: tdelta runs --label nightly --engine mariadb --within 30d
+    Example: tdelta runs --label nightly --engine mariadb --since 30d
 
     Example: tdelta runs label last v3.1
     """
@@ -108,7 +108,7 @@ def runs(
         studies=studies,
         answers=verdicts,
         most=most,
-        **({} if within_seconds is None else {"since_unix_seconds": time.time() - within_seconds}),
+        **({} if since_seconds is None else {"since_unix_seconds": time.time() - since_seconds}),
     )
     with _opened(ctx, store) as opened:
         found = listed(shelf(opened), wanted, str(opened.path))

@@ -7,5 +7,5 @@ before anything is made (``--dry-run``) and again when it is resumed. The only e
 
 from tdelta.design.blocks import block_order, stratified_order, williams_design
 from tdelta.design.factors import FACTORS, Factor, parse_level, parse_vary
-from tdelta.design.layout import PLANTED_SHARE_MAX, lay_out, with_bb_twins
+from tdelta.design.layout import INJECTED_SHARE_MAX, lay_out, with_bb_twins
 from tdelta.design.randomness import drawn_twin, fresh_seed, instances, stream

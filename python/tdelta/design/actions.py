@@ -26,8 +26,8 @@ class Action:
 
     ``words`` is what it is, for people; ``is_work`` whether it can be a trial by itself, ``is_during`` whether it can
     go on beside a load; ``needs_plain`` whether beside a load it is done to plain twins only, ``needs_encrypted``
-    whether to encrypted ones only; ``connects`` whether opening connections is what is measured. ``is_planted``
-    whether it is a planted harm, which says nothing about encryption.
+    whether to encrypted ones only; ``connects`` whether opening connections is what is measured. ``is_injected``
+    whether it is an injected harm, which says nothing about encryption.
     """
 
     name: str
@@ -37,12 +37,12 @@ class Action:
     needs_plain: bool = False
     needs_encrypted: bool = False
     connects: bool = False
-    is_planted: bool = False
+    is_injected: bool = False
 
     @property
     def needs_keys(self) -> bool:
         """Whether plain twins that it goes on beside must have keys."""
-        return self.needs_plain and not self.is_planted
+        return self.needs_plain and not self.is_injected
 
 
 ACTIONS: Mapping[str, Action] = MappingProxyType(
@@ -66,10 +66,10 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             Action("rotate", "the master key is changed", is_during=True, needs_encrypted=True),
             Action(
                 "throttle",
-                "the server is stopped at times, as planted",
+                "the server is stopped at times, as injected",
                 is_during=True,
                 needs_plain=True,
-                is_planted=True,
+                is_injected=True,
             ),
         )
     }

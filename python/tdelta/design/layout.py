@@ -55,8 +55,8 @@ Levels: TypeAlias = tuple[tuple[str, Level], ...]
 PLAIN = "none"
 """The cipher level of every baseline."""
 
-PLANTED_SHARE_MAX = 5.0
-"""The largest cost that can be planted: +500 %, near what software AES costs a scan."""
+INJECTED_SHARE_MAX = 5.0
+"""The largest cost that can be injected: +500 %, near what software AES costs a scan."""
 
 UNSCOPED = "none"
 """The scope level of every plain twin: nothing is encrypted."""
@@ -69,10 +69,10 @@ def lay_out(
     vary: Mapping[str, tuple[Level, ...]],
     *,
     threads: int = 1,
-    aa: bool = False,
-    aa_twin: bool = True,
-    bb_twin: bool = False,
-    plant: Sequence[float] = (),
+    self_test: bool = False,
+    aa_control: bool = True,
+    bb_control: bool = False,
+    inject: Sequence[float] = (),
 ) -> tuple[Condition, ...]:
     """Lay out the conditions of a run.
 
@@ -80,10 +80,10 @@ def lay_out(
         vary: the levels of each varied factor. ``cipher`` gains the level ``none`` in front where it lacks it,
             ``storage`` the level ``plain``.
         threads: the level of ``threads`` where it is not varied.
-        aa: run identical plain twins: what is compared is set aside, and a second plain twin is judged.
-        aa_twin: give every stratum an A/A twin of its baseline (a twin that is not judged).
-        bb_twin: give every encrypted condition a B/B twin (not judged either); none with ``aa``.
-        plant: costs to plant, as shares (0.05 for 5 %); each adds a plain twin with that cost to every stratum.
+        self_test: run identical plain twins: what is compared is set aside, and a second plain twin is judged.
+        aa_control: give every stratum an A/A twin of its baseline (a twin that is not judged).
+        bb_control: give every encrypted condition a B/B twin (not judged either); none with ``self_test``.
+        inject: costs to inject, as shares (0.05 for 5 %); each adds a plain twin with that cost to every stratum.
 
     Returns:
         The conditions, stratum by stratum: the baseline, its A/A twin, then what is judged, each encrypted condition
@@ -91,21 +91,21 @@ def lay_out(
         ``aes_instructions`` where they are varied, ``threads``, then the other varied factors in the order of ``vary``.
 
     Raises:
-        UsageError: a planted share outside (0, 5] or given twice (all such at once), or nothing to judge.
+        UsageError: an injected share outside (0, 5] or given twice (all such at once), or nothing to judge.
     """
-    _check_planted(plant)
-    plain, *compared = _compared(vary, aa=aa)
-    if not (compared or aa or plant):
+    _check_injected(inject)
+    plain, *compared = _compared(vary, self_test=self_test)
+    if not (compared or self_test or inject):
         raise UsageError(Refusal.of("nothing-to-compare"))
     others = {"threads": vary.get("threads", (threads,))}
     others |= {factor: levels for factor, levels in vary.items() if factor not in (*COMPARED, "threads")}
     conditions: list[Condition] = []
     for stratum, levels in enumerate(itertools.product(*others.values())):
         rest = tuple(zip(others, levels, strict=True))
-        conditions += _controls((*plain, *rest), stratum, aa=aa, aa_twin=aa_twin)
+        conditions += _controls((*plain, *rest), stratum, self_test=self_test, aa_control=aa_control)
         conditions += (Condition((*treatment, *rest), Role.TREATMENT, stratum) for treatment in compared)
-        conditions += (Condition((*plain, *rest), Role.PLANTED, stratum, share) for share in plant)
-    return with_bb_twins(conditions) if bb_twin else tuple(conditions)
+        conditions += (Condition((*plain, *rest), Role.INJECTED, stratum, share) for share in inject)
+    return with_bb_twins(conditions) if bb_control else tuple(conditions)
 
 
 def with_bb_twins(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
@@ -118,17 +118,17 @@ def with_bb_twins(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     return tuple(found)
 
 
-def _compared(vary: Mapping[str, tuple[Level, ...]], *, aa: bool) -> list[Levels]:
+def _compared(vary: Mapping[str, tuple[Level, ...]], *, self_test: bool) -> list[Levels]:
     """The levels that are compared in every stratum, the baseline's first."""
-    ciphers = [level for level in vary.get("cipher", ()) if level != PLAIN and not aa]
+    ciphers = [level for level in vary.get("cipher", ()) if level != PLAIN and not self_test]
     plain: Levels = (("cipher", PLAIN), *((("scope", UNSCOPED),) if "scope" in vary else ()))
     scopes = [(("scope", scope),) for scope in vary["scope"]] if "scope" in vary else [()]
     encrypted: list[Levels] = [(("cipher", cipher), *scope) for cipher in ciphers for scope in scopes]
     if "storage" in vary:
-        asked = [PLAIN_STORAGE, *(level for level in vary["storage"] if level != PLAIN_STORAGE and not aa)]
+        asked = [PLAIN_STORAGE, *(level for level in vary["storage"] if level != PLAIN_STORAGE and not self_test)]
         plain, *encrypted = [(*levels, ("storage", on)) for on in asked for levels in (plain, *encrypted)]
     if "during" in vary:
-        beside = [NOTHING, *(str(level) for level in vary["during"] if level != NOTHING and not aa)]
+        beside = [NOTHING, *(str(level) for level in vary["during"] if level != NOTHING and not self_test)]
         plain, *encrypted = [
             (*levels, ("during", level))
             for levels in (plain, *encrypted)
@@ -139,24 +139,24 @@ def _compared(vary: Mapping[str, tuple[Level, ...]], *, aa: bool) -> list[Levels
         return [plain, *encrypted]
     instructions = sorted(vary["aes_instructions"], key=lambda level: AES_INSTRUCTIONS.index(str(level)))
     pairs = [(*levels, ("aes_instructions", level)) for level in instructions for levels in (plain, *encrypted)]
-    return pairs[:1] if aa else pairs
+    return pairs[:1] if self_test else pairs
 
 
-def _controls(plain: Levels, stratum: int, *, aa: bool, aa_twin: bool) -> Iterator[Condition]:
+def _controls(plain: Levels, stratum: int, *, self_test: bool, aa_control: bool) -> Iterator[Condition]:
     yield Condition(plain, Role.BASELINE, stratum)
-    if aa_twin:
+    if aa_control:
         yield Condition(plain, Role.AA, stratum)
-    if aa:
+    if self_test:
         yield Condition(plain, Role.IDENTICAL, stratum)
 
 
-def _check_planted(plant: Sequence[float]) -> None:
+def _check_injected(inject: Sequence[float]) -> None:
     faults = [
-        Refusal.of("planted-out-of-range", share=share, most=PLANTED_SHARE_MAX)
-        for share in plant
-        if not 0 < share <= PLANTED_SHARE_MAX
+        Refusal.of("injected-out-of-range", share=share, most=INJECTED_SHARE_MAX)
+        for share in inject
+        if not 0 < share <= INJECTED_SHARE_MAX
     ]
-    named = Counter(f"{share:g}" for share in plant)  # as in the condition's key, which must be unique
-    faults += [Refusal.of("planted-twice", share=share) for share, times in named.items() if times > 1]
+    named = Counter(f"{share:g}" for share in inject)  # as in the condition's key, which must be unique
+    faults += [Refusal.of("injected-twice", share=share) for share, times in named.items() if times > 1]
     if faults:
         raise UsageError(*faults)

@@ -15,7 +15,7 @@ from tdelta.driver.workers import Worker, failure
 from tdelta.errors import TdeltaError
 from tdelta.measure.procfs import read_cgroup_cpus
 from tdelta.measure.standstill import in_words
-from tdelta.records import Checkpoint, Client, Measurement, Planted, Queue, RunDelays, SpanTotals, StatementCost, Usage
+from tdelta.records import Checkpoint, Client, Injected, Measurement, Queue, RunDelays, SpanTotals, StatementCost, Usage
 from tdelta.records.trials import Circumstances
 
 
@@ -34,7 +34,7 @@ def delay_is_others(
       whatever else of tdelta wakes up (a quota that one thread can use up makes a delay of its own).
 
     What stands behind it, and is true of every trial: the other twins of the block sleep until it is their turn, the
-    parent sleeps until all have answered, a planted cost is spun by the thread that is measured, and profiles, traces
+    parent sleeps until all have answered, an injected cost is spun by the thread that is measured, and profiles, traces
     and searches have trials of their own. What wakes up four times a second, to see whether the process stands still,
     takes some microseconds.
 
@@ -102,7 +102,7 @@ def measurement(answer: Mapping[str, Any]) -> Measurement:
         pressure=outcome.get("pressure", {}),
         delays=RunDelays(extra.get("run_delay_ns"), loop_delay_ns) if is_served else RunDelays(loop_delay_ns),
         circumstances=Circumstances(in_words(outcome.get("standstill"), WORKER)),
-        planted=Planted(outcome["planted_cpu_ns"], outcome["planted_elapsed_ns"]),
+        injected=Injected(outcome["planted_cpu_ns"], outcome["planted_elapsed_ns"]),
         queue=Queue(outcome["queued_operations"], outcome["backlog_max"]),
         stopped_by=outcome["stopped_by"],
         client=Client(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tdelta.driver.load_command.command import LoadCommand
+from tdelta.driver.load_generator.command import LoadGenerator
 
 if TYPE_CHECKING:
     from tdelta.driver.agents.pool import AgentPool
@@ -110,7 +110,7 @@ class WorkloadSpec:
 
     transactions: tuple[Mapping[str, object], ...]
     constants: Mapping[str, float]
-    command: LoadCommand | None = None
+    command: LoadGenerator | None = None
     writes: bool = True
     steps: LoadAndRebuild | None = None
     agents: AgentPool | None = None
@@ -122,7 +122,7 @@ class TrialJob:
 
     ``stream`` names the set of operations, the same for every twin in a block. ``first_op`` is ``:op`` of the first.
     ``discard`` is how many operations at the head are not recorded.
-    ``rate`` is operations per second over all threads, None for a closed loop. ``planted`` is a share (0.05).
+    ``rate`` is operations per second over all threads, None for a closed loop. ``injected`` is a share (0.05).
     ``patience_seconds`` is how long after its deadline an operation is broken off that is still under way.
     ``trial_seconds`` is how long it is to take about, for commands that are told a time. ``step`` names what is done in
     place of transactions (`tdelta.driver.steps`, or an action of `tdelta.design.actions`), or `TRACE`; empty where
@@ -137,7 +137,7 @@ class TrialJob:
     deadline_seconds: float
     discard: int = 0
     rate: float | None = None
-    planted: float = 0.0
+    injected: float = 0.0
     patience_seconds: float = 30.0
     trial_seconds: float = 0.0
     step: str = ""
@@ -158,5 +158,5 @@ class TrialJob:
             "deadline_ns": round(self.deadline_seconds * _SECOND_NS),
             "patience_ns": round(self.patience_seconds * _SECOND_NS),
             "pace": {"kind": "closed"} if self.rate is None else {"kind": "poisson", "rate": self.rate},
-            "planted": self.planted,
+            "planted": self.injected,
         }

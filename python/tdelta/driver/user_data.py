@@ -111,7 +111,7 @@ class Staged(Protocol):
 
         Raises:
             DatabaseFault: it refuses.
-            UnsoundTwins: rows of the user's changed meanwhile.
+            InvalidTwins: rows of the user's changed meanwhile.
         """
 
     def scratch(self, constants: Mapping[str, int]) -> AbstractContextManager[Tries]:

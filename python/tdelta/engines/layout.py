@@ -149,12 +149,12 @@ class ResourceEstimate:
 def instance_key(condition: Condition, client_factors: tuple[str, ...]) -> object:
     """What makes two conditions share an instance: all but what a twin does not see; the condition itself if it does.
 
-    An A/A or planted twin has an instance of its own.
+    An A/A or injected twin has an instance of its own.
     """
     if not client_factors:
         return condition
     levels = tuple((name, level) for name, level in condition.levels if name not in client_factors)
-    return condition.role, condition.planted, levels
+    return condition.role, condition.injected, levels
 
 
 def instances_of(

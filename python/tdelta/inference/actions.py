@@ -106,7 +106,7 @@ def while_ratios(trials: Sequence[Trial], settings: RunSettings) -> dict[str, Es
     """
     fit = fit_named(panels(trials, settings), {_WHILE: while_cost})[_WHILE]
     return {
-        answer.condition.key: answer.posterior.estimate(settings.rope)
+        answer.condition.key: answer.posterior.estimate(settings.tolerance)
         for answer in fit.answers()
         if answer.condition.role.is_judged and int(answer.fitted.blocks.sum()) >= _FEWEST_BLOCKS
     }

@@ -4,9 +4,9 @@
 noise and its own instance effect, drawn from their posterior. What stage 1 would leave of it is drawn directly
 (instances' means and the variance of a trial, which for normal noise are sufficient); the shipped stage 2, in the
 closed form that it has for like rounds (`tdelta.inference.balanced`), and the shipped decision do the rest: with few
-rounds the 99 % HDI must decide, and with an odd trial it must lie beyond the ROPE. Stage 1 says somewhat more noise
-than there is (docs/statistics.md), and here instances scatter by as much as it says: chances come out a little too
-low. How much stalls widen an interval is not simulated, nor an effect of the round on encryption.
+rounds the 99 % HDI must decide, and with an odd trial it must lie beyond the tolerance. Stage 1 says somewhat more
+noise than there is (docs/statistics.md), and here instances scatter by as much as it says: chances come out a little
+too low. How much stalls widen an interval is not simulated, nor an effect of the round on encryption.
 
 A run is simulated once, without an overhead, and its HDI is then scaled by each true overhead: shifting a log ratio
 scales the shortest interval of the ratio exactly. What that leaves out is that the prior t3(0, 0.5) is not shifted; at
@@ -95,31 +95,31 @@ class Prediction:
 
     @property
     def decisive(self) -> FloatArray:
-        """The interval that must lie beyond the ROPE, shape (N, G, 2)."""
+        """The interval that must lie beyond the tolerance, shape (N, G, 2)."""
         return np.where(self.is_hard[..., None], self.hdi99, self.hdi95)
 
-    def decided(self, effect: float, rope: float, decision: Decision) -> FloatArray:
+    def decided(self, effect: float, tolerance: float, decision: Decision) -> FloatArray:
         """The share of runs that say so where this is the true overhead, shape (G,).
 
         As `tdelta.inference.decisions.decide_means` decides a run whose noise is normal (held in the tests).
         """
         match decision:
-            case Decision.COSTLY:
-                said = (1.0 + effect) * self.decisive[..., 0] > 1.0 + rope
+            case Decision.SLOWER:
+                said = (1.0 + effect) * self.decisive[..., 0] > 1.0 + tolerance
             case Decision.FASTER:
-                said = (1.0 + effect) * self.decisive[..., 1] < 1.0 - rope
+                said = (1.0 + effect) * self.decisive[..., 1] < 1.0 - tolerance
             case _:
                 is_few = np.array(self.rounds) < FEWEST_ROUNDS
                 inside = np.where(is_few[:, None], self.hdi99, self.hdi95)
                 low, high = np.moveaxis((1.0 + effect) * inside, -1, 0)
-                said = (low >= 1.0 - rope) & (high <= 1.0 + rope)
+                said = (low >= 1.0 - tolerance) & (high <= 1.0 + tolerance)
         return np.asarray(said.mean(axis=0), dtype=np.float64)
 
-    def wrong(self, effect: float, rope: float) -> FloatArray:
+    def wrong(self, effect: float, tolerance: float) -> FloatArray:
         """The share of runs that decide, and wrongly, shape (G,). On the edge every decision is counted as wrong."""
-        right = right_decision(effect, rope)
-        others = [d for d in (Decision.COSTLY, Decision.NEGLIGIBLE, Decision.FASTER) if d is not right]
-        return np.asarray(sum(self.decided(effect, rope, other) for other in others), dtype=np.float64)
+        right = right_decision(effect, tolerance)
+        others = [d for d in (Decision.SLOWER, Decision.NEGLIGIBLE, Decision.FASTER) if d is not right]
+        return np.asarray(sum(self.decided(effect, tolerance, other) for other in others), dtype=np.float64)
 
     @property
     def widths(self) -> FloatArray:
@@ -127,13 +127,13 @@ class Prediction:
         return np.asarray(self.hdi95[..., 1] - self.hdi95[..., 0], dtype=np.float64)
 
 
-def right_decision(effect: float, rope: float) -> Decision | None:
-    """What a run should say of a true overhead; None on the ROPE's edge, which cannot be decided."""
-    if abs(abs(effect) - rope) < 1e-9:
+def right_decision(effect: float, tolerance: float) -> Decision | None:
+    """What a run should say of a true overhead; None on the tolerance's edge, which cannot be decided."""
+    if abs(abs(effect) - tolerance) < 1e-9:
         return None
-    if effect > rope:
-        return Decision.COSTLY
-    return Decision.NEGLIGIBLE if effect > -rope else Decision.FASTER
+    if effect > tolerance:
+        return Decision.SLOWER
+    return Decision.NEGLIGIBLE if effect > -tolerance else Decision.FASTER
 
 
 def predict(

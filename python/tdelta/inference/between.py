@@ -39,7 +39,7 @@ def version_differences(verdicts: Iterable[Verdict], settings: RunSettings) -> I
                 continue
             earlier = first.setdefault((_but(verdict.condition, factor), verdict.metric), verdict)
             if earlier is not verdict:
-                is_sound = Decision.UNSOUND not in (earlier.decision, verdict.decision)
+                is_valid = Decision.INVALID not in (earlier.decision, verdict.decision)
                 yield VersionDifference(
                     factor=factor,
                     condition=verdict.condition,
@@ -47,13 +47,13 @@ def version_differences(verdicts: Iterable[Verdict], settings: RunSettings) -> I
                     metric=verdict.metric,
                     earlier=earlier.ratio,
                     later=verdict.ratio,
-                    difference=difference(verdict.ratio, earlier.ratio, settings.rope, is_sound=is_sound),
+                    difference=difference(verdict.ratio, earlier.ratio, settings.tolerance, is_valid=is_valid),
                 )
 
 
 def _but(condition: Condition, factor: str) -> object:
     levels = tuple((name, level) for name, level in condition.levels if name != factor)
-    return condition.role, condition.planted, levels
+    return condition.role, condition.injected, levels
 
 
 _POINTS = 400
@@ -88,45 +88,45 @@ def standard_error(estimate: Estimate) -> float:
     )
 
 
-def difference(later: Estimate, earlier: Estimate, rope: float, *, is_sound: bool = True) -> OverheadChange:
+def difference(later: Estimate, earlier: Estimate, tolerance: float, *, is_valid: bool = True) -> OverheadChange:
     """How much larger the later overhead is than the earlier one.
 
     Args:
         later: the later run's ratio over its baseline.
         earlier: the earlier run's.
-        rope: the difference of ratios that is not cared about.
-        is_sound: whether both runs are.
+        tolerance: the difference of ratios that is not cared about.
+        is_valid: whether both runs are.
     """
     if not (is_usable(later) and is_usable(earlier)):
         nothing = (float("nan"), float("nan"))
-        return OverheadChange(float("nan"), nothing, float("nan"), Change.UNDECIDED if is_sound else Change.UNSOUND)
+        return OverheadChange(float("nan"), nothing, float("nan"), Change.UNDECIDED if is_valid else Change.INVALID)
     value, cumulative = _of_ratios(posterior_of(later), posterior_of(earlier))
-    return summary(value, cumulative, rope, is_sound=is_sound)
+    return summary(value, cumulative, tolerance, is_valid=is_valid)
 
 
-def summary(value: FloatArray, cumulative: FloatArray, rope: float, *, is_sound: bool = True) -> OverheadChange:
+def summary(value: FloatArray, cumulative: FloatArray, tolerance: float, *, is_valid: bool = True) -> OverheadChange:
     """The figures of a distribution of a difference of ratios.
 
     Args:
         value: shape (n,), increasing differences.
         cumulative: shape (n,), from 0 to 1.
-        rope: the difference that is not cared about.
-        is_sound: whether its runs are.
+        tolerance: the difference that is not cared about.
+        is_valid: whether its runs are.
     """
     low, high = shortest(lambda below: np.interp(below, cumulative, value), 0.95)
     above = 1.0 - float(np.interp(0.0, value, cumulative, left=0.0, right=1.0))
     median = float(np.interp(0.5, cumulative, value))
-    change = decided(low, high, rope) if is_sound else Change.UNSOUND
+    change = decided(low, high, tolerance) if is_valid else Change.INVALID
     return OverheadChange(median, (low, high), above, change)
 
 
-def decided(low: float, high: float, rope: float) -> Change:
-    """What a 95 % HDI of a difference says against a ROPE about 0."""
-    if low > rope:
+def decided(low: float, high: float, tolerance: float) -> Change:
+    """What a 95 % HDI of a difference says against a tolerance about 0."""
+    if low > tolerance:
         return Change.LARGER
-    if high < -rope:
+    if high < -tolerance:
         return Change.SMALLER
-    return Change.UNCHANGED if low >= -rope and high <= rope else Change.UNDECIDED
+    return Change.UNCHANGED if low >= -tolerance and high <= tolerance else Change.UNDECIDED
 
 
 def _of_ratios(later: Posterior, earlier: Posterior) -> tuple[FloatArray, FloatArray]:

@@ -36,7 +36,7 @@ def _panel_cautions(panel: Panel, place: str, instance_effect: InstanceEffectPri
     if panel.incomplete:
         yield Caution.of("incomplete-blocks", place=place, blocks=panel.incomplete)
     if not panel.where(Role.AA).any():
-        yield Caution.of("no-aa-twin", place=place)
+        yield Caution.of("no-aa-control", place=place)
     if rounds == 1:
         yield Caution.of("one-round", place=place, prior=_prior_words(instance_effect))
     elif 1 < rounds < FEWEST_ROUNDS:

@@ -61,12 +61,13 @@ class Changes:
     between_runs_sd: float | None
 
 
-def find_changes(ratios: Sequence[Estimate], rope: float) -> Changes:
+def find_changes(ratios: Sequence[Estimate], tolerance: float) -> Changes:
     """Find where a series changed.
 
     Args:
         ratios: usable estimates (`tdelta.inference.between.is_usable`), in the order of the runs.
-        rope: the difference of ratios that is not cared about; it does not decide what is found, but what it is called.
+        tolerance: the difference of ratios that is not cared about; it does not decide what is found, but what it is
+            called.
 
     Raises:
         EnvironmentFault: Apache Otava is not installed.
@@ -80,7 +81,7 @@ def find_changes(ratios: Sequence[Estimate], rope: float) -> Changes:
     if len(ratios) > 1:
         proposed = detector(significance_tester=_tester(base, errors), calculator=calculator).get_change_points(x)
         places = _kept(sorted(int(one.index) for one in proposed), x, errors)
-    found = tuple(_change(at, places, x, errors, rope) for at in places)
+    found = tuple(_change(at, places, x, errors, tolerance) for at in places)
     has_pairs = max(np.diff([0, *places, len(x)])) > 1
     return Changes(found, _between_runs(places, x, errors) if has_pairs else None)
 
@@ -161,13 +162,13 @@ def _probability(at: int, places: Sequence[int], x: FloatArray, errors: FloatArr
     return 2.0 * min(above, 1.0 - above)
 
 
-def _change(at: int, places: Sequence[int], x: FloatArray, errors: FloatArray, rope: float) -> DetectedChange:
+def _change(at: int, places: Sequence[int], x: FloatArray, errors: FloatArray, tolerance: float) -> DetectedChange:
     fit, left = _fit(places, x, errors), list(places).index(at)
     (before, after) = (float(np.exp(fit.weights @ fit.means[:, side])) for side in (left, left + 1))
     apart = fit.means[:, left + 1] - fit.means[:, left]
     log_ratio = as_posterior(mixture(fit.weights, apart, fit.variances[:, left + 1] + fit.variances[:, left]))
     value = before * np.expm1(log_ratio.theta)  # the mean before is known far better than the difference is large
-    difference = summary(value, log_ratio.cumulative, rope)
+    difference = summary(value, log_ratio.cumulative, tolerance)
     return DetectedChange(at, before, after, difference, _probability(at, places, x, errors))
 
 

@@ -26,7 +26,7 @@ A_PAGE_AT_MOST_US = 100.0
 """More than any engine was seen to take for a page with the CPU's AES instructions (docs/cost-breakdown.md)."""
 
 TOO_LITTLE = 0.005
-"""The share of the response time: a quarter of the default ROPE."""
+"""The share of the response time: a quarter of the default tolerance."""
 
 _PAGE_BYTES = 16384
 _LOGS = ("log_bytes", "binlog_bytes")

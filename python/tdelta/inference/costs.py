@@ -240,7 +240,7 @@ def transactions(found: Sequence[Panel]) -> tuple[str, ...]:
 
 
 def realised_ratio(trials: Iterable[Trial], metric: Metric) -> float | None:
-    """The true quotient of a planted twin, from what its own trials spun on purpose; None where it is not known.
+    """The true quotient of an injected twin, from what its own trials spun on purpose; None where it is not known.
 
     On a server it is the client that spins: that is in the response time, and in no CPU time of the server's.
     """
@@ -250,11 +250,11 @@ def realised_ratio(trials: Iterable[Trial], metric: Metric) -> float | None:
         case Metric.CPU_PER_OPERATION if is_server:
             return None
         case Metric.CPU_PER_OPERATION:
-            planted = sum(m.planted.cpu_ns for m in found) / 1e9
+            injected = sum(m.injected.cpu_ns for m in found) / 1e9
             total = sum(m.cpu_seconds for m in found)
         case Metric.RESPONSE_TIME:
-            planted = float(sum(m.planted.elapsed_ns for m in found))
+            injected = float(sum(m.injected.elapsed_ns for m in found))
             total = float(sum(s.total_ns for m in found for s in m.transactions.values()))
         case _:
             return None
-    return 1.0 + planted / (total - planted) if total > planted else None
+    return 1.0 + injected / (total - injected) if total > injected else None

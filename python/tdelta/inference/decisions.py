@@ -1,4 +1,4 @@
-"""What a posterior says against the user's own limit: a ROPE, or a budget. And the words for it.
+"""What a posterior says against the user's own limit: a tolerance, or a budget. And the words for it.
 
 Two things make a decision harder than its interval: rounds so few that instance effects were hardly measured, and
 stalls that carry it alone, or are few and weigh more than its margin. `decide_means` and `decide_gate_means` are for
@@ -15,7 +15,7 @@ from tdelta.records import Decision, Estimate
 
 FEWEST_ROUNDS = 5
 """With fewer rounds every verdict needs the 99 % HDI: instance effects were hardly measured. So it does where the
-overhead wanders: rounds are fewer then than they seem. ``costly`` and ``faster`` need it where any trial was far off,
+overhead wanders: rounds are fewer then than they seem. ``slower`` and ``faster`` need it where any trial was far off,
 too, since what made it so may have hit one instance and not its twin."""
 
 FEWEST_GATE_ROUNDS = 4
@@ -30,24 +30,24 @@ FEWEST_STALLS = 8.0
 called apart with six, none and 3 with eight."""
 
 _WORST_FIRST = (
-    Decision.UNSOUND,
+    Decision.INVALID,
     Decision.OVER,
     Decision.UNDECIDED,
-    Decision.COSTLY,
+    Decision.SLOWER,
     Decision.FASTER,
     Decision.NEGLIGIBLE,
     Decision.WITHIN,
 )
 
 
-def decide(estimate: Estimate, rope: float) -> Decision:
-    """Compare the 95 % HDI of a ratio with ``1 - rope`` and ``1 + rope`` (Kruschke 2018, AMPPS 1:270)."""
+def decide(estimate: Estimate, tolerance: float) -> Decision:
+    """Compare the 95 % HDI of a ratio with ``1 - tolerance`` and ``1 + tolerance`` (Kruschke 2018, AMPPS 1:270)."""
     low, high = estimate.hdi95
-    if low > 1.0 + rope:
-        return Decision.COSTLY
-    if high < 1.0 - rope:
+    if low > 1.0 + tolerance:
+        return Decision.SLOWER
+    if high < 1.0 - tolerance:
         return Decision.FASTER
-    if low >= 1.0 - rope and high <= 1.0 + rope:
+    if low >= 1.0 - tolerance and high <= 1.0 + tolerance:
         return Decision.NEGLIGIBLE
     return Decision.UNDECIDED
 
@@ -82,27 +82,27 @@ class Grounds:
         return self.rounds < FEWEST_ROUNDS or self.wanders
 
 
-def decide_means(estimate: Estimate, grounds: Grounds, rope: float) -> Decision:
+def decide_means(estimate: Estimate, grounds: Grounds, tolerance: float) -> Decision:
     """Decide on the ratio of means: `decide`, and more caution where rounds are few or only stalls make the verdict."""
-    decision = decide(estimate, rope)
-    is_sure = decide(replace(estimate, hdi95=estimate.hdi99), rope) is decision
+    decision = decide(estimate, tolerance)
+    is_sure = decide(replace(estimate, hdi95=estimate.hdi99), tolerance) is decision
     if grounds.is_hard and not is_sure:
         return Decision.UNDECIDED
-    if decision not in (Decision.COSTLY, Decision.FASTER):
+    if decision not in (Decision.SLOWER, Decision.FASTER):
         return decision
     if grounds.has_odd_trials and not is_sure:
         return Decision.UNDECIDED
-    if grounds.stall_cost > _margin(estimate, decision, rope):
+    if grounds.stall_cost > _margin(estimate, decision, tolerance):
         return Decision.UNDECIDED
-    if decide(grounds.typical, rope) is decision:
+    if decide(grounds.typical, tolerance) is decision:
         return decision
-    return decision if is_sure and _are_enough(grounds, decision is Decision.COSTLY) else Decision.UNDECIDED
+    return decision if is_sure and _are_enough(grounds, decision is Decision.SLOWER) else Decision.UNDECIDED
 
 
-def _margin(estimate: Estimate, decision: Decision, rope: float) -> float:
-    """How far the 95 % HDI lies beyond the ROPE."""
+def _margin(estimate: Estimate, decision: Decision, tolerance: float) -> float:
+    """How far the 95 % HDI lies beyond the tolerance."""
     low, high = estimate.hdi95
-    return low - 1.0 - rope if decision is Decision.COSTLY else 1.0 - rope - high
+    return low - 1.0 - tolerance if decision is Decision.SLOWER else 1.0 - tolerance - high
 
 
 def _are_enough(grounds: Grounds, is_slower: bool) -> bool:
@@ -152,17 +152,17 @@ def percent_words(ratio: float) -> str:
     return f"{rounded or 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
-def reason(estimate: Estimate, decision: Decision, rope: float) -> Reason:
-    """Why a decision against the ROPE is what it is."""
+def reason(estimate: Estimate, decision: Decision, tolerance: float) -> Reason:
+    """Why a decision against the tolerance is what it is."""
     interval = interval_words(estimate.hdi95)
     match decision:
-        case Decision.COSTLY:
-            return Reason.of("hdi-above-rope", interval=interval, rope=rope)
+        case Decision.SLOWER:
+            return Reason.of("hdi-above-tolerance", interval=interval, tolerance=tolerance)
         case Decision.FASTER:
-            return Reason.of("hdi-below-rope", interval=interval, rope=rope)
+            return Reason.of("hdi-below-tolerance", interval=interval, tolerance=tolerance)
         case Decision.NEGLIGIBLE:
-            return Reason.of("hdi-within-rope", interval=interval, rope=rope)
-    return Reason.of("hdi-across-rope", interval=interval, rope=rope)
+            return Reason.of("hdi-within-tolerance", interval=interval, tolerance=tolerance)
+    return Reason.of("hdi-across-tolerance", interval=interval, tolerance=tolerance)
 
 
 def gate_reason(estimate: Estimate, decision: Decision, budget: float) -> Reason:

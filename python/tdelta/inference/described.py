@@ -190,7 +190,7 @@ def described_ratios(
         By cost and the condition's key.
     """
     return {
-        (name, answer.condition.key): answer.posterior.estimate(settings.rope)
+        (name, answer.condition.key): answer.posterior.estimate(settings.tolerance)
         for name, fit in fit_named(panels(trials, settings), costs).items()
         for answer in fit.answers()
         if answer.condition.role.is_judged and int(answer.fitted.blocks.sum()) >= FEWEST_BLOCKS

@@ -63,7 +63,7 @@ _LEAST_LOG = -200.0
 PLAIN = (Role.BASELINE, Role.AA)
 """The twins at theta = 0: both plain ones together are the baseline."""
 
-_OF_PLAIN_KIND = (Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED)
+_OF_PLAIN_KIND = (Role.BASELINE, Role.AA, Role.IDENTICAL, Role.INJECTED)
 """Whose trials scatter, and whose instances differ, as plain ones do."""
 
 

@@ -24,7 +24,7 @@ from tdelta.records import Condition
 from tdelta.records.hosts import HostEffect, HostOverhead, Hosts
 
 
-def hosts_of(fit: CostFit, rope: float) -> Hosts | None:
+def hosts_of(fit: CostFit, tolerance: float) -> Hosts | None:
     """What the hosts of a run are worth, by its primary metric; None where its twins do not change hosts."""
     parts = [(fitted, contrasts) for fitted, contrasts in fit.parts if fitted.means.hosts is not None]
     if not parts:
@@ -32,7 +32,7 @@ def hosts_of(fit: CostFit, rope: float) -> Hosts | None:
     names = parts[0][0].panel.host_names
     return Hosts(
         names=names,
-        effects=tuple(effect for fitted, found in parts for effect in _effects(fitted, found, rope)),
+        effects=tuple(effect for fitted, found in parts for effect in _effects(fitted, found, tolerance)),
         overheads=tuple(one for fitted, found in parts for one in _overheads(fitted, found)),
         confounded=tuple(condition for fitted, found in parts for condition in _confounded(fitted, found)),
     )
@@ -58,10 +58,10 @@ def host_cautions(found: Hosts | None) -> Iterator[Caution]:
             )
 
 
-def _effects(fitted: Fitted, contrasts: Contrasts, rope: float) -> Iterator[HostEffect]:
+def _effects(fitted: Fitted, contrasts: Contrasts, tolerance: float) -> Iterator[HostEffect]:
     names, baseline = fitted.panel.host_names, fitted.panel.baseline
     for number in range(1, fitted.means.host_count):
-        found = posterior(contrasts.host(number)).estimate(rope)
+        found = posterior(contrasts.host(number)).estimate(tolerance)
         yield HostEffect(baseline, names[number], names[0], len(fitted.means.means), found)
 
 

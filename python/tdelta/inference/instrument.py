@@ -1,7 +1,7 @@
 """The noise and the instance effects of an instrument, from many runs of identical twins together.
 
 The model is the verdicts' own: every run is a stratum with its own noise, and all share one tau_i, so `fit_rounds` is
-the answer. Plain twins of every role stand at theta = 0; planted ones have a free theta and speak through their
+the answer. Plain twins of every role stand at theta = 0; injected ones have a free theta and speak through their
 scatter between rounds.
 """
 
@@ -44,7 +44,7 @@ _EXPERIMENTS = 300
 
 
 def critical_log_ratio(noise: InstrumentNoise, prior: InstanceEffectPrior | None, *, rounds: int, blocks: int) -> float:
-    """By how much a log ratio must exceed a limit to be called costly, nine times in ten, where no trial is odd.
+    """By how much a log ratio must exceed a limit to be called slower, nine times in ten, where no trial is odd.
 
     The run is a usual one: a baseline, its A/A twin, one condition.
 

@@ -20,7 +20,7 @@ _CHANCE = 0.05
 
 _KEPT_BACK_BY_OWN = frozenset({Decision.NEGLIGIBLE, Decision.FASTER, Decision.WITHIN, Decision.UNDECIDED})
 """Verdicts that an unknown cost of the condition could overturn; those of an unknown cost of the plain twins below."""
-_KEPT_BACK_BY_PLAIN = frozenset({Decision.NEGLIGIBLE, Decision.COSTLY, Decision.OVER, Decision.UNDECIDED})
+_KEPT_BACK_BY_PLAIN = frozenset({Decision.NEGLIGIBLE, Decision.SLOWER, Decision.OVER, Decision.UNDECIDED})
 
 
 @dataclass(frozen=True, slots=True)

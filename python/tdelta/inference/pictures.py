@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tdelta.inference.costs import Panel, metric_costs, panels
 from tdelta.inference.fits import PLAIN, fit_metrics
 from tdelta.inference.posterior import FloatArray
-from tdelta.inference.soundness import twins_apart
+from tdelta.inference.validity import twins_apart
 from tdelta.records import Condition, Estimate, Measurement, Role, RunSettings, Trial
 from tdelta.records.trials import by_condition
 
@@ -70,7 +70,8 @@ def densities(trials: Iterable[Trial], settings: RunSettings) -> tuple[Density, 
     twins = {a.condition.key: a for a in twins_apart(fit).answers() if a.condition.role is Role.AA}
     ordered = [found[c.key] for found in (judged, twins) for c in settings.conditions if c.key in found]
     return tuple(
-        Density(one.condition, *one.posterior.ratio_density(), one.posterior.estimate(settings.rope)) for one in ordered
+        Density(one.condition, *one.posterior.ratio_density(), one.posterior.estimate(settings.tolerance))
+        for one in ordered
     )
 
 

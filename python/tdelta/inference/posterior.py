@@ -130,17 +130,17 @@ class Posterior:
         ratio = np.exp(log_ratio)
         return ratio, slope(self.theta, self.cumulative, log_ratio) / ratio
 
-    def estimate(self, rope: float) -> Estimate:
-        """The figures that are quoted, as quotients; ``rope`` is the overhead not cared about (0.02)."""
-        below = self.mass_below(float(np.log1p(-rope))) if rope < 1.0 else 0.0
-        above = 1.0 - self.mass_below(float(np.log1p(rope)))
+    def estimate(self, tolerance: float) -> Estimate:
+        """The figures that are quoted, as quotients; ``tolerance`` is the overhead not cared about (0.02)."""
+        below = self.mass_below(float(np.log1p(-tolerance))) if tolerance < 1.0 else 0.0
+        above = 1.0 - self.mass_below(float(np.log1p(tolerance)))
         return Estimate(
             median=float(np.exp(self.quantile(0.5))),
             hdi95=self.ratio_hdi(0.95),
             hdi99=self.ratio_hdi(0.99),
-            mass_above_rope=above,
-            mass_in_rope=max(0.0, 1.0 - above - below),
-            mass_below_rope=below,
+            mass_above_tolerance=above,
+            mass_in_tolerance=max(0.0, 1.0 - above - below),
+            mass_below_tolerance=below,
         )
 
 

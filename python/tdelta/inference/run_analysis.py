@@ -24,9 +24,9 @@ from tdelta.inference.losses import loss_cautions, one_sided_losses, with_losses
 from tdelta.inference.planning.carryover import carry_over
 from tdelta.inference.planning.runs import MeasuredRun, strata_of
 from tdelta.inference.posterior import FloatArray, Mixture, posterior, prior_alone
-from tdelta.inference.soundness import alike_checks, noise_floors, with_unsound
 from tdelta.inference.stalls import Shift, events_of
 from tdelta.inference.stopping import LEAST_WIDTH, target_width
+from tdelta.inference.validity import alike_checks, noise_floors, with_invalid
 from tdelta.inference.verdicts import (
     decisions_of,
     metric_verdicts,
@@ -61,7 +61,7 @@ from tdelta.records.prospects import CarryOver
 
 def with_carry_over(verdicts: Iterable[Verdict], order: CarryOver | None, settings: RunSettings) -> Iterator[Verdict]:
     """The same primary verdicts; those that work after encrypted work belies are ``undecided``, that reason last."""
-    tolerance = settings.rope if settings.budget is None else settings.budget
+    tolerance = settings.tolerance if settings.budget is None else settings.budget
     for verdict in verdicts:
         is_kept_back = verdict.decision in (Decision.NEGLIGIBLE, Decision.WITHIN) and verdict.condition.is_protected
         if is_kept_back and order is not None and _is_beyond(order, tolerance):
@@ -71,8 +71,8 @@ def with_carry_over(verdicts: Iterable[Verdict], order: CarryOver | None, settin
 
 
 def carry_over_cautions(order: CarryOver | None, settings: RunSettings) -> Iterator[Caution]:
-    """Which cost the overheads are, where that makes a difference beyond the ROPE."""
-    if order is not None and _is_beyond(order, settings.rope):
+    """Which cost the overheads are, where that makes a difference beyond the tolerance."""
+    if order is not None and _is_beyond(order, settings.tolerance):
         yield Caution.of("carried-over", **_figures(order))
 
 
@@ -119,10 +119,10 @@ def _of_means(typical: Mixture, later: Shift, earlier: Shift) -> Mixture:
     return replace(typical, means=typical.means + later.mean - earlier.mean, sds=np.sqrt(typical.sds**2 + variance))
 
 
-def contrasts_of(fit: CostFit, metric: Metric, rope: float) -> Iterator[Contrast]:
+def contrasts_of(fit: CostFit, metric: Metric, tolerance: float) -> Iterator[Contrast]:
     """The contrasts of one metric, stratum by stratum; the ratio's prior is the verdicts', t3(0, 0.5) on its log."""
     for factor, later, earlier, data in contrast_data(fit):
-        yield Contrast(factor, later, earlier, metric, posterior(data).estimate(rope))
+        yield Contrast(factor, later, earlier, metric, posterior(data).estimate(tolerance))
 
 
 def _apart(one: Condition, other: Condition) -> Sequence[str]:
@@ -191,7 +191,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
     Args:
         trials: finished trials in any order; those of incomplete blocks are left out, and counted in a caution. Where
             those of one side failed more often than chance explains, no verdict rests on the other trials.
-        settings: the run's; ``metric`` is the primary one, ``rope`` or ``budget`` the limit.
+        settings: the run's; ``metric`` is the primary one, ``tolerance`` or ``budget`` the limit.
         precision: the width of the 95 % HDI aimed at (a difference of ratios), or a tenth of the overhead if more;
             missing it is a caution.
 
@@ -213,11 +213,11 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
     known = with_losses(primary_verdicts(found, deciding, settings), losses)
     judged = tuple(with_carry_over(known, order, settings))
     validity = alike_checks(floors, judged, settings, where)
-    primary = tuple(with_single_rounds(with_unsound(judged, floors, validity), deciding, settings))
+    primary = tuple(with_single_rounds(with_invalid(judged, floors, validity), deciding, settings))
     others = [metric for metric in fits if metric is not settings.metric]
-    secondary = tuple(v for metric in others for v in metric_verdicts(fits[metric], metric, settings.rope))
-    hosts = hosts_of(deciding, settings.rope)
-    by_type = tuple(transaction_verdicts(fit_transactions(found), settings.rope))
+    secondary = tuple(v for metric in others for v in metric_verdicts(fits[metric], metric, settings.tolerance))
+    hosts = hosts_of(deciding, settings.tolerance)
+    by_type = tuple(transaction_verdicts(fit_transactions(found), settings.tolerance))
     return Judgement(
         decision=most_severe(verdict.decision for verdict in primary),
         verdicts=(*primary, *with_losses((*secondary, *by_type), losses)),
@@ -236,7 +236,7 @@ def analyze_run(trials: Iterable[Trial], settings: RunSettings, *, precision: fl
         contrasts=tuple(
             contrast
             for metric in dict.fromkeys((settings.metric, Metric.RESPONSE_TIME, Metric.CPU_PER_OPERATION))
-            for contrast in contrasts_of(fits[metric], metric, settings.rope)
+            for contrast in contrasts_of(fits[metric], metric, settings.tolerance)
         ),
         stalls=tuple(stall_measures(deciding)),
         order_effect=order,
@@ -286,7 +286,9 @@ def interim_estimates(
         TdeltaError: if a stratum has not exactly one baseline.
     """
     fit = fit_metrics(panels(trials, settings), (settings.metric,), settings.instance_effect)[settings.metric]
-    known = {a.condition.key: a.posterior.estimate(settings.rope) for a in fit.answers() if a.condition.role.is_judged}
-    unknown = prior_alone().estimate(settings.rope)
+    known = {
+        a.condition.key: a.posterior.estimate(settings.tolerance) for a in fit.answers() if a.condition.role.is_judged
+    }
+    unknown = prior_alone().estimate(settings.tolerance)
     estimates = [(c, known.get(c.key, unknown)) for c in settings.conditions if c.role.is_judged]
     return tuple((c, estimate, target_width(estimate, precision)) for c, estimate in estimates)

@@ -40,7 +40,7 @@ from tdelta.records import (
     Trial,
 )
 
-SLO = "slo_seconds"
+LATENCY_LIMIT = "latency_limit_seconds"
 """The option of a run that holds the threshold."""
 
 SHOWN_QUANTILES = (0.95, 0.99)
@@ -62,7 +62,7 @@ class _Compared:
 
 def threshold_ns(settings: RunSettings) -> int | None:
     """The threshold that a run was asked for, ns; None where it was not."""
-    seconds = settings.options.get(SLO)
+    seconds = settings.options.get(LATENCY_LIMIT)
     return round(1e9 * seconds) if isinstance(seconds, int | float) else None
 
 
@@ -82,12 +82,12 @@ def tail_measures(
     Raises:
         TdeltaError: if a stratum has not exactly one baseline, or a histogram is damaged.
     """
-    slo_ns = threshold_ns(settings)
-    found = [p for p in panels(trials, settings) if len(p.trials) >= (FEWEST_PAIRS if slo_ns is None else 1)]
+    latency_limit_ns = threshold_ns(settings)
+    found = [p for p in panels(trials, settings) if len(p.trials) >= (FEWEST_PAIRS if latency_limit_ns is None else 1)]
     if not found:
         return ()
     gathered = _gathered(read(), {(t.block, t.condition.key) for p in found for row in p.trials for t in row})
-    return tuple(measure for panel in found for measure in _of_panel(panel, gathered, slo_ns, settings.seed))
+    return tuple(measure for panel in found for measure in _of_panel(panel, gathered, latency_limit_ns, settings.seed))
 
 
 def percentiles(
@@ -131,7 +131,7 @@ def tail_cautions(trials: Sequence[Trial], measures: Sequence[TailMeasure], sett
     apart = [condition for panel in panels(trials, settings) for condition in _apart(panel)]
     yield from (Caution.of("tails-without-plain-twin", condition=condition.key) for condition in apart)
     if threshold_ns(settings) is not None and not measures and not apart:
-        yield Caution.of("slo-no-times")
+        yield Caution.of("latency-limit-no-times")
 
 
 def _apart(panel: Panel) -> Iterator[Condition]:
@@ -169,7 +169,7 @@ def _by_transaction(trial: Trial) -> dict[str, Counts]:
     return {**types, ALL: merged(list(types.values()))}
 
 
-def _of_panel(panel: Panel, gathered: Gathered, slo_ns: int | None, seed: int) -> Iterator[TailMeasure]:
+def _of_panel(panel: Panel, gathered: Gathered, latency_limit_ns: int | None, seed: int) -> Iterator[TailMeasure]:
     baseline = panel.where(Role.BASELINE)
     both = panel.where(*PLAIN)
     for at, condition in enumerate(panel.conditions):
@@ -178,7 +178,7 @@ def _of_panel(panel: Panel, gathered: Gathered, slo_ns: int | None, seed: int) -
             beside = _beside(panel, at, plain.tolist())
             for transaction in _transactions(panel, gathered) if beside else ():
                 compared, kept = _compared(panel, gathered, transaction, [at], beside)
-                measure = _measure(kept, condition, transaction, compared, slo_ns, seed)
+                measure = _measure(kept, condition, transaction, compared, latency_limit_ns, seed)
                 if measure.exceedance is not None or measure.p99 is not None:
                     yield measure
 
@@ -206,7 +206,7 @@ def _compared(
 
 
 def _measure(
-    panel: Panel, condition: Condition, transaction: str, compared: _Compared, slo_ns: int | None, seed: int
+    panel: Panel, condition: Condition, transaction: str, compared: _Compared, latency_limit_ns: int | None, seed: int
 ) -> TailMeasure:
     return TailMeasure(
         condition=condition,
@@ -214,19 +214,21 @@ def _measure(
         transaction=transaction,
         blocks=len(panel.trials),
         rounds=panel.round_count,
-        exceedance=None if slo_ns is None or not panel.trials else _exceedance(panel, compared, slo_ns),
+        exceedance=None
+        if latency_limit_ns is None or not panel.trials
+        else _exceedance(panel, compared, latency_limit_ns),
         p99=_p99(panel, compared, seed),
     )
 
 
-def _exceedance(panel: Panel, compared: _Compared, slo_ns: int) -> Exceedance:
-    last = bin_of(slo_ns)
+def _exceedance(panel: Panel, compared: _Compared, latency_limit_ns: int) -> Exceedance:
+    last = bin_of(latency_limit_ns)
     condition, baseline = _shares(compared.condition, last), _shares(compared.baseline, last)
     here, there = condition.counted, baseline.counted
     reason = reason_for_none(here, there, len(panel.trials), panel.round_count)
     bad = [bad_counts(_longer(side, last), panel.rounds) for side in (compared.condition, compared.baseline)]
     return Exceedance(
-        threshold_ns=slo_ns,
+        threshold_ns=latency_limit_ns,
         counted_from_ns=int(shortest_ns(np.array([last + 1]))[0]),
         baseline=there,
         condition=here,

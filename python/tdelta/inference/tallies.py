@@ -16,13 +16,13 @@ from tdelta.inference.quantiles import clopper_pearson, t_reach
 from tdelta.inference.stopping import width
 from tdelta.messages import Caution, Reason
 from tdelta.messages.checks import AA_CHECK
-from tdelta.records import ALL, Counted, Decision, IdenticalTally, Metric, PlantedTally, Role, RunResult, Verdict
+from tdelta.records import ALL, Counted, Decision, IdenticalTally, InjectedTally, Metric, Role, RunResult, Verdict
 
 NOMINAL_MISSES = 0.05
 """What an interval of 95 % may miss."""
 
 FEW_RUNS = 10
-_FALSE = (Decision.COSTLY, Decision.FASTER, Decision.UNSOUND)
+_FALSE = (Decision.SLOWER, Decision.FASTER, Decision.INVALID)
 _STRICT = 0.99
 
 
@@ -57,33 +57,33 @@ def identical_tally(results: Sequence[RunResult]) -> IdenticalTally:
     )
 
 
-def planted_tallies(results: Sequence[RunResult], *, is_truth: bool) -> tuple[PlantedTally, ...]:
-    """Every planted cost, in response time and in CPU time.
+def injected_tallies(results: Sequence[RunResult], *, is_truth: bool) -> tuple[InjectedTally, ...]:
+    """Every injected cost, in response time and in CPU time.
 
     Args:
         results: the runs.
         is_truth: whether what was realised is the truth of response time: only while no thread waits for another.
     """
     found: dict[tuple[float, Metric], list[Verdict]] = {}
-    for verdict in (v for r in results for v in r.verdicts if _is_planted(v)):
-        found.setdefault((verdict.condition.planted or 0.0, verdict.metric), []).append(verdict)
+    for verdict in (v for r in results for v in r.verdicts if _is_injected(v)):
+        found.setdefault((verdict.condition.injected or 0.0, verdict.metric), []).append(verdict)
     ordered = sorted(found.items(), key=lambda item: (list(Metric).index(item[0][1]), item[0][0]))
     return tuple(
-        _planted(planted, metric, verdicts, is_truth=is_truth or metric is Metric.CPU_PER_OPERATION)
-        for (planted, metric), verdicts in ordered
+        _injected(injected, metric, verdicts, is_truth=is_truth or metric is Metric.CPU_PER_OPERATION)
+        for (injected, metric), verdicts in ordered
     )
 
 
 def faults(
-    results: Sequence[RunResult], identical: IdenticalTally, planted: Iterable[PlantedTally], rope: float
+    results: Sequence[RunResult], identical: IdenticalTally, injected: Iterable[InjectedTally], tolerance: float
 ) -> Iterator[Reason]:
     """Why the instrument is not to be believed here; nothing where nothing shows that.
 
     Args:
         results: all runs, those that cannot be trusted among them.
         identical: of the others.
-        planted: of the others.
-        rope: the overhead not cared about: a bias is a fault where it is surely larger.
+        injected: of the others.
+        tolerance: the overhead not cared about: a bias is a fault where it is surely larger.
     """
     broken: dict[str, list[str]] = {}
     for result in results:
@@ -96,42 +96,42 @@ def faults(
         yield Reason.of("false-calls", count=false.count, of=false.of, interval=_shares(false))
     if _misses(identical.held):
         yield Reason.of("zero-not-held", held=identical.held.count, of=identical.held.of)
-    for tally in planted:
-        yield from _planted_faults(tally, rope)
+    for tally in injected:
+        yield from _injected_faults(tally, tolerance)
 
 
-def tally_cautions(runs: int, planted: Iterable[PlantedTally]) -> Iterator[Caution]:
+def tally_cautions(runs: int, injected: Iterable[InjectedTally]) -> Iterator[Caution]:
     """What must be said beside figures of so few runs."""
     if runs < FEW_RUNS:
         false = clopper_pearson(0, runs)[1]
         yield Caution.of("few-calibration-runs", runs=runs, false=false)
-    for tally in planted:
+    for tally in injected:
         low, high = tally.bias_interval or (0.0, 0.0)
         if tally.is_truth and not low <= 0.0 <= high:
             read = {"points": 100 * abs(tally.bias), "interval": interval_words((1.0 + low, 1.0 + high))}
             too = Caution.of("reads-too-much", **read) if tally.bias > 0 else Caution.of("reads-too-little", **read)
             yield too.at(_name(tally))
         if not tally.is_truth:
-            yield Caution.of("planted-is-no-truth").at(_name(tally))
+            yield Caution.of("injected-is-no-truth").at(_name(tally))
 
 
-def _planted_faults(tally: PlantedTally, rope: float) -> Iterator[Reason]:
+def _injected_faults(tally: InjectedTally, tolerance: float) -> Iterator[Reason]:
     if not tally.is_truth:
         return
     if _misses(tally.held):
         yield Reason.of("cost-not-held", held=tally.held.count, of=tally.held.of).at(_name(tally))
     low, high = tally.bias_interval or (-math.inf, math.inf)
-    if low > rope or high < -rope:
+    if low > tolerance or high < -tolerance:
         interval = interval_words((1.0 + low, 1.0 + high))
-        beyond = Reason.of("bias-beyond-rope", bias=100 * tally.bias, interval=interval, rope=rope)
+        beyond = Reason.of("bias-beyond-tolerance", bias=100 * tally.bias, interval=interval, tolerance=tolerance)
         yield beyond.at(_name(tally))
 
 
-def _planted(planted: float, metric: Metric, verdicts: Sequence[Verdict], *, is_truth: bool) -> PlantedTally:
+def _injected(injected: float, metric: Metric, verdicts: Sequence[Verdict], *, is_truth: bool) -> InjectedTally:
     known = [(v, v.realised) for v in verdicts if v.realised is not None]
     errors = [v.ratio.median - realised for v, realised in known]
-    return PlantedTally(
-        planted=planted,
+    return InjectedTally(
+        injected=injected,
         metric=metric.value,
         is_truth=is_truth,
         realised=float(np.mean([realised for _, realised in known])),
@@ -143,16 +143,16 @@ def _planted(planted: float, metric: Metric, verdicts: Sequence[Verdict], *, is_
     )
 
 
-def _is_planted(verdict: Verdict) -> bool:
+def _is_injected(verdict: Verdict) -> bool:
     is_mix = verdict.transaction == ALL and verdict.metric in (
         Metric.RESPONSE_TIME,
         Metric.CPU_PER_OPERATION,
     )
-    return is_mix and verdict.condition.role is Role.PLANTED and verdict.realised is not None
+    return is_mix and verdict.condition.role is Role.INJECTED and verdict.realised is not None
 
 
 def _failed(result: RunResult) -> list[tuple[str, str]]:
-    return [(v.check, v.detail) for v in result.validity if v.is_unsound and v.code != AA_CHECK]
+    return [(v.check, v.detail) for v in result.validity if v.is_invalid and v.code != AA_CHECK]
 
 
 def _holds(verdict: Verdict, truth: float) -> bool:
@@ -165,9 +165,9 @@ def _misses(held: Counted) -> bool:
     return held.of > 0 and clopper_pearson(held.count, held.of, _STRICT)[1] < 1.0 - NOMINAL_MISSES
 
 
-def _name(tally: PlantedTally) -> str:
+def _name(tally: InjectedTally) -> str:
     what = "response time" if tally.metric == Metric.RESPONSE_TIME.value else "CPU per operation"
-    return f"planted {100 * tally.planted:g} %, {what}"
+    return f"injected {100 * tally.injected:g} %, {what}"
 
 
 def _shares(found: Counted) -> str:

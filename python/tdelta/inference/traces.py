@@ -42,8 +42,8 @@ def statement_traces(
         return None
     found = panels(trials, settings)
     names = [name for name in sql if any(name in trial.measurement.traced for trial in trials)]
-    cpu = _ratios(fit_named(found, {name: partial(_cpu_us, name) for name in names}), settings.rope)
-    elapsed = _ratios(fit_named(found, {name: partial(_elapsed_us, name) for name in names}), settings.rope)
+    cpu = _ratios(fit_named(found, {name: partial(_cpu_us, name) for name in names}), settings.tolerance)
+    elapsed = _ratios(fit_named(found, {name: partial(_elapsed_us, name) for name in names}), settings.tolerance)
     of = by_condition(trials)
     statements = tuple(
         _trace(condition, name, sql[name], of[condition.key], nearest, cpu, elapsed)
@@ -57,9 +57,9 @@ def statement_traces(
 _Ratios: TypeAlias = Mapping[tuple[str, str], Estimate]
 
 
-def _ratios(fits: Mapping[str, CostFit], rope: float) -> _Ratios:
+def _ratios(fits: Mapping[str, CostFit], tolerance: float) -> _Ratios:
     return {
-        (name, condition.key): posterior(data).estimate(rope)
+        (name, condition.key): posterior(data).estimate(tolerance)
         for name, fit in fits.items()
         for _, condition, data in fit.data()
     }

@@ -39,16 +39,16 @@ _MOST_FITS = 60
 """Of rounds times conditions: in longer runs only the extreme rounds are left out, since fitting takes its time."""
 
 _COARSE = 0.1
-"""Of the ROPE: steps of costs that leave a mean open by more than this are reported."""
+"""Of the tolerance: steps of costs that leave a mean open by more than this are reported."""
 
 _MOST_ROUNDS = 40
 """Of a run any of whose rounds are left out: of more, a round is too little to make a verdict."""
 
 
-def metric_verdicts(fit: CostFit, metric: Metric, rope: float) -> Iterator[Verdict]:
+def metric_verdicts(fit: CostFit, metric: Metric, tolerance: float) -> Iterator[Verdict]:
     """Secondary verdicts of one metric over the mix."""
     for answer in fit.answers():
-        yield _of_answer(answer, metric, rope)
+        yield _of_answer(answer, metric, tolerance)
 
 
 def primary_verdicts(found: Sequence[Panel], fit: CostFit, settings: RunSettings) -> Iterator[Verdict]:
@@ -64,7 +64,7 @@ def primary_verdicts(found: Sequence[Panel], fit: CostFit, settings: RunSettings
             yield _without_data(condition, baselines[condition.stratum], settings)
 
 
-def transaction_verdicts(fits: Mapping[str, CostFit], rope: float) -> Iterator[Verdict]:
+def transaction_verdicts(fits: Mapping[str, CostFit], tolerance: float) -> Iterator[Verdict]:
     """Pooled response times of the transaction types, by stratum, condition and type."""
     strata = sorted({fitted.panel.stratum for fit in fits.values() for fitted, _ in fit.parts})
     by_stratum = [_types_of(fits, stratum) for stratum in strata]
@@ -73,12 +73,12 @@ def transaction_verdicts(fits: Mapping[str, CostFit], rope: float) -> Iterator[V
         conditions = next(iter(types.values()))
         for answer, of_condition in zip(conditions, mixtures, strict=True):
             for (name, answers), mixed in zip(types.items(), of_condition, strict=True):
-                estimate = as_posterior(mixed).estimate(rope)
+                estimate = as_posterior(mixed).estimate(tolerance)
                 own = next(a for a in answers if a.condition == answer.condition)
-                grounds = grounds_of(own, rope)
-                decision = decide_means(estimate, grounds, rope)
-                verdict = _verdict(own.fitted, answer.condition, Metric.RESPONSE_TIME, estimate, decision, rope)
-                hard = _hard_reasons(estimate, decision, own, grounds, rope)
+                grounds = grounds_of(own, tolerance)
+                decision = decide_means(estimate, grounds, tolerance)
+                verdict = _verdict(own.fitted, answer.condition, Metric.RESPONSE_TIME, estimate, decision, tolerance)
+                hard = _hard_reasons(estimate, decision, own, grounds, tolerance)
                 yield replace(verdict, transaction=name, reasons=(*verdict.reasons, *hard))
 
 
@@ -91,7 +91,7 @@ def _types_of(fits: Mapping[str, CostFit], stratum: int) -> dict[str, list[Answe
 
 
 def _verdict(
-    fitted: Fitted, condition: Condition, metric: Metric, estimate: Estimate, decision: Decision, rope: float
+    fitted: Fitted, condition: Condition, metric: Metric, estimate: Estimate, decision: Decision, tolerance: float
 ) -> Verdict:
     """A secondary verdict over the mix."""
     return Verdict(
@@ -105,29 +105,33 @@ def _verdict(
         condition_value=fitted.baseline_value * estimate.median,
         ratio=estimate,
         decision=decision,
-        reasons=(reason(estimate, decide(estimate, rope), rope),),
+        reasons=(reason(estimate, decide(estimate, tolerance), tolerance),),
     )
 
 
-def _of_answer(answer: Answer, metric: Metric, rope: float) -> Verdict:
-    estimate, grounds = answer.posterior.estimate(rope), grounds_of(answer, rope)
-    decision = decide_means(estimate, grounds, rope)
-    verdict = _verdict(answer.fitted, answer.condition, metric, estimate, decision, rope)
+def _of_answer(answer: Answer, metric: Metric, tolerance: float) -> Verdict:
+    estimate, grounds = answer.posterior.estimate(tolerance), grounds_of(answer, tolerance)
+    decision = decide_means(estimate, grounds, tolerance)
+    verdict = _verdict(answer.fitted, answer.condition, metric, estimate, decision, tolerance)
     realised = _realised(answer.fitted.panel, answer.condition, metric)
-    reasons = (*verdict.reasons, *_of_steps(answer, rope), *_hard_reasons(estimate, decision, answer, grounds, rope))
+    reasons = (
+        *verdict.reasons,
+        *_of_steps(answer, tolerance),
+        *_hard_reasons(estimate, decision, answer, grounds, tolerance),
+    )
     return replace(verdict, typical=grounds.typical, realised=realised, reasons=reasons)
 
 
-def _of_steps(answer: Answer, rope: float) -> Iterator[Reason]:
+def _of_steps(answer: Answer, tolerance: float) -> Iterator[Reason]:
     """That trials cost the same to the last digit, where the steps of such costs could move a verdict."""
-    if answer.fitted.step_sd > _COARSE * rope:
+    if answer.fitted.step_sd > _COARSE * tolerance:
         yield Reason.of("costs-in-steps", sd=answer.fitted.step_sd)
 
 
-def grounds_of(answer: Answer, rope: float) -> Grounds:
+def grounds_of(answer: Answer, tolerance: float) -> Grounds:
     """What a decision about this answer rests on beside its ratio of means."""
     return Grounds(
-        typical=answer.typical_posterior.estimate(rope),
+        typical=answer.typical_posterior.estimate(tolerance),
         stalls=answer.events.effective,
         plain_stalls=answer.plain_events.effective,
         rounds=len(answer.fitted.means.blocks),
@@ -140,17 +144,17 @@ def grounds_of(answer: Answer, rope: float) -> Grounds:
 
 
 def _hard_reasons(
-    estimate: Estimate, decision: Decision, answer: Answer, grounds: Grounds, rope: float
+    estimate: Estimate, decision: Decision, answer: Answer, grounds: Grounds, tolerance: float
 ) -> Iterator[Reason]:
     """Why an interval that would decide does not, and what stalls have to do with it."""
     if decision is not Decision.UNDECIDED:
         return
-    would = decide(estimate, rope)
+    would = decide(estimate, tolerance)
     stalls = len(answer.events.above) + len(answer.plain_events.above)
-    is_sure = decide(replace(estimate, hdi95=estimate.hdi99), rope) is would
+    is_sure = decide(replace(estimate, hdi95=estimate.hdi99), tolerance) is would
     if would is not decision and not is_sure:
-        yield _cause(answer, grounds, rope)
-    elif stalls and (would is not decision or decide(grounds.typical, rope) is not Decision.UNDECIDED):
+        yield _cause(answer, grounds, tolerance)
+    elif stalls and (would is not decision or decide(grounds.typical, tolerance) is not Decision.UNDECIDED):
         yield _too_few_stalls(answer)
 
 
@@ -165,14 +169,14 @@ def _too_few_stalls(answer: Answer) -> Reason:
     )
 
 
-def _cause(answer: Answer, grounds: Grounds, rope: float) -> Reason:
+def _cause(answer: Answer, grounds: Grounds, tolerance: float) -> Reason:
     """Why the 95 % HDI is not enough."""
     if grounds.rounds < FEWEST_ROUNDS:
         return Reason.of("few-rounds", rounds=grounds.rounds)
     if grounds.wanders:
         return Reason.of("overhead-wanders")
     if not grounds.has_odd_trials:
-        return Reason.of("typical-not-shown", typical=interval_words(grounds.typical.hdi95), rope=rope)
+        return Reason.of("typical-not-shown", typical=interval_words(grounds.typical.hdi95), tolerance=tolerance)
     met, plain = (len(e.above) + len(e.below) for e in (answer.events, answer.plain_events))
     return Reason.of(
         "outlying-trials",
@@ -180,12 +184,12 @@ def _cause(answer: Answer, grounds: Grounds, rope: float) -> Reason:
         trials=answer.events.trials,
         plain_outlying=plain,
         plain_trials=answer.plain_events.trials,
-        rope=rope,
+        tolerance=tolerance,
     )
 
 
 def _realised(panel: Panel, condition: Condition, metric: Metric) -> float | None:
-    if condition.role is not Role.PLANTED:
+    if condition.role is not Role.INJECTED:
         return None
     at = panel.conditions.index(condition)
     return realised_ratio((row[at] for row in panel.trials), metric)
@@ -194,13 +198,13 @@ def _realised(panel: Panel, condition: Condition, metric: Metric) -> float | Non
 def _primary(answer: Answer, settings: RunSettings) -> Verdict:
     found = truncated_at_no_change(answer.posterior) or posterior_without_speedup(answer.mixture)
     verdict = replace(
-        _of_answer(answer, settings.metric, settings.rope),
+        _of_answer(answer, settings.metric, settings.tolerance),
         primary=True,
-        no_speedup=found.estimate(settings.rope),
+        no_speedup=found.estimate(settings.tolerance),
     )
     if settings.budget is None:
         return verdict
-    grounds, would = grounds_of(answer, settings.rope), decide_gate(verdict.ratio, settings.budget)
+    grounds, would = grounds_of(answer, settings.tolerance), decide_gate(verdict.ratio, settings.budget)
     decision = decide_gate_means(verdict.ratio, grounds, settings.budget)
     met = len(answer.events.above) + len(answer.plain_events.above)
     is_left_open = decision is Decision.UNDECIDED and (
@@ -215,7 +219,7 @@ def _primary(answer: Answer, settings: RunSettings) -> Verdict:
 def with_single_rounds(verdicts: Iterable[Verdict], fit: CostFit, settings: RunSettings) -> Iterator[Verdict]:
     """The same verdicts; one that a single round makes, since it changes without that round, says so."""
     found = tuple(verdicts)
-    answered = {v.condition for v in found if v.decision not in (Decision.UNDECIDED, Decision.UNSOUND)}
+    answered = {v.condition for v in found if v.decision not in (Decision.UNDECIDED, Decision.INVALID)}
     rounds = max((len(f.means.blocks) for f, _ in fit.parts), default=0)
     others = {
         number: decisions_of(fit.without_round(number), settings) for number in _rounds_to_leave_out(fit, answered)
@@ -275,7 +279,7 @@ def _without_data(condition: Condition, baseline: Condition, settings: RunSettin
         unit=settings.metric.unit,
         baseline_value=0.0,
         condition_value=0.0,
-        ratio=prior_alone().estimate(settings.rope),
+        ratio=prior_alone().estimate(settings.tolerance),
         decision=Decision.UNDECIDED,
         reasons=(Reason.of("no-data"),),
     )

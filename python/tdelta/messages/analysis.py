@@ -2,10 +2,10 @@
 
 ANALYSIS_REASONS = {
     # where the interval lies
-    "interval-above": "the 95 % HDI {interval} lies above the ±{rope:g%}",
-    "interval-below": "the 95 % HDI {interval} lies below the ±{rope:g%}",
-    "interval-within": "the 95 % HDI {interval} lies within the ±{rope:g%}",
-    "interval-across": "the 95 % HDI {interval} reaches over an edge of the ±{rope:g%}",
+    "interval-above": "the 95 % HDI {interval} lies above the ±{tolerance:g%}",
+    "interval-below": "the 95 % HDI {interval} lies below the ±{tolerance:g%}",
+    "interval-within": "the 95 % HDI {interval} lies within the ±{tolerance:g%}",
+    "interval-across": "the 95 % HDI {interval} reaches over an edge of the ±{tolerance:g%}",
     # what figures can bear
     "one-run-only": "one run per condition",
     "one-run-of-each": (

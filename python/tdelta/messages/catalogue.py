@@ -8,15 +8,15 @@ from tdelta.messages.instrument import INSTRUMENT_CAUTIONS, INSTRUMENT_REASONS
 from tdelta.messages.message import Message, Parameter
 from tdelta.messages.refusals import REFUSALS
 
-_FARTHER = ", so the 99 % HDI would have to lie beyond ±{rope:g%}"
+_FARTHER = ", so the 99 % HDI would have to lie beyond ±{tolerance:g%}"
 _HARDLY = "{rounds} {rounds:round hardly shows|rounds hardly show} how much fresh databases differ by chance"
 
 REASONS = {
     # where the interval lies
-    "hdi-above-rope": "the 95 % HDI {interval} lies above the ROPE, ±{rope:g%}",
-    "hdi-below-rope": "the 95 % HDI {interval} lies below the ROPE, ±{rope:g%}",
-    "hdi-within-rope": "the 95 % HDI {interval} lies within the ROPE, ±{rope:g%}",
-    "hdi-across-rope": "the 95 % HDI {interval} reaches over an edge of the ROPE, ±{rope:g%}",
+    "hdi-above-tolerance": "the 95 % HDI {interval} lies above the tolerance, ±{tolerance:g%}",
+    "hdi-below-tolerance": "the 95 % HDI {interval} lies below the tolerance, ±{tolerance:g%}",
+    "hdi-within-tolerance": "the 95 % HDI {interval} lies within the tolerance, ±{tolerance:g%}",
+    "hdi-across-tolerance": "the 95 % HDI {interval} reaches over an edge of the tolerance, ±{tolerance:g%}",
     "hdi-above-budget": "the 99 % HDI {interval} lies above the budget of +{budget:g%}",
     "hdi-below-budget": "the 99 % HDI {interval} lies below the budget of +{budget:g%}",
     "hdi-across-budget": "the 99 % HDI {interval} reaches across the budget of +{budget:g%}",
@@ -54,7 +54,7 @@ REASONS = {
     "round-decides": "round {round} makes this verdict: without it, it is {decision}",
     "rounds-decide": ("each of the rounds {rounds} makes this verdict: without any one of them, it is {decision}"),
     "every-round-decides": "every round makes this verdict: without any one of them, it is {decision}",
-    # unsound
+    # invalid
     "check-failed": "{check}: no, {detail}",
 }
 

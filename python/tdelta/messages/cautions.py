@@ -18,7 +18,7 @@ CAUTIONS = {
         "the trial after an encrypted one costs {effect} % (95 % interval {interval}), whatever its twin: overheads are"
         " of a trial by itself, and encrypted work that follows encrypted work pays both"
     ),
-    "no-aa-twin": "{place:*: }no A/A twin: this run does not show its own noise floor",
+    "no-aa-control": "{place:*: }no A/A twin: this run does not show its own noise floor",
     "one-round": (
         "{place:*: }one round: the variation between instances was not measured, so the prior"
         " ({prior}) widens every interval; more blocks cannot narrow it, more rounds can"
@@ -31,7 +31,7 @@ CAUTIONS = {
     ),
     "run-interrupted": "the run was interrupted: this is what was known by then",
     "instructions-left-out": "{factor}=off is left out: {why}",
-    "calibration-unsound": "calibration {calibration} found this instrument unsound here: {fault}",
+    "calibration-invalid": "calibration {calibration} found this instrument invalid here: {fault}",
     # what an action left
     "rows-left-in-clear": "after {action}, rows of the database can still be read in its {files}",
     "deleted-rows-left-in-clear": (
@@ -80,7 +80,9 @@ CAUTIONS = {
         "the cache of {condition} met {met:.1f%} of the requests and that of {baseline} {baseline_met:.1f%}: twins"
         " whose caches differ are not twins, and what they cost differs by more than encryption"
     ),
-    "slo-no-times": "--slo: no answer, since no complete block has response times of single transactions",
+    "latency-limit-no-times": (
+        "--latency-limit: no answer, since no complete block has response times of single transactions"
+    ),
     "loop-dilutes": (
         "{share:.1f%} of the measured time is tdelta's own loop, so overheads are underestimated by that share"
     ),
@@ -131,18 +133,18 @@ CAUTIONS = {
     ),
     "tails-without-plain-twin": (
         "tails and percentiles of {condition} are left out: no plain twin was on its host in every round, so they would"
-        " differ by the host, too; leave --no-aa-twin out"
+        " differ by the host, too; leave --no-aa out"
     ),
-    # load commands
-    "load-command": ("the load is `{command}`, not tdelta's own loop: its client's cost is in the response times"),
+    # load generators
+    "load-generator": ("the load is `{command}`, not tdelta's own loop: its client's cost is in the response times"),
     "load-timed": (
-        "the load command runs for a time, so the faster twin does more work in it: time per operation is judged, and"
+        "the load generator runs for a time, so the faster twin does more work in it: time per operation is judged, and"
         " what the work leaves behind (tables that grow, a log) differs between twins; a number of operations would be"
         " fairer"
     ),
     "load-names-no-twin": (
-        "nothing in the load command says which twin to connect to: {product}'s clients may find another server in the"
-        " system's option files; {{socket}}, {{host}} and {{port}}, or --defaults-extra-file={{passfile}} name the"
+        "nothing in the load generator says which twin to connect to: {product}'s clients may find another server in"
+        " the system's option files; {{socket}}, {{host}} and {{port}}, or --defaults-extra-file={{passfile}} name the"
         " twin's"
     ),
     "pgbench-vacuums": (
@@ -229,7 +231,7 @@ CAUTIONS = {
     ),
     "engine-untried": (
         "tdelta's adapter for {product} was never run by us on a real server: it was tried on synthetic conversations"
-        " alone. A contract report is wanted: tdelta contract --baseline DSN --encrypted DSN --json"
+        " alone. A report is wanted: tdelta check-servers --baseline DSN --encrypted DSN --json"
     ),
     "results-licensed": "{said}",
     "schema-left": SCHEMA_LEFT,
@@ -302,7 +304,7 @@ AGAINST_TRUST = {
     "rows-left-in-clear": "after {action}, rows can still be read in {files}",
     "deleted-rows-left-in-clear": "after {action}, deleted rows can still be read in {files}",
     # what the figures are of is not what was asked
-    "calibration-unsound": "a calibration found this instrument unsound here ({fault})",
+    "calibration-invalid": "a calibration found this instrument invalid here ({fault})",
     "conditions-barely-encrypted": "next to nothing was encrypted or decrypted on {conditions}",
     "tables-plain-on-both": "tables are plain on both servers",
     "baseline-encrypted-too": "{scope} is encrypted on the baseline, too",
@@ -341,7 +343,7 @@ AGAINST_TRUST = {
     "server-lost": "a server was lost and restarted",
     "late-arrivals": "{share:.0f%} of the operations waited for a free connection: the rate is near the limit",
     "loop-dilutes": "{share:.1f%} of the measured time is tdelta's own loop",
-    "load-timed": "the load command runs for a time, so the faster twin does more work",
+    "load-timed": "the load generator runs for a time, so the faster twin does more work",
     # the machine
     "others-delayed-database": (
         "a busy machine: other programs kept the database from a CPU for {share:.0f%} of the time; response time leaves"

@@ -75,7 +75,7 @@ DETAILS = {
     # work
     "work-done": "{operations:,} operations in {trials} trials, no errors",
     "work-done-with-errors": "{operations:,} operations in {trials} trials, {errors:,} errors",
-    "work-not-compared": "NOT compared: the load command decides how much it does",
+    "work-not-compared": "NOT compared: the load generator decides how much it does",
     "trial-stopped": "block {block}, {condition}: ended by {stopped_by}",
     "trial-errors": "block {block}, {condition}: {errors} errors",
     "trial-unequal": "block {block}, {condition}: {operations} operations, another twin did {expected}",

@@ -20,7 +20,7 @@ IMPORTED_CAUTIONS = {
         "tail: {runs} of {of} runs of {condition} have response times or a histogram, and are in it; the others are in"
         " the means only"
     ),
-    "slo-without-tail": "--slo{some}: {why}{more}{remedy}",
+    "latency-limit-without-tail": "--latency-limit{some}: {why}{more}{remedy}",
     "one-run-each": "one run per condition{of}: repeat each condition at least three times, in turn",
     "one-run-each-unstated": (
         "one run per condition{of}: repeat each condition at least three times, in turn; or state by --run-sd what runs"

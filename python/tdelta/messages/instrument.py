@@ -1,23 +1,23 @@
-"""The English of what calibrations, plans and the floor say of the instrument and of the machine, by code."""
+"""The English of what calibrations, plans and cipher costs say of the instrument and of the machine, by code."""
 
 _WAITED = "waited for a CPU during {share:.0f%} of the trials' time: on a quieter machine less would do"
 
 INSTRUMENT_REASONS = {
-    # why a calibration finds the instrument unsound
+    # why a calibration finds the instrument invalid
     "check-failed-in-runs": "{failed} of {runs} runs failed the check “{check}” ({detail})",
     "false-calls": (
-        "{count} of {of} identical twins were called costly, faster or unsound (95 % interval of that share"
+        "{count} of {of} identical twins were called slower, faster or invalid (95 % interval of that share"
         " {interval}), though nothing differs"
     ),
     "zero-not-held": "only {held} of {of} intervals of 95 % held 0 where nothing differs",
     "cost-not-held": "only {held} of {of} intervals of 95 % held the realised cost",
-    "bias-beyond-rope": (
-        "reads {bias:+.1f} points beside the truth (95 % interval {interval}), more than the {rope:g%} that are not"
-        " cared about"
+    "bias-beyond-tolerance": (
+        "reads {bias:+.1f} points beside the truth (95 % interval {interval}), more than the {tolerance:g%} that are"
+        " not cared about"
     ),
     # why a plan does not reach an aim
     "effect-on-edge": (
-        "a true overhead on the ROPE's edge cannot be distinguished from the ROPE, however long one measures"
+        "a true overhead on the tolerance's edge cannot be distinguished from the tolerance, however long one measures"
     ),
     "hardly-decided": "after {rounds} rounds hardly any of the runs would have decided",
     "decided-too-seldom": "after {rounds} rounds {share:.0f%} of the runs would have decided",
@@ -33,13 +33,13 @@ INSTRUMENT_CAUTIONS = {
     "reads-too-little": (
         "reads {points:.1f} points too little (95 % interval {interval}): overheads here carry that, too"
     ),
-    "planted-is-no-truth": (
-        "threads wait for each other, so the planted cost is not the truth for response time; it is shown, and nothing"
+    "injected-is-no-truth": (
+        "threads wait for each other, so the injected cost is not the truth for response time; it is shown, and nothing"
         " is held against it"
     ),
     "calibration-interrupted": "the calibration was interrupted: this is what was known by then",
     "calibration-runs-short": "{short} of {runs} runs had fewer than {rounds} rounds: give --max-time more",
-    # the floor
+    # the cost of ciphers
     "instructions-not-hidden": (
         "the AES instructions could not be hidden from OpenSSL: without them AES-256-CBC decryption took {times:.2f}"
         " times as long, expected at least {least}; figures without them are left out ({why})"

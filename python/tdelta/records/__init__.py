@@ -1,7 +1,7 @@
 """The frozen facts that every layer shares. Knows no layer; every layer may import it.
 
 Units are in the names: ``*_ns``, ``*_seconds``, ``*_bytes``; a ``ratio`` is a quotient (1.031 is +3.1 %), and an
-overhead given as a share (``rope``, ``budget``, ``planted``) is that quotient less one (0.031).
+overhead given as a share (``tolerance``, ``budget``, ``injected``) is that quotient less one (0.031).
 """
 
 from tdelta.records.actions import ActionMeasure, BackupMeasure, LeftInClear
@@ -22,11 +22,11 @@ from tdelta.records.calibration import (
     Counted,
     DetectableEffect,
     IdenticalTally,
+    InjectedTally,
     InstanceEffectPrior,
     MachineCalibration,
     MetricNoise,
     Pace,
-    PlantedTally,
 )
 from tdelta.records.conditions import PLAIN_STORAGE, Condition, Level, Role
 from tdelta.records.cost_breakdown import Amount, ComponentKind, CostBreakdown, CostComponent, CostItem, TimedCalls
@@ -69,7 +69,7 @@ from tdelta.records.profile import (
 )
 from tdelta.records.prospects import CarryOver
 from tdelta.records.results import (
-    DEFAULT_ROPE,
+    DEFAULT_TOLERANCE,
     CheckState,
     Contrast,
     Counts,
@@ -121,8 +121,8 @@ from tdelta.records.trials import (
     AgentPart,
     Checkpoint,
     Client,
+    Injected,
     Measurement,
-    Planted,
     Queue,
     RunDelays,
     SpanTotals,

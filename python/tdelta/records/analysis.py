@@ -162,13 +162,13 @@ class AnalysisResult:
     ``source`` is where published figures come from.
     ``budget`` is the overhead that was allowed, a share, where a gate was asked for. ``is_encryption`` is whether the
     conditions' names, or the files, say that encryption is what they differ in: ``tde`` over ``plain`` does,
-    ``mysql57`` over ``mysql56`` does not. ``is_rope_given`` says whether the ROPE is the user's own word or the
-    default. ``stated_run_sd`` is what the user said runs differ by.
+    ``mysql57`` over ``mysql56`` does not. ``is_tolerance_given`` says whether the tolerance is the user's own word or
+    the default. ``stated_run_sd`` is what the user said runs differ by.
     """
 
     decision: Decision
     comparisons: tuple[Comparison, ...]
-    rope: float
+    tolerance: float
     baseline: str
     formats: Mapping[str, int]
     cautions: tuple[Caution, ...]
@@ -177,7 +177,7 @@ class AnalysisResult:
     source: str | None = None
     budget: float | None = None
     is_encryption: bool = True
-    is_rope_given: bool = True
+    is_tolerance_given: bool = True
     stated_run_sd: float | None = None
 
     @property

@@ -30,7 +30,7 @@ class InstanceEffectPrior:
 class DetectableEffect:
     """The smallest effect that a run of that length detects. ``rounds`` is how many fit into it.
 
-    ``critical_log_ratio`` is by how much a log ratio must exceed a limit to be called costly (the 95 % HDI above the
+    ``critical_log_ratio`` is by how much a log ratio must exceed a limit to be called slower (the 95 % HDI above the
     limit, with few rounds the 99 % HDI) with a probability of 0.9; None where not one round fits.
     """
 
@@ -72,7 +72,7 @@ class Counted:
 class IdenticalTally:
     """Identical twins, judged as if they were conditions.
 
-    ``false_calls`` were called costly, faster or unsound; ``held`` is how often the 95 % HDI held 0; ``apart`` is the
+    ``false_calls`` were called slower, faster or invalid; ``held`` is how often the 95 % HDI held 0; ``apart`` is the
     root mean square of the overheads read, a share.
     """
 
@@ -82,15 +82,15 @@ class IdenticalTally:
 
 
 @dataclass(frozen=True, slots=True)
-class PlantedTally:
-    """One planted cost, read by one metric over the runs. All costs are quotients, all biases their differences.
+class InjectedTally:
+    """One injected cost, read by one metric over the runs. All costs are quotients, all biases their differences.
 
     ``bias`` is the mean of what was read less what was realised, ``bias_interval`` its 95 % interval (None of a single
     run). ``held`` is how often the 95 % HDI held the realised cost, ``found`` how often it lay above 0. Where
     ``is_truth`` is False the realised cost is not the truth of that metric, so nothing is held against it.
     """
 
-    planted: float
+    injected: float
     metric: str
     is_truth: bool
     realised: float
@@ -145,7 +145,7 @@ class MachineCalibration:
     """The outcome of ``tdelta calibrate``.
 
     ``faults`` say why the instrument is not to be believed here; ``minimum_detectable_effect`` is of response time.
-    ``rope`` is the overhead not cared about, a share, that the calls were made with.
+    ``tolerance`` is the overhead not cared about, a share, that the calls were made with.
     """
 
     calibration_id: str
@@ -156,9 +156,9 @@ class MachineCalibration:
     rounds_per_run: int
     blocks_per_round: int
     elapsed_seconds: float
-    rope: float
+    tolerance: float
     identical: IdenticalTally
-    planted: tuple[PlantedTally, ...]
+    injected: tuple[InjectedTally, ...]
     noise: tuple[MetricNoise, ...]
     pace: Pace
     minimum_detectable_effect: tuple[DetectableEffect, ...]
@@ -168,7 +168,7 @@ class MachineCalibration:
     machine: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def is_sound(self) -> bool:
+    def is_valid(self) -> bool:
         return not self.faults
 
     def used(self) -> CalibrationUsed:

@@ -13,7 +13,7 @@ PLAIN_STORAGE = "plain"
 
 
 class Role(StrEnum):
-    """The part a condition plays. ``identical`` is a plain twin that is *judged*, as in ``tdelta run --aa``.
+    """The part a condition plays. ``identical`` is a plain twin that is *judged*, as in ``tdelta run --self-test``.
 
     ``aa`` is a second plain twin, ``bb`` a second twin of a treatment: neither is judged.
     """
@@ -23,12 +23,12 @@ class Role(StrEnum):
     TREATMENT = "treatment"
     BB = "bb"
     IDENTICAL = "identical"
-    PLANTED = "planted"
+    INJECTED = "injected"
 
     @property
     def is_judged(self) -> bool:
         """Whether this condition gets a verdict (baselines, A/A and B/B twins do not)."""
-        return self in (Role.TREATMENT, Role.IDENTICAL, Role.PLANTED)
+        return self in (Role.TREATMENT, Role.IDENTICAL, Role.INJECTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Condition:
     ``levels`` holds every factor of the run, in the design's order, e.g. ``(("cipher", "aes-256"), ("threads", 1))``.
     ``stratum`` numbers the combinations of all factors but ``cipher``, ``scope``, ``storage``, ``during`` and
     ``aes_instructions``: a condition is compared with the baseline (cipher ``none``, plain storage, nothing beside its
-    load, instructions on) of its own stratum only. ``planted`` is the share of CPU time added on purpose (0.05 for 5
+    load, instructions on) of its own stratum only. ``injected`` is the share of CPU time added on purpose (0.05 for 5
     %).
     """
 
     levels: tuple[tuple[str, Level], ...]
     role: Role
     stratum: int = 0
-    planted: float | None = None
+    injected: float | None = None
 
     @property
     def key(self) -> str:
@@ -54,8 +54,8 @@ class Condition:
         match self.role:
             case Role.BASELINE | Role.TREATMENT:
                 return text
-            case Role.PLANTED:
-                return f"{text}#planted={self.planted:g}"
+            case Role.INJECTED:
+                return f"{text}#injected={self.injected:g}"
             case _:
                 return f"{text}#{self.role.value}"
 
@@ -83,10 +83,10 @@ class Condition:
         return dict(self.levels)[factor]
 
     def as_json(self) -> dict[str, Level]:
-        """The condition as the JSON output names it, ``{"cipher": "aes-256", "threads": 1, "planted": 0.05}``."""
+        """The condition as the JSON output names it, ``{"cipher": "aes-256", "threads": 1, "injected": 0.05}``."""
         named = dict(self.levels)
-        if self.planted is not None:
-            named["planted"] = self.planted
+        if self.injected is not None:
+            named["injected"] = self.injected
         if self.role in (Role.AA, Role.BB, Role.IDENTICAL):
             named["twin"] = self.role.value
         return named

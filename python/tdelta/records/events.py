@@ -28,7 +28,7 @@ class Phase:
     """A stage other than measuring has begun.
 
     ``load``, ``calibrate``, ``copy``, ``warm-up``, ``evidence``, ``profile``, ``checksum``, ``judge``,
-    ``lost`` (a server that died), ``contract``;
+    ``lost`` (a server that died), ``server check``;
     ``done`` of ``total`` steps (0 of 0 where it cannot be known); ``detail`` is for people.
     """
 

@@ -17,9 +17,9 @@ class Estimate:
     median: float
     hdi95: tuple[float, float]
     hdi99: tuple[float, float]
-    mass_above_rope: float
-    mass_in_rope: float
-    mass_below_rope: float
+    mass_above_tolerance: float
+    mass_in_tolerance: float
+    mass_below_tolerance: float
 
 
 FINDINGS: dict[str, type[Finding]] = {}

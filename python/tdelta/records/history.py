@@ -30,13 +30,13 @@ class VersionDifference(Finding):
 
 
 class Change(StrEnum):
-    """Whether an overhead is another than before, by more than the ROPE. ``unsound``: one of the runs is."""
+    """Whether an overhead is another than before, by more than the tolerance. ``invalid``: one of the runs is."""
 
     LARGER = "larger"
     SMALLER = "smaller"
     UNCHANGED = "unchanged"
     UNDECIDED = "undecided"
-    UNSOUND = "unsound"
+    INVALID = "invalid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,12 @@ class Against:
     """A run beside an earlier one.
 
     ``differing`` says what else the two differ in, as (name, earlier, later): then the difference is of that, too.
-    ``rope`` is the difference not cared about, the later run's.
+    ``tolerance`` is the difference not cared about, the later run's.
     """
 
     run_id: str
     earlier_id: str
-    rope: float
+    tolerance: float
     conditions: tuple[AgainstRun, ...]
     differing: tuple[tuple[str, str, str], ...] = ()
 
@@ -120,7 +120,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A run that would be in a history, and why it is not, as a code: ``unsound``, ``no-data``."""
+    """A run that would be in a history, and why it is not, as a code: ``invalid``, ``no-data``."""
 
     run_id: str
     why: str
@@ -135,7 +135,7 @@ class History:
     study: str
     workload: str
     metric: Metric
-    rope: float
+    tolerance: float
     order: str
     series: tuple[Series, ...]
     left_out: tuple[LeftOut, ...] = ()

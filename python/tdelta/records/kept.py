@@ -18,7 +18,7 @@ class RunKind(StrEnum):
     RUN = "run"
     PILOT = "pilot"
     CALIBRATION = "calibration"
-    OPENED = "opened"
+    IMPORTED = "imported"
 
 
 def label_fault(label: str) -> Refusal | None:

@@ -1,6 +1,7 @@
 """The answer of ``tdelta plan``: how noisy this machine is, and how long a run must be to decide what.
 
-Standard deviations are of a log cost, which for small ones is a share (0.02 is 2 %). Overheads and ROPEs are shares.
+Standard deviations are of a log cost, which for small ones is a share (0.02 is 2 %). Overheads and tolerances are
+shares.
 """
 
 from __future__ import annotations
@@ -181,16 +182,16 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A true overhead that a run should decide against a ROPE.
+    """A true overhead that a run should decide against a tolerance.
 
-    ``decision`` is the right one, None on the ROPE's edge. ``rounds`` and ``seconds`` are the least that reach the
+    ``decision`` is the right one, None on the tolerance's edge. ``rounds`` and ``seconds`` are the least that reach the
     assurance asked for, None where none of the curve does; ``reason_code`` then says why.
     """
 
     DERIVED = ("reason",)
 
     effect: float
-    rope: float
+    tolerance: float
     decision: Decision | None
     attainability: Attainability
     rounds: int | None
@@ -233,7 +234,7 @@ class Prospect:
     """How long one must measure here. ``primary_targets`` are those that were requested, or stand for them.
 
     ``options`` are those of the run that is advised, by the field names of a run's request; ``again`` those of `tdelta
-    plan` that belong to these runs and to what was asked besides overheads and ROPEs, ``assurance`` among them.
+    plan` that belong to these runs and to what was asked besides overheads and tolerances, ``assurance`` among them.
     ``simulated`` is how many runs each curve rests on; ``pilot_seconds`` is None where stored runs were read.
     """
 

@@ -37,18 +37,18 @@ class TemporaryData(Finding):
 
 F = TypeVar("F", bound=Finding)
 
-DEFAULT_ROPE = 0.02
+DEFAULT_TOLERANCE = 0.02
 """What overhead is not worth speaking of where the user does not say, a share."""
 
 
 class Decision(StrEnum):
     """What a verdict says. ``over`` and ``within`` are the decisions of a budget gate."""
 
-    COSTLY = "costly"
+    SLOWER = "slower"
     NEGLIGIBLE = "negligible"
     FASTER = "faster"
     UNDECIDED = "undecided"
-    UNSOUND = "unsound"
+    INVALID = "invalid"
     OVER = "over"
     WITHIN = "within"
 
@@ -73,7 +73,7 @@ class Verdict:
 
     ``ratio`` is the ratio of means: total time of the same operations, mean over instances. ``typical`` is the ratio of
     typical trials, which discounts stalls (None for transaction types).
-    ``realised`` is the true quotient of a planted twin, from its own trials (None elsewhere).
+    ``realised`` is the true quotient of an injected twin, from its own trials (None elsewhere).
     ``no_speedup`` is the same posterior under a prior that forbids a speed-up (primary verdicts only).
     """
 
@@ -214,8 +214,8 @@ class CheckState(StrEnum):
 class Validity:
     """One check of whether the run can be trusted, and what it found.
 
-    A failed one makes the run ``unsound``, unless it is one whose failure changes what the figures are of and not
-    whether they hold (``makes_unsound`` is False). ``code`` is of `tdelta.messages.checks`.
+    A failed one makes the run ``invalid``, unless it is one whose failure changes what the figures are of and not
+    whether they hold (``makes_invalid`` is False). ``code`` is of `tdelta.messages.checks`.
     """
 
     DERIVED = ("ok", "check", "detail")
@@ -223,7 +223,7 @@ class Validity:
     code: str
     state: CheckState
     details: tuple[Detail, ...] = ()
-    makes_unsound: bool = True
+    makes_invalid: bool = True
 
     @property
     def check(self) -> str:
@@ -243,11 +243,11 @@ class Validity:
         return self.state is CheckState.FAILED
 
     @property
-    def is_unsound(self) -> bool:
-        return self.failed and self.makes_unsound
+    def is_invalid(self) -> bool:
+        return self.failed and self.makes_invalid
 
     @property
-    def why_unsound(self) -> Reason:
+    def why_invalid(self) -> Reason:
         return Reason.of("check-failed", check=self.check, detail=self.detail)
 
 
@@ -329,7 +329,7 @@ class RunSettings:
     engine: str
     workload: str
     conditions: tuple[Condition, ...]
-    rope: float
+    tolerance: float
     budget: float | None
     metric: Metric
     options: Mapping[str, object] = field(default_factory=dict)
@@ -338,9 +338,9 @@ class RunSettings:
     calibration: CalibrationUsed | None = None
 
     @property
-    def rope_is_given(self) -> bool:
-        """Whether the ROPE is the user's, and not the default."""
-        return bool(self.options.get("rope_is_given")) or self.rope != DEFAULT_ROPE
+    def tolerance_is_given(self) -> bool:
+        """Whether the tolerance is the user's, and not the default."""
+        return bool(self.options.get("tolerance_is_given")) or self.tolerance != DEFAULT_TOLERANCE
 
     def instance_effect(self, metric: Metric) -> InstanceEffectPrior | None:
         """What a calibration of this machine knows of an instance effect in this metric; None without one."""

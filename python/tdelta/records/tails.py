@@ -150,7 +150,8 @@ class TailMeasure(Finding):
     """The tail of one condition beside its baseline, over ``blocks`` complete blocks of ``rounds`` rounds.
 
     The baseline are both plain twins together; of an A/A twin it is the other one. ``transaction`` is ``all`` for the
-    mix. ``exceedance`` is None without a threshold (``--slo``), ``p99`` where there are too few blocks or transactions.
+    mix. ``exceedance`` is None without a threshold (``--latency-limit``), ``p99`` where there are too few blocks or
+    transactions.
     """
 
     FINDING = "tails"

@@ -60,7 +60,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class Injected:
     """The CPU time spun on purpose, and the wall time that took, inside the measured spans; 0 where none was."""
 
     cpu_ns: int = 0
@@ -189,7 +189,7 @@ class Measurement:
     engine_counters: Mapping[str, int] = field(default_factory=dict)
     files_bytes: Mapping[str, int] = field(default_factory=dict)
     checkpoint: Checkpoint = part(Checkpoint, "checkpoint_")
-    planted: Planted = part(Planted, "planted_")
+    injected: Injected = part(Injected, "injected_")
     queue: Queue = part(Queue)
     total_operations: int = 0
     stopped_by: str = "count"

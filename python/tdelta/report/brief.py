@@ -51,8 +51,8 @@ from tdelta.report.sentence import (
     is_encryption,
     is_outside,
     limits,
-    rope_edges,
     sentence_of,
+    tolerance_edges,
     why_undecided,
 )
 from tdelta.report.subject import database_words, load_words, subject
@@ -116,7 +116,7 @@ def lines(result: RunResult, most_cautions: int = MOST_CAUTIONS) -> list[Line]:
 def _sentences(result: RunResult) -> Iterator[str]:
     encrypted = [v for v in result.primary if is_encryption(v.condition)]
     failed = failed_checks(result)
-    if failed and all(v.decision is Decision.UNSOUND for v in result.primary):
+    if failed and all(v.decision is Decision.INVALID for v in result.primary):
         if found := _plaintext(result):
             yield found
             return
@@ -174,11 +174,11 @@ def _encrypted(verdict: Verdict, result: RunResult, load: str) -> str:
     what = metric_name(verdict.metric, settings)
     no = _no(settings)
     match verdict.decision:
-        case Decision.COSTLY:
+        case Decision.SLOWER:
             yes = "Decided" if result.decision is Decision.UNDECIDED else "Yes"
             text = f"{yes}: {who} makes {load} {makes(verdict.metric, effect)}"
         case Decision.NEGLIGIBLE:
-            limit = f"within the limit of ±{share(settings.rope)}"
+            limit = f"within the limit of ±{share(settings.tolerance)}"
             text = f"{no}: {who} makes no difference that matters to {load}: {what} {effect.signed()}, {limit}"
         case Decision.FASTER:
             odd = "though encryption adds work, so look for another difference between the twins"
@@ -238,7 +238,7 @@ def _summary(verdicts: list[Verdict], result: RunResult) -> str:
 
 def _leading(verdicts: list[Verdict]) -> list[Verdict]:
     """Those that the first words of `lead` are about; all of them where these are about all."""
-    for decision in (Decision.OVER, Decision.COSTLY):
+    for decision in (Decision.OVER, Decision.SLOWER):
         if found := [verdict for verdict in verdicts if verdict.decision is decision]:
             return found
     return verdicts
@@ -251,7 +251,7 @@ def _counted(counts: Counter[Decision], settings: RunSettings) -> str:
 def _action(condition: Condition) -> str:
     """What goes on beside the load of a plain twin; empty where nothing does."""
     during = str(dict(condition.levels).get("during", NOTHING))
-    return "" if during == NOTHING or condition.role in (Role.IDENTICAL, Role.PLANTED) else during
+    return "" if during == NOTHING or condition.role in (Role.IDENTICAL, Role.INJECTED) else during
 
 
 def _action_name(verdict: Verdict) -> str:
@@ -292,7 +292,7 @@ def lead(counts: Counter[Decision], no: str, noun: str = "condition") -> str:
     """The answer over many: ``Yes, in 3 of 4 conditions``; no yes where any is undecided, as the exit code is then."""
     total = counts.total()
     every = f"of {counted(total, noun)}"
-    yes, undecided = counts[Decision.COSTLY], counts[Decision.UNDECIDED]
+    yes, undecided = counts[Decision.SLOWER], counts[Decision.UNDECIDED]
     if over := counts[Decision.OVER]:
         return "Over budget" if over == total else f"Over budget in {over} {every}"
     if undecided and undecided < total:
@@ -350,7 +350,7 @@ def _first_of(texts: list[str]) -> str:
 def _is_listed(check: Validity, result: RunResult) -> bool:
     """Whether a check failed, and neither ended the answer nor is another cipher, which has words of its own."""
     has_words = check.code == IN_FORCE and bool(result.ciphers_in_force)
-    return check.failed and not check.is_unsound and not has_words
+    return check.failed and not check.is_invalid and not has_words
 
 
 def _is_of_answer(caution: Caution, result: RunResult) -> bool:
@@ -404,12 +404,12 @@ def _proof(result: RunResult) -> str:
 
 def _has_answer(result: RunResult) -> bool:
     is_idle = is_whole_run(result.barely_encrypted, result.settings)
-    return not is_idle and any(v.decision is not Decision.UNSOUND for v in result.primary)
+    return not is_idle and any(v.decision is not Decision.INVALID for v in result.primary)
 
 
 def _certainty(result: RunResult) -> Iterator[Line]:
     settings, level = result.settings, 95 if result.settings.budget is None else 99
-    judged = [v for v in result.primary if v.baseline_value and v.decision is not Decision.UNSOUND]
+    judged = [v for v in result.primary if v.baseline_value and v.decision is not Decision.INVALID]
     if not _has_answer(result) or not any(is_encryption(v.condition) for v in judged):
         return
     if len(judged) > 1:
@@ -423,7 +423,7 @@ def _certainty(result: RunResult) -> Iterator[Line]:
         yield Line("How sure", _undecided_words(why_undecided(verdict, settings)))
         return
     where = {
-        Decision.COSTLY: "all of it above",
+        Decision.SLOWER: "all of it above",
         Decision.OVER: "all of it above",
         Decision.FASTER: "all of it below",
     }.get(verdict.decision, "all of it within")
@@ -438,8 +438,8 @@ def _undecided_words(why: str) -> str:
 def _limit(settings: RunSettings) -> str:
     if settings.budget is not None:
         return f"the budget of {share(settings.budget)}"
-    to_whom = "does not matter to you" if settings.rope_is_given else "is taken not to matter"
-    return f"±{share(settings.rope)}, within which a change {to_whom} (--rope)"
+    to_whom = "does not matter to you" if settings.tolerance_is_given else "is taken not to matter"
+    return f"±{share(settings.tolerance)}, within which a change {to_whom} (--tolerance)"
 
 
 def _cpu(result: RunResult) -> Iterator[Line]:
@@ -452,7 +452,7 @@ def _cpu(result: RunResult) -> Iterator[Line]:
     title = "CPU" if found[0].metric is Metric.CPU_PER_OPERATION else "Time"
     what = metric_name(found[0].metric, settings).replace("CPU per", "CPU time per")
     if len(found) == 1:
-        effect = effect_of(found[0].ratio, rope_edges(settings))
+        effect = effect_of(found[0].ratio, tolerance_edges(settings))
         words = effect.more(what, _INTERVAL) if title == "CPU" else effect.slower(_INTERVAL)
         yield Line(title, words)
         return
@@ -484,7 +484,7 @@ def _apart(floors: list[NoiseFloor], kind: str, result: RunResult, *, is_first: 
     differed = "copies differed by " if is_first else "by "
     most = " where they differed most" if len(floors) > 1 else ""
     level = _INTERVAL if is_first else ""
-    return f"two {kind} {differed}{effect_of(widest.ratio, rope_edges(result.settings)).signed(level)}{most}"
+    return f"two {kind} {differed}{effect_of(widest.ratio, tolerance_edges(result.settings)).signed(level)}{most}"
 
 
 def _next(result: RunResult) -> Iterator[str]:
@@ -510,4 +510,4 @@ def _asked_of_plan(result: RunResult) -> Iterator[str]:
     open_ones = [v for v in result.primary if v.decision is Decision.UNDECIDED]
     if budget is not None and open_ones:
         effect = max(0.0, open_ones[0].ratio.median - 1.0)
-        yield from ("--effect", f"{100 * effect:.0f}%", "--rope", f"{100 * budget:g}%")
+        yield from ("--effect", f"{100 * effect:.0f}%", "--tolerance", f"{100 * budget:g}%")

@@ -14,7 +14,7 @@ from tdelta.report.values import record_values
 
 def held_text(result: RunResult) -> str | None:
     """How often the answers of such runs were right when simulated; None where no verdict stands."""
-    if all(verdict.decision is Decision.UNSOUND for verdict in result.primary):
+    if all(verdict.decision is Decision.INVALID for verdict in result.primary):
         return None
     found = _held(result)
     rounds = result.counts.rounds
@@ -55,14 +55,15 @@ def used_values(settings: RunSettings) -> dict[str, object] | None:
     instance_effect = [{"metric": metric, **record_values(prior)} for metric, prior in used.instance_effect.items()]
     return record_values(used) | {
         "instance_effect": instance_effect,
-        "minimum_detectable_effect": detectable_values(used.minimum_detectable_effect, settings.rope),
+        "minimum_detectable_effect": detectable_values(used.minimum_detectable_effect, settings.tolerance),
     }
 
 
-def detectable_values(visible: Iterable[DetectableEffect], rope: float) -> list[dict[str, object]]:
-    """What runs of such lengths show: the overhead called costly, and the one told from 0, as shares."""
+def detectable_values(visible: Iterable[DetectableEffect], tolerance: float) -> list[dict[str, object]]:
+    """What runs of such lengths show: the overhead called slower, and the one told from 0, as shares."""
     return [
-        {**record_values(one), "mde_vs_rope": one.overhead(rope), "mde_vs_zero": one.overhead(0.0)} for one in visible
+        {**record_values(one), "mde_vs_tolerance": one.overhead(tolerance), "mde_vs_zero": one.overhead(0.0)}
+        for one in visible
     ]
 
 
@@ -72,8 +73,8 @@ def day(unix_seconds: float) -> str:
 
 
 def _smallest(used: CalibrationUsed, settings: RunSettings) -> str:
-    """Only of response time against the ROPE: a calibration knows nothing of other metrics' calls, nor of a gate's."""
+    """For response time and the tolerance only: a calibration does not cover other metrics, nor budgets."""
     if settings.metric is not Metric.RESPONSE_TIME or settings.budget is not None:
         return ""
-    known = ((one.minutes, one.overhead(settings.rope)) for one in used.minimum_detectable_effect)
+    known = ((one.minutes, one.overhead(settings.tolerance)) for one in used.minimum_detectable_effect)
     return ", ".join(f"{percent(1 + found)} in {minutes:g} min" for minutes, found in known if found is not None)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.table import Table
 from rich.text import Text
 
-from tdelta.records import Counted, DetectableEffect, MachineCalibration, Metric, MetricNoise, PlantedTally
+from tdelta.records import Counted, DetectableEffect, InjectedTally, MachineCalibration, Metric, MetricNoise
 from tdelta.report.calibrated import detectable_values
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
@@ -21,7 +21,7 @@ _INDENT = "  "
 
 
 def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str, object]:
-    head = {"schema": CALIBRATION_SCHEMA, "exit_code": exit_code, "is_sound": found.is_sound}
+    head = {"schema": CALIBRATION_SCHEMA, "exit_code": exit_code, "is_valid": found.is_valid}
     texts = {
         "faults": list(map(str, found.faults)),
         "fault_codes": values_of(found.faults),
@@ -32,7 +32,7 @@ def calibration_document(found: MachineCalibration, exit_code: int) -> dict[str,
         head
         | record_values(found)
         | texts
-        | {"minimum_detectable_effect": detectable_values(found.minimum_detectable_effect, found.rope)}
+        | {"minimum_detectable_effect": detectable_values(found.minimum_detectable_effect, found.tolerance)}
     )
 
 
@@ -43,7 +43,7 @@ def calibration_text(found: MachineCalibration, width: int, *, color: bool = Fal
         _headline(found, width),
         _visible(found, width),
         _identical(found),
-        _planted(found, width),
+        _injected(found, width),
         _noise(found, width),
         _listed("Faults", list(map(str, found.faults)), width, "bold red"),
         _listed("Cautions", list(map(str, found.cautions)), width, "yellow"),
@@ -54,26 +54,26 @@ def calibration_text(found: MachineCalibration, width: int, *, color: bool = Fal
 
 def _headline(found: MachineCalibration, width: int) -> list[Text | Table]:
     where = f"{found.key.engine}, workload {found.key.workload}"
-    if not found.is_sound:
-        said = f"Unsound: this instrument does not tell the truth here ({where}). No run begins with this calibration."
+    if not found.is_valid:
+        said = f"Invalid: this instrument does not tell the truth here ({where}). No run begins with this calibration."
         return [*paragraph(said, width, "bold white on red")]
     said = f"Calibrated for {where}: identical twins were read {small_share(found.identical.apart)} apart."
-    shown = [(one, one.overhead(found.rope)) for one in found.minimum_detectable_effect]
+    shown = [(one, one.overhead(found.tolerance)) for one in found.minimum_detectable_effect]
     smallest = next((f"{percent(1 + cost)} in {one.minutes:g} minutes" for one, cost in shown if cost is not None), "")
     if smallest:
-        said += f" The smallest overhead that a run calls costly is {smallest}."
+        said += f" The smallest overhead that a run calls slower is {smallest}."
     return [*paragraph(said, width, "bold")]
 
 
 def _visible(found: MachineCalibration, width: int) -> list[Text | Table]:
-    if not found.minimum_detectable_effect or not found.is_sound:
+    if not found.minimum_detectable_effect or not found.is_valid:
         return []
-    table = plain_table((("a run of", False), ("rounds", True), ("called costly", True), ("told from 0", True)))
+    table = plain_table((("a run of", False), ("rounds", True), ("called slower", True), ("told from 0", True)))
     for one in found.minimum_detectable_effect:
-        table.add_row(f"{one.minutes:g} min", f"{one.rounds:,}", _from(one, found.rope), _from(one, 0.0))
+        table.add_row(f"{one.minutes:g} min", f"{one.rounds:,}", _from(one, found.tolerance), _from(one, 0.0))
     note = (
         "The smallest overhead in response time that is found nine times in ten: as more than the"
-        f" {share(found.rope)} not cared about, or as more than 0. Of a run of three twins that uses its time"
+        f" {share(found.tolerance)} not cared about, or as more than 0. Of a run of three twins that uses its time"
         " (--max-time, and as many --rounds)."
     )
     return [table, Text(), *paragraph(note, width, "dim")]
@@ -87,19 +87,19 @@ def _from(one: DetectableEffect, limit: float) -> str:
 def _identical(found: MachineCalibration) -> list[Text | Table]:
     tally = found.identical
     table = plain_table((("identical twins", False), ("runs", True), ("95 % interval", True)))
-    table.add_row("called costly, faster or unsound", _runs(tally.false_calls), _share(tally.false_calls))
+    table.add_row("called slower, faster or invalid", _runs(tally.false_calls), _share(tally.false_calls))
     table.add_row("the HDI holds 0", _runs(tally.held), _share(tally.held))
     return [table]
 
 
-def _planted(found: MachineCalibration, width: int) -> list[Text | Table]:
-    if not found.planted:
+def _injected(found: MachineCalibration, width: int) -> list[Text | Table]:
+    if not found.injected:
         return []
     headings = ("realised", "bias", "95 % interval", "in the HDI", "HDI above 0")
-    table = plain_table((("planted cost", False), *((heading, True) for heading in headings)))
-    for tally in found.planted:
-        table.add_row(f"{share(tally.planted)}, {_METRICS[tally.metric]}", *_planted_cells(tally))
-    held = found.planted[0].held
+    table = plain_table((("injected cost", False), *((heading, True) for heading in headings)))
+    for tally in found.injected:
+        table.add_row(f"{share(tally.injected)}, {_METRICS[tally.metric]}", *_injected_cells(tally))
+    held = found.injected[0].held
     note = (
         "Bias: what was read less what was realised, in points. The 95 % HDI should hold the realised cost in 95 % of"
         f" runs; {_runs(held)} speak for {_share(held)}."
@@ -107,7 +107,7 @@ def _planted(found: MachineCalibration, width: int) -> list[Text | Table]:
     return [table, Text(), *paragraph(note, width, "dim")]
 
 
-def _planted_cells(tally: PlantedTally) -> tuple[str, ...]:
+def _injected_cells(tally: InjectedTally) -> tuple[str, ...]:
     low, high = tally.bias_interval or (float("nan"), float("nan"))
     sure = interval((1 + low, 1 + high), 2)
     return percent(tally.realised), points(1 + tally.bias, 2), sure, _runs(tally.held), _runs(tally.found)
@@ -121,7 +121,7 @@ def _noise(found: MachineCalibration, width: int) -> list[Text | Table]:
     for noise in found.noise:
         table.add_row(_METRICS[noise.metric], *_noise_cells(noise))
     note = "Standard deviations; an instance effect lasts for the whole round."
-    if found.is_sound:
+    if found.is_valid:
         note += f" For {MOST_DAYS} days, runs that match begin with this prior, unless --no-calibration is given."
     return [table, Text(), *paragraph(note, width, "dim")]
 

@@ -48,7 +48,7 @@ _METRICS = {
     Metric.WRITTEN_BYTES_PER_OPERATION: "bytes written per operation",
 }
 _WHY = {
-    "unsound": "a check failed, so its figures cannot be relied on",
+    "invalid": "a check failed, so its figures cannot be relied on",
     "no-data": "it has no figures",
     "unlabelled": "it has no label",
 }
@@ -70,7 +70,7 @@ def against_sentences(against: Against, later: RunResult) -> Iterator[str]:
     for one in against.conditions:
         name = condition_label(one.condition, later.settings)
         what = metric_name(one.metric, later.settings)
-        yield f"Against run {against.earlier_id}, {name}: {_compared(one, what, against.rope)}."
+        yield f"Against run {against.earlier_id}, {name}: {_compared(one, what, against.tolerance)}."
     if against.differing:
         named = "; ".join(f"{name} {before or 'none'} → {now or 'none'}" for name, before, now in against.differing)
         yield f"The runs differ in more than their time, and the difference is of all of it: {printable(named)}."
@@ -88,15 +88,15 @@ def against_values(against: Against) -> dict[str, object]:
     return values
 
 
-def _compared(one: AgainstRun, what: str, rope: float) -> str:
+def _compared(one: AgainstRun, what: str, tolerance: float) -> str:
     before, now = (ratio_cells(ratio, ())[0] for ratio in (one.earlier, one.later))
-    difference, limit = one.difference, f"the {share(rope)[:-2]} points that you would not care about"
+    difference, limit = one.difference, f"the {share(tolerance)[:-2]} points that you would not care about"
     figures = f"overhead of {what} {before} then, {now} now, {points_text(difference)}"
     return {
         Change.LARGER: f"larger: {figures}, more than {limit}",
         Change.SMALLER: f"smaller: {figures}, by more than {limit}",
         Change.UNCHANGED: f"unchanged: {figures}, within {limit}",
-        Change.UNSOUND: f"no answer, since a check of one of the runs failed: {figures}, not to be relied on",
+        Change.INVALID: f"no answer, since a check of one of the runs failed: {figures}, not to be relied on",
         Change.UNDECIDED: (
             f"undecided: {figures}; the probability that it is larger at all is"
             f" {chance_words(difference.mass_above_zero)}"
@@ -125,8 +125,8 @@ def series_name(series: Series, history: History) -> str:
         for name, level in series.condition.levels
         if name not in named and len(seen[name]) > 1
     ]
-    planted = series.condition.planted
-    kind = f"planted {share(planted)}" if planted is not None else compared_label(series.condition)
+    injected = series.condition.injected
+    kind = f"injected {share(injected)}" if injected is not None else compared_label(series.condition)
     return ", ".join((kind, *more))
 
 

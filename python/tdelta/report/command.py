@@ -16,7 +16,7 @@ from tdelta.session.options import Option
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.values import Value
 
-_LENGTH, _DISCARD = "trial_seconds", "discard_seconds"
+_LENGTH, _WARMUP = "trial_seconds", "warmup_seconds"
 
 
 def repeat_command(settings: RunSettings) -> str:
@@ -48,18 +48,18 @@ def _run_words(options: Mapping[str, object]) -> list[str]:
 def _length_words(recorded: Mapping[str, object], given: Mapping[str, Any], without: RunRequest) -> list[str]:
     """What gives trials their length, also where it is the usual one and was typed.
 
-    An engine's own ``--discard`` is for trials that nobody gave a length: a run without it was given one.
+    An engine's own ``--warmup`` is for trials that nobody gave a length: a run without it was given one.
     """
     option = OPTIONS[_LENGTH]
-    has_no_discard = _DISCARD in recorded and recorded[_DISCARD] is None
-    was_typed = has_no_discard and without.values[_DISCARD] is not None
+    has_no_discard = _WARMUP in recorded and recorded[_WARMUP] is None
+    was_typed = has_no_discard and without.values[_WARMUP] is not None
     return _words(option, given, without) or (option.words(given[_LENGTH]) if was_typed else [])
 
 
 def _words(option: Option, given: Mapping[str, Any], without: RunRequest) -> list[str]:
     """What gives the option its value, where it would have another if it were not typed."""
     name, varied, usual = option.name, given.get("vary", {}), without.values
-    is_never = name == "seed" or name in varied or (name == "bb_twin" and given.get("aa", False))
+    is_never = name == "seed" or name in varied or (name == "bb_control" and given.get("self_test", False))
     if is_never or not option.flag or name not in given:
         return []
     value, default = given[name], usual[name]

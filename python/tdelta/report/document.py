@@ -135,7 +135,7 @@ def _settings(settings: RunSettings) -> dict[str, object]:
         "conditions": [
             {"role": c.role.value, "stratum": c.stratum, "levels": c.as_json()} for c in settings.conditions
         ],
-        "rope": settings.rope,
+        "tolerance": settings.tolerance,
         "budget": settings.budget,
         "metric": settings.metric.value,
         "database": values_of(settings.database),

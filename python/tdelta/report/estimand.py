@@ -31,7 +31,7 @@ def parting(verdict: Verdict, result: RunResult) -> str | None:
     if typical is None or not _is_parted(verdict, typical, result):
         return None
     metric = metric_name(verdict.metric, settings)
-    amount, _, interval = estimate_text(typical, (1 - settings.rope, 1 + settings.rope)).partition(" (")
+    amount, _, interval = estimate_text(typical, (1 - settings.tolerance, 1 + settings.tolerance)).partition(" (")
     what = f"costs {amount} {metric}" if typical.median >= 1 else f"changes {metric} by {amount}"
     where = f"of {condition_label(verdict.condition, settings)} " if len(result.primary) > 1 else ""
     cause = _cause(verdict, result, is_slower=_gap(verdict) >= 0)
@@ -39,9 +39,9 @@ def parting(verdict: Verdict, result: RunResult) -> str | None:
 
 
 def _is_parted(verdict: Verdict, typical: Estimate, result: RunResult) -> bool:
-    if verdict.decision is Decision.UNSOUND:
+    if verdict.decision is Decision.INVALID:
         return False
-    if abs(_gap(verdict)) > result.settings.rope:
+    if abs(_gap(verdict)) > result.settings.tolerance:
         return True
     has_stalls = any(measure.stalls for measure in _sides(verdict, result))
     return has_stalls and _decided(typical, result.settings) is not _decided(verdict.ratio, result.settings)
@@ -69,8 +69,8 @@ def _twin(condition: Condition) -> str:
     match condition.role:
         case Role.IDENTICAL:
             return "the identical twin"
-        case Role.PLANTED:
-            return "the planted twin"
+        case Role.INJECTED:
+            return "the injected twin"
         case _ if condition.level("cipher") == "none":
             return "this condition"
         case _:
@@ -84,4 +84,4 @@ def _sides(verdict: Verdict, result: RunResult) -> Iterator[StallMeasure]:
 
 
 def _decided(estimate: Estimate, settings: RunSettings) -> Decision:
-    return decide(estimate, settings.rope) if settings.budget is None else decide_gate(estimate, settings.budget)
+    return decide(estimate, settings.tolerance) if settings.budget is None else decide_gate(estimate, settings.budget)

@@ -89,11 +89,11 @@ def is_served(settings: RunSettings) -> bool:
     return settings.engine in servers()
 
 
-_OF_TIME = {Decision.COSTLY: "slower", Decision.OVER: "over budget", Decision.WITHIN: "within budget"}
-_OF_CPU = _OF_TIME | {Decision.COSTLY: "more CPU", Decision.FASTER: "less CPU"}
-_OF_OTHER = _OF_TIME | {Decision.COSTLY: "more", Decision.FASTER: "less"}
+_OF_TIME = {Decision.OVER: "over budget", Decision.WITHIN: "within budget"}
+_OF_CPU = _OF_TIME | {Decision.SLOWER: "more CPU", Decision.FASTER: "less CPU"}
+_OF_OTHER = _OF_TIME | {Decision.SLOWER: "more", Decision.FASTER: "less"}
 _OF_BYTES = _OF_TIME | {
-    Decision.COSTLY: "more bytes",
+    Decision.SLOWER: "more bytes",
     Decision.FASTER: "fewer bytes",
     Decision.NEGLIGIBLE: "as many bytes",
 }
@@ -101,7 +101,7 @@ _BY_KIND = {"bytes": _OF_BYTES, "cpu": _OF_CPU, "time": _OF_TIME, "throughput": 
 
 
 def decision_word(decision: Decision, metric: str) -> str:
-    """What a decision is called: slower, more CPU or more bytes for ``costly``, which says what a machine branches on.
+    """The name of a decision: ``slower`` is called more CPU or more bytes where the metric is that.
 
     Args:
         decision: as the JSON has it.
@@ -163,7 +163,7 @@ def external_servers_text(facts: ServersFacts) -> str:
 
 
 def condition_label(condition: Condition, settings: RunSettings) -> str:
-    """A condition as a row is called: ``aes-256, 16 threads``, ``identical twin``, ``planted 5 %``."""
+    """A condition as a row is called: ``aes-256, 16 threads``, ``identical twin``, ``injected 5 %``."""
     return ", ".join((_kind(condition), *surroundings(condition, settings)))
 
 
@@ -301,8 +301,8 @@ def _kind(condition: Condition) -> str:
     match condition.role:
         case Role.IDENTICAL:
             return "identical twin"
-        case Role.PLANTED:
-            return f"planted {share(condition.planted or 0.0)}"
+        case Role.INJECTED:
+            return f"injected {share(condition.injected or 0.0)}"
         case Role.AA:
             return "A/A twin"
         case Role.BB:

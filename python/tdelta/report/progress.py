@@ -249,15 +249,15 @@ def _to_go(look: InterimAnalysis, planned: RunPlanned | None, took_seconds: floa
     )
 
 
-def hdi_bar(estimate: Estimate, axis: tuple[float, float], rope: float, columns: int = _BAR_COLUMNS) -> str:
+def hdi_bar(estimate: Estimate, axis: tuple[float, float], tolerance: float, columns: int = _BAR_COLUMNS) -> str:
     """A 95 % HDI drawn on an axis: ``░`` is the region that does not matter, ``━`` the HDI, ``●`` its median.
 
     Args:
         axis: the quotients at the left and the right end.
-        rope: half the width of the region, as a share.
+        tolerance: half the width of the region, as a share.
         columns: characters to use.
     """
-    spans = (((1 - rope, 1 + rope), "░"), (estimate.hdi95, "━"))
+    spans = (((1 - tolerance, 1 + tolerance), "░"), (estimate.hdi95, "━"))
     return bar(spans, estimate.median, axis, columns)
 
 
@@ -269,10 +269,10 @@ def picture_lines(picture: _Picture) -> list[Text]:
     lines.append(Text(_where(picture), overflow="ellipsis", no_wrap=True))
     axis = picture.axis
     if settings and axis:
-        rope = settings.rope if settings.budget is None else settings.budget
+        tolerance = settings.tolerance if settings.budget is None else settings.budget
         lines.append(Text(_LEGEND, style="dim", overflow="ellipsis", no_wrap=True))
         shown, left_out = _farthest(picture.estimates, _SCREEN_ESTIMATES)
-        lines += [_estimate_line(row, axis, rope, settings) for row in shown]
+        lines += [_estimate_line(row, axis, tolerance, settings) for row in shown]
         lines += [Text(f"{counted(left_out, 'condition')} nearer to the target", style="dim")] if left_out else []
     return lines
 
@@ -288,13 +288,13 @@ def _times_target(row: _Row) -> float:
     return (estimate.hdi95[1] - estimate.hdi95[0]) / max(target, _NO_TARGET)
 
 
-def _estimate_line(row: _Row, axis: tuple[float, float], rope: float, settings: RunSettings) -> Text:
+def _estimate_line(row: _Row, axis: tuple[float, float], tolerance: float, settings: RunSettings) -> Text:
     condition, estimate, target = row
     label = _label(condition, settings)[:_LABEL_COLUMNS]
     places = decimals((estimate.median, *estimate.hdi95))
     figures = f"{percent(estimate.median, places)} ({interval(estimate.hdi95, places)})"
     widths = f"{_points(estimate.hdi95[1] - estimate.hdi95[0])} → {_points(target)}"
-    text = f"{label:<{_LABEL_COLUMNS}} {hdi_bar(estimate, axis, rope)} {figures:<{_FIGURES_COLUMNS}} {widths}"
+    text = f"{label:<{_LABEL_COLUMNS}} {hdi_bar(estimate, axis, tolerance)} {figures:<{_FIGURES_COLUMNS}} {widths}"
     return Text(text, overflow="ellipsis", no_wrap=True)
 
 

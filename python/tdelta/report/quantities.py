@@ -33,7 +33,7 @@ def decimals(ratios: Iterable[float], limits: Iterable[float] = ()) -> int:
 
     Args:
         ratios: the quotients to be shown together, e.g. a median and the ends of its HDI.
-        limits: quotients they are compared with, e.g. ``(0.98, 1.02)`` for a ROPE of 2 %.
+        limits: quotients they are compared with, e.g. ``(0.98, 1.02)`` for a tolerance of 2 %.
     """
     shown = [ratio for ratio in ratios if math.isfinite(ratio)]
     width = 100 * (max(shown) - min(shown)) if shown else 0.0
@@ -65,7 +65,7 @@ def percent(ratio: float, places: int = 1) -> str:
 
 
 def share(value: float) -> str:
-    """An unsigned share, such as a ROPE or a budget, as short as it can be: 0.02 is ``2 %``, 0.125 is ``12.5 %``."""
+    """An unsigned share, such as a tolerance or a budget, as short as possible: 0.02 is ``2 %``, 0.125 ``12.5 %``."""
     return f"{100 * value:.4g} %" if math.isfinite(value) else MISSING
 
 

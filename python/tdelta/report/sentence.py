@@ -1,6 +1,6 @@
 """The sentence that answers, and the one that says how far the instrument can be trusted.
 
-A verdict is worded by what was decided, never by more: an undecided run does not hint, an unsound one gives no answer,
+A verdict is worded by what was decided, never by more: an undecided run does not hint, an invalid one gives no answer,
 and a twin that differs in nothing cannot "cost" anything. Wording follows the verdicts only; no threshold is applied
 here that inference did not apply before.
 """
@@ -20,7 +20,7 @@ from tdelta.report.subject import subject
 
 DOUBTS = "too few rounds, outlying trials or stalls"
 _SPELLED_OUT = 3
-_NOT_ENCRYPTION = (Role.IDENTICAL, Role.PLANTED)
+_NOT_ENCRYPTION = (Role.IDENTICAL, Role.INJECTED)
 
 
 def answer(result: RunResult) -> str:
@@ -55,35 +55,35 @@ def _apart(kind: str, floors: list[NoiseFloor], result: RunResult) -> str:
 
 def is_outside(noise: NoiseFloor, result: RunResult) -> bool:
     """Whether identical twins differ by more than what the user cares about."""
-    return not _touches_rope(noise.ratio, rope_edges(result.settings))
+    return not _touches_tolerance(noise.ratio, tolerance_edges(result.settings))
 
 
 def limits(settings: RunSettings) -> tuple[float, ...]:
-    """The quotients that primary verdicts are held against: the budget, or both edges of the ROPE."""
-    return (1 + settings.budget,) if settings.budget is not None else rope_edges(settings)
+    """The quotients that primary verdicts are held against: the budget, or both edges of the tolerance."""
+    return (1 + settings.budget,) if settings.budget is not None else tolerance_edges(settings)
 
 
-def rope_words(settings: RunSettings) -> str:
-    if settings.rope_is_given:
-        return f"your limit of ±{share(settings.rope)}"
-    return f"the default ±{share(settings.rope)}"
+def tolerance_words(settings: RunSettings) -> str:
+    if settings.tolerance_is_given:
+        return f"your limit of ±{share(settings.tolerance)}"
+    return f"the default ±{share(settings.tolerance)}"
 
 
-def rope_edges(settings: RunSettings) -> tuple[float, float]:
-    """Both edges of the ROPE, quotients."""
-    return 1 - settings.rope, 1 + settings.rope
+def tolerance_edges(settings: RunSettings) -> tuple[float, float]:
+    """Both edges of the tolerance, quotients."""
+    return 1 - settings.tolerance, 1 + settings.tolerance
 
 
-def _touches_rope(estimate: Estimate, rope: tuple[float, float]) -> bool:
-    return estimate.hdi95[0] <= rope[1] and estimate.hdi95[1] >= rope[0]
+def _touches_tolerance(estimate: Estimate, tolerance: tuple[float, float]) -> bool:
+    return estimate.hdi95[0] <= tolerance[1] and estimate.hdi95[1] >= tolerance[0]
 
 
 def _sentences(result: RunResult) -> list[str]:
     encrypted = [v for v in result.primary if is_encryption(v.condition)]
     others = [v for v in result.primary if not is_encryption(v.condition)]
     failed = failed_checks(result)
-    if failed and len({v.decision is Decision.UNSOUND for v in result.primary}) == 1:
-        return [f"Unsound, so no answer: {failed}. No figure of this run says what encryption costs."]
+    if failed and len({v.decision is Decision.INVALID for v in result.primary}) == 1:
+        return [f"Invalid, so no answer: {failed}. No figure of this run says what encryption costs."]
     first = (
         [_summary(encrypted, result)] if len(encrypted) > _SPELLED_OUT else [sentence_of(v, result) for v in encrypted]
     )
@@ -104,14 +104,14 @@ def _idle(result: RunResult) -> Iterator[str]:
 def is_encryption(condition: Condition) -> bool:
     """Whether a verdict on it is of what encryption costs.
 
-    Not so: a twin that is identical or planted, and a plain one whose AES instructions are off.
+    Not so: a twin that is identical or injected, and a plain one whose AES instructions are off.
     """
     return condition.role not in _NOT_ENCRYPTION and not condition.is_plain
 
 
 def failed_checks(result: RunResult) -> str:
     """``the check “…” failed``; empty where none that counts did."""
-    named = [f"“{v.check}”" + (f" ({v.detail})" if v.detail else "") for v in result.validity if v.is_unsound]
+    named = [f"“{v.check}”" + (f" ({v.detail})" if v.detail else "") for v in result.validity if v.is_invalid]
     if not named:
         return ""
     return f"the check {named[0]} failed" if len(named) == 1 else f"the checks {' and '.join(named)} failed"
@@ -119,21 +119,21 @@ def failed_checks(result: RunResult) -> str:
 
 _DECIDED: dict[str, str] = {
     "encrypted": "{reads}: {judged}.",
-    "planted": "{reads}: {judged}; {truth}.",
+    "injected": "{reads}: {judged}; {truth}.",
     "identical": "{reads}: {judged}, as it should be, since nothing differs.",
     "false alarm": "{reads}, though nothing differs: a false alarm of this instrument.",
 }
 _UNDECIDED: dict[str, str] = {
     "encrypted": "undecided: {reads}: {why}.",
-    "planted": "undecided: {reads}; {truth}; {why}.",
+    "injected": "undecided: {reads}; {truth}; {why}.",
     "identical": "undecided: {reads}, though nothing differs: {why}.",
 }
-_UNSOUND: dict[str, str] = {
-    "encrypted": "unsound, so no answer: {reads}, not to be relied on{reason}.",
-    "planted": "unsound: {reads}; {truth}{reason}.",
-    "identical": "unsound: {reads}, though nothing differs{reason}.",
+_INVALID: dict[str, str] = {
+    "encrypted": "invalid, so no answer: {reads}, not to be relied on{reason}.",
+    "injected": "invalid: {reads}; {truth}{reason}.",
+    "identical": "invalid: {reads}, though nothing differs{reason}.",
 }
-_NO_ALARM = (Decision.NEGLIGIBLE, Decision.WITHIN, Decision.UNDECIDED, Decision.UNSOUND)
+_NO_ALARM = (Decision.NEGLIGIBLE, Decision.WITHIN, Decision.UNDECIDED, Decision.INVALID)
 
 
 def sentence_of(verdict: Verdict, result: RunResult) -> str:
@@ -141,7 +141,7 @@ def sentence_of(verdict: Verdict, result: RunResult) -> str:
     if not verdict.baseline_value:
         return f"No answer for {condition_label(condition, settings)}: {'; '.join(map(str, verdict.reasons))}."
     kind, reads = _reads(verdict, result)
-    templates = {Decision.UNDECIDED: _UNDECIDED, Decision.UNSOUND: _UNSOUND}.get(verdict.decision, _DECIDED)
+    templates = {Decision.UNDECIDED: _UNDECIDED, Decision.INVALID: _INVALID}.get(verdict.decision, _DECIDED)
     text = templates[kind].format(
         reads=_place(condition, settings) + reads,
         judged=_judgement(verdict, settings),
@@ -156,8 +156,8 @@ def _reads(verdict: Verdict, result: RunResult) -> tuple[str, str]:
     condition, reading = verdict.condition, _reading(verdict, result.settings)
     if condition.role is Role.IDENTICAL:
         return "identical" if verdict.decision in _NO_ALARM else "false alarm", f"the identical twin reads {reading}"
-    if condition.role is Role.PLANTED:
-        return "planted", f"a planted cost of {share(condition.planted or 0.0)} reads {reading}"
+    if condition.role is Role.INJECTED:
+        return "injected", f"an injected cost of {share(condition.injected or 0.0)} reads {reading}"
     if not is_encryption(condition):  # what the instructions are worth to what is not encrypted
         during = str(dict(condition.levels).get("during", NOTHING))
         if during != NOTHING:
@@ -169,11 +169,11 @@ def _reads(verdict: Verdict, result: RunResult) -> tuple[str, str]:
 
 
 def _judgement(verdict: Verdict, settings: RunSettings) -> str:
-    rope, budget = rope_words(settings), f"the budget of {share(settings.budget or 0.0)}"
+    tolerance, budget = tolerance_words(settings), f"the budget of {share(settings.budget or 0.0)}"
     return {
-        Decision.COSTLY: f"above {rope}",
-        Decision.NEGLIGIBLE: f"within {rope}",
-        Decision.FASTER: f"below {rope}, though encryption adds work: look for another difference between the twins",
+        Decision.SLOWER: f"above {tolerance}",
+        Decision.NEGLIGIBLE: f"within {tolerance}",
+        Decision.FASTER: f"below {tolerance}, though encryption adds work: look for another difference of the twins",
         Decision.OVER: f"over {budget}",
         Decision.WITHIN: f"within {budget}",
     }.get(verdict.decision, verdict.decision.value)
@@ -185,7 +185,7 @@ def why_undecided(verdict: Verdict, settings: RunSettings) -> str:
     more = reasons[1:]
     if not any(ends[0] <= limit <= ends[1] for limit in limits(settings)):
         return "; ".join(more or reasons) or f"too little for a verdict at a {level} % HDI"
-    edge = rope_words(settings) if settings.budget is None else f"the budget of {share(settings.budget)}"
+    edge = tolerance_words(settings) if settings.budget is None else f"the budget of {share(settings.budget)}"
     across = f"the {level} % HDI reaches across {'the edge of ' if settings.budget is None else ''}{edge}"
     return "; ".join((across, *more))
 
@@ -280,10 +280,10 @@ def _summary(verdicts: list[Verdict], result: RunResult) -> str:
 
 def _count_words(decision: Decision, settings: RunSettings) -> str:
     match decision:
-        case Decision.COSTLY:
-            return f"{decision_word(decision, settings.metric)} (above {rope_words(settings)})"
+        case Decision.SLOWER:
+            return f"{decision_word(decision, settings.metric)} (above {tolerance_words(settings)})"
         case Decision.NEGLIGIBLE:
-            return f"negligible (within ±{share(settings.rope)})"
+            return f"negligible (within ±{share(settings.tolerance)})"
         case Decision.OVER | Decision.WITHIN:
             return f"{decision.value} the budget of {share(settings.budget or 0.0)}"
         case _:
@@ -293,7 +293,9 @@ def _count_words(decision: Decision, settings: RunSettings) -> str:
 def _floor_part(noise: NoiseFloor, result: RunResult) -> str:
     home = next((c for c in result.settings.conditions if c.stratum == noise.stratum), None)
     where = surroundings(home, result.settings) if home else ()
-    return estimate_text(noise.ratio, rope_edges(result.settings)) + (f" at {' and '.join(where)}" if where else "")
+    return estimate_text(noise.ratio, tolerance_edges(result.settings)) + (
+        f" at {' and '.join(where)}" if where else ""
+    )
 
 
 def _no_floor(result: RunResult) -> str | None:

@@ -21,7 +21,7 @@ from tdelta.store import RunStatus, RunSummary
 RUNS_SCHEMA = "tdelta.runs/1"
 REMOVED_SCHEMA = "tdelta.runs-removed/1"
 _KINDS = {RunKind.PILOT: "pilot of `tdelta plan`", RunKind.CALIBRATION: "run of a calibration"}
-_ASIDE = {RunKind.PILOT: "pilot", RunKind.CALIBRATION: "run of calibrations", RunKind.OPENED: "opened pack"}
+_ASIDE = {RunKind.PILOT: "pilot", RunKind.CALIBRATION: "run of calibrations", RunKind.IMPORTED: "imported run"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Listed:
 class Wanted:
     """Which runs are listed; an empty collection, or None, stands for all. ``answers`` are `decision_names`."""
 
-    kinds: Collection[RunKind] = (RunKind.RUN, RunKind.OPENED)
+    kinds: Collection[RunKind] = (RunKind.RUN, RunKind.IMPORTED)
     labels: Collection[str] = ()
     engines: Collection[str] = ()
     studies: Collection[str] = ()
@@ -166,7 +166,7 @@ def _date(run: RunSummary) -> str:
 def _answer(run: RunSummary, *, is_at_work: bool) -> str:
     if run.kind in _KINDS and not is_at_work:
         return _KINDS[run.kind]
-    aside = "opened pack" if run.kind is RunKind.OPENED else ""
+    aside = "imported run" if run.kind is RunKind.IMPORTED else ""
     return ", ".join(filter(None, (_verdict(run, is_at_work=is_at_work), aside)))
 
 

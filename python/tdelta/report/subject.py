@@ -31,7 +31,7 @@ def load_words(settings: RunSettings) -> str:
     """A load in the middle of a sentence, after ``this``: ``SQLite order-entry load``, ``load on app.db (SQLite)``."""
     own = settings.external_servers
     product = profile(settings.engine).product.partition(",")[0] if own is None else own.baseline.product
-    command = settings.options.get("load")
+    command = settings.options.get("load_generator")
     if isinstance(command, str):
         return f"{product} load (`{' '.join(command.split()[:_MOST_WORDS])}`)"
     if settings.database is not None:
@@ -74,7 +74,7 @@ def _product(result: RunResult) -> str:
 
 
 def _work(settings: RunSettings) -> str:
-    load = settings.options.get("load")
+    load = settings.options.get("load_generator")
     if isinstance(load, str):
         return f"load `{' '.join(load.split()[:_MOST_WORDS])}`"
     facts = settings.database

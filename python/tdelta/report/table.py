@@ -34,7 +34,7 @@ from tdelta.report.quantities import (
     rate,
     ratio_cells,
 )
-from tdelta.report.sentence import DOUBTS, companion, limits, rope_edges
+from tdelta.report.sentence import DOUBTS, companion, limits, tolerance_edges
 
 THROUGHPUT = "throughput"
 
@@ -42,13 +42,13 @@ _TYPICAL = "  typical operation"
 _ALL = "all"
 _METRIC_ORDER = tuple(Metric)
 _STYLES = {
-    Decision.COSTLY: "bold yellow",
+    Decision.SLOWER: "bold yellow",
     Decision.OVER: "bold red",
     Decision.NEGLIGIBLE: "bold green",
     Decision.WITHIN: "bold green",
     Decision.FASTER: "bold cyan",
     Decision.UNDECIDED: "bold magenta",
-    Decision.UNSOUND: "bold white on red",
+    Decision.INVALID: "bold white on red",
 }
 VALUES_NOTE = "Values are per operation: the plain twins' mean, and that times the ratio of means."
 """The meaning of the two values beside an overhead."""
@@ -59,7 +59,7 @@ MOST_TYPES = 4
 _MOST_CONDITIONS = 12
 """Conditions that a brief table has a row for."""
 
-_DIFFERS = (Decision.COSTLY, Decision.FASTER, Decision.OVER)
+_DIFFERS = (Decision.SLOWER, Decision.FASTER, Decision.OVER)
 _CLEAR = f"the interval is clear of the limit, but rests on {DOUBTS}"
 _BYTES = (Metric.READ_BYTES_PER_OPERATION, Metric.WRITTEN_BYTES_PER_OPERATION)
 _US = 1e6
@@ -83,7 +83,7 @@ class _Footnotes:
 
     def sign(self, verdict: Verdict) -> str:
         """What stands after the verdict's word; empty where the interval says as much."""
-        bounds = limits(self._settings) if verdict.primary else rope_edges(self._settings)
+        bounds = limits(self._settings) if verdict.primary else tolerance_edges(self._settings)
         ends = _ends(verdict, self._settings)
         is_clear = not any(ends[0] <= bound <= ends[1] for bound in bounds)
         if verdict.decision is not Decision.UNDECIDED or verdict is self._explained or not is_clear:
@@ -172,7 +172,7 @@ def _left_out(types: list[Verdict], settings: RunSettings) -> str:
     if not types:
         return ""
     least, most = (pick(types, key=lambda v: v.ratio.median).ratio for pick in (min, max))
-    bounds = rope_edges(settings)
+    bounds = tolerance_edges(settings)
     places = decimals((least.median, most.median), bounds)
     ends = list(dict.fromkeys(points(ratio.median, places) for ratio in (least, most)))
     return f" {counted(len(types), 'more transaction type')} ({' to '.join(ends)} %) with --details."
@@ -212,7 +212,7 @@ def _beside(
 def _brief_cells(verdict: Verdict, result: RunResult, notes: _Footnotes) -> Cells:
     settings = result.settings
     baseline, twin = amounts((verdict.baseline_value, verdict.condition_value), verdict.unit)
-    bounds = limits(settings) if verdict.primary else rope_edges(settings)
+    bounds = limits(settings) if verdict.primary else tolerance_edges(settings)
     ends = _ends(verdict, settings)
     places = decimals((verdict.ratio.median, *ends), bounds)
     change, across = percent(verdict.ratio.median, places), interval(ends, places)

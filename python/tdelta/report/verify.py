@@ -24,7 +24,7 @@ from tdelta.report.quantities import MISSING, amounts, counted
 from tdelta.report.values import values_of
 
 VERIFY_SCHEMA = "tdelta.verify/1"
-ANSWERED, UNDECIDED, UNSOUND = 0, 3, 4
+ANSWERED, UNDECIDED, INVALID = 0, 3, 4
 
 _SHOWN = 40
 _ORDER = (ReadState.PLAIN, ReadState.MIXED, ReadState.LOOKS_RANDOM, ReadState.ENCRYPTED, ReadState.EMPTY)
@@ -47,7 +47,7 @@ _NO_MARKER = (
 def reading_exit_code(readings: Sequence[FileReading], markers: Sequence[Marker]) -> int:
     """4 if anything is plain, 0 if something can be said, 3 if nothing can."""
     if any(reading.state is ReadState.PLAIN for reading in readings):
-        return UNSOUND
+        return INVALID
     was_searched = bool(markers) and any(reading.state is not ReadState.EMPTY for reading in readings)
     return ANSWERED if was_searched or any(reading.says_something for reading in readings) else UNDECIDED
 
@@ -55,7 +55,7 @@ def reading_exit_code(readings: Sequence[FileReading], markers: Sequence[Marker]
 def run_exit_code(result: RunResult) -> int:
     """4 if a check of the evidence failed, 0 if some class of an encrypted twin was shown encrypted, else 3."""
     if any(check.failed for check in _checks(result)):
-        return UNSOUND
+        return INVALID
     is_shown = any(one.state is EvidenceState.ENCRYPTED for one in result.of(FileEvidence))
     return ANSWERED if is_shown else UNDECIDED
 

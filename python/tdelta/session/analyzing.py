@@ -18,7 +18,7 @@ from tdelta.importers.reading import total_bytes
 from tdelta.importers.recognizing import WITH_TIMES, read_files
 from tdelta.importers.words import baseline_of, is_about_encryption
 from tdelta.inference.observed import (
-    DEFAULT_ROPE,
+    DEFAULT_TOLERANCE,
     AnalysisSettings,
     ComparisonPicture,
     analyze_with_pictures,
@@ -91,13 +91,13 @@ class AnalysisRequest:
         files: files, folders, globs and ``NAME=GLOB``, each of one condition, and published tables as
             ``published:NAME``.
         baseline: the condition that the others are compared with; None: found by its name.
-        rope: the overhead not cared about, a share; None for the default.
+        tolerance: the overhead not cared about, a share; None for the default.
         budget: the overhead allowed, a share; turns the answer into a gate.
         priors: shown beside the default one, as users write them.
         metric: which one decides; None: response time if there is any.
         transaction: which one decides; None: the whole mix if there is one.
         run_sd: what runs of one system differ by, a share, where the user states it: single runs decide with it.
-        slo_seconds: what a transaction may take; how often it took longer is told, and never decided on.
+        latency_limit_seconds: what a transaction may take; how often it took longer is told, and never decided on.
         unit: of figures of which a file says none: ``ms``, ``tps``.
         column: where the figures are, in files that have several: a column, a metric, a unit of results.
         input_format: what the files are, where that is not seen from what is in them.
@@ -105,12 +105,12 @@ class AnalysisRequest:
 
     files: tuple[str, ...]
     baseline: str | None = None
-    rope: float | None = None
+    tolerance: float | None = None
     budget: float | None = None
     priors: tuple[str, ...] = ()
     metric: str | None = None
     transaction: str | None = None
-    slo_seconds: float | None = None
+    latency_limit_seconds: float | None = None
     unit: str | None = None
     column: str | None = None
     input_format: str | None = None
@@ -176,15 +176,17 @@ def _analyze(request: AnalysisRequest, observe: Callable[[Event], None]) -> Anal
     remedy = assigning(arguments) if len(arguments) > 1 else ""
     settings = AnalysisSettings(
         baseline=baseline_of(conditions, request.baseline, remedy),
-        rope=DEFAULT_ROPE if request.rope is None else request.rope,
-        is_rope_given=request.rope is not None,
+        tolerance=DEFAULT_TOLERANCE if request.tolerance is None else request.tolerance,
+        is_tolerance_given=request.tolerance is not None,
         run_sd=request.run_sd,
         budget=request.budget,
         metric=request.metric,
         transaction=request.transaction,
         priors=priors,
         source=_source(observations),
-        slo_ms=None if request.slo_seconds is None else round(1e3 * request.slo_seconds, 9),  # no dust of binary digits
+        latency_limit_ms=None
+        if request.latency_limit_seconds is None
+        else round(1e3 * request.latency_limit_seconds, 9),  # no dust of binary digits
     )
     result, pictures = analyze_with_pictures(observations, settings)
     result = replace(
@@ -301,7 +303,9 @@ def _without_tail(result: AnalysisResult) -> Iterator[Caution]:
     formats = (origin.format for c in without for origin in c.source.origins)
     remedies = dict.fromkeys(WITH_TIMES[name] for name in formats if name in WITH_TIMES)
     remedy = f". To have one: {'; '.join(remedies)}" if remedies else ""
-    yield Caution.of("slo-without-tail", some=some, why="; ".join(reasons[:_REASONS]), more=more, remedy=remedy)
+    yield Caution.of(
+        "latency-limit-without-tail", some=some, why="; ".join(reasons[:_REASONS]), more=more, remedy=remedy
+    )
 
 
 def _is_encryption(observations: Sequence[Observation]) -> bool:

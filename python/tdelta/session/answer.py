@@ -57,7 +57,7 @@ DELAYED = 0.05
 """The share of the measured time in which the database itself did."""
 
 STOLEN = 0.02
-_DECIDED = frozenset({Decision.COSTLY, Decision.FASTER, Decision.NEGLIGIBLE, Decision.OVER, Decision.WITHIN})
+_DECIDED = frozenset({Decision.SLOWER, Decision.FASTER, Decision.NEGLIGIBLE, Decision.OVER, Decision.WITHIN})
 
 
 def pressure_cautions(
@@ -139,7 +139,7 @@ def overridden(request: RunRequest) -> tuple[Change, ...]:
     if request.tested.study is None:
         return ()
     tested = request.tested
-    original = {"study": tested.study, "engine": tested.engine, "scale": tested.scale}
+    original = {"study": tested.study, "engine": tested.engine, "study_size": tested.study_size}
     if tested.baseline is not None:
         original |= {"baseline": tested.baseline, "encrypted": tested.encrypted}
     return tuple(_changes(request, RunRequest(**original)))
@@ -195,7 +195,7 @@ class Ending:
 def assemble(
     context: RunContext, ready: Ready, collectors: Collectors, judgement: Judgement, ending: Ending
 ) -> RunResult:
-    """Put the answer together. A failed check makes every primary verdict ``unsound``."""
+    """Put the answer together. A failed check makes every primary verdict ``invalid``."""
     plan, state, trials, size = context.plan, context.state, context.trials, ready.size
     checks, profiles, search = collectors.checks, collectors.profiles, collectors.search
     machine, versions = context.store.machine(context.run_id), context.store.versions(context.run_id)
@@ -203,10 +203,10 @@ def assemble(
     own = (*checks.validity(trials), *search.validity())
     validity = (*own, *judgement.validity)
     verdicts, decision = judgement.verdicts, judgement.decision
-    # The A/A check is the judgement's own: it has made the verdicts of its stratum unsound already, and only those.
-    failed = [check for check in own if check.is_unsound]
+    # The A/A check is the judgement's own: it has made the verdicts of its stratum invalid already, and only those.
+    failed = [check for check in own if check.is_invalid]
     if failed:
-        verdicts, decision = tuple(_unsound(verdicts, failed)), Decision.UNSOUND
+        verdicts, decision = tuple(_invalid(verdicts, failed)), Decision.INVALID
     agents = load_agents(trials, plan.settings)
     dilution = _dilution(trials, size)
     idle = barely_encrypted(trials, plan.settings)
@@ -321,11 +321,11 @@ def _fixed(request: RunRequest) -> dict[str, Level]:
     return {"threads": request.work.threads, "cache": request.twins.cache}
 
 
-def _unsound(verdicts: Sequence[Verdict], failed: Sequence[Validity]) -> Iterator[Verdict]:
-    reasons = tuple(check.why_unsound for check in failed)
+def _invalid(verdicts: Sequence[Verdict], failed: Sequence[Validity]) -> Iterator[Verdict]:
+    reasons = tuple(check.why_invalid for check in failed)
     for verdict in verdicts:
-        if verdict.primary and verdict.decision is not Decision.UNSOUND:
-            verdict = dataclasses.replace(verdict, decision=Decision.UNSOUND, reasons=reasons)
+        if verdict.primary and verdict.decision is not Decision.INVALID:
+            verdict = dataclasses.replace(verdict, decision=Decision.INVALID, reasons=reasons)
         yield verdict
 
 
@@ -358,7 +358,7 @@ def _dilution(trials: Sequence[Trial], size: TrialSize) -> float:
 def _cautions(plan: Plan, ending: Ending) -> Iterator[Caution]:
     yield from plan.cautions
     if plan.command is not None:
-        yield Caution.of("load-command", command=plan.command.text)
+        yield Caution.of("load-generator", command=plan.command.text)
         yield from plan.command.cautions
     yield from storage_cautions(plan)
     engine = plan.engine

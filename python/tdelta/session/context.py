@@ -144,7 +144,7 @@ class Jobs:
             deadline_seconds=trial_deadline_seconds(self.size.trial_seconds),
             discard=self._discarded(condition, operations) if rate is None else 0,
             rate=rate,
-            planted=condition.planted or 0.0,
+            injected=condition.injected or 0.0,
             trial_seconds=self._plan.request.design.trial_seconds,
         )
 

@@ -10,7 +10,7 @@ from tdelta.design import parse_level
 from tdelta.design.factors import require_few
 from tdelta.design.layout import PLAIN
 from tdelta.driver.jobs import REBUILD
-from tdelta.driver.load_command.command import passwords_in
+from tdelta.driver.load_generator.command import passwords_in
 from tdelta.driver.storage.available import require_storage
 from tdelta.engines.capabilities import Acting, ChecksCiphers, ChecksOptions, RunEngine
 from tdelta.engines.takes import Takes
@@ -33,7 +33,7 @@ from tdelta.session.work import (
 )
 from tdelta.workloads import BUILT_IN, Workload
 
-_LONGEST_SLO_SECONDS = 3600.0  # histograms of response times end there
+_LONGEST_LATENCY_LIMIT_SECONDS = 3600.0  # histograms of response times end there
 _ACTED = ("work", "during")
 """Factors whose levels may be actions."""
 
@@ -228,14 +228,17 @@ def _check_numbers(request: RunRequest) -> None:
         Refusal.of("not-above-zero", option=name, found=value)
         for name, value in (
             ("--size", request.tested.size_bytes),
-            ("--trial-seconds", request.design.trial_seconds),
+            ("--trial-time", request.design.trial_seconds),
             ("--max-time", request.decision.max_seconds),
-            ("--rope", request.decision.rope),
+            ("--tolerance", request.decision.tolerance),
         )
         if not value > 0
     ]
-    if request.decision.slo_seconds is not None and not 1e-6 <= request.decision.slo_seconds <= _LONGEST_SLO_SECONDS:
-        wrong.append(Refusal.of("slo-out-of-range", found=request.decision.slo_seconds))
+    if (
+        request.decision.latency_limit_seconds is not None
+        and not 1e-6 <= request.decision.latency_limit_seconds <= _LONGEST_LATENCY_LIMIT_SECONDS
+    ):
+        wrong.append(Refusal.of("latency-limit-out-of-range", found=request.decision.latency_limit_seconds))
     if request.decision.max_rounds is not None and request.decision.max_rounds < request.decision.min_rounds:
         least, most = request.decision.min_rounds, request.decision.max_rounds
         wrong.append(Refusal.of("fewer-rounds-at-most", least=least, most=most))

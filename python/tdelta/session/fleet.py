@@ -147,7 +147,7 @@ def shares(widths: Mapping[str, float], pilot_seconds: float, rest_seconds: floa
     than the pilot had is left with its answer, for the others' good.
 
     Args:
-        widths: of the pilots' intervals, over that of the ROPE; 0 where nothing is undecided.
+        widths: of the pilots' intervals, over that of the tolerance; 0 where nothing is undecided.
         pilot_seconds: what each pilot had.
         rest_seconds: what is shared.
     """
@@ -163,11 +163,11 @@ def shares(widths: Mapping[str, float], pilot_seconds: float, rest_seconds: floa
 
 
 def _width(result: RunResult | None) -> float:
-    """The widest primary interval over the ROPE's width; 0 where the run is decided, or can have no answer."""
+    """The widest primary interval over the tolerance's width; 0 where the run is decided, or can have no answer."""
     if result is None or result.decision is not Decision.UNDECIDED:
         return 0.0
     found = [high - low for low, high in (verdict.ratio.hdi95 for verdict in result.primary)]
-    return max((width / (2.0 * result.settings.rope) for width in found if math.isfinite(width)), default=0.0)
+    return max((width / (2.0 * result.settings.tolerance) for width in found if math.isfinite(width)), default=0.0)
 
 
 def _made(

@@ -32,7 +32,7 @@ from tdelta.store import RunSummary, Store
 
 _LIBRARY = "library under test"
 _MACHINE = ("cpu_model", "logical_cpus", "usable_cpus", "memory_total_bytes", "kernel", "file_system")
-UNSOUND, NO_DATA, UNLABELLED = "unsound", "no-data", "unlabelled"
+INVALID, NO_DATA, UNLABELLED = "invalid", "no-data", "unlabelled"
 
 
 class Order(StrEnum):
@@ -93,14 +93,14 @@ def compare_runs(later: RunResult, earlier: RunResult) -> Against:
     if ids[0] == ids[1]:
         raise UsageError(Refusal.of("run-against-itself", run=ids[0]))
     before = {_key(verdict): verdict for verdict in earlier.primary}
-    rope, is_sound = later.settings.rope, not (_is_unsound(later) or _is_unsound(earlier))
+    tolerance, is_valid = later.settings.tolerance, not (_is_invalid(later) or _is_invalid(earlier))
     found = tuple(
         AgainstRun(
             condition=verdict.condition,
             metric=verdict.metric,
             earlier=before[key].ratio,
             later=verdict.ratio,
-            difference=difference(verdict.ratio, before[key].ratio, rope, is_sound=is_sound),
+            difference=difference(verdict.ratio, before[key].ratio, tolerance, is_valid=is_valid),
         )
         for verdict in later.primary
         if (key := _key(verdict)) in before
@@ -115,7 +115,7 @@ def compare_runs(later: RunResult, earlier: RunResult) -> Against:
                 others=_named(earlier.primary),
             )
         )
-    return Against(ids[0], ids[1], rope, found, tuple(_differing(later, earlier)))
+    return Against(ids[0], ids[1], tolerance, found, tuple(_differing(later, earlier)))
 
 
 def history(store: Store, run_id: str, wanted: Wanted) -> History:
@@ -135,14 +135,14 @@ def history(store: Store, run_id: str, wanted: Wanted) -> History:
         raise UsageError(Refusal.of("no-history", run=run_id, left=len(left_out)))
     ordered = sorted(used, key=_place(wanted.order, results))
     conditions = dict.fromkeys(_key(v)[0] for run in ordered for v in results[run.run_id].primary)
-    series = (_series(key, ordered, results, asked.rope) for key in conditions)
+    series = (_series(key, ordered, results, asked.tolerance) for key in conditions)
     return History(
         name="/".join(dict.fromkeys(filter(None, (asked.engine, asked.study, asked.workload)))),
         engine=asked.engine,
         study=asked.study,
         workload=asked.workload,
         metric=asked.metric,
-        rope=asked.rope,
+        tolerance=asked.tolerance,
         order=wanted.order.value,
         series=tuple(one for one in series if one.points),
         left_out=tuple(left_out),
@@ -151,7 +151,7 @@ def history(store: Store, run_id: str, wanted: Wanted) -> History:
 
 def _summaries(store: Store, wanted: Wanted) -> Iterator[RunSummary]:
     for run in store.runs():
-        is_asked = run.kind in (RunKind.RUN, RunKind.OPENED) and run.decision is not None
+        is_asked = run.kind in (RunKind.RUN, RunKind.IMPORTED) and run.decision is not None
         if is_asked and run.created_unix_seconds >= wanted.since_unix_seconds and set(wanted.labels) <= set(run.labels):
             yield run
 
@@ -169,8 +169,8 @@ def _usable(
     for run in runs:
         result = results[run.run_id]
         why = ""
-        if _is_unsound(result):
-            why = UNSOUND
+        if _is_invalid(result):
+            why = INVALID
         elif not any(_has_data(verdict) for verdict in result.primary):
             why = NO_DATA
         elif wanted.order is Order.LABEL and not _own_labels(run, wanted):
@@ -204,7 +204,7 @@ def _natural(text: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((1, int(part), "") if part.isascii() and part.isdigit() else (0, 0, part) for part in parts)
 
 
-def _series(key: str, runs: Sequence[RunSummary], results: Mapping[str, RunResult], rope: float) -> Series:
+def _series(key: str, runs: Sequence[RunSummary], results: Mapping[str, RunResult], tolerance: float) -> Series:
     points: list[HistoryPoint] = []
     last: Condition | None = None
     for run in runs:
@@ -213,7 +213,7 @@ def _series(key: str, runs: Sequence[RunSummary], results: Mapping[str, RunResul
             if _key(verdict)[0] == key and _has_data(verdict):
                 last = verdict.condition
                 points.append(_point(run, result, verdict))
-    found = find_changes([point.ratio for point in points], rope)
+    found = find_changes([point.ratio for point in points], tolerance)
     changes = tuple(
         ChangePoint(one.at, points[one.at].run_id, one.before, one.after, one.difference, one.probability)
         for one in found.found
@@ -237,8 +237,8 @@ def _has_data(verdict: Verdict) -> bool:
     return bool(verdict.baseline_value) and is_usable(verdict.ratio)
 
 
-def _is_unsound(result: RunResult) -> bool:
-    return result.decision.value == UNSOUND or any(check.is_unsound for check in result.validity)
+def _is_invalid(result: RunResult) -> bool:
+    return result.decision.value == INVALID or any(check.is_invalid for check in result.validity)
 
 
 def _named(verdicts: Iterable[Verdict]) -> str:

@@ -18,7 +18,7 @@ from tdelta.design.layout import PLAIN, hosts_of
 from tdelta.driver import AnyJob, PopulateJob, WorkloadSpec, default_base
 from tdelta.driver.agents.asked import AgentsRequest, HostsRequest
 from tdelta.driver.jobs import LoadAndRebuild
-from tdelta.driver.load_command.command import LoadCommand
+from tdelta.driver.load_generator.command import LoadGenerator
 from tdelta.driver.rows import with_markers
 from tdelta.engines.capabilities import ChecksLayout, Keyed, RunEngine, Versioned
 from tdelta.engines.layout import RunLayout, instances_of
@@ -36,7 +36,7 @@ from tdelta.session.instructions import available
 from tdelta.session.request import RunRequest
 from tdelta.session.source import Source
 from tdelta.session.studies import study
-from tdelta.session.work import load_command
+from tdelta.session.work import load_generator
 from tdelta.workloads import Workload, load
 
 _DEFAULT_CIPHER = "aes-256"
@@ -136,13 +136,13 @@ class Plan:
         kept = tuple(c for c in self.conditions if c.role is not Role.BB or c in largest)
         return dataclasses.replace(self, settings=dataclasses.replace(self.settings, conditions=kept))
 
-    def decided(self, *, bb_twin: bool, cautions: tuple[Caution, ...] = ()) -> Plan:
+    def decided(self, *, bb_control: bool, cautions: tuple[Caution, ...] = ()) -> Plan:
         settings = dataclasses.replace(
             self.settings,
-            conditions=with_bb_twins(self.conditions) if bb_twin else self.conditions,
-            options={**self.settings.options, "bb_twin": bb_twin},
+            conditions=with_bb_twins(self.conditions) if bb_control else self.conditions,
+            options={**self.settings.options, "bb_control": bb_control},
         )
-        request = self.request.replace(bb_twin=bb_twin)
+        request = self.request.replace(bb_control=bb_control)
         return dataclasses.replace(self, request=request, settings=settings, cautions=(*self.cautions, *cautions))
 
     @property
@@ -185,10 +185,10 @@ class Plan:
         return LoadAndRebuild(job, self.workload.rebuilds.get(self.engine.profile.dialect.name, ()))
 
     @property
-    def command(self) -> LoadCommand | None:
+    def command(self) -> LoadGenerator | None:
         """The user's own load; None where the workload's transactions are the load."""
         threads = sorted({int(c.level("threads")) for c in self.conditions})
-        return load_command(self.request, self.engine.profile.protocol, threads)
+        return load_generator(self.request, self.engine.profile.protocol, threads)
 
     @property
     def agents(self) -> AgentsRequest | None:
@@ -301,7 +301,7 @@ def plan(request: RunRequest, run_id: str, source: Source | None = None, servers
         engine=chosen.profile.name,
         workload=workload.name,
         conditions=conditions,
-        rope=request.decision.rope,
+        tolerance=request.decision.tolerance,
         budget=request.decision.budget,
         metric=request.decision.metric,
         options=request.replace(seed=seed, key=key).to_json(),
@@ -322,7 +322,7 @@ def _work_cautions(request: RunRequest, servers: ReachedServers) -> Iterator[Cau
     """What a study leaves to servers of the user's, and what of their statements is not known."""
     name = request.tested.study
     if name is not None:
-        settings = study(name).settings_for(servers.pair.baseline.identity.engine, request.tested.scale)
+        settings = study(name).settings_for(servers.pair.baseline.identity.engine, request.tested.study_size)
         yield from study_cautions(name, settings, request.design.vary)
     if request.design.trace and not servers.meters_cpu:
         yield Caution.of("trace-without-cpu")
@@ -347,10 +347,10 @@ def _laid_out(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> tup
     return lay_out(
         vary,
         threads=request.work.threads,
-        aa=request.design.aa,
-        aa_twin=request.design.aa_twin,
-        bb_twin=request.design.bb_twin is True,
-        plant=request.design.plant,
+        self_test=request.design.self_test,
+        aa_control=request.design.aa_control,
+        bb_control=request.design.bb_control is True,
+        inject=request.design.inject,
     )
 
 
@@ -358,7 +358,7 @@ def _varied(request: RunRequest, chosen: RunEngine) -> dict[str, tuple[Level, ..
     """The factors and their levels, with the default cipher where nothing else is to be compared."""
     vary = dict(request.design.vary)
     has_default = _default_cipher(chosen) in chosen.ciphers
-    if not (request.design.aa or request.design.plant) or (not vary and has_default):
+    if not (request.design.self_test or request.design.inject) or (not vary and has_default):
         vary.setdefault("cipher", (_default_cipher(chosen),))
     if "storage" in vary and set(chosen.ciphers) <= {PLAIN}:
         vary["cipher"] = (PLAIN,)  # of a study, or the default: its files can be encrypted by their storage alone

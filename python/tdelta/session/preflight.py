@@ -134,18 +134,18 @@ def time_caution(plan: Plan, elapsed_seconds: float = 0.0) -> Caution | None:
 def with_bb_twin(plan: Plan) -> Plan:
     """Decide whether a run has a B/B twin where the request leaves it open: where the time, disk and memory allow.
 
-    Nothing is encrypted in a run of identical twins, nor in one that only plants costs: these have none. A user's own
+    Nothing is encrypted in a run of identical twins, nor in one that only injects costs: these have none. A user's own
     servers have none either unless asked for, since it is one more schema on a server that others may use.
     """
-    if plan.request.design.bb_twin is not None:
+    if plan.request.design.bb_control is not None:
         return plan
-    grown = plan.decided(bb_twin=True)
+    grown = plan.decided(bb_control=True)
     if plan.settings.external_servers is not None or not grown.bb_twins:
-        return plan.decided(bb_twin=False)
+        return plan.decided(bb_control=False)
     lacking = _lacking(grown)
     if lacking is None:
         return grown
-    return plan.decided(bb_twin=False, cautions=(Caution.of("no-bb-twin", lacking=lacking),))
+    return plan.decided(bb_control=False, cautions=(Caution.of("no-bb-twin", lacking=lacking),))
 
 
 def _lacking(plan: Plan) -> str | None:

@@ -24,7 +24,7 @@ def prepare(context: RunContext, twins: Twins[Any], folder: Path, checks: Checks
     """Load and compare the rows, see which ciphers are at work, and size the trials.
 
     Raises:
-        UnsoundTwins: the twins would not hold the same rows.
+        InvalidTwins: the twins would not hold the same rows.
         TimeFault: what is left does not fit into the run's time.
     """
     data_bytes = _load(context, twins, checks)

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from tdelta.driver.load_command.command import passwords_in
+from tdelta.driver.load_generator.command import passwords_in
 from tdelta.engines.registry import profiles
 from tdelta.errors import EngineUnavailable, ProjectError, TdeltaError, UsageError
 from tdelta.messages import Refusal
@@ -46,7 +46,7 @@ _CREDENTIALS = re.compile(r"(:)[^\s:@'\"]+@")
 """Where a DSN has its password, wherever in the file a DSN stands by mistake."""
 
 _LARGEST = 1e300
-_COMMANDS = ("load", "restore")
+_COMMANDS = ("load-generator", "restore")
 _DSNS = ("baseline", "encrypted")
 _BY_VARIABLE = "export it as an environment variable, and name that: {way}"
 

@@ -61,7 +61,7 @@ def from_runs(
         runs = [_measured(store, run_id) for run_id in found]
     _refuse_steps([condition for run in runs for condition in run.settings.conditions])
     first = runs[0].settings
-    request = RunRequest.from_json(first.options).replace(aa=False, store=store_path)
+    request = RunRequest.from_json(first.options).replace(self_test=False, store=store_path)
     planned = _planned(_conditions(first, request), request)
     return _with_options(prospect(runs, planned, asked, metric or first.metric), request, asked, metric)
 
@@ -169,9 +169,9 @@ def _piloted(
 def _of_identical_twins(request: RunRequest, trial_seconds: float, max_seconds: float) -> RunRequest:
     """The same run with plain twins only, which goes on until its time is up."""
     return request.replace(
-        aa=True,
-        aa_twin=True,
-        plant=(),
+        self_test=True,
+        aa_control=True,
+        inject=(),
         budget=None,
         trial_seconds=trial_seconds,
         min_rounds=_MANY_ROUNDS,
@@ -218,10 +218,12 @@ def _conditions(measured: RunSettings, request: RunRequest) -> tuple[Condition, 
 
     Which cipher stands where none was typed does not matter: it counts as one.
     """
-    if not measured.options.get("aa"):
+    if not measured.options.get("self_test"):
         return measured.conditions
     vary: dict[str, tuple[Level, ...]] = {"cipher": ("aes-256",), **request.design.vary}
-    return lay_out(vary, threads=request.work.threads, aa_twin=request.design.aa_twin, plant=request.design.plant)
+    return lay_out(
+        vary, threads=request.work.threads, aa_control=request.design.aa_control, inject=request.design.inject
+    )
 
 
 def _planned(conditions: Sequence[Condition], request: RunRequest) -> PlannedRun:
@@ -266,7 +268,7 @@ def _with_options(found: Prospect, request: RunRequest, asked: PlanQuery, metric
         min_rounds=found.advised_rounds,
         max_rounds=found.advised_rounds,
         max_seconds=5.0 * math.ceil(seconds / 5.0),
-        rope=max(target.rope for target in found.primary_targets),
+        tolerance=max(target.tolerance for target in found.primary_targets),
         budget=None,
         metric=found.metric,
     )

@@ -102,19 +102,19 @@ def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
     if any(name in given or name in given.get("vary", {}) for name in ("rate", "at")):
         given = {**{o.name: o.open_loop for o in OPTIONS.values() if o.has_open_loop_default}, **given}
     name = given.get("study")
-    settings = study(name).settings_for(given.get("engine"), given.get("scale", "")) if name else {}
+    settings = study(name).settings_for(given.get("engine"), given.get("study_size", "")) if name else {}
     if name and engine:
         takes = {option.name: option.takes for option in OPTIONS.values()}
         settings = on_external_servers(name, settings, given["engine"], takes)
     of_engine = defaults(given.get("engine", settings.get("engine", OPTIONS["engine"].default)))
     settings = {**of_engine, **settings}
-    if "trial_seconds" in given and "discard_seconds" in of_engine and "discard_seconds" not in given:
-        del settings["discard_seconds"]  # the engine's is for trials of its usual length
+    if "trial_seconds" in given and "warmup_seconds" in of_engine and "warmup_seconds" not in given:
+        del settings["warmup_seconds"]  # the engine's is for trials of its usual length
     vary = given.get("vary", {})
     settings = {name: value for name, value in settings.items() if name not in vary}
     factors = {factor: levels for factor, levels in settings.pop("vary", {}).items() if factor not in given}
     usual = {option.name: option.default for option in OPTIONS.values()}
-    return {**usual, **settings, "rope_is_given": "rope" in given, **given, "vary": {**factors, **vary}}
+    return {**usual, **settings, "tolerance_is_given": "tolerance" in given, **given, "vary": {**factors, **vary}}
 
 
 def _engine_of_servers(given: Mapping[str, Any]) -> str | None:

@@ -111,8 +111,8 @@ def resume(
         found = store.resolve(run_id)
         if store.status(found) is RunStatus.DONE:
             raise UsageError(Refusal.of("run-complete", run=found))
-        if store.summary(found).kind is RunKind.OPENED:
-            raise UsageError(Refusal.of("run-opened", run=found))
+        if store.summary(found).kind is RunKind.IMPORTED:
+            raise UsageError(Refusal.of("run-imported", run=found))
         settings = store.settings(found)
         request = RunRequest.from_json(settings.options)
         _require_same_versions(found, store.versions(found))

@@ -1,9 +1,9 @@
 """``tdelta calibrate``: a series of short runs whose truth is known, and what they say of the instrument together.
 
 Each run is a whole run of `conduct`, with a seed and instances of its own: a baseline, its A/A twin, a third plain twin
-that is judged as if it were encrypted, and a twin for each planted cost. So every run shows a false call where there is
-one, and a bias; and all runs together show noise and instance effects. They stay in the store like any others. A run is
-never begun with an earlier calibration, or errors would feed on themselves.
+that is judged as if it were encrypted, and a twin for each injected cost. So every run shows a false call where there
+is one, and a bias; and all runs together show noise and instance effects. They stay in the store like any others. A run
+is never begun with an earlier calibration, or errors would feed on themselves.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tdelta.driver import MakeTwins
 from tdelta.engines.registry import servers
 from tdelta.errors import TimeFault, UsageError
 from tdelta.inference.instrument import detectable_effects, pooled_noise
-from tdelta.inference.tallies import faults, identical_tally, planted_tallies, tally_cautions, trustworthy
+from tdelta.inference.tallies import faults, identical_tally, injected_tallies, tally_cautions, trustworthy
 from tdelta.messages import Caution, Refusal
 from tdelta.records import (
     Event,
@@ -42,7 +42,7 @@ from tdelta.session.state import RunState
 from tdelta.store import Store
 from tdelta.store.calibrations import add_calibration, fresh_calibration_id
 
-PLANTED = (0.05,)
+INJECTED = (0.05,)
 ROUNDS_PER_RUN = 3
 MAX_SECONDS = 600.0
 MAX_SECONDS_ON_SERVERS = 3600.0
@@ -86,10 +86,10 @@ def calibrate_machine(
     make_twins: MakeTwins | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> MachineCalibration:
-    """Run identical and planted twins for as long as ``request.decision.max_seconds`` allows, and keep what they say.
+    """Run identical and injected twins for as long as ``request.decision.max_seconds`` allows, and keep what they say.
 
     Args:
-        request: as for a run; what is compared, a study and a budget have no place in it. Without ``plant``, 5 %.
+        request: as for a run; what is compared, a study and a budget have no place in it. Without ``inject``, 5 %.
         now: the clock, seconds.
 
     Raises:
@@ -100,7 +100,7 @@ def calibrate_machine(
     _check(request)
     clock = Clock(request.decision.max_seconds, now)
     seed = fresh_seed() if request.design.seed is None else request.design.seed
-    request = request.replace(seed=seed, plant=request.design.plant or PLANTED)
+    request = request.replace(seed=seed, inject=request.design.inject or INJECTED)
     series = _run_all(request, observer, clock, make_twins, now)
     observer(Phase("judge", "what all runs say together"))
     with Store.open(request.where.store) as store:
@@ -116,10 +116,10 @@ def _check(request: RunRequest) -> None:
         "--budget": request.decision.budget is not None,
         "--baseline and --encrypted": request.tested.baseline is not None or request.tested.encrypted is not None,
         "--restore": request.tested.restore is not None,
-        "--load": request.work.load is not None,
+        "--load-generator": request.work.load_generator is not None,
         "--hosts": request.work.hosts is not None,
-        "--no-aa-twin": not request.design.aa_twin,
-        "--no-bb-twin": request.design.bb_twin is False,
+        "--no-aa": not request.design.aa_control,
+        "--no-bb": request.design.bb_control is False,
     }
     wrong = [Refusal.of("not-calibrated", option=option) for option, is_given in given.items() if is_given]
     if wrong:
@@ -181,7 +181,7 @@ def _of_series(request: RunRequest, number: int, seconds_left: float) -> RunRequ
     drawn = stream(request.design.seed or 0, "calibrate", number)
     return request.replace(
         seed=int(drawn.integers(1 << SEED_BITS)),
-        aa=True,
+        self_test=True,
         min_rounds=ROUNDS_PER_RUN,
         max_rounds=ROUNDS_PER_RUN,
         max_seconds=max(1.0, seconds_left - _CLOSING_SECONDS),
@@ -207,7 +207,7 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
     runs = [_stored(store, result) for result in sound]
     found = {metric: pooled_noise(runs, metric) for metric in (Metric.RESPONSE_TIME, Metric.CPU_PER_OPERATION)}
     noise = {metric: pooled for metric, pooled in found.items() if pooled is not None}
-    identical, planted = identical_tally(sound), planted_tallies(sound, is_truth=request.work.threads == 1)
+    identical, injected = identical_tally(sound), injected_tallies(sound, is_truth=request.work.threads == 1)
     pace = _pace(series)
     responses = noise.get(Metric.RESPONSE_TIME)
     first = results[0]
@@ -223,16 +223,16 @@ def _assembled(request: RunRequest, series: _Series, store: Store, elapsed_secon
         rounds_per_run=ROUNDS_PER_RUN,
         blocks_per_round=request.design.blocks_per_round,
         elapsed_seconds=elapsed_seconds,
-        rope=request.decision.rope,
+        tolerance=request.decision.tolerance,
         identical=identical,
-        planted=planted,
+        injected=injected,
         noise=tuple(pooled.record() for pooled in noise.values()),
         pace=pace,
         minimum_detectable_effect=()
         if responses is None
         else detectable_effects(responses, responses.prior, pace, blocks=request.design.blocks_per_round),
-        faults=tuple(faults(results, identical, planted, request.decision.rope)),
-        cautions=(*tally_cautions(len(sound), planted), *_cautions(series)),
+        faults=tuple(faults(results, identical, injected, request.decision.tolerance)),
+        cautions=(*tally_cautions(len(sound), injected), *_cautions(series)),
         interrupted=series.interrupted,
         machine=first.machine,
     )

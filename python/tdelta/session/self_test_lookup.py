@@ -2,7 +2,7 @@
 
 The rules stand in docs/calibrate.md. In common must be: the machine (by its hardware, not by its name), the engine, its
 library or server program, the workload with its data, the options that decide what a trial is, and tdelta's version.
-Ciphers, rounds, the ROPE and a budget may differ: they do not change the effect of a plain twin.
+Ciphers, rounds, the tolerance and a budget may differ: they do not change the effect of a plain twin.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _MACHINE = (
 def key_of(plan: Plan, machine: Mapping[str, object]) -> CalibrationKey | None:
     """What a calibration must have in common with this run; None where none can.
 
-    That is so for servers and load commands of the user's and for hosts, which `tdelta calibrate` does not take, and
+    That is so for servers and load generators of the user's and for hosts, which `tdelta calibrate` does not take, and
     for runs whose strata differ in an option that decides what a trial is.
     """
     request = plan.request
-    of_user = (request.tested.baseline, request.tested.restore, request.work.load)
+    of_user = (request.tested.baseline, request.tested.restore, request.work.load_generator)
     if plan.hosts is not None or any(given is not None for given in of_user):
         return None
     options = _options(plan)
@@ -68,8 +68,8 @@ def with_calibration(plan: Plan, key: CalibrationKey | None, store: Store) -> Pl
     found = newest_calibration(store, key, since_unix_seconds=time.time() - MOST_DAYS * _DAY_SECONDS)
     if found is None:
         return plan
-    if not found.is_sound:
-        caution = Caution.of("calibration-unsound", calibration=found.calibration_id, fault=found.faults[0])
+    if not found.is_valid:
+        caution = Caution.of("calibration-invalid", calibration=found.calibration_id, fault=found.faults[0])
         return dataclasses.replace(plan, cautions=(*plan.cautions, caution))
     return dataclasses.replace(plan, settings=dataclasses.replace(plan.settings, calibration=found.used()))
 

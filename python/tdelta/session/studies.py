@@ -1,4 +1,4 @@
-"""The built-in studies, each a published experiment at a scale that a laptop finishes.
+"""The built-in studies, each a published experiment at a size that a laptop finishes.
 
 A study is a set of options for `tdelta.session.request.RunRequest`; options that are typed go before them, and what
 they changed is told in the answer (`overridden` there).
@@ -22,8 +22,8 @@ class Study:
     """A study as ``tdelta studies`` lists it. ``runs`` says whether it is a run, and not an analysis of its tables.
 
     ``settings`` are the options in which it differs from a run without a study (those in which it differs once more on
-    an engine stand in the engine's folder), ``at_published_scale`` those with ``--scale published``. ``tables`` are the
-    published ones that ``tdelta analyze published:NAME`` takes.
+    an engine stand in the engine's folder), ``at_published_size`` those with ``--study-size published``. ``tables`` are
+    the published ones that ``tdelta analyze published:NAME`` takes.
     """
 
     name: str
@@ -32,19 +32,19 @@ class Study:
     runs: bool
     note: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    at_published_scale: Mapping[str, Any] = field(default_factory=dict)
+    at_published_size: Mapping[str, Any] = field(default_factory=dict)
     tables: tuple[str, ...] = ()
 
-    def settings_for(self, engine: str | None, scale: str) -> dict[str, Any]:
-        """The options of a request on that engine (None: the study's own) at that scale.
+    def settings_for(self, engine: str | None, size: str) -> dict[str, Any]:
+        """The options of a request on that engine (None: the study's own) at that size.
 
         Raises:
-            UsageError: there is no published scale to run it at.
+            UsageError: there is no published size to run it at.
         """
-        if scale == PUBLISHED_SCALE and not self.at_published_scale:
-            raise UsageError(Refusal.of("one-scale", study=self.name))
+        if size == PUBLISHED_SIZE and not self.at_published_size:
+            raise UsageError(Refusal.of("one-study-size", study=self.name))
         own = study_settings(engine or self.settings.get("engine", "")).get(self.name, {})
-        return {**self.settings, **own, **(self.at_published_scale if scale == PUBLISHED_SCALE else {})}
+        return {**self.settings, **own, **(self.at_published_size if size == PUBLISHED_SIZE else {})}
 
     def runs_on(self, engine: str) -> bool:
         """Whether it runs on that engine: on its own and those that have settings for it, or on any."""
@@ -62,8 +62,8 @@ class Study:
         return PUBLISHED.get(self.name, ())
 
 
-PUBLISHED_SCALE = "published"
-"""The level of ``--scale`` that repeats a study at the size at which it was published."""
+PUBLISHED_SIZE = "published"
+"""The level of ``--study-size`` that repeats a study at the size at which it was published."""
 
 _CONVERSIONS = (
     "encrypt:threads=1:iops=100",
@@ -128,7 +128,8 @@ _STUDIES = (
         "Percona Server 8.0, sysbench oltp_read_only: +9 % at 1 thread, none from 64",
         True,
         "tables are encrypted and nothing else, as there; sysbench's own transaction and rows, in one table."
-        f" {_on('read-only-sweep', 'mariadb')}; --scale published repeats it at its own size, which was not done here",
+        f" {_on('read-only-sweep', 'mariadb')}; --study-size published repeats it at its own size, which was not done"
+        f" here",
         {
             "engine": "mariadb",
             "workload": "read-only",
@@ -136,13 +137,13 @@ _STUDIES = (
             "scope": "data",
             "size_bytes": 300_000_000,
             "trial_seconds": 2.0,
-            "discard_seconds": 0.5,
+            "warmup_seconds": 0.5,
             "blocks_per_round": 8,
             "min_rounds": 2,
             "max_rounds": 2,
             "max_seconds": 1500.0,
         },
-        at_published_scale={
+        at_published_size={
             "vary": {
                 "cipher": ("aes-256",),
                 "threads": (1, 4, 16, 32, 64, 96, 128, 256, 512, 1024, 2048),
@@ -150,7 +151,7 @@ _STUDIES = (
             },
             "size_bytes": 43_400_000_000,
             "trial_seconds": 300.0,
-            "discard_seconds": 30.0,
+            "warmup_seconds": 30.0,
             "blocks_per_round": 4,
             "max_seconds": 10 * 24 * 3600.0,
         },
@@ -175,7 +176,7 @@ _STUDIES = (
             "max_rounds": 6,
             "max_seconds": 870.0,
         },
-        at_published_scale={"size_bytes": 9_800_000_000, "trial_seconds": 10.0, "max_seconds": 6 * 3600.0},
+        at_published_size={"size_bytes": 9_800_000_000, "trial_seconds": 10.0, "max_seconds": 6 * 3600.0},
         tables=("warehouse",),
     ),
     Study(
@@ -198,7 +199,7 @@ _STUDIES = (
             "max_rounds": 6,
             "max_seconds": 600.0,
         },
-        at_published_scale={"size_bytes": 300_000_000, "trial_seconds": 60.0, "max_seconds": 6 * 3600.0},
+        at_published_size={"size_bytes": 300_000_000, "trial_seconds": 60.0, "max_seconds": 6 * 3600.0},
         tables=("dml-trace", "dml-statements"),
     ),
     Study(
@@ -215,7 +216,7 @@ _STUDIES = (
             "size_bytes": 10_000_000,
             "session_memory": 1 << 20,
             "trial_seconds": 2.0,
-            "discard_seconds": 0.0,
+            "warmup_seconds": 0.0,
             "blocks_per_round": 6,
             "min_rounds": 3,
             "max_rounds": 4,
@@ -244,7 +245,7 @@ _STUDIES = (
         "no figures: tests of encryption begin with fresh databases and end within the hour",
         True,
         "order entry on SQLite, or any engine, workload or database: four or five pairs one after another, each for"
-        " twenty blocks; --blocks, --trial-seconds and --max-time make it longer",
+        " twenty blocks; --blocks, --trial-time and --max-time make it longer",
         {
             "workload": "order-entry",
             "vary": {"cipher": ("aes-256",)},
@@ -252,7 +253,7 @@ _STUDIES = (
             "blocks_per_round": 20,
             "min_rounds": 4,
             "max_rounds": 5,
-            "bb_twin": False,
+            "bb_control": False,
             "max_seconds": 870.0,
         },
     ),
@@ -270,7 +271,7 @@ _STUDIES = (
             "threads": 4,
             "size_bytes": 20_000_000,
             "trial_seconds": 0.8,
-            "discard_seconds": 0.0,
+            "warmup_seconds": 0.0,
             "blocks_per_round": 8,
             "min_rounds": 2,
             "max_rounds": 3,
@@ -309,7 +310,7 @@ _STUDIES = (
             "size_bytes": 100_000_000,
             "cache": 0.2,
             "trial_seconds": 3.0,
-            "discard_seconds": 0.6,
+            "warmup_seconds": 0.6,
             "blocks_per_round": 4,
             "min_rounds": 2,
             "max_rounds": 4,

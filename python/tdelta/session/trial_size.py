@@ -42,7 +42,7 @@ _STREAM = 1 << 40
 
 _HEAD = 10
 _MOST_DISCARDED = 0.9
-"""The largest share of a trial that ``--discard`` may leave out."""
+"""The largest share of a trial that ``--warmup`` may leave out."""
 
 OPERATIONS_APART = 1 << 40
 """How far the numbers of operations lie apart for conditions that share an instance."""
@@ -169,9 +169,9 @@ def discarded(request: RunRequest, operations: int) -> int:
     """
     if request.work.cold:
         return 0
-    if request.design.discard_seconds is None:
+    if request.design.warmup_seconds is None:
         return -(-operations // _HEAD)
-    share = min(_MOST_DISCARDED, request.design.discard_seconds / request.design.trial_seconds)
+    share = min(_MOST_DISCARDED, request.design.warmup_seconds / request.design.trial_seconds)
     return round(operations * share)
 
 

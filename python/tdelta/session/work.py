@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tdelta.design.actions import ACTIONS, NOTHING, AskedAction, parse_action
 from tdelta.driver.agents.asked import require_address, require_ray
 from tdelta.driver.jobs import STEPS, TRANSACTIONS
-from tdelta.driver.load_command.command import LoadCommand, parse_load
+from tdelta.driver.load_generator.command import LoadGenerator, parse_load
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Level
@@ -40,7 +40,11 @@ def check_work(
         if wrong:
             faults.append(Refusal.of("not-cold", options=", ".join(wrong), product=product))
     if set(works).difference(TRANSACTIONS):
-        given = {"--plant": request.design.plant, "--load": request.work.load, "--database": request.tested.database}
+        given = {
+            "--inject": request.design.inject,
+            "--load-generator": request.work.load_generator,
+            "--database": request.tested.database,
+        }
         wrong = paced + [option for option, value in (given | {"--restore": request.tested.restore}).items() if value]
         if wrong:
             faults.append(Refusal.of("not-in-steps", options=", ".join(wrong)))
@@ -75,7 +79,11 @@ def check_actions(
         else:
             faults += _knob_faults(asked, known[asked.name])
     if "during" in levels:
-        given = {"--load": request.work.load, "--trace": request.design.trace, "--cold": request.work.cold}
+        given = {
+            "--load-generator": request.work.load_generator,
+            "--trace": request.design.trace,
+            "--cold": request.work.cold,
+        }
         wrong = [f for f, value in given.items() if value]
         wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
         if wrong:
@@ -105,7 +113,11 @@ def check_replication(request: RunRequest, levels: Mapping[str, Sequence[Level]]
     """
     if "replication" not in levels:
         return
-    given = {"--load": request.work.load, "--trace": request.design.trace, "--cold": request.work.cold}
+    given = {
+        "--load-generator": request.work.load_generator,
+        "--trace": request.design.trace,
+        "--cold": request.work.cold,
+    }
     wrong = [f for f, value in given.items() if value]
     wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
     wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
@@ -124,7 +136,11 @@ def check_agents(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> 
         if request.work.ray is not None and request.work.hosts is None:
             raise UsageError(Refusal.of("ray-alone"))
         return
-    given = {"--load": request.work.load, "--cold": request.work.cold, "--vary replication": levels.get("replication")}
+    given = {
+        "--load-generator": request.work.load_generator,
+        "--cold": request.work.cold,
+        "--vary replication": levels.get("replication"),
+    }
     wrong = [name for name, value in given.items() if value]
     wrong += [f"--vary work={level}" for level in levels.get("work", ()) if level != "warm"]
     wrong += [f"--vary during={level}" for level in levels.get("during", ()) if level != NOTHING]
@@ -148,7 +164,7 @@ def check_hosts(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
     elsewhere = ("replication", "server", "storage", "aes_instructions")
     given = {
         "--agents": request.work.agents,
-        "--load": request.work.load,
+        "--load-generator": request.work.load_generator,
         "--restore": request.tested.restore,
         "--encrypted-dir": request.twins.encrypted_dir,
         "--profile": request.design.profile,
@@ -204,7 +220,11 @@ def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
     """
     if not request.design.trace:
         return
-    given = {"--load": request.work.load, "--cold": request.work.cold, "--plant": request.design.plant}
+    given = {
+        "--load-generator": request.work.load_generator,
+        "--cold": request.work.cold,
+        "--inject": request.design.inject,
+    }
     wrong = [*_paced(request, levels), *(option for option, value in given.items() if value)]
     wrong += [f"--vary work={work}" for work in levels.get("work", ()) if work != "warm"]
     if wrong:
@@ -224,35 +244,37 @@ def check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], proto
     Raises:
         UsageError: every fault.
     """
-    if request.work.load is None:
+    if request.work.load_generator is None:
         if request.work.load_operations is not None:
             raise UsageError(Refusal.of("load-operations-alone"))
         return
-    given = {"--rate": request.work.rate, "--at": request.work.at, "--plant": request.design.plant}
+    given = {"--rate": request.work.rate, "--at": request.work.at, "--inject": request.design.inject}
     wrong = [flag for flag, value in given.items() if value]
     wrong += ["--vary at"] if "at" in levels else []
     if wrong:
-        raise UsageError(Refusal.of("not-with-load", options=", ".join(wrong)))
-    load_command(request, protocol, levels.get("threads", (request.work.threads,)))
+        raise UsageError(Refusal.of("not-with-load-generator", options=", ".join(wrong)))
+    load_generator(request, protocol, levels.get("threads", (request.work.threads,)))
 
 
-def load_command(request: RunRequest, protocol: str, threads: Sequence[Level]) -> LoadCommand | None:
-    """The user's load command, checked; None where the workload's transactions are the load.
+def load_generator(request: RunRequest, protocol: str, threads: Sequence[Level]) -> LoadGenerator | None:
+    """The user's load generator, checked; None where the workload's transactions are the load.
 
     Raises:
-        LoadCommandError: all that is wrong with it.
+        LoadGeneratorError: all that is wrong with it.
     """
-    if request.work.load is None:
+    if request.work.load_generator is None:
         return None
     levels = [int(level) for level in threads]
-    return parse_load(request.work.load, protocol, threads_levels=levels, operations=request.work.load_operations)
+    return parse_load(
+        request.work.load_generator, protocol, threads_levels=levels, operations=request.work.load_operations
+    )
 
 
 def check_discard(request: RunRequest) -> None:
     """Raise ``UsageError`` for a head that is not recorded as long as the trial."""
     if (
-        request.design.discard_seconds is not None
-        and not 0 <= request.design.discard_seconds < request.design.trial_seconds
+        request.design.warmup_seconds is not None
+        and not 0 <= request.design.warmup_seconds < request.design.trial_seconds
     ):
-        given = {"discard": request.design.discard_seconds, "trial": request.design.trial_seconds}
-        raise UsageError(Refusal.of("discard-too-long", **given))
+        given = {"warmup": request.design.warmup_seconds, "trial": request.design.trial_seconds}
+        raise UsageError(Refusal.of("warmup-too-long", **given))

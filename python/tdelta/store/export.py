@@ -45,7 +45,7 @@ PLACE_COLUMNS = (
     "condition",
     "role",
     "stratum",
-    "planted_share",
+    "injected_share",
 )
 """Where a trial stands in the design; the factors follow, a column each."""
 
@@ -200,7 +200,7 @@ def _pressure_column(name: str) -> str:
 def _place(trial: Trial) -> tuple[Cell, ...]:
     condition = trial.condition
     where = (trial.round, trial.block, trial.position, trial.instance, trial.started_unix_seconds)
-    return (*where, condition.key, condition.role.value, condition.stratum, condition.planted)
+    return (*where, condition.key, condition.role.value, condition.stratum, condition.injected)
 
 
 def _scalars(measured: Measurement) -> tuple[Cell, ...]:

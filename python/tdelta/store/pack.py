@@ -302,7 +302,7 @@ def _headed(header: dict[str, Any]) -> Whole:
     if not _RUN_ID.fullmatch(run_id) or {settings.run_id, result.settings.run_id} != {run_id}:
         raise _Damaged(Refusal.of("pack-line", expected="one id of a run", found=repr(run_id[:_LONGEST_SAID])))
     labels, note = decode(tuple[str, ...], header.get("labels")), _of(header, "note", str)
-    facts: dict[str, object] = {KIND: RunKind.OPENED}
+    facts: dict[str, object] = {KIND: RunKind.IMPORTED}
     try:
         facts |= {LABELS: list(checked_labels(labels))} if labels else {}
         facts |= {NOTE: checked_note(note)} if note else {}

@@ -15,8 +15,8 @@ from tdelta.store.store import Store
 def found(run: str, path: Path | None) -> Iterator[tuple[Store, str]]:
     """The open store that holds a run, and the run's whole id, for as long as the block lasts.
 
-    What is made of a run that came out of a pack, here or by ``tdelta open``, belongs into the block: its values may be
-    such as no run has, and then it is an error that names the pack.
+    What is made of a run that came out of a pack, here or by ``tdelta import``, belongs into the block: its values may
+    be such as no run has, and then it is an error that names the pack.
 
     Args:
         run: what `Store.resolve` takes, or the file of a pack (`tdelta.store.pack.is_pack_name`).
@@ -32,6 +32,6 @@ def found(run: str, path: Path | None) -> Iterator[tuple[Store, str]]:
         return
     with Store.open(path, must_exist=True) as store:
         run_id = store.resolve(run)
-        is_opened = store.summary(run_id).kind is RunKind.OPENED
-        with saying(f"run {run_id}, from a pack") if is_opened else contextlib.nullcontext():
+        is_imported = store.summary(run_id).kind is RunKind.IMPORTED
+        with saying(f"run {run_id}, from a pack") if is_imported else contextlib.nullcontext():
             yield store, run_id

@@ -331,7 +331,7 @@ class Store:
         if text in newest_first:
             return text
         labelled = {run_id for run_id, labels in self.facts_named(LABELS).items() if text in labels}
-        own = labelled - {run_id for run_id, kind in self.kinds().items() if kind is RunKind.OPENED}
+        own = labelled - {run_id for run_id, kind in self.kinds().items() if kind is RunKind.IMPORTED}
         fitting = [run_id for run_id in newest_first if run_id in (own or labelled)]
         fitting = fitting or [run_id for run_id in newest_first if text and fits(text, run_id)]
         if len(fitting) > 1:

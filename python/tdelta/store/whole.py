@@ -73,7 +73,7 @@ def adopt(store: Store, opened: Store, run_id: str) -> None:
     """
     run = whole(opened, run_id)
     if run_id not in store.run_ids():
-        marked = dataclasses.replace(run, facts={**run.facts, KIND: RunKind.OPENED})
+        marked = dataclasses.replace(run, facts={**run.facts, KIND: RunKind.IMPORTED})
         take_in(store, marked, opened.iter_trials(run_id))
     elif not _is_same(whole(store, run_id), run):
         raise UsageError(Refusal.of("pack-of-other-run", run=run_id, store=str(store.path)))

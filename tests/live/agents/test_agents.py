@@ -14,8 +14,8 @@ PATIENCE_SECONDS = 1000.0
 AGENTS = 2
 RUN = (
     *("run", "--json", "--engine", "mariadb", "--workload", "point-select", "--size", "3MB", "--agents", str(AGENTS)),
-    *("--threads", "2", "--rate", "50", "--trial-seconds", "3", "--discard", "0s"),
-    *("--blocks", "3", "--rounds", "1..1", "--no-aa-twin", "--no-bb-twin", "--max-time", "900s"),
+    *("--threads", "2", "--rate", "50", "--trial-time", "3s", "--warmup", "0s"),
+    *("--blocks", "3", "--rounds", "1..1", "--no-aa", "--no-bb", "--max-time", "900s"),
 )
 """Paced, so that agents keep together whatever each of them does."""
 

@@ -24,7 +24,7 @@ def test_a_fleet_that_is_killed_leaves_nothing_and_goes_on_with_what_has_no_answ
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     monkeypatch.setattr(tempfile, "tempdir", None)
     words = iter(SMALL)
-    keys = [f"{word[2:]} = {value(next(words)) if word != '--no-bb-twin' else 'true'}" for word in words]
+    keys = [f"{word[2:]} = {value(next(words)) if word != '--no-bb' else 'true'}" for word in words]
     (tmp_path / "inventory.toml").write_text("\n".join((*keys, "[target.a]", "[target.b]")), encoding="utf-8")
     place = Place(tmp_path)
     first = place.start("fleet", "inventory.toml")

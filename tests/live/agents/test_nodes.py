@@ -38,24 +38,24 @@ OURS = ("tdelta.", "ray::Agent")
 
 RUN = (
     *("run", "--json", "--agents", str(AGENTS), "--threads", "2", "--rate", "50"),
-    *("--workload", "point-select", "--size", "3MB", "--trial-seconds", "2", "--discard", "0s", "--blocks", "3"),
-    *("--rounds", "1..1", "--no-aa-twin", "--max-time", "900s"),
+    *("--workload", "point-select", "--size", "3MB", "--trial-time", "2s", "--warmup", "0s", "--blocks", "3"),
+    *("--rounds", "1..1", "--no-aa", "--max-time", "900s"),
 )
 
 TARGET = """
 engine = "sqlite"
 size = "3MB"
-trial-seconds = 0.03
+trial-time = "0.03s"
 blocks = 2
 rounds = "1..1"
-no-aa-twin = true
-no-bb-twin = true
+no-aa = true
+no-bb = true
 """
 """What stands in an inventory of small runs ahead of its targets."""
 
 ON_HOSTS = (
     *("--engine", "mariadb", "--hosts", "2", "--workload", "point-select", "--size", "1MB"),
-    *("--trial-seconds", "0.1", "--discard", "0s", "--blocks", "2", "--rounds", "2..2", "--no-aa-twin", "--no-bb-twin"),
+    *("--trial-time", "0.1s", "--warmup", "0s", "--blocks", "2", "--rounds", "2..2", "--no-aa", "--no-bb"),
     *("--max-time", "900s"),
 )
 

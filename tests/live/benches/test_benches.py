@@ -20,15 +20,15 @@ TARGET = os.environ.get("CARGO_TARGET_DIR", str(BENCHES.parent / "target"))
 MOST_SECONDS = 600.0
 """Beside other tests; alone the longest takes a minute and a half."""
 
-SMALL = ("--", "--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "1..1", "--no-bb-twin")
+SMALL = ("--", "--size", "3MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "1..1", "--no-bb")
 
-BARE = ("--no-aa-twin", "--no-bb-twin")
+BARE = ("--no-aa", "--no-bb")
 
 SMOKE: dict[str, list[tuple[str, ...]]] = {
     "agents": [("--agents", "2", "--delays", "1", "--trials", "1", "--seconds", "0.2", "--simulated", "10")],
     "aes": [("--proofs", "1", "--cipher", "aes-128")],
     "analyze_calibration": [("--experiments", "2", "--rows", "^one run each, runs differ 1")],
-    "backup_planted": [("--blocks", "1", "--rounds", "1")],
+    "backup_injected": [("--blocks", "1", "--rounds", "1")],
     "calibrated_truth": [("--calibrate", "45s", "--runs", "1", "--rounds", "1..1", "--", "--size", "3MB")],
     "calibration": [
         ("--experiments", "2", "--rows", "^gate"),
@@ -65,11 +65,11 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "cold_scans": [("--size", "2MB", "--blocks", "2", "--rounds", "1", "--max-time", "3m", "--", *BARE)],
     "dbapi": [("--statements", "50", "--pairs", "3")],
     "duckdb_load": [("--rows", "10000", "--digest")],
-    "floor": [("--repeats", "1")],
+    "cipher_cost": [("--repeats", "1")],
     "fuzz_importers": [("--mutations", "1", "--seed", "7")],
     "importing": [("--rows", "1000")],
     "jags": [("--count", "50", "--draws", "50")],
-    "components_planted": [("--seconds", "60", "--kind", "mac", *SMALL, "--no-aa-twin")],
+    "components_injected": [("--seconds", "60", "--kind", "mac", *SMALL, "--no-aa")],
     "loop": [("--operations", "200", "--pairs", "5")],
     "loop_builds": [("--against", str(BENCHES.parent), "--operations", "200", "--pairs", "5")],
     "nuts": [("--model", "rounds", "--rounds", "2", "--draws", "50")],
@@ -77,13 +77,13 @@ SMOKE: dict[str, list[tuple[str, ...]]] = {
     "scan": [("--megabytes", "2", "--rounds", "2")],
     "paper/scaling": [("--experiments", "1", "--family", "constant")],
     "truth": [
-        ("--aa", "1", "--plant", "10%", "--runs", "1", "--max-time", "60s", *SMALL),
+        ("--self-test", "1", "--inject", "10%", "--runs", "1", "--max-time", "60s", *SMALL),
         ("--summarize", "truth.jsonl"),
         (
-            *("--nodes", "2", "--plant", "10%", "--runs", "1", "--max-time", "300s", "--out", "nodes.jsonl"),
+            *("--nodes", "2", "--inject", "10%", "--runs", "1", "--max-time", "300s", "--out", "nodes.jsonl"),
             *("--", "--threads", "2", "--rate", "50", "--workload", "point-select"),
-            *("--size", "3MB", "--trial-seconds", "1", "--discard", "0s", "--blocks", "2", "--rounds", "1..1"),
-            "--no-aa-twin",
+            *("--size", "3MB", "--trial-time", "1s", "--warmup", "0s", "--blocks", "2", "--rounds", "1..1"),
+            "--no-aa",
         ),
     ],
     "widths": [("--experiments", "1", "--processes", "1")],
@@ -101,7 +101,7 @@ CODES = {"calibrated_truth": (0, 1)}
 
 PROGRAMS = {
     "clients": ("sysbench", "apt-get install sysbench"),
-    "floor": ("openssl", "apt-get install openssl"),
+    "cipher_cost": ("openssl", "apt-get install openssl"),
     "jags": ("jags", "scripts/need-jags"),
     "perf_modes": ("perf", "apt-get install linux-perf"),
 }

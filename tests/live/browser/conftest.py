@@ -1,6 +1,6 @@
 """These need a Chromium of the system and the package playwright; no browser is downloaded.
 
-The pages are of a real small run, of the made-up factorial (sound, and with a leak), of both side by side, of a made-up
+The pages are of a real small run, of the made-up factorial (valid, and with a leak), of both side by side, of a made-up
 sweep on servers, and of what `tdelta analyze` makes of other results.
 """
 
@@ -16,9 +16,9 @@ import pytest
 from support.running import Place
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PAGES = ("real", "sound", "leaking", "served", "analysis", "published")
+PAGES = ("real", "valid", "leaking", "served", "analysis", "published")
 _ENDED = (0, 3, 4)
-"""Answered, undecided, unsound: a busy machine may do any of these to a run of some seconds."""
+"""Answered, undecided, invalid: a busy machine may do any of these to a run of some seconds."""
 
 
 def executable() -> str:
@@ -54,15 +54,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     from support import stored as t
 
     place = Place(tmp_path_factory.mktemp("report"))
-    small = ("--size", "5MB", "--trial-seconds", "0.05", "--blocks", "3", "--rounds", "2..3", "--max-time", "15s")
-    ran = place.tdelta("run", *small, "--vary", "cipher=aes-128,aes-256", "--plant", "20%", "--seed", "7")
+    small = ("--size", "5MB", "--trial-time", "0.05s", "--blocks", "3", "--rounds", "2..3", "--max-time", "15s")
+    ran = place.tdelta("run", *small, "--vary", "cipher=aes-128,aes-256", "--inject", "20%", "--seed", "7")
     assert ran.code in _ENDED, ran.err
-    t.store_factorial(place.base / "sound.sqlite", has_leak=False)
+    t.store_factorial(place.base / "valid.sqlite", has_leak=False)
     t.store_factorial(place.base / "leaking.sqlite")
     t.store_run(place.base / "served.sqlite", s.served_sweep(), ())
     words = {
         "real": ("last",),
-        "sound": ("--store", "sound.sqlite"),
+        "valid": ("--store", "valid.sqlite"),
         "leaking": ("--store", "leaking.sqlite"),
         "served": ("--store", "served.sqlite"),
     }

@@ -262,6 +262,6 @@ def test_the_skip_link_leads_to_the_answer_and_a_summary_opens_with_a_key(browse
 
 def test_the_alarm_of_a_leak_is_seen_and_names_the_file(browser: Any, files: dict[str, Path]) -> None:
     with opened(browser, files["leaking"]) as found:
-        assert found.page.locator("h1").inner_text().startswith("Unsound: ")
+        assert found.page.locator("h1").inner_text().startswith("Invalid: ")
         assert found.page.locator("p.alarm", has_text="etilqs_7f (unlinked)").is_visible()
         assert found.page.locator("td .bad").count() == 1

@@ -38,8 +38,8 @@ def request(folder: Path, **options: Any) -> RunRequest:
         "min_rounds": 1,
         "max_rounds": 1,
         "max_seconds": 300.0,
-        "aa_twin": False,
-        "bb_twin": False,
+        "aa_control": False,
+        "bb_control": False,
         "directory": folder / "twins",
         "store": folder / "runs.sqlite",
     }
@@ -61,26 +61,26 @@ def checks(result: RunResult) -> dict[str, bool]:
     return {check.code: check.ok for check in result.validity}
 
 
-def test_a_twin_that_is_really_plain_makes_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_twin_that_is_really_plain_makes_the_run_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changed(monkeypatch, key=None, mode=None)
     result = conduct(request(tmp_path), lambda _event: None)
-    assert result.decision is Decision.UNSOUND
+    assert result.decision is Decision.INVALID
     assert (checks(result)[ENCRYPTED_AS_ASKED], checks(result)[IN_FORCE], checks(result)[NO_MARKER]) == (False,) * 3
     leaks = {one.file_class for one in result.of(FileEvidence) if one.state is EvidenceState.LEAK}
     assert leaks == {"database", "wal"}
 
 
-def test_temporary_files_in_the_clear_make_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temporary_files_in_the_clear_make_the_run_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changed(monkeypatch, encrypts_temp=False)
     result = conduct(request(tmp_path), lambda _event: None)
-    assert result.decision is Decision.UNSOUND
+    assert result.decision is Decision.INVALID
     leaks = [one for one in result.of(FileEvidence) if one.state is EvidenceState.LEAK]
     assert {one.file_class for one in leaks} == {"temp"}
     assert all(name.startswith("duckdb_temp_") for one in leaks for name in one.leaking)
     assert not checks(result)[IN_FORCE]
 
 
-def test_another_mode_than_was_asked_for_makes_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_mode_than_was_asked_for_makes_the_run_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changed(monkeypatch, mode="CTR")
     result = conduct(request(tmp_path), lambda _event: None)
     assert (checks(result)[IN_FORCE], checks(result)[NO_MARKER]) == (False, True)

@@ -15,7 +15,7 @@ from tdelta.messages.checks import FINDS, IN_FORCE, NO_MARKER, ROWS_AFTER
 from .conftest import ENGINE
 
 ENCRYPTED = {"database": "encrypted", "wal": "encrypted", "temp": "encrypted"}
-SCAN = (*ENGINE, "--workload", "scan", "--no-aa-twin")
+SCAN = (*ENGINE, "--workload", "scan", "--no-aa")
 
 
 def in_force(document: Any) -> dict[str, tuple[str, str]]:
@@ -59,7 +59,7 @@ def test_every_class_of_file_is_plain_on_plain_twins_and_encrypted_on_the_others
 
 def test_temporary_files_are_in_the_clear_where_the_scope_leaves_them_out(place: Place) -> None:
     scopes = ("--vary", "scope=data,+temp")
-    brief = ("--size", "1MB", "--trial-seconds", "0.1", "--blocks", "2", "--rounds", "1..1", "--no-bb-twin", "--cold")
+    brief = ("--size", "1MB", "--trial-time", "0.1s", "--blocks", "2", "--rounds", "1..1", "--no-bb", "--cold")
     document = place.answer(*SCAN, *scopes, *brief)
     found = {
         (one["condition"]["scope"], one["file_class"]): one["state"]
@@ -139,7 +139,7 @@ def test_aes_instructions_can_be_hidden_and_that_is_proved(cold: Answered) -> No
 
 
 def test_an_interrupted_run_leaves_nothing_and_can_be_resumed(place: Place) -> None:
-    process = place.start("run", *SMALL, *SCAN, "--trial-seconds", "0.3", "--blocks", "4")
+    process = place.start("run", *SMALL, *SCAN, "--trial-time", "0.3s", "--blocks", "4")
     read_until(process, "round 1")
     ended = end(process, signal.SIGINT)
     assert workers_left(process.pid) == []

@@ -15,7 +15,7 @@ from support.running import require
 from support.temporaries import temporary_files_in
 from tdelta import _native
 from tdelta.driver import Worker
-from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run, with_server
+from tdelta.driver.load_generator import CommandLoad, Connection, Work, parse_load, run, with_server
 from tdelta.errors import Defect, LoadFault
 from tdelta.measure.starting import die_with_parent
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from support.codes import cautions, check_refused
-from support.contracts import HoldsContract
 from support.disturbed_runs import DisturbedRuns, SilencedRuns
 from support.external_runs import ExternalRuns
 from support.running import Answered, Place, end, read_until, schema_keepers_of, workers_left
+from support.server_checks import PassesServerCheck
 
 from . import own
 
 
-class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, HoldsContract):
+class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, PassesServerCheck):
     driver = "PyMySQL"
     own = own
     sessions_sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'bench'"
@@ -57,7 +57,7 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, HoldsCo
             finally:
                 asked.run("DROP SCHEMA tdelta_taken")
 
-    def test_servers_that_are_the_wrong_way_round_are_unsound(self, servers: tuple[Any, Any], place: Place) -> None:
+    def test_servers_that_are_the_wrong_way_round_are_invalid(self, servers: tuple[Any, Any], place: Place) -> None:
         plain, encrypted = servers
         ran = place.tdelta("run", "--json", *self.on((encrypted, plain)))
         check_refused(ran, "baseline-encrypted", exit_code=4)
@@ -80,7 +80,7 @@ class TestMariadbExternalRuns(ExternalRuns, DisturbedRuns, SilencedRuns, HoldsCo
     def test_what_a_kill_of_the_keeper_too_leaves_is_told_by_the_next_run_with_what_removes_it(
         self, servers: tuple[Any, Any], left_as_they_were: list[list[object]], place: Place
     ) -> None:
-        process = place.start("run", "--no-aa-twin", *self.on(servers))
+        process = place.start("run", "--no-aa", *self.on(servers))
         read_until(process, "round 1:")
         for keeper in schema_keepers_of(process.pid):
             os.kill(keeper, signal.SIGKILL)

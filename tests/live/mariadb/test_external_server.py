@@ -9,7 +9,7 @@ from support.refused import Part, has, refused
 from tdelta.engines.shared.external.pairs import own_schemas, pair
 from tdelta.engines.shared.external.schemas import RunSchema
 from tdelta.engines.shared.external.servers import FoundServer, examine, schema_name
-from tdelta.errors import ExternalServerFault, UnsoundTwins
+from tdelta.errors import ExternalServerFault, InvalidTwins
 
 from . import own
 
@@ -43,19 +43,19 @@ class TestMariadbExternalServers(HostileGlobals, ExternalServers):
         cautions = pair(baseline, encrypted, "tdelta_r1").cautions
         assert has(cautions, "scope-not-encrypted", scope="log", said="innodb_encrypt_log=OFF")
 
-    def test_a_baseline_that_is_encrypted_and_a_plain_encrypted_one_are_unsound(self, looked_at: LookedAt) -> None:
+    def test_a_baseline_that_is_encrypted_and_a_plain_encrypted_one_are_invalid(self, looked_at: LookedAt) -> None:
         baseline, encrypted = looked_at
-        with refused(UnsoundTwins, "baseline-encrypted", said=Part("innodb_encrypt_tables=ON")):
+        with refused(InvalidTwins, "baseline-encrypted", said=Part("innodb_encrypt_tables=ON")):
             pair(encrypted, baseline, "tdelta_r1")
 
-    def test_twins_without_any_encryption_are_unsound(self, servers: tuple[Any, Any]) -> None:
+    def test_twins_without_any_encryption_are_invalid(self, servers: tuple[Any, Any]) -> None:
         _, encrypted = servers
         with contextlib.closing(own.root(encrypted)) as asked:
             asked.run("SET GLOBAL innodb_encrypt_tables = OFF")
             try:
                 with (
                     self.examined(servers) as found,
-                    refused(UnsoundTwins, "nothing-encrypted", said=Part("innodb_encrypt_tables=OFF")),
+                    refused(InvalidTwins, "nothing-encrypted", said=Part("innodb_encrypt_tables=OFF")),
                 ):
                     pair(*found, "tdelta_r1")
             finally:
@@ -66,7 +66,7 @@ class TestMariadbExternalServers(HostileGlobals, ExternalServers):
         with own_schemas(found, "tdelta_r2", "r2") as (_, encrypted):
             with contextlib.closing(own.Session(encrypted.options(PASSWORD))) as load:
                 load.run("CREATE TABLE plain (id INT PRIMARY KEY) ENCRYPTED=NO")
-            with refused(UnsoundTwins, "tables-otherwise", tables="plain"):
+            with refused(InvalidTwins, "tables-otherwise", tables="plain"):
                 encrypted.require_tables()
 
     def test_a_wait_for_a_lock_is_told_as_that_and_not_as_too_little_time(self, looked_at: LookedAt) -> None:

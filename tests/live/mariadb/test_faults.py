@@ -13,7 +13,7 @@ from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, oc
 from support.texts import has_no_answer
 
 SMALL = ("--workload", "point-select", "--size", "2MB", "--scope", "data", *ALONE)
-LONG_TRIALS = (*SMALL, "--trial-seconds", "1", "--blocks", "2", "--rounds", "1..1")
+LONG_TRIALS = (*SMALL, "--trial-time", "1s", "--blocks", "2", "--rounds", "1..1")
 LONG_ENOUGH = (*LONG_TRIALS, *SELDOM)
 """For whoever looks for the one at work every few milliseconds."""
 
@@ -56,7 +56,7 @@ def test_a_server_that_is_killed_in_warm_up_in_a_block_or_under_a_search_is_made
 
 
 def test_a_server_that_is_killed_under_a_command_of_the_users_is_made_up_for(place: ServerPlace) -> None:
-    load = ("--load", "sysbench oltp_point_select --tables=1 --table-size=9000 run")
+    load = ("--load-generator", "sysbench oltp_point_select --tables=1 --table-size=9000 run")
     process = place.start("run", "--json", *place.options(*LONG_TRIALS, *load))
     read_until(process, "round 1: 2 blocks")
     time.sleep(0.2)  # sysbench has connected

@@ -15,7 +15,7 @@ from support.runs import failed_checks
 from .own import ROOT_PASSWORD, install, root, running
 
 SHORT = (
-    *("--engine", "mariadb", "--scope", "data", "--no-aa-twin", "--no-bb-twin", "--trial-seconds", "0.1"),
+    *("--engine", "mariadb", "--scope", "data", "--no-aa", "--no-bb", "--trial-time", "0.1s"),
     *("--blocks", "2", "--rounds", "1..1", "--max-time", "240s"),
 )
 ROWS = 5000

@@ -49,7 +49,7 @@ class TestMariadbRuns(ServerRuns):
     def loaded(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPlace, Any]]:
         """A run of sysbench on everything encrypted, all of it cached."""
         for place in occupied(cls.engine, tmp_path_factory.mktemp("loaded")):
-            load = ("--load", "sysbench oltp_point_select --tables=1 --table-size=9000 run")
+            load = ("--load-generator", "sysbench oltp_point_select --tables=1 --table-size=9000 run")
             yield place, place.measured(*ALONE, "--size", "2MB", *load)
 
     def test_a_tool_of_others_is_the_load(self, loaded: tuple[ServerPlace, Any]) -> None:
@@ -61,9 +61,9 @@ class TestMariadbRuns(ServerRuns):
         """MariaDB derives a key of 128 bits for its pages, whatever the key it is given."""
         document = loaded[1]
         (check,) = [c for c in document["validity"] if c["code"] == IN_FORCE]
-        assert (check["state"], check["makes_unsound"]) == ("failed", False)
+        assert (check["state"], check["makes_invalid"]) == ("failed", False)
         assert document["ciphers_in_force"] == {"aes-256": "AES-128-CBC"}
-        assert document["decision"] != "unsound"
+        assert document["decision"] != "invalid"
         assert document["barely_encrypted"]
         shown = loaded[0].tdelta("show").out
         assert "AES-128-CBC" in document["answer"]
@@ -107,7 +107,7 @@ class TestMariadbRuns(ServerRuns):
     @pytest.fixture(scope="class")
     @classmethod
     def acted(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPlace, Any]]:
-        """A run in which plain twins are encrypted while their load goes on, or throttled by as much as was planted."""
+        """A run whose plain twins are encrypted under load, or throttled by as much as was injected."""
         acts = "during=encrypt,rekey,throttle:percent=40:seconds=1,throttle:seconds=1"
         for place in occupied(cls.engine, tmp_path_factory.mktemp("acted")):
             yield place, place.measured(*ALONE, "--size", "2MB", "--vary", acts, "--vary", "cipher=aes-128")
@@ -135,7 +135,7 @@ class TestMariadbRuns(ServerRuns):
         assert found["rekey", "tables"]["there"] == found["rekey", "tables"]["deleted"] == 0
         assert found["encrypt", "redo log"]["deleted"] > 0, "the redo log is switched at a start only"
 
-    def test_a_planted_harm_is_found_inside_its_interval_and_none_where_none_was_planted(
+    def test_an_injected_harm_is_found_inside_its_interval_and_none_where_none_was_injected(
         self, acted: tuple[ServerPlace, Any]
     ) -> None:
         found = {measure["action"]: measure for measure in acted[1]["actions"]}

@@ -11,7 +11,7 @@ from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, oc
 
 LONG_TRIALS = (
     *("--workload", "point-select", "--size", "2MB", "--scope", "data"),
-    *(*ALONE, "--trial-seconds", "2", *SELDOM),
+    *(*ALONE, "--trial-time", "2s", *SELDOM),
 )
 
 

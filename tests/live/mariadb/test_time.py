@@ -37,7 +37,7 @@ def test_the_90_s_server_run_ends_in_time_or_names_the_least_time_that_would_do(
 
 
 def test_a_server_run_with_time_for_a_few_blocks_only_ends_in_time(place: ServerPlace) -> None:
-    done, took = ran(place, 60, "--size", "5MB", "--trial-seconds", "0.5", "--rounds", "5")
+    done, took = ran(place, 60, "--size", "5MB", "--trial-time", "0.5s", "--rounds", "5")
     assert took <= 66.0
     if done.code not in (0, 3, 4):
         check_refused(done, "time-too-short", option="--max-time", found="60 s")

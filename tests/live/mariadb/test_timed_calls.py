@@ -1,4 +1,4 @@
-"""Time that is planted in every call of MariaDB's cipher is in what its calls take, and no more than that."""
+"""Time that is injected in every call of MariaDB's cipher is in what its calls take, and no more than that."""
 
 import shutil
 import subprocess
@@ -17,7 +17,7 @@ from .test_observation import engine, filled
 
 __all__ = ["engine"]
 
-PLANTED_US = 40.0
+INJECTED_US = 40.0
 BURNS = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ int EVP_CipherUpdate(void *context, void *into, int *written, const void *from, 
     static int (*next)(void *, void *, int *, const void *, int);
     if (!next) next = dlsym(RTLD_NEXT, "EVP_CipherUpdate");
     int answer = next(context, into, written, from, length);
-    for (double until = now() + PLANTED_US; now() < until;);
+    for (double until = now() + INJECTED_US; now() < until;);
     return answer;
 }
 """
@@ -45,7 +45,7 @@ def burning(tmp_path_factory: pytest.TempPathFactory) -> Path:
         require(None, "there is no C compiler here")
     folder = tmp_path_factory.mktemp("burning")
     source, library = folder / "burns.c", folder / "burns.so"
-    source.write_text(BURNS.replace("PLANTED_US", str(PLANTED_US)))
+    source.write_text(BURNS.replace("INJECTED_US", str(INJECTED_US)))
     subprocess.run([str(compiler), "-O2", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
     return library
 
@@ -67,20 +67,20 @@ def page_calls(engine: MariadbEngine, folder: Path, behind: str = "") -> tuple[T
     return found, working.pages
 
 
-@pytest.mark.alone  # what calls take by the clock is compared with what was planted
-def test_planted_time_is_in_the_calls(engine: MariadbEngine, burning: Path, tmp_path: Path) -> None:
+@pytest.mark.alone  # what calls take by the clock is compared with what was injected
+def test_injected_time_is_in_the_calls(engine: MariadbEngine, burning: Path, tmp_path: Path) -> None:
     plain, pages = page_calls(engine, tmp_path / "plain")
     assert pages > 100
     assert plain.starts >= pages
     assert plain.bytes == pytest.approx(16_384 * plain.starts, rel=0.02)
-    assert 0.5 < plain.us / plain.starts < PLANTED_US  # AES takes some µs for a page
-    planted, _ = page_calls(engine, tmp_path / "planted", str(burning))
-    more_us = planted.us / planted.starts - plain.us / plain.starts
-    assert more_us == pytest.approx(PLANTED_US, rel=0.25)
+    assert 0.5 < plain.us / plain.starts < INJECTED_US  # AES takes some µs for a page
+    injected, _ = page_calls(engine, tmp_path / "injected", str(burning))
+    more_us = injected.us / injected.starts - plain.us / plain.starts
+    assert more_us == pytest.approx(INJECTED_US, rel=0.25)
 
 
 def test_the_cost_breakdown_of_a_run_has_the_calls_that_were_timed(place: ServerPlace) -> None:
-    scan = ("--workload", "scan", "--cold", "--scope", "data", "--size", "20MB", "--no-aa-twin", "--no-bb-twin")
+    scan = ("--workload", "scan", "--cold", "--scope", "data", "--size", "20MB", "--no-aa", "--no-bb")
     document = place.measured(*scan, "--rounds", "1..1", "--blocks", "3", "--max-time", "4m")
     (breakdown,) = document["cost_breakdown"]
     cipher = next(line for line in breakdown["components"] if line["kind"] == "cipher")

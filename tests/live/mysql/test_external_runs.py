@@ -2,15 +2,15 @@ from typing import Any
 
 import pytest
 
-from support.contracts import HoldsContract
 from support.disturbed_runs import DisturbedRuns
 from support.external_runs import KilledRuns
 from support.external_studies import TracedStudy
+from support.server_checks import PassesServerCheck
 
 from . import own
 
 
-class TestMysqlExternalRuns(DisturbedRuns, KilledRuns, HoldsContract, TracedStudy):
+class TestMysqlExternalRuns(DisturbedRuns, KilledRuns, PassesServerCheck, TracedStudy):
     driver = "PyMySQL"
     own = own  # type: ignore[assignment]
     engine = "mysql"

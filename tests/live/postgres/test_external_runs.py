@@ -1,17 +1,17 @@
 from typing import Any
 
 from support.codes import cautions, check_refused
-from support.contracts import HoldsContract
 from support.disturbed_runs import DisturbedRuns
 from support.external_runs import ExternalRuns
 from support.external_studies import TracedStudy
 from support.refused import Part
 from support.running import Answered, Place
+from support.server_checks import PassesServerCheck
 
 from . import own
 
 
-class TestPostgresExternalRuns(ExternalRuns, DisturbedRuns, HoldsContract, TracedStudy):
+class TestPostgresExternalRuns(ExternalRuns, DisturbedRuns, PassesServerCheck, TracedStudy):
     driver = "psycopg"
     own = own
     sessions_sql = "SELECT pid FROM pg_stat_activity WHERE usename = 'bench'"
@@ -37,6 +37,6 @@ class TestPostgresExternalRuns(ExternalRuns, DisturbedRuns, HoldsContract, Trace
         assert important[0] == "shared_buffers"
         assert "work_mem" in important
 
-    def test_a_disk_that_nobody_vouches_for_is_unsound(self, servers: tuple[Any, Any], place: Place) -> None:
+    def test_a_disk_that_nobody_vouches_for_is_invalid(self, servers: tuple[Any, Any], place: Place) -> None:
         ran = place.tdelta("run", "--json", *(word for word in self.on(servers) if word not in self.vouching))
         check_refused(ran, "encryption-not-seen", exit_code=4, remedy=Part("--assume-encrypted"))

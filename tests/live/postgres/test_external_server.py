@@ -8,7 +8,7 @@ from tdelta.engines.shared.external.pairs import pair
 from tdelta.engines.shared.external.secrets import Passwords
 from tdelta.engines.shared.external.servers import connect
 from tdelta.engines.shared.sessions import WorkerSession
-from tdelta.errors import ExternalServerFault, UnsoundTwins
+from tdelta.errors import ExternalServerFault, InvalidTwins
 
 from . import own
 
@@ -31,7 +31,7 @@ class TestPostgresExternalServers(ExternalServers):
     precious = ("SELECT count(*) FROM pg_namespace WHERE nspname = 'tdelta_r4'", "1")
 
     def test_a_disk_that_the_server_knows_nothing_of_has_to_be_vouched_for(self, looked_at: LookedAt) -> None:
-        with refused(UnsoundTwins, "encryption-not-seen", remedy=Part("--assume-encrypted")):
+        with refused(InvalidTwins, "encryption-not-seen", remedy=Part("--assume-encrypted")):
             pair(*looked_at, "tdelta_r1")
         cautions = pair(*looked_at, "tdelta_r1", assumed=True).cautions
         assert [caution.code for caution in cautions] == ["encryption-assumed"]

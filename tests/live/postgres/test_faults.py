@@ -14,7 +14,7 @@ from support.runs import ALONE, PATIENCE_SECONDS, ServerPlace, failed_checks, oc
 from support.texts import has_no_answer
 
 SMALL = ("--workload", "point-select", "--size", "2MB", *ALONE)
-LONG_TRIALS = (*SMALL, "--trial-seconds", "1", *SELDOM, "--blocks", "2", "--rounds", "1..1")
+LONG_TRIALS = (*SMALL, "--trial-time", "1s", *SELDOM, "--blocks", "2", "--rounds", "1..1")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from support.processes import eventually
 from support.refused import refused
 from support.running import require
 from tdelta import _native
-from tdelta.driver.load_command import CommandLoad, Connection, Work, parse_load, run
+from tdelta.driver.load_generator import CommandLoad, Connection, Work, parse_load, run
 from tdelta.errors import LoadFault
 from tdelta.measure.starting import die_with_parent
 

@@ -15,7 +15,7 @@ from support.running import ANSWERED, Answered, Place, require
 from .own import ROOT_PASSWORD, install, programs, root, running
 
 SHORT = (
-    *("--engine", "postgres", "--no-aa-twin", "--no-bb-twin", "--trial-seconds", "0.1", "--blocks", "2"),
+    *("--engine", "postgres", "--no-aa", "--no-bb", "--trial-time", "0.1s", "--blocks", "2"),
     *("--rounds", "1..1", "--max-time", "240s"),
 )
 ROWS = 5000

@@ -34,7 +34,7 @@ class TestPostgresRuns(ServerRuns):
 
     def test_bytes_that_pass_through_the_file_system_are_counted_once(self, place: ServerPlace) -> None:
         """What PostgreSQL asks gocryptfs for, gocryptfs asks for again: counted twice it was 2 to 4 times as much."""
-        place.measured(*ALONE, "--workload", "order-entry", "--size", "5MB", "--trial-seconds", "0.3")
+        place.measured(*ALONE, "--workload", "order-entry", "--size", "5MB", "--trial-time", "0.3s")
         read: dict[str, list[float]] = {}
         for trial in place.trials():
             read.setdefault(trial["cipher"], []).append(trial["syscall_read_bytes"] / trial["total_operations"])
@@ -51,12 +51,12 @@ class TestPostgresRuns(ServerRuns):
         assert all(trial["engine_counters"]["buffer_reads"] > 0 for trial in place.trials())
 
     def test_a_tool_of_others_is_the_load(self, place: ServerPlace) -> None:
-        load = ("--workload", str(PGBENCH), "--size", "15MB", "--load", "pgbench -n -S -M prepared")
+        load = ("--workload", str(PGBENCH), "--size", "15MB", "--load-generator", "pgbench -n -S -M prepared")
         check_load_of_others(place, place.measured(*ALONE, *load))
 
     def test_an_interrupted_run_of_identical_twins_is_completed(self, place: ServerPlace) -> None:
         options = [option if option != "1..1" else "2..2" for option in BRIEF]
-        process = place.start("run", "--json", "--aa", "--size", "2MB", *place.options(*options))
+        process = place.start("run", "--json", "--self-test", "--size", "2MB", *place.options(*options))
         read_until(process, "after round 1")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_SECONDS)

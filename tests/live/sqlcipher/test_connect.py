@@ -14,7 +14,7 @@ from tdelta.errors import TdeltaError
 
 from .opening import KEY, made, settings
 
-CONNECT = ("--workload", "connect", "--size", "1MB", "--no-aa-twin", "--no-bb-twin")
+CONNECT = ("--workload", "connect", "--size", "1MB", "--no-aa", "--no-bb")
 
 
 def mean_ns(trials: list, cipher: str, statement: str) -> float:
@@ -82,7 +82,7 @@ def test_a_script_may_connect_between_its_transactions_whatever_the_threads(plac
         (mine / file.name).write_text(file.read_text())
     (mine / "point_select.sql").write_text(MINE)
     document = place.answer(
-        *("--library", library, "--workload", "./mine", "--size", "1MB", "--vary", "threads=1,4", "--no-aa-twin"),
+        *("--library", library, "--workload", "./mine", "--size", "1MB", "--vary", "threads=1,4", "--no-aa"),
         *(("--key", "raw", *ONCE) if library == "sqlcipher" else ONCE),
     )
     assert "failed" not in {state for state, _ in checks(document).values()}

@@ -1,12 +1,12 @@
-"""A MAC that is planted, and reads that are, land in their own lines of the cost breakdown, on real files."""
+"""A MAC that is injected, and reads that are, land in their own lines of the cost breakdown, on real files."""
 
 from typing import Any
 
 from support.running import Place
 
 SCAN = (
-    *("--workload", "scan", "--size", "5MB", "--no-aa-twin", "--no-bb-twin"),
-    *("--trial-seconds", "0.1", "--blocks", "4", "--rounds", "2..2", "--max-time", "300s"),
+    *("--workload", "scan", "--size", "5MB", "--no-aa", "--no-bb"),
+    *("--trial-time", "0.1s", "--blocks", "4", "--rounds", "2..2", "--max-time", "300s"),
 )
 
 

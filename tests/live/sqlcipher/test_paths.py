@@ -35,7 +35,7 @@ def test_a_plain_library_by_path_says_what_it_is(system_sqlite: str) -> None:
 
 
 def test_identical_twins_of_the_systems_sqlite_can_be_compared(place: Place, system_sqlite: str) -> None:
-    document = place.answer("--library", system_sqlite, "--aa", "--no-aa-twin")
+    document = place.answer("--library", system_sqlite, "--self-test", "--no-aa")
     assert "failed" not in {state for state, _ in checks(document).values()}
     assert document["settings"]["options"]["library"] == system_sqlite
     assert document["versions"]["library under test"] == find_library(system_sqlite).version
@@ -45,7 +45,7 @@ def test_identical_twins_of_the_systems_sqlite_can_be_compared(place: Place, sys
 def test_sqlcipher_by_path_is_known_as_what_it_is_and_encrypts(place: Place, sqlcipher_file: str) -> None:
     found = find_library(sqlcipher_file)
     assert (found.kind, found.crypto) == ("sqlcipher", "openssl")
-    document = place.answer("--library", sqlcipher_file, "--workload", "read-only", "--no-aa-twin")
+    document = place.answer("--library", sqlcipher_file, "--workload", "read-only", "--no-aa")
     told = checks(document)
     assert "failed" not in {state for state, _ in told.values()}
     assert told["files-encrypted"][1] == "none shows its header, aes-256 hides its header"

@@ -14,7 +14,7 @@ LEVELS = [name for name in SQLCIPHER.ciphers if name != "none"]
 def test_a_run_compares_levels_of_the_library_that_was_named(place: Place) -> None:
     document = place.answer(
         *("--library", "sqlcipher", "--workload", "read-only", "--size", "5MB"),
-        *("--vary", "cipher=aes-256,aes-256-no-hmac", "--no-aa-twin", *ONCE),
+        *("--vary", "cipher=aes-256,aes-256-no-hmac", "--no-aa", *ONCE),
     )
     primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
     assert [verdict["condition"]["cipher"] for verdict in primary] == ["aes-256", "aes-256-no-hmac"]
@@ -29,7 +29,7 @@ def test_a_run_compares_levels_of_the_library_that_was_named(place: Place) -> No
 
 def test_an_interrupted_run_is_resumed_with_its_library(place: Place) -> None:
     options = [option if option != "2..2" else "3..3" for option in SMALL]
-    process = place.start("run", "--json", "--library", "sqlcipher", "--no-aa-twin", *options)
+    process = place.start("run", "--json", "--library", "sqlcipher", "--no-aa", *options)
     read_until(process, "round 1:")
     assert end(process, signal.SIGINT).code == 130
     ran = place.tdelta("run", "--resume", "last", "--json")
@@ -42,7 +42,7 @@ def test_an_interrupted_run_is_resumed_with_its_library(place: Place) -> None:
 def test_the_command_that_repeats_a_run_draws_the_same_run(place: Place) -> None:
     first = place.answer(
         *("--library", "sqlcipher", "--workload", "point-select", "--key", "passphrase", "--rate", "2000"),
-        *("--no-aa-twin", *ONCE),
+        *("--no-aa", *ONCE),
     )
     second = place.tdelta(*shlex.split(first["settings"]["repeat"])[1:], "--json").document
     assert second["settings"]["options"] == first["settings"]["options"]

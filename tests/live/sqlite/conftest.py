@@ -35,5 +35,5 @@ def default_run(tmp_path_factory: pytest.TempPathFactory) -> Answered:
 @pytest.fixture(scope="session")
 def every_cipher(tmp_path_factory: pytest.TempPathFactory) -> Answered:
     ciphers = ",".join(cipher for cipher in SqliteEngine().ciphers if cipher != "none")
-    options = ("--vary", f"cipher={ciphers}", "--size", "1MB", "--no-aa-twin", "--temp-store", "file", *ONCE)
+    options = ("--vary", f"cipher={ciphers}", "--size", "1MB", "--no-aa", "--temp-store", "file", *ONCE)
     return recorded(tmp_path_factory, "sqlite-ciphers", *options)

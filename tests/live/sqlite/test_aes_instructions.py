@@ -159,7 +159,7 @@ def test_a_whole_run_with_four_threads_goes_well_without_the_instructions(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LD_PRELOAD", HIDDEN["LD_PRELOAD"])
-    document = place.answer("--vary", "threads=4", "--vary", "cipher=none,aes-256", "--no-aa-twin")
+    document = place.answer("--vary", "threads=4", "--vary", "cipher=none,aes-256", "--no-aa")
     assert {verdict["condition"]["threads"] for verdict in document["verdicts"]} == {4}
     assert [check for check in document["validity"] if check["state"] == "failed"] == []
 

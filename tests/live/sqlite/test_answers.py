@@ -14,8 +14,8 @@ from tdelta.engines.sqlite.engine import SqliteEngine
 from tdelta.messages.checks import AA_CHECK, ROWS_AFTER
 
 CIPHERS = [cipher for cipher in SqliteEngine().ciphers if cipher != "none"]
-EXIT_CODES = {"costly": 0, "negligible": 0, "faster": 0, "undecided": 3, "over": 5, "within": 0, "unsound": 4}
-POINTS = ("--workload", "point-select", "--no-aa-twin")
+EXIT_CODES = {"slower": 0, "negligible": 0, "faster": 0, "undecided": 3, "over": 5, "within": 0, "invalid": 4}
+POINTS = ("--workload", "point-select", "--no-aa")
 
 
 def checks(document) -> dict[str, tuple[str, str]]:
@@ -99,7 +99,7 @@ def test_files_are_equally_large(place: Place) -> None:
 def test_a_workload_that_only_reads_writes_nothing_and_a_budget_ends_in_an_exit_code_of_its_own(
     place: Place, budget: str, codes: tuple[int, ...]
 ) -> None:
-    ran = place.run("--workload", "read-only", "--no-aa-twin", "--budget", budget)
+    ran = place.run("--workload", "read-only", "--no-aa", "--budget", budget)
     document = ran.document
     assert ran.code in codes
     assert document["decision"] in ("within", "undecided", "over")
@@ -148,8 +148,8 @@ def test_writes_leave_the_same_rows_on_every_twin(default_run: Answered) -> None
 def test_a_folder_of_the_users_own_runs_in_an_open_loop_at_the_rate_that_was_asked(place: Place) -> None:
     mine = place.base / "mine"
     shutil.copytree(Path(tdelta.workloads.__file__).parent / "point_select", mine)
-    open_loop = ("--rate", "500", "--trial-seconds", "0.1")
-    document = place.answer("--workload", "./mine", "--no-aa-twin", *open_loop, *ONCE)
+    open_loop = ("--rate", "500", "--trial-time", "0.1s")
+    document = place.answer("--workload", "./mine", "--no-aa", *open_loop, *ONCE)
     assert (document["settings"]["study"], document["settings"]["workload"]) == ("", "point-select")
     assert {name for trial in place.trials() for name in trial["transactions"]} == {"point_select"}
     assert document["counts"]["operations_per_trial"] == 50
@@ -160,7 +160,7 @@ def test_a_folder_of_the_users_own_runs_in_an_open_loop_at_the_rate_that_was_ask
 def test_factors_can_be_varied_together_and_the_twins_have_what_was_asked(place: Place) -> None:
     """How logs are written is varied in test_evidence.py."""
     varied = {"cache": {0.1, 1.2}, "page_size": {1024, 16384}}
-    document = place.answer("--vary", "cache=10%,120%", "--vary", "page_size=1024,16384", "--no-aa-twin", *ONCE)
+    document = place.answer("--vary", "cache=10%,120%", "--vary", "page_size=1024,16384", "--no-aa", *ONCE)
     assert checks(document)["settings"][0] == "ok"
     trials = place.trials()
     for factor, found in varied.items():
@@ -170,11 +170,11 @@ def test_factors_can_be_varied_together_and_the_twins_have_what_was_asked(place:
 
 
 @pytest.mark.alone
-def test_a_planted_cost_is_realised_and_recorded(place: Place) -> None:
-    document = place.answer("--aa", "--plant", "20%", "--trial-seconds", "0.1")
-    planted = [v for v in document["verdicts"] if v["condition"].get("planted") == 0.2 and v["transaction"] == "all"]
+def test_an_injected_cost_is_realised_and_recorded(place: Place) -> None:
+    document = place.answer("--self-test", "--inject", "20%", "--trial-time", "0.1s")
+    injected = [v for v in document["verdicts"] if v["condition"].get("injected") == 0.2 and v["transaction"] == "all"]
     identical = [v for v in document["verdicts"] if v["primary"] and v["condition"].get("twin") == "identical"]
-    realised = {verdict["metric"]: verdict["realised"] for verdict in planted}
+    realised = {verdict["metric"]: verdict["realised"] for verdict in injected}
     assert realised["cpu_per_operation"] == pytest.approx(1.2, abs=0.05)
     assert realised["response_time"] > 1.0
     assert len(identical) == 1

@@ -32,7 +32,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> td.Run:
     base = tmp_path_factory.mktemp("api")
     places = {"store": str(base / "runs.sqlite"), "directory": str(base)}
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(lambda: td.run(**BRIEF, **places, bb_twin=False, max_seconds=120)).result()
+        return pool.submit(lambda: td.run(**BRIEF, **places, bb_control=False, max_seconds=120)).result()
 
 
 def test_no_signal_of_the_program_is_handled_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +42,7 @@ def test_no_signal_of_the_program_is_handled_meanwhile(tmp_path: Path, monkeypat
     def observe(_event: Event) -> None:
         during.append(handlers())
 
-    td.run(**BRIEF, bb_twin=False, store=tmp_path / "runs.sqlite", directory=tmp_path, observer=observe)
+    td.run(**BRIEF, bb_control=False, store=tmp_path / "runs.sqlite", directory=tmp_path, observer=observe)
     assert len(during) > 5
     assert all(seen == before for seen in during)
     assert handlers() == before
@@ -85,8 +85,8 @@ def test_it_is_loaded_again_and_the_command_line_says_the_same(found: td.Run) ->
 
 def test_the_same_request_as_the_command_lines(found: td.Run, tmp_path: Path) -> None:
     place = Place(tmp_path)
-    options = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2", "--rounds", "1..1", "--max-time", "120s")
-    ran = place.tdelta("run", "--json", *options, "--no-bb-twin")
+    options = ("--size", "3MB", "--trial-time", "0.03s", "--blocks", "2", "--rounds", "1..1", "--max-time", "120s")
+    ran = place.tdelta("run", "--json", *options, "--no-bb")
     theirs, ours = ran.document["settings"], json.loads(json.dumps(found.to_dict()["settings"]))
     differ = {name for name in theirs if theirs[name] != ours[name]}
     assert differ <= {"run_id", "seed", "repeat", "options", "store"}
@@ -95,8 +95,8 @@ def test_the_same_request_as_the_command_lines(found: td.Run, tmp_path: Path) ->
 def test_what_there_is_not_is_named(tmp_path: Path) -> None:
     with refused(UnknownName, "unknown-name-near", kind="option", found="max_second"):
         td.run(max_second=3)
-    with refused(UnknownName, "unknown-name-near", kind="option", found="ropes"):
-        td.analyze("x", ropes=1)
+    with refused(UnknownName, "unknown-name-near", kind="option", found="tolerances"):
+        td.analyze("x", tolerances=1)
     with refused(UsageError, "no-store"):
         td.load(store=tmp_path / "none.sqlite")
 
@@ -107,8 +107,8 @@ def test_files_of_other_tools_are_judged(tmp_path: Path) -> None:
         for number in range(3):
             lines = "\n".join(str(base + 0.01 * number + 0.001 * (k % 7)) for k in range(200))
             (tmp_path / side / f"run{number}.csv").write_text(f"response_ms\n{lines}\n")
-    found = td.analyze(tmp_path / "plain", tmp_path / "tde", rope=0.05)
-    assert found.decision is Decision.COSTLY
+    found = td.analyze(tmp_path / "plain", tmp_path / "tde", tolerance=0.05)
+    assert found.decision is Decision.SLOWER
     assert found.comparisons
     assert "tde" in str(found)
     assert found.to_html().startswith("<!DOCTYPE html>")

@@ -1,18 +1,18 @@
 from support.running import Place
 
-TINY = ("--size", "3MB", "--trial-seconds", "0.03", "--blocks", "2")
+TINY = ("--size", "3MB", "--trial-time", "0.03s", "--blocks", "2")
 
 
 def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place: Place) -> None:
     done = place.tdelta("calibrate", "--json", *TINY, "--max-time", "40s", "--seed", "5")
     document = done.document
-    # Trials of 30 ms on a busy machine may well be unsound: that is an answer, too.
-    assert done.code == document["exit_code"] == (0 if document["is_sound"] else 4), done.err
+    # Trials of 30 ms on a busy machine may well be invalid: that is an answer, too.
+    assert done.code == document["exit_code"] == (0 if document["is_valid"] else 4), done.err
     assert document["schema"] == "tdelta.calibration/1"
     runs = len(document["run_ids"])
     assert runs >= 1
     assert document["identical"]["held"]["of"] == runs
-    assert [(tally["metric"], tally["held"]["of"]) for tally in document["planted"]] == [
+    assert [(tally["metric"], tally["held"]["of"]) for tally in document["injected"]] == [
         ("response_time", runs),
         ("cpu_per_operation", runs),
     ]
@@ -25,7 +25,7 @@ def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place
     assert kept == document["calibration_id"]
 
     shown = place.tdelta("show", document["run_ids"][0], "--json").document
-    assert {c["role"] for c in shown["settings"]["conditions"]} == {"baseline", "aa", "identical", "planted"}
+    assert {c["role"] for c in shown["settings"]["conditions"]} == {"baseline", "aa", "identical", "injected"}
     assert shown["settings"]["calibration"] is None
 
     brief = ("--seed", "8", "--rounds", "1..1")
@@ -33,7 +33,7 @@ def test_a_calibration_is_kept_and_the_next_run_of_its_kind_begins_with_it(place
     ignored = place.answer(*brief, "--no-calibration")["settings"]["calibration"]
     used = place.answer(*brief)["settings"]["calibration"]
     assert (other, ignored) == (None, None)
-    assert (used is None) is not document["is_sound"]
-    if document["is_sound"]:
+    assert (used is None) is not document["is_valid"]
+    if document["is_valid"]:
         assert used["calibration_id"] == kept
         assert used["instance_effect"][0] == {"metric": "response_time", **noise["prior"]}

@@ -33,7 +33,7 @@ def small(folder: Path, **options: Any) -> RunRequest:
         "blocks_per_round": 1,
         "min_rounds": 1,
         "max_rounds": 1,
-        "bb_twin": False,
+        "bb_control": False,
     }
     places = {"directory": folder / "twins", "store": folder / "runs.sqlite", "max_seconds": 300.0}
     return RunRequest(**{**small_run, **places, **options})
@@ -90,12 +90,12 @@ def test_the_trial_under_search_is_no_trial_of_the_run_and_temporary_data_in_mem
     assert file_states(document, "aes-256")["database"] == "encrypted"
 
 
-def test_a_twin_that_is_really_plain_makes_the_run_unsound_and_names_its_file(
+def test_a_twin_that_is_really_plain_makes_the_run_invalid_and_names_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SqliteEngine, "needs_key", staticmethod(lambda _cipher: False))
-    result = run_here(tmp_path, aa_twin=False)
-    assert result.decision is Decision.UNSOUND
+    result = run_here(tmp_path, aa_control=False)
+    assert result.decision is Decision.INVALID
     leaks = [one for one in result.of(FileEvidence) if one.state is EvidenceState.LEAK]
     assert {one.file_class for one in leaks} == {"database", "wal"}
     check = check_of(result, NO_MARKER)
@@ -107,7 +107,7 @@ def test_a_twin_that_is_really_plain_makes_the_run_unsound_and_names_its_file(
     assert not check_of(result, IN_FORCE).ok
 
 
-def test_a_temporary_file_in_the_clear_makes_the_run_unsound_and_names_it(
+def test_a_temporary_file_in_the_clear_makes_the_run_invalid_and_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a build would spill that keeps sorts in files and does not encrypt them."""
@@ -122,20 +122,20 @@ def test_a_temporary_file_in_the_clear_makes_the_run_unsound_and_names_it(
         look(self)
 
     monkeypatch.setattr(exposure.Exposure, "scan", spilling)
-    result = run_here(tmp_path, aa_twin=False)
+    result = run_here(tmp_path, aa_control=False)
     check = check_of(result, NO_MARKER)
-    assert (check.ok, result.decision) == (False, Decision.UNSOUND)
+    assert (check.ok, result.decision) == (False, Decision.INVALID)
     spilled = {"files": held[0], "file_class": "other", "condition": "cipher=aes-256,threads=1", "markers": 1}
     assert has(check.details, "plaintext-found", **spilled)
 
 
-def test_a_search_that_is_blind_makes_the_run_unsound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_is_blind_makes_the_run_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     search = file_scanner.search
     monkeypatch.setattr(
         file_scanner, "search", lambda files, needles: search(files, [needle[::-1] for needle in needles])
     )
-    result = run_here(tmp_path, aa_twin=False)
-    assert (check_of(result, FINDS).ok, result.decision) == (False, Decision.UNSOUND)
+    result = run_here(tmp_path, aa_control=False)
+    assert (check_of(result, FINDS).ok, result.decision) == (False, Decision.INVALID)
     assert has(check_of(result, NO_MARKER).details, "markers-not-tested")
 
 
@@ -161,7 +161,7 @@ def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
 
     monkeypatch.setattr(exposure.Exposure, "scan", heard_look)
     monkeypatch.setattr(SqliteTwin, "evidence", heard_evidence)
-    run_here(tmp_path, aa_twin=False)
+    run_here(tmp_path, aa_control=False)
     asked = [
         "facts",
         "answer",
@@ -181,7 +181,7 @@ def test_files_are_searched_between_the_order_of_a_trial_and_its_answer(
 
 def test_a_run_that_is_interrupted_and_resumed_has_been_searched(place: Place) -> None:
     options = [option if option != "2..2" else "3..3" for option in SMALL]
-    process = place.start("run", "--json", "--no-aa-twin", *options)
+    process = place.start("run", "--json", "--no-aa", *options)
     read_until(process, "round 1:")
     assert end(process, signal.SIGINT).code == 130
     ran = place.tdelta("run", "--resume", "last", "--json")
@@ -211,6 +211,6 @@ def test_verify_tells_plain_files_of_a_twin_from_encrypted_ones(
         take(self)
 
     monkeypatch.setattr(exposure.Exposure, "scan_afterwards", read_as_well)
-    run_here(tmp_path, aa_twin=False)
+    run_here(tmp_path, aa_control=False)
     assert seen["plain"] == {"": ReadState.PLAIN, "-wal": ReadState.PLAIN, "-shm": ReadState.MIXED}
     assert seen["encrypted"] == {"": ReadState.ENCRYPTED, "-wal": ReadState.LOOKS_RANDOM, "-shm": ReadState.MIXED}

@@ -31,8 +31,8 @@ def contrast(document: Any, metric: str, **levels: str) -> Any:
 @pytest.mark.skipif(CANNOT is not None, reason=f"the level off cannot be had: {CANNOT}")
 def test_the_study_compares_five_conditions_with_one_baseline(place: Place) -> None:
     ran = place.tdelta(
-        *("run", "order-entry", "--json", "--size", "3MB", "--trial-seconds", "0.05", "--blocks", "2"),
-        *("--rounds", "2..2", "--no-aa-twin", "--no-bb-twin"),
+        *("run", "order-entry", "--json", "--size", "3MB", "--trial-time", "0.05s", "--blocks", "2"),
+        *("--rounds", "2..2", "--no-aa", "--no-bb"),
     )
     assert ran.code in (0, 3), ran.err
     document = ran.document
@@ -55,6 +55,6 @@ def test_the_study_compares_five_conditions_with_one_baseline(place: Place) -> N
 
 @pytest.mark.skipif(CANNOT is not None, reason=f"the level off cannot be had: {CANNOT}")
 def test_a_worker_without_the_instructions_shows_it(place: Place) -> None:
-    document = place.answer(*LEVELS, "--workload", "point-select", "--no-aa-twin", *ONCE)
+    document = place.answer(*LEVELS, "--workload", "point-select", "--no-aa", *ONCE)
     assert check(document, "aes-instructions")["state"] == "ok"
     check_messages(details(document, "aes-instructions"), "instructions-shown", on=Part("µs"), off=Part("µs"))

@@ -79,7 +79,7 @@ def test_a_disk_of_twins_that_fills_up_during_the_run_is_told(place: Place, moun
 def test_a_run_whose_disk_was_full_is_completed_by_resume_once_there_is_room(place: Place, mount: Mount) -> None:
     disk = mount(60_000)
     options = [option if option != "2..2" else "4..4" for option in SMALL]
-    process = place.start("run", *options, "--no-aa-twin", "--dir", str(disk))
+    process = place.start("run", *options, "--no-aa", "--dir", str(disk))
     read_until(process, "round 1:")
     fill(disk)
     assert ended(place, process).code == 2

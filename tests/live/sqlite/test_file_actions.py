@@ -46,7 +46,7 @@ def test_what_cannot_be_done_to_a_file_is_refused_with_the_reason(
 
 
 def test_of_identical_twins_nothing_is_called_whatever_is_done_to_their_files(place: Place) -> None:
-    options = ("--size", "1MB", "--blocks", "3", "--rounds", "1..1", "--trial-seconds", "0.02")
-    document = place.answer("--aa", "--vary", "work=restart,encrypt", *options)
+    options = ("--size", "1MB", "--blocks", "3", "--rounds", "1..1", "--trial-time", "0.02s")
+    document = place.answer("--self-test", "--vary", "work=restart,encrypt", *options)
     assert {measure["action"] for measure in document["actions"]} == {"restart", "encrypt"}
     assert {verdict["decision"] for verdict in document["verdicts"]} <= {"undecided", "negligible"}

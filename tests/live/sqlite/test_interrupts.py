@@ -31,7 +31,7 @@ def test_a_signal_during_rounds_ends_with_what_is_known_and_can_be_resumed(
 
 def test_a_run_interrupted_by_a_signal_is_completed_by_resume(place: Place) -> None:
     options = [option if option != "2..2" else "3..3" for option in SMALL]
-    process = place.start("run", "--json", "--no-aa-twin", *options)
+    process = place.start("run", "--json", "--no-aa", *options)
     read_until(process, "round 1:")
     assert end(process, signal.SIGINT).code == 130
     before = place.query("SELECT * FROM trials ORDER BY trial")
@@ -64,7 +64,7 @@ def test_ctrl_c_during_a_long_load_does_not_wait_for_it(place: Place) -> None:
 
 
 def test_a_reader_that_goes_away_does_not_stop_the_run(place: Place) -> None:
-    process = place.start("run", *SMALL, "--workload", "point-select", "--no-aa-twin")
+    process = place.start("run", *SMALL, "--workload", "point-select", "--no-aa")
     assert process.stderr is not None
     process.stderr.close()
     assert process.wait(PATIENCE_SECONDS) in ANSWERED

@@ -41,8 +41,8 @@ KILLS_OF_A_RUN = 5
 FEWEST_SECONDS = 0.4  # a Python that has not yet begun its work has nothing to lose
 # Long enough for five kills and what lies between them; the last sitting runs to the end.
 OPTIONS = (
-    *("--workload", "order-entry", "--size", "1MB", "--no-aa-twin", "--trial-seconds", "0.02"),
-    *("--blocks", "2", "--rounds", "3..3", "--max-time", "300s", "--no-bb-twin"),
+    *("--workload", "order-entry", "--size", "1MB", "--no-aa", "--trial-time", "0.02s"),
+    *("--blocks", "2", "--rounds", "3..3", "--max-time", "300s", "--no-bb"),
 )
 
 
@@ -136,7 +136,7 @@ STAGES = ("copy", "examine", "propose", "run ", "load: none", "calibrate", "roun
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_copies_of_a_users_rows_are_private_and_go_with_a_killed_run(place: Place, database: Path, stage: str) -> None:
-    options = ("--database", str(database), "--no-bb-twin", "--trial-seconds", "0.05", "--rounds", "3..3")
+    options = ("--database", str(database), "--no-bb", "--trial-time", "0.05s", "--rounds", "3..3")
     process = place.start("run", *options, "--max-time", "120s")
     read_until(process, stage)
     files = [path for path in place.twins.rglob("*") if path.is_file()]

@@ -32,7 +32,7 @@ from tdelta.session.staging import staged
 
 from .own import CUSTOMERS, DETAILS_TABLE, SHOP_ROWS, SHOP_TABLES, left_open, state
 
-BRIEF = ("--trial-seconds", "0.03", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s", "--no-bb-twin")
+BRIEF = ("--trial-time", "0.03s", "--blocks", "2", "--rounds", "2..2", "--max-time", "300s", "--no-bb")
 KEY = "f00d" * 16
 CIPHERS = list(SqliteEngine().ciphers)
 
@@ -147,7 +147,7 @@ SELECT :found;
 def test_rows_that_are_in_the_log_only_and_sampled_keys_are_in_every_twin(place: Place, shop: Path) -> None:
     keys = f"[keys.details]\ntable = {json.dumps(DETAILS_TABLE)}\n"
     folder = mine(place, ("look", LOOK), ("detail", DETAIL), keys=keys)  # \\gset fails where it finds no row
-    document = answer(place, shop, "--workload", str(folder), "--no-aa-twin", *ONCE)
+    document = answer(place, shop, "--workload", str(folder), "--no-aa", *ONCE)
     assert document["settings"]["workload"] == "mine"
     assert not document["settings"]["database"]["proposed"]
     assert not cautions(document, "proposed-workload")
@@ -193,7 +193,7 @@ def test_a_written_proposal_is_edited_and_given_back_to_several_writers(place: P
     text = (folder / "workload.toml").read_text(encoding="utf-8")
     kept = [part for part in text.split("\n[") if "_logs]" not in part.splitlines()[0]]
     (folder / "workload.toml").write_text("\n[".join(kept), encoding="utf-8")
-    document = answer(place, shop, "--workload", str(folder), "--vary", "threads=1,4", "--no-aa-twin", *ONCE)
+    document = answer(place, shop, "--workload", str(folder), "--vary", "threads=1,4", "--no-aa", *ONCE)
     primary = [verdict for verdict in document["verdicts"] if verdict["primary"]]
     assert [(v["condition"]["threads"], v["baseline"]["threads"]) for v in primary] == [(1, 1), (4, 4)]
     ran = {verdict["transaction"] for verdict in document["verdicts"]}
@@ -207,7 +207,7 @@ def test_ciphers_and_pages_can_be_others_than_the_originals(place: Place, small:
     before = state(small.parent)
     document = answer(
         *(place, small, "--vary", "cipher=sqlcipher,chacha20", "--vary", "page_size=1024,16384"),
-        *("--no-aa-twin", *ONCE),
+        *("--no-aa", *ONCE),
     )
     assert state(small.parent) == before
     hidden = "sqlcipher hides its header, chacha20 hides its header"
@@ -374,7 +374,7 @@ def test_a_database_with_hostile_names_runs_through_the_load_loop(place: Place, 
                 ((i if number % 2 == 0 else f"k{i}", f"text {i}", "x", "y" * (500 - number)) for i in range(1, 400)),
             )
             database.execute(f'CREATE INDEX "by {number}" ON {quoted} ("n")')
-    document = answer(place, path, "--no-aa-twin", *ONCE)
+    document = answer(place, path, "--no-aa", *ONCE)
     ran = {verdict["transaction"] for verdict in document["verdicts"]}
     assert len([name for name in ran if name.startswith("read_")]) == 5
     assert not left_out(document)
@@ -402,7 +402,7 @@ def peculiar(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
         database.execute("CREATE TRIGGER stamps AFTER UPDATE ON t BEGIN INSERT INTO audit (id) VALUES (new.id); END")
         database.execute("CREATE TABLE steady (x TEXT)")
         database.commit()
-    return path, answer(Place(base), link, "--no-aa-twin", "--trial-seconds", "0.6")
+    return path, answer(Place(base), link, "--no-aa", "--trial-time", "0.6s")
 
 
 def test_a_link_is_followed_and_told(peculiar: tuple[Path, Any]) -> None:

@@ -14,7 +14,7 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A small run whose cache holds a tenth of the data, with its profile; where perf may not sample, none."""
     require(shutil.which("perf"), "apt-get install linux-perf")
     place = Place(tmp_path_factory.mktemp("profiled"))
-    document = place.answer("--profile", "--seed", "11", "--no-aa-twin", "--workload", "order-entry")
+    document = place.answer("--profile", "--seed", "11", "--no-aa", "--workload", "order-entry")
     refused = [caution for caution in document["cautions"] if "perf may not sample here" in caution]
     if refused:  # the machine's owner decides that, and nothing could be installed
         pytest.skip("; ".join(refused))
@@ -61,6 +61,6 @@ def test_what_was_sampled_is_shown_again_and_counts_for_no_verdict(profile: Any)
 
 def test_where_there_is_no_perf_the_run_says_so(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    document = place.answer("--profile", "--no-aa-twin")
+    document = place.answer("--profile", "--no-aa")
     assert document["profiles"] == []
     check_messages(cautions(document, "no-profile"), "no-profile", why_code="no-perf")

@@ -7,11 +7,11 @@ from support.running import ANSWERED, Place
 PROJECT = """
 workload = "workload"
 size = "3MB"
-trial-seconds = 0.03
+trial-time = "0.03s"
 blocks = 2
 rounds = "2..2"
 max-time = "300s"
-no-bb-twin = true
+no-bb = true
 labels = ["ci"]
 """
 

@@ -26,8 +26,8 @@ from support.running import (
 
 TRIAL_SECONDS = 1.5
 OPTIONS = (
-    *("--size", "3MB", "--workload", "point-select", "--no-aa-twin", "--no-bb-twin"),
-    *("--trial-seconds", f"{TRIAL_SECONDS}", *SELDOM),
+    *("--size", "3MB", "--workload", "point-select", "--no-aa", "--no-bb"),
+    *("--trial-time", f"{TRIAL_SECONDS}s", *SELDOM),
 )
 LONG = ("run", "--json", *OPTIONS, "--blocks", "2", "--rounds", "1..1", "--max-time", "300s")
 

@@ -51,7 +51,7 @@ def makeable() -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Answered:
     options = ("--vary", f"storage={','.join(LEVELS)}", "--vary", "cipher=none,aes-256", "--rounds", "1..1")
-    return recorded(tmp_path_factory, "sqlite-storage", *options, "--size", "1MB", "--no-aa-twin")
+    return recorded(tmp_path_factory, "sqlite-storage", *options, "--size", "1MB", "--no-aa")
 
 
 def by_condition(run: Answered, of: str) -> dict[tuple[str, str], list[Any]]:
@@ -139,10 +139,10 @@ def test_a_file_system_that_is_stopped_for_a_while_voids_the_block_and_for_ever_
         "order-entry",
         "--size",
         "1MB",
-        "--no-aa-twin",
-        "--no-bb-twin",
-        "--trial-seconds",
-        "2",
+        "--no-aa",
+        "--no-bb",
+        "--trial-time",
+        "2s",
         *SELDOM,
     )
     storage = ("--vary", f"storage={','.join(FOLDERS)}", "--vary", "cipher=none")

@@ -41,20 +41,20 @@ def test_without_options_the_request_keeps_its_own_defaults(asked: FakeAnalysis)
 
 def test_every_option_reaches_the_request(asked: FakeAnalysis) -> None:
     words = (
-        "analyze plain=a* tde=b=c* --baseline plain --rope 1% --budget 5% --prior published"
-        " --prior normal:0.03,0.02 --transaction NewOrder --metric throughput --slo 20ms"
+        "analyze plain=a* tde=b=c* --baseline plain --tolerance 1% --budget 5% --prior published"
+        " --prior normal:0.03,0.02 --transaction NewOrder --metric throughput --latency-limit 20ms"
     )
     call(*words.split())
     assert asked.requests == [
         AnalysisRequest(
             ("plain=a*", "tde=b=c*"),
             baseline="plain",
-            rope=0.01,
+            tolerance=0.01,
             budget=0.05,
             priors=("published", "normal:0.03,0.02"),
             metric="throughput",
             transaction="NewOrder",
-            slo_seconds=0.02,
+            latency_limit_seconds=0.02,
         )
     ]
 
@@ -89,13 +89,13 @@ def test_what_does_not_decide_does_not_set_the_exit_code(asked: FakeAnalysis) ->
 
 def test_a_page_is_written_beside_the_answer_and_only_over_one_of_tdeltas(asked: FakeAnalysis, tmp_path: Path) -> None:
     page = tmp_path / "out.html"
-    called = call("analyze", "my rows.csv", "--rope", "1%", "--slo", "250us", "--output", str(page))
+    called = call("analyze", "my rows.csv", "--tolerance", "1%", "--latency-limit", "250us", "--output", str(page))
     assert f"HTML page: {page}" in called.out
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html><!-- tdelta report: analysis -->")
     assert "&#39;my rows.csv&#39;" in text
-    assert "--rope 1%" in text
-    assert "--slo 250us" in text
+    assert "--tolerance 1%" in text
+    assert "--latency-limit 250us" in text
     assert call("analyze", "a.csv", "--output", str(page)).code == 0
     other = tmp_path / "mine.html"
     other.write_text("mine", encoding="utf-8")
@@ -106,7 +106,7 @@ def test_a_page_is_written_beside_the_answer_and_only_over_one_of_tdeltas(asked:
 
 
 def test_a_threshold_without_a_unit_is_refused(asked: FakeAnalysis) -> None:
-    refused = call("analyze", "a.csv", "--slo", "20")
+    refused = call("analyze", "a.csv", "--latency-limit", "20")
     assert (refused.code, asked.requests) == (2, [])
     check_messages(refused.refusals, "not-a-response-time", found="20")
 

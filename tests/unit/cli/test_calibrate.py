@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from support.calibration_samples import short, sound, unsound
+from support.calibration_samples import invalid, short, valid
 from tdelta.cli.calibrate import calibrate
 from tdelta.cli.run import run
 from tdelta.records import Event, MachineCalibration, Phase
@@ -17,7 +17,7 @@ class FakeCalibration:
     """Remembers what it was asked, announces one stage, and answers with ``found``."""
 
     def __init__(self) -> None:
-        self.found = sound()
+        self.found = valid()
         self.requests: list[RunRequest] = []
 
     def __call__(self, request: RunRequest, observer: Callable[[Event], None]) -> MachineCalibration:
@@ -49,9 +49,9 @@ def test_on_a_server_it_takes_an_hour_and_a_servers_defaults(asked: FakeCalibrat
 
 
 def test_every_option_reaches_the_request(asked: FakeCalibration) -> None:
-    words = "--temp-store memory --discard 50ms"
+    words = "--temp-store memory --warmup 50ms"
     assert call("calibrate", *WORDS.split(), *words.split()).code == 0
-    assert asked.requests == [RunRequest(**ASKED, temp_store="memory", discard_seconds=0.05)]
+    assert asked.requests == [RunRequest(**ASKED, temp_store="memory", warmup_seconds=0.05)]
 
 
 def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(asked: FakeCalibration) -> None:
@@ -60,7 +60,7 @@ def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(asked
     assert done.err == "calibrate: run 1\n"
 
 
-@pytest.mark.parametrize(("found", "code"), [(sound(), 0), (unsound(), 4), (short(), 130)])
+@pytest.mark.parametrize(("found", "code"), [(valid(), 0), (invalid(), 4), (short(), 130)])
 def test_the_exit_code_says_whether_the_instrument_tells_the_truth(
     asked: FakeCalibration, found: MachineCalibration, code: int
 ) -> None:
@@ -71,11 +71,19 @@ def test_the_exit_code_says_whether_the_instrument_tells_the_truth(
 
 
 def test_what_a_calibration_cannot_take_is_no_option_of_it() -> None:
-    for word in ("--vary", "--budget", "--aa", "--restore", "--load", "--baseline", "--no-calibration"):
+    for word in (
+        "--vary",
+        "--budget",
+        "--self-test",
+        "--restore",
+        "--load-generator",
+        "--baseline",
+        "--no-calibration",
+    ):
         assert call("calibrate", word, "x").code == 2
 
 
 def test_its_options_are_those_of_a_run() -> None:
-    own = {"plant", "max_seconds", "as_json"}
+    own = {"inject", "max_seconds", "as_json"}
     of_run = {option.name for option in run.params}
     assert {option.name for option in calibrate.params} - own <= of_run

@@ -10,15 +10,15 @@ from tdelta.cli.exit_codes import ExitCode, exit_code
 from tdelta.records import CheckState, Decision, RunResult, Validity
 
 _CODES = {
-    Decision.COSTLY: 0,
+    Decision.SLOWER: 0,
     Decision.NEGLIGIBLE: 0,
     Decision.FASTER: 0,
     Decision.WITHIN: 0,
     Decision.UNDECIDED: 3,
     Decision.OVER: 5,
-    Decision.UNSOUND: 4,
+    Decision.INVALID: 4,
 }
-_WORST_FIRST = (Decision.UNSOUND, Decision.OVER, Decision.UNDECIDED, Decision.COSTLY)
+_WORST_FIRST = (Decision.INVALID, Decision.OVER, Decision.UNDECIDED, Decision.SLOWER)
 
 
 def run_of(*decisions: Decision) -> RunResult:
@@ -37,20 +37,20 @@ def test_the_worst_of_two_verdicts_counts(worse: Decision, better: Decision) -> 
 
 
 def test_verdicts_that_are_not_primary_never_set_the_code() -> None:
-    secondary = s.verdict(s.estimate(1.03, 0.01), Decision.UNSOUND)
-    assert exit_code(replace(run_of(Decision.COSTLY), verdicts=(*run_of(Decision.COSTLY).verdicts, secondary))) == 0
+    secondary = s.verdict(s.estimate(1.03, 0.01), Decision.INVALID)
+    assert exit_code(replace(run_of(Decision.SLOWER), verdicts=(*run_of(Decision.SLOWER).verdicts, secondary))) == 0
 
 
-def test_a_failed_check_is_unsound_whatever_the_verdicts_say() -> None:
-    assert exit_code(replace(run_of(Decision.COSTLY), validity=(Validity("rows", CheckState.FAILED, ()),))) == 4
+def test_a_failed_check_is_invalid_whatever_the_verdicts_say() -> None:
+    assert exit_code(replace(run_of(Decision.SLOWER), validity=(Validity("rows", CheckState.FAILED, ()),))) == 4
 
 
 def test_a_run_without_any_verdict_is_undecided() -> None:
-    assert exit_code(s.result(Decision.COSTLY, ())) == 3
+    assert exit_code(s.result(Decision.SLOWER, ())) == 3
 
 
 def test_an_interruption_comes_before_all() -> None:
-    assert exit_code(replace(run_of(Decision.UNSOUND), interrupted=True)) == 130
+    assert exit_code(replace(run_of(Decision.INVALID), interrupted=True)) == 130
 
 
 def test_every_code_is_documented() -> None:

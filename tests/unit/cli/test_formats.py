@@ -113,6 +113,6 @@ def test_an_undecided_answer_passes_where_it_is_to(store: Path) -> None:
     assert (junit.get("failures"), len(junit.findall(".//testcase/skipped"))) == ("0", 2)
 
 
-@pytest.mark.parametrize(("run", "code"), [(s.over_budget(), 5), (s.unsound(), 4), (s.costly(), 0)])
+@pytest.mark.parametrize(("run", "code"), [(s.over_budget(), 5), (s.invalid(), 4), (s.slower(), 0)])
 def test_undecided_pass_changes_no_other_exit_code(tmp_path: Path, run: RunResult, code: int) -> None:
     assert show(stored(tmp_path / "other.sqlite", run), "--undecided", "pass").code == code

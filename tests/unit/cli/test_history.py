@@ -20,7 +20,7 @@ LIBRARY = "library under test"
 
 
 def run(run_id: str, overhead: float, version: str = "SQLite 3.50.0", half: float = 0.01, **options: Any) -> RunResult:
-    base = s.costly()
+    base = s.slower()
     ratio = s.estimate(1 + overhead, half)
     head = replace(base.verdicts[0], ratio=ratio, typical=ratio)
     given = replace(base.settings, run_id=run_id, options={**base.settings.options, **options})
@@ -111,24 +111,24 @@ def test_runs_without_a_label_are_left_out_of_an_order_by_label(store: Path) -> 
 def test_filters_pick_runs(store: Path) -> None:
     assert ids(document(store, "--most", "2")) == ["bbbb", "cccc"]
     assert ids(document(store, "--label", "nightly")) == ["aaaa", "bbbb"]
-    assert ids(document(store, "--within", "1h")) == ["aaaa", "bbbb", "cccc"]
+    assert ids(document(store, "--since", "1h")) == ["aaaa", "bbbb", "cccc"]
     done = history(store, "--label", "none-has-it", "--json")
     assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "no-history")
 
 
-def test_other_experiments_calibrations_and_unsound_runs_are_not_in_it(tmp_path: Path) -> None:
-    unsound = replace(
+def test_other_experiments_calibrations_and_invalid_runs_are_not_in_it(tmp_path: Path) -> None:
+    invalid = replace(
         run("20261103-dddd", 0.4),
-        decision=Decision.UNSOUND,
+        decision=Decision.INVALID,
         validity=(Validity("rows-before", CheckState.FAILED),),
     )
-    others = (unsound, run("20261104-ffff", 0.4, threads=8), run("20261105-gggg", 0.4, size_bytes=10**9))
+    others = (invalid, run("20261104-ffff", 0.4, threads=8), run("20261105-gggg", 0.4, size_bytes=10**9))
     path = stored(tmp_path / "runs.sqlite", (*THREE, *others, run("20261106-hhhh", 0.4)))
     with Store.open(path) as opened:
         opened.put_fact("20261106-hhhh", KIND, RunKind.CALIBRATION)
     found = document(path, "20261115")
     assert ids(found) == ["aaaa", "bbbb", "cccc"]
-    assert [(one["run_id"][-4:], one["why"]) for one in found["left_out"]] == [("dddd", "unsound")]
+    assert [(one["run_id"][-4:], one["why"]) for one in found["left_out"]] == [("dddd", "invalid")]
 
 
 def test_another_library_is_of_the_same_experiment_and_other_threads_are_not() -> None:

@@ -148,7 +148,7 @@ def test_a_command_that_fails_prints_a_document_of_codes_where_json_is_wanted(
         (("run", "--size", "x"), "not-a-size"),
         (("run", "--size", "1MB", "--database", "x.db"), "size-and-rows"),
         (("run", "--vary", "threads"), "not-a-factor"),
-        (("plan", "--rope", "0%"), "rope-not-above-zero"),
+        (("plan", "--tolerance", "0%"), "tolerance-not-above-zero"),
         (("verify", "/nowhere/at/all"), "target-out-of-reach"),
     ],
 )

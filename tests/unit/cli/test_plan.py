@@ -81,10 +81,10 @@ def test_stored_runs_are_read(session: FakeProspecting) -> None:
     assert session.pilots == []
 
 
-def test_effects_ropes_and_the_chance_are_asked_for(session: FakeProspecting) -> None:
-    call("plan", "last", *["--effect", "3%", "--effect", "0%", "--rope", "1%", "--assurance", "90%"])
+def test_effects_tolerances_and_the_chance_are_asked_for(session: FakeProspecting) -> None:
+    call("plan", "last", *["--effect", "3%", "--effect", "0%", "--tolerance", "1%", "--assurance", "90%"])
     asked = session.stored[0][1]
-    assert (asked.effects, asked.ropes, asked.assurance) == ((0.0, 0.03), (0.01,), 0.9)
+    assert (asked.effects, asked.tolerances, asked.assurance) == ((0.0, 0.03), (0.01,), 0.9)
 
 
 def test_json_alone_is_on_standard_output(session: FakeProspecting) -> None:
@@ -104,7 +104,7 @@ def test_a_chance_out_of_range_is_refused(session: FakeProspecting, text: str) -
     check_messages(done.refusals, "assurance-out-of-range", least=0.5, most=0.99, found=text)
 
 
-def test_a_rope_of_nothing_is_refused(session: FakeProspecting) -> None:
-    done = call("plan", "last", "--rope", "0%")
+def test_a_tolerance_of_nothing_is_refused(session: FakeProspecting) -> None:
+    done = call("plan", "last", "--tolerance", "0%")
     assert done.code == 2
-    check_messages(done.refusals, "rope-not-above-zero", found=0.0)
+    check_messages(done.refusals, "tolerance-not-above-zero", found=0.0)

@@ -53,7 +53,7 @@ def test_run_without_arguments_makes_the_projects_runs_and_ends_with_the_worst_c
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written(folder, 'engines = ["sqlite", "duckdb"]\nthreads = 2')
-    fake = conducting(monkeypatch, sqlite=s.undecided(), duckdb=s.costly())
+    fake = conducting(monkeypatch, sqlite=s.undecided(), duckdb=s.slower())
     done = call("run", "--quiet")
     assert done.code == 3
     assert fake.requests == [RunRequest(engine="sqlite", threads=2), RunRequest(engine="duckdb", threads=2)]
@@ -66,7 +66,7 @@ def test_the_file_is_found_from_a_folder_below_and_left_alone_if_it_is_not_wante
     written(folder, "threads = 2")
     (folder / "below").mkdir()
     monkeypatch.chdir(folder / "below")
-    fake = conducting(monkeypatch, sqlite=s.costly())
+    fake = conducting(monkeypatch, sqlite=s.slower())
     assert [call("run").code, call("run", "--no-project").code] == [0, 0]
     assert [one.work.threads for one in fake.requests] == [2, 1]
     assert call("run", "--no-project", "--project", "x").code == 2
@@ -74,7 +74,7 @@ def test_the_file_is_found_from_a_folder_below_and_left_alone_if_it_is_not_wante
 
 def test_a_run_that_fails_keeps_no_other_from_being_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(folder, 'engines = ["duckdb", "sqlite"]')
-    fake = conducting(monkeypatch, sqlite=s.costly())
+    fake = conducting(monkeypatch, sqlite=s.slower())
     done = call("run", "--json")
     document = json.loads(done.out)
     assert (done.code, document["schema"], document["exit_code"]) == (2, "tdelta.project/1", 2)
@@ -86,26 +86,26 @@ def test_a_run_that_fails_keeps_no_other_from_being_made(folder: Path, monkeypat
 
 def test_a_project_of_one_run_prints_that_runs_document(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(folder, 'engine = "sqlite"')
-    conducting(monkeypatch, sqlite=s.costly())
+    conducting(monkeypatch, sqlite=s.slower())
     assert json.loads(call("run", "--json").out)["schema"].startswith("tdelta.run/")
 
 
 def test_after_an_interruption_nothing_is_begun(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(folder, 'engines = ["sqlite", "duckdb"]')
-    fake = conducting(monkeypatch, sqlite=s.changed(s.costly(), interrupted=True), duckdb=s.costly())
+    fake = conducting(monkeypatch, sqlite=s.changed(s.slower(), interrupted=True), duckdb=s.slower())
     assert (call("run").code, len(fake.requests)) == (130, 1)
 
 
 def test_what_is_typed_goes_before_what_the_file_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(folder, 'engines = ["sqlite", "duckdb"]\nthreads = 2\nlabels = ["ci"]')
-    fake = conducting(monkeypatch, sqlite=s.costly(), duckdb=s.costly())
+    fake = conducting(monkeypatch, sqlite=s.slower(), duckdb=s.slower())
     assert call("run", "--threads", "3", "--engine", "duckdb").code == 0
     assert fake.requests == [RunRequest(engine="duckdb", threads=3, labels=("ci",))]
 
 
 def test_a_faulty_file_runs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(folder, 'threads = 0\nbudget = "5"')
-    fake = conducting(monkeypatch, sqlite=s.costly())
+    fake = conducting(monkeypatch, sqlite=s.slower())
     done = call("run", "--json")
     assert (done.code, fake.requests) == (2, [])
     assert [one["code"] for one in json.loads(done.out)["refusals"]] == ["project-value", "not-a-percentage"]
@@ -126,7 +126,7 @@ def test_the_worst_code_is_the_projects(codes: tuple[int, ...], code: int) -> No
 
 def test_init_writes_what_was_typed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = "spill --engine sqlite --budget 5% --max-time 5m --threads 4 --vary cipher=aes-256"
-    assert call("init", *words.split(), "--rounds", "3..5", "--label", "ci", "--plant", "5%", "--no-bb-twin").code == 0
+    assert call("init", *words.split(), "--rounds", "3..5", "--label", "ci", "--inject", "5%", "--no-bb").code == 0
     assert tomllib.loads((folder / "tdelta.toml").read_text(encoding="utf-8")) == {
         "studies": ["spill"],
         "engines": ["sqlite"],
@@ -134,12 +134,12 @@ def test_init_writes_what_was_typed(folder: Path, monkeypatch: pytest.MonkeyPatc
         "threads": 4,
         "vary": ["cipher=aes-256"],
         "no-bb-twin": True,
-        "plant": ["5%"],
+        "inject": ["5%"],
         "rounds": "3..5",
         "max-time": "5m",
         "budget": "5%",
     }
-    fake = conducting(monkeypatch, sqlite=s.costly())
+    fake = conducting(monkeypatch, sqlite=s.slower())
     assert (call("run").code, len(fake.requests)) == (0, 1)
 
 

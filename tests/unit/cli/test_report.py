@@ -17,7 +17,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     path = t.store_factorial(tmp_path / "runs.sqlite", has_leak=False, rounds=1, blocks=2)
-    run = s.costly()
+    run = s.slower()
     with Store.open(path) as opened:
         opened.create_run(run.settings, run.machine, run.versions)
         opened.finish(s.RUN_ID, run)

@@ -45,7 +45,7 @@ class FakeSession:
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> FakeSession:
-    fake = FakeSession(s.costly())
+    fake = FakeSession(s.slower())
     for name in ("conduct", "dry_run", "resume"):
         monkeypatch.setattr(tdelta.session, name, getattr(fake, name), raising=False)
     return fake
@@ -59,7 +59,7 @@ def test_without_options_the_request_keeps_its_own_defaults(session: FakeSession
 def test_every_option_reaches_the_request(session: FakeSession) -> None:
     words = (
         "order-entry --engine sqlite --key raw --vary cipher=aes-128,aes-256 --vary threads=1,4"
-        " --rounds 4..9 --budget 5% --metric cpu_per_operation --slo 20ms --aa --no-aa-twin --no-bb-twin"
+        " --rounds 4..9 --budget 5% --metric cpu_per_operation --latency-limit 20ms --self-test --no-aa --no-bb"
     )
     assert call("run", *WORDS.split(), *words.split()).code == 0
     assert session.requests == [
@@ -73,10 +73,10 @@ def test_every_option_reaches_the_request(session: FakeSession) -> None:
             max_rounds=9,
             budget=0.05,
             metric=Metric.CPU_PER_OPERATION,
-            slo_seconds=0.02,
-            aa=True,
-            aa_twin=False,
-            bb_twin=False,
+            latency_limit_seconds=0.02,
+            self_test=True,
+            aa_control=False,
+            bb_control=False,
         )
     ]
 
@@ -96,20 +96,20 @@ TYPED: tuple[dict[str, object], ...] = (
     {"rate": 100.0, "trial_seconds": 2.0},
     {"at": 0.6, "trial_seconds": 0.25},
     {"profile": True},
-    {"trial_seconds": 0.5, "discard_seconds": 0.1},
+    {"trial_seconds": 0.5, "warmup_seconds": 0.1},
     {"study": "warehouse", "engine": "sqlite", "blocks_per_round": 3},
     {"blocks_per_round": 12, "min_rounds": 14, "max_rounds": 14, "max_seconds": 120.0},
-    {"rope": 0.01, "metric": Metric.CPU_PER_OPERATION, "slo_seconds": 0.02},
+    {"tolerance": 0.01, "metric": Metric.CPU_PER_OPERATION, "latency_limit_seconds": 0.02},
     {"budget": 0.055},
-    {"rope": 0.0123456, "cache": 0.07, "size_bytes": 12_345_678},
-    {"aa": True},
-    {"bb_twin": False},
-    {"aa_twin": False, "plant": (0.05,), "use_calibration": False},
+    {"tolerance": 0.0123456, "cache": 0.07, "size_bytes": 12_345_678},
+    {"self_test": True},
+    {"bb_control": False},
+    {"aa_control": False, "inject": (0.05,), "use_calibration": False},
     {"engine": "mysql", "server_binary": Path("/s/mysqld"), "scope": "data", "cold": True},
     {"workload": "dml-trace", "trace": True},
     {"study": "dml-trace", "engine": "sqlite"},
     {"engine": "postgres", "encrypted_dir": Path("/e")},
-    {"engine": "mariadb", "load": "work {host}", "load_operations": "did ([0-9]+)"},
+    {"engine": "mariadb", "load_generator": "work {host}", "load_operations": "did ([0-9]+)"},
     {"engine": "mariadb", "restore": "mariadb < app.sql"},
     {**SERVERS, "schema": "mine", "assume_encrypted": True},
     {"directory": Path("/d"), "store": Path("/s.db"), "labels": ("v1.0", "nightly")},
@@ -117,14 +117,14 @@ TYPED: tuple[dict[str, object], ...] = (
     {"engine": "mariadb", "hosts": 2, "ray": "head:6379"},
     {"study": "order-entry"},
     {"study": "read-only-sweep", "engine": "mysql"},
-    {"study": "read-only-sweep", "scale": "published"},
+    {"study": "read-only-sweep", "study_size": "published"},
     {"study": "read-only-sweep", "threads": 1},
     {"study": "read-only-sweep", "min_rounds": 3, "max_rounds": None},
 )
 
 
 def test_every_option_but_the_seed_is_typed_somewhere() -> None:
-    assert {name for typed in TYPED for name in typed} == set(RunRequest().to_json()) - {"seed", "rope_is_given"}
+    assert {name for typed in TYPED for name in typed} == set(RunRequest().to_json()) - {"seed", "tolerance_is_given"}
 
 
 @pytest.mark.parametrize("typed", TYPED, ids=lambda typed: ", ".join(f"{name} {typed[name]}" for name in typed))
@@ -143,7 +143,7 @@ def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(sessi
     assert done.err == "load: aes-256\n"
 
 
-@pytest.mark.parametrize(("sample", "code"), [("costly", 0), ("undecided", 3), ("unsound", 4), ("over_budget", 5)])
+@pytest.mark.parametrize(("sample", "code"), [("slower", 0), ("undecided", 3), ("invalid", 4), ("over_budget", 5)])
 def test_json_alone_is_on_standard_output_and_tells_the_exit_code(session: FakeSession, sample: str, code: int) -> None:
     session.result = s.SAMPLES[sample]()
     done = call("run", "--json")
@@ -194,9 +194,9 @@ def test_a_run_resumes_by_its_id_from_the_store_that_was_named(session: FakeSess
 
 
 def test_a_resumed_run_takes_no_other_settings_and_all_that_were_typed_are_named(session: FakeSession) -> None:
-    done = call("run", "--resume", "last", "--threads", "4", "--aa", "--plant", "5%")
+    done = call("run", "--resume", "last", "--threads", "4", "--self-test", "--inject", "5%")
     assert done.code == 2
-    assert "found --threads, --aa, --plant" in done.err
+    assert "found --threads, --self-test, --inject" in done.err
     assert session.requests == []
 
 
@@ -207,9 +207,9 @@ def test_a_factor_that_is_varied_twice_is_refused(session: FakeSession) -> None:
 
 
 def test_a_bad_value_names_the_option_what_was_expected_and_what_was_found(session: FakeSession) -> None:
-    done = call("run", "--rope", "2")
+    done = call("run", "--tolerance", "2")
     assert done == Called(
-        2, "", "error: Invalid value for '--rope': expected a percentage such as 5% or 0.5%, found '2'\n"
+        2, "", "error: Invalid value for '--tolerance': expected a percentage such as 5% or 0.5%, found '2'\n"
         "tdelta run --help says more\n"
     )  # fmt: skip
 
@@ -239,7 +239,7 @@ def test_the_defaults_named_in_the_help_are_the_defaults_of_the_request() -> Non
         "trial_seconds": str(request.design.trial_seconds),
         "blocks_per_round": str(request.design.blocks_per_round),
         "max_seconds": f"{request.decision.max_seconds:g}s",
-        "rope": f"{100 * request.decision.rope:g}%",
+        "tolerance": f"{100 * request.decision.tolerance:g}%",
         "metric": request.decision.metric.value,
     }
     helps = {option.name: getattr(option, "help", "") for option in run.params}

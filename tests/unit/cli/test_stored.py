@@ -76,17 +76,17 @@ def test_a_pack_answers_as_its_run_does(store: Path, tmp_path: Path) -> None:
         assert (packed.code, packed.out) == (stored.code, stored.out)
 
 
-def test_an_opened_run_is_shown_by_its_id_and_not_resumed(store: Path, tmp_path: Path) -> None:
+def test_an_imported_run_is_shown_by_its_id_and_not_resumed(store: Path, tmp_path: Path) -> None:
     pack, other = tmp_path / "run.tdelta", str(tmp_path / "other.sqlite")
     call("pack", "-o", str(pack), "--store", str(store))
     shown = call("show", "--store", str(store))
-    assert call("open", str(pack), "--store", other).out == shown.out
+    assert call("import", str(pack), "--store", other).out == shown.out
     assert call("show", s.RUN_ID, "--store", other).out == shown.out
     with Store.open(Path(other)) as opened:
         opened._db.execute("UPDATE runs SET status = 'interrupted'")
         opened._db.execute("DELETE FROM seals")
     done = call("run", "--resume", s.RUN_ID, "--store", other, "--json")
-    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "run-opened")
+    assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "run-imported")
 
 
 def test_a_pack_whose_page_cannot_be_made_is_not_put_into_the_store(store: Path, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_pack_whose_page_cannot_be_made_is_not_put_into_the_store(store: Path,
     text = b"".join((json.dumps(head, separators=(",", ":")).encode(), b"\n", *lines[1:]))
     last = json.dumps({"digest": hashlib.sha256(text).hexdigest()}, separators=(",", ":"))
     pack.write_bytes(gzip.compress(text + last.encode() + b"\n"))
-    done = call("open", str(pack), "--store", str(other), "--json")
+    done = call("import", str(pack), "--store", str(other), "--json")
     assert (done.code, json.loads(done.out)["refusals"][0]["code"]) == (2, "pack-damaged-by")
     assert not other.exists()
 

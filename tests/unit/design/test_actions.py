@@ -66,7 +66,7 @@ def test_what_goes_on_beside_a_load_is_compared_with_a_plain_twin_beside_whose_l
 
 def test_a_key_is_changed_on_encrypted_twins_beside_one_whose_key_is_not() -> None:
     assert not is_for("rotate", is_encrypted=False)
-    conditions = lay_out({"cipher": ("aes-256",), "during": ("rotate", "encrypt")}, aa_twin=False)
+    conditions = lay_out({"cipher": ("aes-256",), "during": ("rotate", "encrypt")}, aa_control=False)
     assert [(c.level("cipher"), c.level("during")) for c in conditions] == [
         ("none", "nothing"),
         ("none", "encrypt"),
@@ -76,4 +76,4 @@ def test_a_key_is_changed_on_encrypted_twins_beside_one_whose_key_is_not() -> No
 
 
 def test_identical_twins_have_nothing_beside_their_load() -> None:
-    assert {c.level("during") for c in lay_out({"during": ("encrypt",)}, aa=True)} == {"nothing"}
+    assert {c.level("during") for c in lay_out({"during": ("encrypt",)}, self_test=True)} == {"nothing"}

@@ -23,7 +23,7 @@ def test_one_cipher_gets_a_baseline_and_an_aa_twin():
 
 
 def test_none_comes_first_wherever_the_user_put_it():
-    assert keys({"cipher": ("aes-256", "none", "ascon128")}, aa_twin=False) == [
+    assert keys({"cipher": ("aes-256", "none", "ascon128")}, aa_control=False) == [
         "cipher=none,threads=1",
         "cipher=aes-256,threads=1",
         "cipher=ascon128,threads=1",
@@ -47,31 +47,31 @@ def test_levels_hold_cipher_and_threads_then_only_what_is_varied():
 
 
 def test_aa_mode_judges_an_identical_plain_twin_and_sets_ciphers_aside():
-    conditions = lay_out({"cipher": ("aes-256",)}, aa=True)
+    conditions = lay_out({"cipher": ("aes-256",)}, self_test=True)
     assert [c.role for c in conditions] == [Role.BASELINE, Role.AA, Role.IDENTICAL]
     assert len({c.levels for c in conditions}) == 1
     assert [c.role.is_judged for c in conditions] == [False, False, True]
 
 
-def test_aa_mode_plants_each_cost_in_a_twin_of_the_baseline():
-    baseline, _, _, five, ten = lay_out({}, aa=True, plant=(0.05, 0.1))
-    assert (five.planted, ten.planted) == (0.05, 0.1)
+def test_aa_mode_injects_each_cost_in_a_twin_of_the_baseline():
+    baseline, _, _, five, ten = lay_out({}, self_test=True, inject=(0.05, 0.1))
+    assert (five.injected, ten.injected) == (0.05, 0.1)
     assert five.levels == ten.levels == baseline.levels
-    assert five.role is ten.role is Role.PLANTED
+    assert five.role is ten.role is Role.INJECTED
 
 
-def test_costs_can_be_planted_beside_a_cipher_in_every_stratum():
-    conditions = lay_out({"cipher": ("aes-256",), "threads": (1, 2)}, plant=(0.05,), aa_twin=False)
+def test_costs_can_be_injected_beside_a_cipher_in_every_stratum():
+    conditions = lay_out({"cipher": ("aes-256",), "threads": (1, 2)}, inject=(0.05,), aa_control=False)
     assert [(c.stratum, c.role) for c in conditions if c.role.is_judged] == [
         (0, Role.TREATMENT),
-        (0, Role.PLANTED),
+        (0, Role.INJECTED),
         (1, Role.TREATMENT),
-        (1, Role.PLANTED),
+        (1, Role.INJECTED),
     ]
 
 
 def test_keys_are_unique_in_the_largest_mix_of_controls():
-    named = keys({"cipher": ("aes-256",), "threads": (1, 2), "cache": (0.1, 1.0)}, plant=(0.05, 0.1))
+    named = keys({"cipher": ("aes-256",), "threads": (1, 2), "cache": (0.1, 1.0)}, inject=(0.05, 0.1))
     assert len(set(named)) == len(named) == 4 * 5
 
 
@@ -81,18 +81,20 @@ def test_a_run_with_nothing_to_judge_is_refused():
 
 
 @pytest.mark.parametrize("share", [0.0, -0.05, 5.01, float("nan"), float("inf")])
-def test_a_planted_share_outside_zero_to_five_is_refused(share):
-    with refused(UsageError, "planted-out-of-range", share=share):
-        lay_out({}, aa=True, plant=(share,))
+def test_an_injected_share_outside_zero_to_five_is_refused(share):
+    with refused(UsageError, "injected-out-of-range", share=share):
+        lay_out({}, self_test=True, inject=(share,))
 
 
-def test_the_largest_planted_share_is_accepted():
-    assert lay_out({}, aa=True, plant=(5.0,))[-1].planted == 5.0
+def test_the_largest_injected_share_is_accepted():
+    assert lay_out({}, self_test=True, inject=(5.0,))[-1].injected == 5.0
 
 
-def test_all_faults_of_planted_shares_are_told_at_once():
-    with refused(UsageError, "planted-out-of-range", "planted-out-of-range", "planted-twice", share=(None, 6.0, None)):
-        lay_out({}, aa=True, plant=(0.05, -1.0, 6.0, 0.05))
+def test_all_faults_of_injected_shares_are_told_at_once():
+    with refused(
+        UsageError, "injected-out-of-range", "injected-out-of-range", "injected-twice", share=(None, 6.0, None)
+    ):
+        lay_out({}, self_test=True, inject=(0.05, -1.0, 6.0, 0.05))
 
 
 def test_aes_instructions_are_compared_and_make_no_strata():
@@ -110,27 +112,27 @@ def test_aes_instructions_are_compared_and_make_no_strata():
 
 
 def test_with_the_instructions_off_throughout_the_baseline_is_without_them_too():
-    assert keys({"aes_instructions": ("off",), "cipher": ("aes-256",)}, aa_twin=False) == [
+    assert keys({"aes_instructions": ("off",), "cipher": ("aes-256",)}, aa_control=False) == [
         "cipher=none,aes_instructions=off,threads=1",
         "cipher=aes-256,aes_instructions=off,threads=1",
     ]
 
 
 def test_identical_twins_differ_in_no_instructions_either():
-    conditions = lay_out({"aes_instructions": ("on", "off"), "cipher": ("aes-256",)}, aa=True, plant=(0.05,))
+    conditions = lay_out({"aes_instructions": ("on", "off"), "cipher": ("aes-256",)}, self_test=True, inject=(0.05,))
     assert {(c.level("cipher"), c.level("aes_instructions")) for c in conditions} == {("none", "on")}
-    assert [c.role for c in conditions] == [Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED]
+    assert [c.role for c in conditions] == [Role.BASELINE, Role.AA, Role.IDENTICAL, Role.INJECTED]
 
 
 def test_the_instructions_alone_can_be_compared():
-    assert keys({"aes_instructions": ("on", "off")}, aa_twin=False) == [
+    assert keys({"aes_instructions": ("on", "off")}, aa_control=False) == [
         "cipher=none,aes_instructions=on,threads=1",
         "cipher=none,aes_instructions=off,threads=1",
     ]
 
 
 def test_every_encrypted_condition_gets_a_bb_twin_behind_it():
-    conditions = lay_out({"cipher": ("aes-128", "aes-256"), "threads": (1, 4)}, bb_twin=True)
+    conditions = lay_out({"cipher": ("aes-128", "aes-256"), "threads": (1, 4)}, bb_control=True)
     assert [c.role for c in conditions[:6]] == [
         Role.BASELINE,
         Role.AA,
@@ -146,14 +148,14 @@ def test_every_encrypted_condition_gets_a_bb_twin_behind_it():
 
 
 def test_a_bb_twin_is_named_apart_from_its_treatment_and_is_not_judged():
-    (twin,) = [c for c in lay_out({"cipher": ("aes-256",)}, bb_twin=True) if c.role is Role.BB]
+    (twin,) = [c for c in lay_out({"cipher": ("aes-256",)}, bb_control=True) if c.role is Role.BB]
     assert twin.key == "cipher=aes-256,threads=1#bb"
     assert twin.as_json() == {"cipher": "aes-256", "threads": 1, "twin": "bb"}
     assert not twin.role.is_judged
 
 
-def test_plain_twins_identical_ones_and_planted_costs_get_no_bb_twin():
-    aside = lay_out({"cipher": ("aes-256",)}, aa=True, plant=(0.05,), bb_twin=True)
+def test_plain_twins_identical_ones_and_injected_costs_get_no_bb_twin():
+    aside = lay_out({"cipher": ("aes-256",)}, self_test=True, inject=(0.05,), bb_control=True)
     assert Role.BB not in {c.role for c in aside}
-    instructions = lay_out({"cipher": ("aes-256",), "aes_instructions": ("on", "off")}, bb_twin=True)
+    instructions = lay_out({"cipher": ("aes-256",), "aes_instructions": ("on", "off")}, bb_control=True)
     assert {c.level("cipher") for c in instructions if c.role is Role.BB} == {"aes-256"}

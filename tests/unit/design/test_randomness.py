@@ -9,7 +9,7 @@ def test_fresh_seeds_fit_63_bits_and_differ():
 
 
 def test_creation_order_and_names_are_drawn_afresh_each_round():
-    conditions = lay_out({"cipher": ("aes-128", "aes-256")}, plant=(0.05,))
+    conditions = lay_out({"cipher": ("aes-128", "aes-256")}, inject=(0.05,))
     rounds = [instances(7, number, conditions) for number in range(20)]
     assert len({tuple(c.key for c, _ in drawn) for drawn in rounds}) > 10
     assert len({name for drawn in rounds for _, name in drawn}) == 20 * len(conditions)

@@ -22,7 +22,7 @@ def test_anything_else_is_refused_by_the_names_that_there_are() -> None:
 
 
 def test_cipher_and_storage_are_compared_alone_and_together_with_one_baseline() -> None:
-    conditions = lay_out({"cipher": ("aes-256",), "storage": ("fscrypt",)}, bb_twin=True)
+    conditions = lay_out({"cipher": ("aes-256",), "storage": ("fscrypt",)}, bb_control=True)
     assert [c.key for c in conditions] == [
         "cipher=none,storage=plain,threads=1",
         "cipher=none,storage=plain,threads=1#aa",
@@ -43,9 +43,9 @@ def test_cipher_and_storage_are_compared_alone_and_together_with_one_baseline() 
 
 
 def test_identical_twins_lie_on_plain_storage() -> None:
-    conditions = lay_out({"storage": ("plain", "fscrypt")}, aa=True)
+    conditions = lay_out({"storage": ("plain", "fscrypt")}, self_test=True)
     assert {c.level("storage") for c in conditions} == {"plain"}
 
 
 def test_storage_alone_is_something_to_compare() -> None:
-    assert [c.role for c in lay_out({"storage": ("gocryptfs",)}, aa_twin=False)] == [Role.BASELINE, Role.TREATMENT]
+    assert [c.role for c in lay_out({"storage": ("gocryptfs",)}, aa_control=False)] == [Role.BASELINE, Role.TREATMENT]

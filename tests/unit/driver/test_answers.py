@@ -6,7 +6,7 @@ import pytest
 
 from tdelta.driver.answers import WORKER, measurement, of_embedded
 from tdelta.driver.jobs import TrialJob
-from tdelta.driver.load_command.trial import with_server
+from tdelta.driver.load_generator.trial import with_server
 from tdelta.records import Measurement, RunDelays
 
 JOB = TrialJob(seed=1, stream=2, operations=10, first_op=1, deadline_seconds=30.0)

@@ -22,7 +22,7 @@ EXCUSED = {
     "session/declared": "help texts say for whom an option is, with examples",
     "session/studies.py": "a study is a published experiment on an engine",
     "session/published.py": "as above",
-    "driver/load_command": "what the commands of other tools take: their protocols, options and variables",
+    "driver/load_generator": "what the commands of other tools take: their protocols, options and variables",
     "evidence/headers.py": "what the first bytes of files say, those of no engine among them, without a run",
 }
 """Modules outside engines/ that may name an engine, and why."""

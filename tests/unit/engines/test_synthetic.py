@@ -19,8 +19,8 @@ DSNS = {
     "sqlserver": ("sqlserver://bench@db1/?tls=disable", "sqlserver://bench@db2/?tls=disable"),
 }
 BRIEF = (
-    *("--size", "100kB", "--trial-seconds", "0.02", "--blocks", "2", "--rounds", "1..1"),
-    *("--no-aa-twin", "--no-bb-twin"),
+    *("--size", "100kB", "--trial-time", "0.02s", "--blocks", "2", "--rounds", "1..1"),
+    *("--no-aa", "--no-bb"),
 )
 
 
@@ -86,7 +86,7 @@ def test_studies_of_sql_server_go_through_to_an_answer(
     assert code in (0, 3), json.dumps(result)
     assert {"engine-untried", "results-licensed"} <= {caution["code"] for caution in result["caution_codes"]}
     assert [
-        check["code"] for check in result["validity"] if check["state"] == "failed" and check["makes_unsound"]
+        check["code"] for check in result["validity"] if check["state"] == "failed" and check["makes_invalid"]
     ] == []
     seen = {verdict["condition"].get("work") for verdict in result["verdicts"]}
     works = {"warehouse": {"load", "rebuild", "warm", "cold"}, "backup": set(BACKUPS), "direct-load": {"load"}}
@@ -118,7 +118,7 @@ def test_databases_are_encrypted_rekeyed_suspended_and_decrypted_while_their_loa
     baseline, encrypted = DSNS["sqlserver"]
     on = ("--baseline", baseline, "--encrypted", encrypted, "--store", str(tmp_path / "runs.sqlite"))
     levels = ("encrypt", "encrypt:pause=1", "rekey", "decrypt")
-    asked = ("--vary", f"during={','.join(levels)}", "--discard", "0s")
+    asked = ("--vary", f"during={','.join(levels)}", "--warmup", "0s")
     code, result = ran(capsys, "run", "convert", *on, *BRIEF, *asked)
     assert code in (0, 3), json.dumps(result)
     changed = {one["action"]: one for one in result["actions"]}
@@ -171,7 +171,7 @@ def test_every_study_of_oracles_goes_through_to_an_answer(
     baseline, encrypted = DSNS["oracle"]
     on = ("--baseline", baseline, "--encrypted", encrypted, "--store", str(tmp_path / "runs.sqlite"))
     more = FEW if study == "read-only-sweep" else ("--vary", "at=60%") if study == "capacity" else ()
-    code, result = ran(capsys, "run", study, *on, *BRIEF, "--discard", "0s", *more)
+    code, result = ran(capsys, "run", study, *on, *BRIEF, "--warmup", "0s", *more)
     assert code in (0, 3), json.dumps(result)
     assert result["settings"]["study"] == study
     assert result["errors"] == {}
@@ -264,7 +264,7 @@ def test_tablespaces_of_tdeltas_are_encrypted_rekeyed_and_decrypted_while_their_
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     on = (*PLACES, "--store", str(tmp_path / "runs.sqlite"))
-    code, result = ran(capsys, "run", "convert", *on, *BRIEF, "--discard", "0s")
+    code, result = ran(capsys, "run", "convert", *on, *BRIEF, "--warmup", "0s")
     assert code in (0, 3), json.dumps(result)
     changed = {one["action"]: one for one in result["actions"]}
     assert tuple(changed) == ("encrypt", "rekey", "decrypt")
@@ -299,7 +299,7 @@ def test_a_tablespace_is_converted_offline_and_its_load_waits(
         "--vary",
         "during=encrypt:mode=offline,decrypt:mode=offline",
     )
-    code, result = ran(capsys, "run", "convert", *on, *BRIEF, "--discard", "0s", "--trial-seconds", "0.5")
+    code, result = ran(capsys, "run", "convert", *on, *BRIEF, "--warmup", "0s", "--trial-time", "0.5s")
     assert code in (0, 3), json.dumps(result)
     changed = {one["action"]: one for one in result["actions"]}
     assert tuple(changed) == ("encrypt:mode=offline", "decrypt:mode=offline")
@@ -324,8 +324,8 @@ def test_another_key_is_for_tablespaces_that_are_online(tmp_path: Path, capsys: 
 
 
 @pytest.mark.long
-def test_the_contract_is_held_by_two_tablespaces_of_one_database(capsys: pytest.CaptureFixture[str]) -> None:
-    code, report = ran(capsys, "contract", *PLACES)
+def test_the_check_is_passed_by_two_tablespaces_of_one_database(capsys: pytest.CaptureFixture[str]) -> None:
+    code, report = ran(capsys, "check-servers", *PLACES)
     assert code == 0, report
     assert {s["ability"] for s in report["steps"] if s["outcome"] != "passed"} == NOT_OFFERED["oracle"]
 
@@ -348,12 +348,14 @@ def test_two_places_that_are_no_twins_are_refused(
 
 
 @pytest.mark.parametrize("engine", DSNS)
-def test_the_contract_is_held_and_what_was_said_is_recorded_without_names(
+def test_the_check_is_passed_and_what_was_said_is_recorded_without_names(
     engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     baseline, encrypted = DSNS[engine]
     record = tmp_path / "said.jsonl"
-    code, report = ran(capsys, "contract", "--baseline", baseline, "--encrypted", encrypted, "--record", str(record))
+    code, report = ran(
+        capsys, "check-servers", "--baseline", baseline, "--encrypted", encrypted, "--record", str(record)
+    )
     assert code == 0, report
     assert {s["ability"] for s in report["steps"] if s["outcome"] != "passed"} == NOT_OFFERED[engine]
     found = {s["ability"]: s["found"] for s in report["steps"]}["encryption changed"]

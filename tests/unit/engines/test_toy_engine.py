@@ -10,7 +10,7 @@ from tdelta.cli.main import main
 from tdelta.engines import registry
 
 TOYS = Path(__file__).parents[2] / "toys"
-WORK = ["--workload", "point-select", "--size", "200kB", "--trial-seconds", "0.02", "--rounds", "2..2", "--seed", "5"]
+WORK = ["--workload", "point-select", "--size", "200kB", "--trial-time", "0.02s", "--rounds", "2..2", "--seed", "5"]
 WORK += ["--max-time", "10m"]  # as long as a busy machine needs
 
 

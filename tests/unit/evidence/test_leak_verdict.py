@@ -65,8 +65,8 @@ def test_a_file_of_which_nothing_was_read_shows_nothing() -> None:
     assert states(evidence, "aes-256")["temp"] is NOT_TESTED
 
 
-def test_any_plain_twin_is_a_control_the_planted_one_too() -> None:
-    slowed = condition("none", role=Role.PLANTED)
+def test_any_plain_twin_is_a_control_the_injected_one_too() -> None:
+    slowed = condition("none", role=Role.INJECTED)
     evidence = classify([searched(slowed, database=32), searched(AES, database=0)])
     assert states(evidence, "aes-256")["database"] is ENCRYPTED
 
@@ -148,6 +148,6 @@ def test_storage_hides_below_what_it_shows_mounted() -> None:
     no_marker, finds = validity(evidence)
     assert (no_marker.state, finds.state) == (CheckState.OK, CheckState.OK)
     leaking = classify([Searched(plain, found(32, 64)), Searched(disk, found(32, 1), covered)])
-    assert validity(leaking)[0].is_unsound
+    assert validity(leaking)[0].is_invalid
     blind = classify([Searched(plain, found(32, 0)), Searched(disk, found(32, 0), covered)])
-    assert validity(blind)[1].is_unsound
+    assert validity(blind)[1].is_invalid

@@ -14,8 +14,8 @@ OPERATIONS = 1000
 LogCost = Callable[[Condition, int, int], float]
 
 
-def condition(cipher: str, role: Role, stratum: int = 0, planted: float | None = None) -> Condition:
-    return Condition((("cipher", cipher), ("threads", 1 + stratum)), role, stratum, planted)
+def condition(cipher: str, role: Role, stratum: int = 0, injected: float | None = None) -> Condition:
+    return Condition((("cipher", cipher), ("threads", 1 + stratum)), role, stratum, injected)
 
 
 BASELINE = condition("none", Role.BASELINE)
@@ -28,17 +28,17 @@ TWINS = (BASELINE, AA, AES)
 def settings(
     conditions: Sequence[Condition] = TWINS,
     *,
-    rope: float = 0.02,
+    tolerance: float = 0.02,
     budget: float | None = None,
     metric: Metric = Metric.RESPONSE_TIME,
 ) -> RunSettings:
-    return RunSettings("run", 1, "study", "sqlite", "order-entry", tuple(conditions), rope, budget, metric)
+    return RunSettings("run", 1, "study", "sqlite", "order-entry", tuple(conditions), tolerance, budget, metric)
 
 
 def measurement(
-    cost: float = 1.0, *, read: int = 0, planted: float = 0.0, types: Sequence[float] = (1.0,)
+    cost: float = 1.0, *, read: int = 0, injected: float = 0.0, types: Sequence[float] = (1.0,)
 ) -> Measurement:
-    """A trial of 1000 operations of 100 µs and 80 µs CPU each, times ``cost``, the ``planted`` share included."""
+    """A trial of 1000 operations of 100 µs and 80 µs CPU each, times ``cost``, the ``injected`` share included."""
     total = 100_000 * OPERATIONS * cost
     spans = {f"type{i}": SpanTotals(OPERATIONS, round(total * share)) for i, share in enumerate(types)}
     return measurement_of(
@@ -50,8 +50,8 @@ def measurement(
         cpu_system_seconds=0.3e-4 * OPERATIONS * cost,
         syscall_read_bytes=read,
         syscall_written_bytes=4096 * OPERATIONS,
-        planted_cpu_ns=round(80_000 * OPERATIONS * cost * planted / (1.0 + planted)),
-        planted_elapsed_ns=round(total * planted / (1.0 + planted)),
+        injected_cpu_ns=round(80_000 * OPERATIONS * cost * injected / (1.0 + injected)),
+        injected_elapsed_ns=round(total * injected / (1.0 + injected)),
     )
 
 

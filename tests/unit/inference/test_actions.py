@@ -46,7 +46,7 @@ def trials(seed: int, rounds: int = 3, blocks: int = 4, **changed: int) -> list[
     return found
 
 
-def test_what_was_planted_while_it_goes_on_is_found_though_whole_trials_dilute_it() -> None:
+def test_what_was_injected_while_it_goes_on_is_found_though_whole_trials_dilute_it() -> None:
     found = trials(5)
     ratios = while_ratios(found, SETTINGS)
     assert set(ratios) == {c.key for c in CONDITIONS[2:]}
@@ -55,12 +55,14 @@ def test_what_was_planted_while_it_goes_on_is_found_though_whole_trials_dilute_i
     assert ratios[CONDITIONS[4].key].hdi95[0] < 2.0 < ratios[CONDITIONS[4].key].hdi95[1]
 
 
-def test_intervals_hold_what_was_planted_and_call_nothing_where_nothing_was() -> None:
+def test_intervals_hold_what_was_injected_and_call_nothing_where_nothing_was() -> None:
     runs = [while_ratios(trials(seed), SETTINGS) for seed in range(40)]
     for condition, truth in zip(CONDITIONS[2:], TRUTHS[2:], strict=True):
         held = sum(r[condition.key].hdi95[0] <= truth <= r[condition.key].hdi95[1] for r in runs)
         assert held >= 35, condition.key
-    assert sum(r[CONDITIONS[3].key].mass_above_rope > 0.95 for r in runs) <= 3, "harm was called where none was planted"
+    assert sum(r[CONDITIONS[3].key].mass_above_tolerance > 0.95 for r in runs) <= 3, (
+        "harm was called where none was injected"
+    )
 
 
 def test_the_measures_have_it_beside_how_long_it_took() -> None:

@@ -46,34 +46,34 @@ def test_runs_that_begin_with_a_calibration_of_a_lucky_machine_say_more_at_once(
     assert narrower(3) < narrower(27) < 1.05
 
 
-def test_the_chance_grows_with_the_rounds_and_with_the_distance_from_the_rope() -> None:
+def test_the_chance_grows_with_the_rounds_and_with_the_distance_from_the_tolerance() -> None:
     found = predict(known(count=120), DESIGN, (3, 8, 27))
-    costly = {effect: found.decided(effect, 0.01, Decision.COSTLY) for effect in (0.02, 0.03, 0.10)}
-    assert (np.diff(costly[0.02]) >= 0).all()
-    assert (costly[0.03] >= costly[0.02]).all()
-    assert costly[0.10][0] > 0.95
+    slower = {effect: found.decided(effect, 0.01, Decision.SLOWER) for effect in (0.02, 0.03, 0.10)}
+    assert (np.diff(slower[0.02]) >= 0).all()
+    assert (slower[0.03] >= slower[0.02]).all()
+    assert slower[0.10][0] > 0.95
     assert found.decided(0.0, 0.02, Decision.NEGLIGIBLE)[-1] > 0.9
 
 
 def test_wrong_decisions_are_few_and_on_the_edge_every_decision_is_wrong() -> None:
     found = predict(known(count=200), DESIGN, (6, 27))
     assert (found.wrong(0.03, 0.01) == 0.0).all()
-    edge = found.decided(0.01, 0.01, Decision.COSTLY) + found.decided(0.01, 0.01, Decision.NEGLIGIBLE)
+    edge = found.decided(0.01, 0.01, Decision.SLOWER) + found.decided(0.01, 0.01, Decision.NEGLIGIBLE)
     assert found.wrong(0.01, 0.01) == pytest.approx(edge)
     assert (edge < 0.12).all()
 
 
 @pytest.mark.parametrize(
-    ("effect", "rope", "decision"),
+    ("effect", "tolerance", "decision"),
     [
         (0.0, 0.02, Decision.NEGLIGIBLE),
         (0.019, 0.02, Decision.NEGLIGIBLE),
-        (0.021, 0.02, Decision.COSTLY),
+        (0.021, 0.02, Decision.SLOWER),
         (0.02, 0.02, None),
     ],
 )
-def test_what_is_right(effect: float, rope: float, decision: Decision | None) -> None:
-    assert right_decision(effect, rope) is decision
+def test_what_is_right(effect: float, tolerance: float, decision: Decision | None) -> None:
+    assert right_decision(effect, tolerance) is decision
 
 
 @pytest.mark.parametrize("effect", [0.02, 0.10])
@@ -90,12 +90,12 @@ def test_a_round_of_one_block_leaves_the_noise_to_its_prior() -> None:
     assert np.isfinite(found.hdi95).all()
 
 
-def said(found: Prediction, effect: float, rope: float, *, is_odd: bool) -> list[list[Decision]]:
+def said(found: Prediction, effect: float, tolerance: float, *, is_odd: bool) -> list[list[Decision]]:
     """What the decision of a run makes of each simulated interval."""
 
     def decision(hdi95: tuple[float, float], hdi99: tuple[float, float], rounds: int) -> Decision:
         estimate = Estimate(1.0 + effect, hdi95, hdi99, 0.0, 0.0, 0.0)
-        return decide_means(estimate, Grounds(estimate, 0.0, 0.0, rounds, has_odd_trials=is_odd), rope)
+        return decide_means(estimate, Grounds(estimate, 0.0, 0.0, rounds, has_odd_trials=is_odd), tolerance)
 
     both = zip(((1.0 + effect) * found.hdi95).tolist(), ((1.0 + effect) * found.hdi99).tolist(), strict=True)
     return [[decision(*three) for three in zip(*run, found.rounds, strict=True)] for run in both]
@@ -106,7 +106,7 @@ def said(found: Prediction, effect: float, rope: float, *, is_odd: bool) -> list
 def test_chances_are_shares_of_what_a_run_would_say(effect: float, is_odd: bool) -> None:
     draws = Draws(np.full(60, 4e-4), np.full(60, 0.005), odd_share=1.0 if is_odd else 0.0)
     found = predict(draws, DESIGN, (1, 3, 4, 12))
-    for decision in (Decision.COSTLY, Decision.NEGLIGIBLE, Decision.FASTER):
+    for decision in (Decision.SLOWER, Decision.NEGLIGIBLE, Decision.FASTER):
         shares = np.mean([[d is decision for d in run] for run in said(found, effect, 0.01, is_odd=is_odd)], axis=0)
         assert found.decided(effect, 0.01, decision) == pytest.approx(shares)
 

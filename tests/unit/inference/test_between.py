@@ -6,7 +6,7 @@ from tdelta.inference.between import decided, difference, is_usable, posterior_o
 from tdelta.records import Estimate
 from tdelta.records.history import Change
 
-ROPE = 0.02
+TOLERANCE = 0.02
 
 
 def estimate(median: float, half: float, heavy: float = 1.314) -> Estimate:
@@ -24,7 +24,7 @@ def test_a_posterior_made_again_has_the_intervals_that_the_result_kept(heavy: fl
 
 
 def test_the_difference_is_of_the_ratios_and_as_wide_as_both_together() -> None:
-    found = difference(estimate(1.2, 0.03), estimate(1.1, 0.04), ROPE)
+    found = difference(estimate(1.2, 0.03), estimate(1.1, 0.04), TOLERANCE)
     assert found.median == pytest.approx(0.1, abs=1e-3)
     assert found.hdi95[1] - found.hdi95[0] == pytest.approx(2 * math.hypot(0.03, 0.04), rel=0.02)
     assert found.change is Change.LARGER
@@ -32,7 +32,7 @@ def test_the_difference_is_of_the_ratios_and_as_wide_as_both_together() -> None:
 
 def test_the_order_of_the_two_turns_the_sign() -> None:
     one, other = estimate(1.2, 0.02), estimate(1.1, 0.01)
-    there, back = difference(one, other, ROPE), difference(other, one, ROPE)
+    there, back = difference(one, other, TOLERANCE), difference(other, one, TOLERANCE)
     assert there.median == pytest.approx(-back.median, abs=1e-4)
     assert there.mass_above_zero == pytest.approx(1.0 - back.mass_above_zero, abs=1e-4)
 
@@ -47,25 +47,25 @@ def test_the_order_of_the_two_turns_the_sign() -> None:
         ((-0.03, 0.03), Change.UNDECIDED),
     ],
 )
-def test_the_interval_decides_against_the_rope(ends: tuple[float, float], change: Change) -> None:
-    assert decided(*ends, ROPE) is change
+def test_the_interval_decides_against_the_tolerance(ends: tuple[float, float], change: Change) -> None:
+    assert decided(*ends, TOLERANCE) is change
 
 
-def test_an_unsound_run_decides_nothing() -> None:
-    assert difference(estimate(1.2, 0.01), estimate(1.1, 0.01), ROPE, is_sound=False).change is Change.UNSOUND
+def test_an_invalid_run_decides_nothing() -> None:
+    assert difference(estimate(1.2, 0.01), estimate(1.1, 0.01), TOLERANCE, is_valid=False).change is Change.INVALID
 
 
 @pytest.mark.parametrize("median", [float("nan"), 0.0, -1.0, float("inf")])
 def test_what_has_no_posterior_gives_no_difference(median: float) -> None:
     broken = estimate(median, 0.01)
     assert not is_usable(broken)
-    found = difference(broken, estimate(1.1, 0.01), ROPE)
+    found = difference(broken, estimate(1.1, 0.01), TOLERANCE)
     assert found.change is Change.UNDECIDED
     assert math.isnan(found.median)
 
 
 def test_a_run_of_encrypted_software_aes_is_compared_as_well() -> None:
-    found = difference(estimate(6.6, 0.4), estimate(1.1, 0.01), ROPE)
+    found = difference(estimate(6.6, 0.4), estimate(1.1, 0.01), TOLERANCE)
     assert found.median == pytest.approx(5.5, abs=0.02)
     assert found.hdi95[0] < 5.5 < found.hdi95[1]
 

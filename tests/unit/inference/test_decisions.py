@@ -28,7 +28,7 @@ def estimate(hdi95: tuple[float, float], hdi99: tuple[float, float] | None = Non
 @pytest.mark.parametrize(
     ("hdi", "decision"),
     [
-        ((1.021, 1.05), Decision.COSTLY),
+        ((1.021, 1.05), Decision.SLOWER),
         ((0.90, 0.979), Decision.FASTER),
         ((0.985, 1.019), Decision.NEGLIGIBLE),
         ((1.019, 1.05), Decision.UNDECIDED),
@@ -36,12 +36,12 @@ def estimate(hdi95: tuple[float, float], hdi99: tuple[float, float] | None = Non
         ((0.90, 1.10), Decision.UNDECIDED),
     ],
 )
-def test_the_95_percent_hdi_is_held_against_the_rope(hdi: tuple[float, float], decision: Decision) -> None:
+def test_the_95_percent_hdi_is_held_against_the_tolerance(hdi: tuple[float, float], decision: Decision) -> None:
     assert decide(estimate(hdi), 0.02) is decision
 
 
-COSTLY_95 = estimate((1.03, 1.06), (1.015, 1.07))
-COSTLY_99 = estimate((1.03, 1.06), (1.025, 1.07))
+SLOWER_95 = estimate((1.03, 1.06), (1.015, 1.07))
+SLOWER_99 = estimate((1.03, 1.06), (1.025, 1.07))
 FASTER_95 = estimate((0.94, 0.97), (0.93, 0.985))
 FASTER_99 = estimate((0.94, 0.97), (0.93, 0.975))
 NOTHING = estimate((0.99, 1.01))
@@ -55,7 +55,7 @@ def grounds(
 
 @pytest.mark.parametrize(
     ("at_95", "at_99", "decision"),
-    [(COSTLY_95, COSTLY_99, Decision.COSTLY), (FASTER_95, FASTER_99, Decision.FASTER)],
+    [(SLOWER_95, SLOWER_99, Decision.SLOWER), (FASTER_95, FASTER_99, Decision.FASTER)],
 )
 @pytest.mark.parametrize("rounds", [1, FEWEST_ROUNDS - 1, FEWEST_ROUNDS, 20])
 def test_few_rounds_need_the_99_percent_hdi(at_95: Estimate, at_99: Estimate, decision: Decision, rounds: int) -> None:
@@ -74,17 +74,17 @@ def test_that_a_cost_is_negligible_needs_no_more_than_its_interval_from_five_rou
 
 
 def test_an_odd_trial_anywhere_needs_the_99_percent_hdi() -> None:
-    assert decide_means(COSTLY_95, grounds(COSTLY_95, odd=True), 0.02) is Decision.UNDECIDED
-    assert decide_means(COSTLY_99, grounds(COSTLY_99, odd=True), 0.02) is Decision.COSTLY
+    assert decide_means(SLOWER_95, grounds(SLOWER_95, odd=True), 0.02) is Decision.UNDECIDED
+    assert decide_means(SLOWER_99, grounds(SLOWER_99, odd=True), 0.02) is Decision.SLOWER
 
 
 @pytest.mark.parametrize(
     ("stalls", "decision"),
-    [(FEWEST_STALLS - 0.1, Decision.UNDECIDED), (FEWEST_STALLS, Decision.COSTLY)],
+    [(FEWEST_STALLS - 0.1, Decision.UNDECIDED), (FEWEST_STALLS, Decision.SLOWER)],
 )
 def test_a_cost_that_stalls_alone_make_needs_enough_of_them(stalls: float, decision: Decision) -> None:
-    assert decide_means(COSTLY_99, grounds(NOTHING, stalls=stalls), 0.02) is decision
-    assert decide_means(COSTLY_95, grounds(NOTHING, stalls=stalls), 0.02) is Decision.UNDECIDED
+    assert decide_means(SLOWER_99, grounds(NOTHING, stalls=stalls), 0.02) is decision
+    assert decide_means(SLOWER_95, grounds(NOTHING, stalls=stalls), 0.02) is Decision.UNDECIDED
 
 
 def test_a_gain_that_stalls_of_the_plain_twins_make_needs_enough_of_theirs() -> None:
@@ -93,11 +93,11 @@ def test_a_gain_that_stalls_of_the_plain_twins_make_needs_enough_of_theirs() -> 
     assert decide_means(FASTER_99, grounds(NOTHING, plain=enough, stalls=few), 0.02) is Decision.FASTER
 
 
-@pytest.mark.parametrize(("cost", "decision"), [(0.009, Decision.COSTLY), (0.011, Decision.UNDECIDED)])
+@pytest.mark.parametrize(("cost", "decision"), [(0.009, Decision.SLOWER), (0.011, Decision.UNDECIDED)])
 def test_few_stalls_that_weigh_more_than_the_margin_leave_a_verdict_open(cost: float, decision: Decision) -> None:
-    """The 95 % HDI begins one point beyond the ROPE."""
-    assert decide_means(COSTLY_99, grounds(COSTLY_99, stalls=2.0, cost=cost), 0.02) is decision
-    mirrored = Decision.FASTER if decision is Decision.COSTLY else decision
+    """The 95 % HDI begins one point beyond the tolerance."""
+    assert decide_means(SLOWER_99, grounds(SLOWER_99, stalls=2.0, cost=cost), 0.02) is decision
+    mirrored = Decision.FASTER if decision is Decision.SLOWER else decision
     assert decide_means(FASTER_99, grounds(FASTER_99, plain=2.0, cost=cost), 0.02) is mirrored
 
 
@@ -136,10 +136,10 @@ def test_a_gate_holds_the_99_percent_hdi_against_the_budget(hdi99: tuple[float, 
 
 
 def test_the_worst_decision_wins() -> None:
-    assert most_severe([Decision.NEGLIGIBLE, Decision.UNDECIDED, Decision.COSTLY]) is Decision.UNDECIDED
+    assert most_severe([Decision.NEGLIGIBLE, Decision.UNDECIDED, Decision.SLOWER]) is Decision.UNDECIDED
     assert most_severe([Decision.UNDECIDED, Decision.OVER, Decision.WITHIN]) is Decision.OVER
-    assert most_severe([Decision.OVER, Decision.UNSOUND]) is Decision.UNSOUND
-    assert most_severe([Decision.NEGLIGIBLE, Decision.COSTLY]) is Decision.COSTLY
+    assert most_severe([Decision.OVER, Decision.INVALID]) is Decision.INVALID
+    assert most_severe([Decision.NEGLIGIBLE, Decision.SLOWER]) is Decision.SLOWER
     assert most_severe([]) is Decision.UNDECIDED
 
 
@@ -149,7 +149,7 @@ def test_intervals_are_said_in_percent_without_a_negative_zero() -> None:
 
 
 def test_reasons_name_the_interval_and_the_limit() -> None:
-    costly = reason(estimate((1.024, 1.038)), Decision.COSTLY, 0.02)
-    check_messages([costly], coded("hdi-above-rope", interval="+2.4 … +3.8 %", rope=0.02))
+    slower = reason(estimate((1.024, 1.038)), Decision.SLOWER, 0.02)
+    check_messages([slower], coded("hdi-above-tolerance", interval="+2.4 … +3.8 %", tolerance=0.02))
     over = gate_reason(estimate((1.0, 1.0), (1.06, 1.08)), Decision.OVER, 0.05)
     check_messages([over], coded("hdi-above-budget", interval="+6.0 … +8.0 %", budget=0.05))

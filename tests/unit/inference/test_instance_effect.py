@@ -24,8 +24,8 @@ from .builders import AA, BASELINE, condition, noisy, run, settings, stage_1
 TAU = np.geomspace(1e-5, 50.0, 8000)
 KNOWN = InstanceEffectPrior(0.004, 0.4, 0.2)
 IDENTICAL = condition("none", Role.IDENTICAL)
-PLANTED = condition("none", Role.PLANTED, planted=0.05)
-SERIES = (BASELINE, AA, IDENTICAL, PLANTED)
+INJECTED = condition("none", Role.INJECTED, injected=0.05)
+SERIES = (BASELINE, AA, IDENTICAL, INJECTED)
 
 
 def density_of_tau(instance_effect: InstanceEffectPrior | None) -> np.ndarray:

@@ -68,7 +68,7 @@ def test_an_interrupted_run_has_lost_nothing_by_that() -> None:
 def test_a_cost_that_lost_trials_could_only_raise_is_still_a_cost() -> None:
     trials, lost = trials_of(0.2, rounds=8), {(block, AES) for block in range(8)}
     judgement = analyze_run(without(trials, lost), settings(FOUR))
-    assert judgement.decision is Decision.COSTLY
+    assert judgement.decision is Decision.SLOWER
     assert has(judgement.cautions, "one-sided-failures")
     plain = {(block, c) for block in range(8) for c in (BASELINE, AA)}
     assert analyze_run(without(trials, plain), settings(FOUR)).decision is Decision.UNDECIDED

@@ -57,11 +57,11 @@ def test_an_hdi_is_as_dense_at_one_end_as_at_the_other() -> None:
     assert low == pytest.approx(high, rel=0.06)
 
 
-def test_masses_about_the_rope_are_areas_of_the_curve() -> None:
+def test_masses_about_the_tolerance_are_areas_of_the_curve() -> None:
     (curve, _) = densities(b.run(b.noisy(0.02, sd=0.03)), b.settings())
     above = np.linspace(1.02, curve.ratio[-1], 500)
     assert area(above, np.interp(above, curve.ratio, curve.density)) == pytest.approx(
-        curve.estimate.mass_above_rope, abs=4e-3
+        curve.estimate.mass_above_tolerance, abs=4e-3
     )
 
 

@@ -65,16 +65,16 @@ def test_without_a_speedup_is_the_posterior_cut_off_at_one(mean: float) -> None:
     assert found.estimate(0.02).hdi95[0] >= 1.0
 
 
-def test_the_masses_about_the_rope_are_those_of_the_posterior_and_sum_to_one() -> None:
+def test_the_masses_about_the_tolerance_are_those_of_the_posterior_and_sum_to_one() -> None:
     found = as_posterior(normal(0.02, 0.01)).estimate(0.02)
     above, below = stats.norm.sf(np.log(1.02), 0.02, 0.01), stats.norm.cdf(np.log(0.98), 0.02, 0.01)
-    assert found.mass_above_rope == pytest.approx(above, abs=1e-4)
-    assert found.mass_below_rope == pytest.approx(below, abs=1e-4)
-    assert found.mass_above_rope + found.mass_in_rope + found.mass_below_rope == pytest.approx(1.0)
+    assert found.mass_above_tolerance == pytest.approx(above, abs=1e-4)
+    assert found.mass_below_tolerance == pytest.approx(below, abs=1e-4)
+    assert found.mass_above_tolerance + found.mass_in_tolerance + found.mass_below_tolerance == pytest.approx(1.0)
 
 
-def test_a_rope_of_all_the_cost_leaves_nothing_below_it() -> None:
-    assert as_posterior(normal(-3.0, 0.1)).estimate(1.0).mass_below_rope == 0.0
+def test_a_tolerance_of_all_the_cost_leaves_nothing_below_it() -> None:
+    assert as_posterior(normal(-3.0, 0.1)).estimate(1.0).mass_below_tolerance == 0.0
 
 
 def test_with_no_data_the_answer_is_the_prior() -> None:

@@ -40,12 +40,12 @@ def test_times_in_steps_of_five_per_cent_decide_nothing_about_a_smaller_effect(t
 
 
 def test_an_effect_of_many_steps_is_found() -> None:
-    assert verdict(stepped(noisy(0.5, 0.03), 0.02)).decision is Decision.COSTLY
+    assert verdict(stepped(noisy(0.5, 0.03), 0.02)).decision is Decision.SLOWER
 
 
 def test_times_without_steps_are_judged_as_they_are() -> None:
     found = verdict(noisy(0.05, 0.003))
-    assert found.decision is Decision.COSTLY
+    assert found.decision is Decision.SLOWER
     assert "costs-in-steps" not in [reason.code for reason in found.reasons]
 
 

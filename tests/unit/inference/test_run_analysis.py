@@ -20,10 +20,10 @@ def primary(found: tuple[Verdict, ...]) -> Verdict:
     return verdict
 
 
-def test_a_clear_cost_is_costly_and_its_interval_holds_it() -> None:
+def test_a_clear_cost_is_slower_and_its_interval_holds_it() -> None:
     judgement = analyze_run(run(noisy(math.log(1.10))), settings())
     verdict = primary(judgement.verdicts)
-    assert judgement.decision is verdict.decision is Decision.COSTLY
+    assert judgement.decision is verdict.decision is Decision.SLOWER
     assert verdict.ratio.hdi95[0] < 1.10 < verdict.ratio.hdi95[1]
     assert verdict.condition == AES
     assert verdict.baseline == BASELINE
@@ -39,7 +39,7 @@ def test_a_clear_gain_is_faster() -> None:
     assert analyze_run(run(noisy(-0.2)), settings()).decision is Decision.FASTER
 
 
-def test_an_effect_on_the_edge_of_the_rope_is_undecided() -> None:
+def test_an_effect_on_the_edge_of_the_tolerance_is_undecided() -> None:
     assert analyze_run(run(noisy(math.log(1.02))), settings()).decision is Decision.UNDECIDED
 
 
@@ -50,39 +50,39 @@ def test_absolute_values_agree_with_the_ratio_and_carry_the_unit() -> None:
     assert verdict.condition_value == pytest.approx(verdict.baseline_value * verdict.ratio.median)
 
 
-def test_a_budget_replaces_the_rope_for_primary_verdicts_only() -> None:
+def test_a_budget_replaces_the_tolerance_for_primary_verdicts_only() -> None:
     trials = run(noisy(math.log(1.10)))
     over, within = (analyze_run(trials, settings(budget=budget)) for budget in (0.05, 0.20))
     assert over.decision is Decision.OVER
     assert within.decision is Decision.WITHIN
     assert any("leans" in caution for caution in map(str, over.cautions))
-    assert {v.decision for v in over.verdicts if not v.primary} <= {Decision.COSTLY, Decision.NEGLIGIBLE}
+    assert {v.decision for v in over.verdicts if not v.primary} <= {Decision.SLOWER, Decision.NEGLIGIBLE}
 
 
-def test_aa_twins_that_differ_beyond_the_rope_make_the_run_unsound() -> None:
+def test_aa_twins_that_differ_beyond_the_tolerance_make_the_run_invalid() -> None:
     judgement = analyze_run(run(noisy(0.1, aa=0.2), rounds=6), settings())
     (check,) = judgement.validity
     assert not check.ok
     assert check.code == "aa-twins"
     assert check.state is CheckState.FAILED
-    assert has(check.details, "twins-outside", limit=0.02, called="the ROPE", interval=Part("+"))
-    assert judgement.decision is Decision.UNSOUND
+    assert has(check.details, "twins-outside", limit=0.02, called="the tolerance", interval=Part("+"))
+    assert judgement.decision is Decision.INVALID
     reason = primary(judgement.verdicts).reasons[0]
     assert has([reason], "check-failed", check=check.check, detail=check.detail)
 
 
 @pytest.mark.parametrize(
-    ("budget", "sound"), [(None, True), (0.05, True), (0.03, True), (0.015, True), (0.01, False), (0.0, False)]
+    ("budget", "valid"), [(None, True), (0.05, True), (0.03, True), (0.015, True), (0.01, False), (0.0, False)]
 )
-def test_a_budget_smaller_than_the_rope_is_the_limit_of_the_aa_twins(budget: float | None, sound: bool) -> None:
+def test_a_budget_smaller_than_the_tolerance_is_the_limit_of_the_aa_twins(budget: float | None, valid: bool) -> None:
     trials = run(noisy(0.1, aa=0.013, sd=1e-3), rounds=12)
     judgement = analyze_run(trials, settings(budget=budget))
     low, high = judgement.noise_floor[0].ratio.hdi95
     assert 1.01 < low < high < 1.015
     (check,) = judgement.validity
-    assert check.state is (CheckState.OK if sound else CheckState.FAILED)
-    assert (judgement.decision is Decision.UNSOUND) is not sound
-    check_messages(check.details, "twins-within" if sound else "twins-outside")
+    assert check.state is (CheckState.OK if valid else CheckState.FAILED)
+    assert (judgement.decision is Decision.INVALID) is not valid
+    check_messages(check.details, "twins-within" if valid else "twins-outside")
 
 
 def test_aa_twins_that_are_known_too_poorly_for_the_verdict_are_not_shown_to_be_alike() -> None:
@@ -162,8 +162,8 @@ def test_without_an_aa_twin_there_is_no_noise_floor_but_a_caution() -> None:
     judgement = analyze_run(run(noisy(0.1), (BASELINE, AES)), settings((BASELINE, AES)))
     assert judgement.noise_floor == ()
     assert judgement.validity == ()
-    assert has(judgement.cautions, "no-aa-twin")
-    assert judgement.decision is Decision.COSTLY
+    assert has(judgement.cautions, "no-aa-control")
+    assert judgement.decision is Decision.SLOWER
 
 
 def test_incomplete_blocks_are_counted_in_a_caution() -> None:
@@ -217,16 +217,16 @@ def test_instances_unlike_each_other_beyond_the_prior_are_a_caution() -> None:
     assert has(judgement.cautions, "large-instance-effect", metric="response_time")
 
 
-def test_a_planted_twin_shows_its_realised_cost() -> None:
-    planted = condition("none", Role.PLANTED, planted=0.05)
+def test_an_injected_twin_shows_its_realised_cost() -> None:
+    injected = condition("none", Role.INJECTED, injected=0.05)
     shift = noisy(math.log(1.05), sd=5e-3)
     trials = [
-        trial(c, r, 6 * r + b, measurement(np.exp(shift(c, r, 6 * r + b)), planted=0.05 if c is planted else 0.0), p)
+        trial(c, r, 6 * r + b, measurement(np.exp(shift(c, r, 6 * r + b)), injected=0.05 if c is injected else 0.0), p)
         for r in range(6)
         for b in range(6)
-        for p, c in enumerate((BASELINE, AA, planted))
+        for p, c in enumerate((BASELINE, AA, injected))
     ]
-    verdicts = analyze_run(trials, settings((BASELINE, AA, planted))).verdicts
+    verdicts = analyze_run(trials, settings((BASELINE, AA, injected))).verdicts
     by_metric = {v.metric: v.realised for v in verdicts}
     assert by_metric[Metric.RESPONSE_TIME] == pytest.approx(1.05)
     assert by_metric[Metric.CPU_PER_OPERATION] == pytest.approx(1.05)

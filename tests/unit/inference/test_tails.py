@@ -18,8 +18,8 @@ MS = 1_000_000
 Times = Callable[[Condition, int], dict[str, list[int]]]
 
 
-def with_slo(slo_seconds: float | None = 0.02, **changes: object) -> RunSettings:
-    return replace(settings(**changes), options={"slo_seconds": slo_seconds})
+def with_limit(latency_limit_seconds: float | None = 0.02, **changes: object) -> RunSettings:
+    return replace(settings(**changes), options={"latency_limit_seconds": latency_limit_seconds})
 
 
 def made(times: Times, conditions: Iterable[Condition] = (BASELINE, AA, AES), rounds: int = 4, blocks: int = 3):
@@ -54,7 +54,7 @@ def simple(of: Condition, block: int) -> dict[str, list[int]]:
 
 
 def test_a_condition_is_held_against_both_plain_twins_and_the_aa_twin_against_the_other() -> None:
-    found = measured(made(simple), with_slo())
+    found = measured(made(simple), with_limit())
     assert set(found) == {(Role.AA, ALL), (Role.TREATMENT, ALL)}
     of_aa, of_aes = (found[role, ALL].exceedance for role in (Role.AA, Role.TREATMENT))
     assert of_aa is not None
@@ -72,7 +72,7 @@ def test_trials_that_have_any_are_counted_by_twin_and_round() -> None:
         stalls = block % 2 == 0 if of.role is Role.TREATMENT else block == 3
         return {"work": slow(40 if stalls else 0)}
 
-    found = measured(made(clumped), with_slo())[Role.TREATMENT, ALL].exceedance
+    found = measured(made(clumped), with_limit())[Role.TREATMENT, ALL].exceedance
     assert found is not None
     assert found.ratio is None
     bad = found.bad_trials
@@ -85,7 +85,7 @@ def test_trials_that_have_any_are_counted_by_twin_and_round() -> None:
 
 
 def test_a_single_round_has_counts_and_no_interval() -> None:
-    found = measured(made(simple, rounds=1, blocks=12), with_slo())[Role.TREATMENT, ALL].exceedance
+    found = measured(made(simple, rounds=1, blocks=12), with_limit())[Role.TREATMENT, ALL].exceedance
     assert found is not None
     assert (found.ratio, found.quotient) == (None, pytest.approx(5 / 3))
     assert has([found.reason_code], "tail-one-round")
@@ -95,7 +95,7 @@ def test_a_bin_counts_as_longer_only_if_all_of_it_is() -> None:
     def near(_of: Condition, _block: int) -> dict[str, list[int]]:
         return {"work": [20 * MS - 20_000, 20 * MS, 20 * MS + 4_000, 20 * MS + 20_000]}
 
-    found = measured(made(near), with_slo())[Role.TREATMENT, ALL].exceedance
+    found = measured(made(near), with_limit())[Role.TREATMENT, ALL].exceedance
     assert found is not None
     assert found.threshold_ns == 20 * MS
     assert found.counted_from_ns == 20_004_864
@@ -106,7 +106,7 @@ def test_types_are_told_apart_and_the_mix_holds_all_of_them() -> None:
     def types(of: Condition, block: int) -> dict[str, list[int]]:
         return {"browse": slow(0, 50), **({"order": simple(of, block)["work"]} if block != 5 else {})}
 
-    found = measured(made(types), with_slo())
+    found = measured(made(types), with_limit())
     assert [m for r, m in found if r is Role.TREATMENT] == [ALL, "browse", "order"]
     mix, browse, order = (found[Role.TREATMENT, name] for name in (ALL, "browse", "order"))
     assert mix.exceedance is not None
@@ -135,7 +135,7 @@ def slower_on_b(of: Condition, block: int) -> dict[str, list[int]]:
 
 def test_where_twins_change_hosts_a_condition_is_held_against_the_plain_twin_on_its_host() -> None:
     given = made(slower_on_b, rounds=3)
-    found = measured(on_hosts(given, changing), with_slo())
+    found = measured(on_hosts(given, changing), with_limit())
     assert found.keys() == {(Role.TREATMENT, ALL)}, "the A/A twin was never on the baseline's host"
     of = found[Role.TREATMENT, ALL].exceedance
     assert of is not None
@@ -143,29 +143,29 @@ def test_where_twins_change_hosts_a_condition_is_held_against_the_plain_twin_on_
     assert of.bad_trials is not None
     assert (of.quotient, of.ratio.ratio) == (pytest.approx(1.0), pytest.approx(1.0))
     assert (of.bad_trials.condition_trials, of.bad_trials.baseline_trials) == (9, 9)
-    as_on_one = measured(given, with_slo())[Role.TREATMENT, ALL].exceedance
+    as_on_one = measured(given, with_limit())[Role.TREATMENT, ALL].exceedance
     assert as_on_one is not None
     assert as_on_one.quotient == pytest.approx(57 / 45), "after three rounds it was on b more often than they were"
 
 
 def test_percentiles_are_of_the_plain_twin_on_the_same_host() -> None:
     trials = on_hosts(made(slower_on_b, rounds=3), changing)
-    assert {one.quotient for one in percentiles(bare(trials), with_slo(None), lambda: iter(trials))} == {1.0}
+    assert {one.quotient for one in percentiles(bare(trials), with_limit(None), lambda: iter(trials))} == {1.0}
 
 
 def test_without_a_plain_twin_on_the_same_host_there_are_no_tails_and_a_caution_says_so() -> None:
-    given = with_slo(conditions=(BASELINE, AES))
+    given = with_limit(conditions=(BASELINE, AES))
     trials = on_hosts(made(slower_on_b, (BASELINE, AES)), changing)
     assert measured(trials, given) == {}
     assert percentiles(bare(trials), given, lambda: iter(trials)) == ()
     found = [*tail_cautions(trials, (), given)]
     assert [(one.code, one.parameters["condition"]) for one in found] == [("tails-without-plain-twin", AES.key)]
-    assert not [*tail_cautions(on_hosts(made(slower_on_b), changing), (), with_slo(None))]
+    assert not [*tail_cautions(on_hosts(made(slower_on_b), changing), (), with_limit(None))]
 
 
 def test_incomplete_blocks_are_left_out() -> None:
     trials = [t for t in made(simple) if not (t.block == 7 and t.condition is AA)]
-    found = measured(trials, with_slo())[Role.TREATMENT, ALL]
+    found = measured(trials, with_limit())[Role.TREATMENT, ALL]
     assert found.blocks == 11
     assert found.exceedance is not None
     assert found.exceedance.condition.transactions == 1100
@@ -179,7 +179,7 @@ def test_strata_have_their_own_baselines() -> None:
         return {"work": slow((4 if of.role is Role.TREATMENT else 2) + 10 * of.stratum)}
 
     trials = made(times, conditions)
-    found = tail_measures(bare(trials), with_slo(conditions=conditions), lambda: iter(trials))
+    found = tail_measures(bare(trials), with_limit(conditions=conditions), lambda: iter(trials))
     quotients = [m.exceedance.quotient for m in found if m.exceedance is not None]
     assert quotients == [pytest.approx(2.0), pytest.approx(14 / 12)]
     assert [m.baseline for m in found] == [BASELINE, other[0]]
@@ -215,34 +215,34 @@ def test_fewer_blocks_have_no_percentile_and_their_histograms_are_not_even_read(
         raise AssertionError
 
     assert tail_measures(bare(long_run(76)), settings(), unread) == ()
-    assert all(m.p99 is None for m in measured(long_run(76), with_slo()).values())
+    assert all(m.p99 is None for m in measured(long_run(76), with_limit()).values())
 
 
 def test_the_same_trials_and_seed_give_the_same_figures() -> None:
     trials = long_run(80)
-    one, again, other = (measured(trials, replace(with_slo(), seed=seed)) for seed in (5, 5, 6))
+    one, again, other = (measured(trials, replace(with_limit(), seed=seed)) for seed in (5, 5, 6))
     assert one == again
     assert one != other
 
 
 def test_a_run_without_histograms_has_no_tails_and_says_so_if_it_was_asked() -> None:
     trials = bare(made(simple))
-    assert tail_measures(trials, with_slo(), lambda: iter(trials)) == ()
-    assert [caution.code for caution in tail_cautions((), (), with_slo())] == ["slo-no-times"]
+    assert tail_measures(trials, with_limit(), lambda: iter(trials)) == ()
+    assert [caution.code for caution in tail_cautions((), (), with_limit())] == ["latency-limit-no-times"]
     assert list(tail_cautions((), (), settings())) == []
     asked = made(simple)
-    measures = tail_measures(bare(asked), with_slo(), lambda: iter(asked))
-    assert list(tail_cautions(bare(asked), measures, with_slo())) == []
+    measures = tail_measures(bare(asked), with_limit(), lambda: iter(asked))
+    assert list(tail_cautions(bare(asked), measures, with_limit())) == []
 
 
 def test_a_damaged_histogram_is_a_fault_of_the_store() -> None:
     trials = made(simple)
     broken = replace(trials[0], measurement=replace(trials[0].measurement, histograms={"tx:work": b"broken"}))
     with pytest.raises(TdeltaError, match="histogram"):
-        tail_measures(bare(trials), with_slo(), lambda: iter([broken, *trials[1:]]))
+        tail_measures(bare(trials), with_limit(), lambda: iter([broken, *trials[1:]]))
 
 
 @pytest.mark.parametrize(("seconds", "nanoseconds"), [(0.02, 20 * MS), (2.5e-4, 250_000), (1, 10**9), (None, None)])
 def test_the_threshold_is_what_was_asked_for(seconds: float | None, nanoseconds: int | None) -> None:
-    assert threshold_ns(with_slo(seconds)) == nanoseconds
+    assert threshold_ns(with_limit(seconds)) == nanoseconds
     assert threshold_ns(settings()) is None

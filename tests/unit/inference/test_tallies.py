@@ -7,8 +7,8 @@ from support.refused import Part, check_messages, has
 from tdelta.inference.tallies import (
     faults,
     identical_tally,
+    injected_tallies,
     mean_interval,
-    planted_tallies,
     tally_cautions,
     trustworthy,
 )
@@ -20,9 +20,9 @@ from tdelta.records import (
     Counts,
     Decision,
     Estimate,
+    InjectedTally,
     LoopFacts,
     Metric,
-    PlantedTally,
     Role,
     RunResult,
     RunSettings,
@@ -33,8 +33,8 @@ from tdelta.records import (
 from .builders import BASELINE, condition, settings
 
 IDENTICAL = condition("none", Role.IDENTICAL)
-PLANTED = condition("none", Role.PLANTED, planted=0.05)
-ROPE = 0.02
+INJECTED = condition("none", Role.INJECTED, injected=0.05)
+TOLERANCE = 0.02
 
 
 def verdict(
@@ -53,7 +53,7 @@ def verdict(
 
 
 def result(*verdicts: Verdict, validity: tuple[Validity, ...] = ()) -> RunResult:
-    asked: RunSettings = settings((BASELINE, IDENTICAL, PLANTED))
+    asked: RunSettings = settings((BASELINE, IDENTICAL, INJECTED))
     counts, loop = Counts(3, 18, 72, 100, 0.25, 40.0), LoopFacts(90.0, 0.001)
     return RunResult(asked, Decision.UNDECIDED, verdicts, (), validity, (), counts, loop)
 
@@ -62,8 +62,8 @@ def identical(median: float, decision: Decision = Decision.UNDECIDED, **changes:
     return result(verdict(IDENTICAL, median, decision=decision, **changes))  # type: ignore[arg-type]
 
 
-def planted(read: float, truth: float = 1.05, half: float = 0.02) -> RunResult:
-    return result(verdict(PLANTED, read, half=half, realised=truth))
+def injected(read: float, truth: float = 1.05, half: float = 0.02) -> RunResult:
+    return result(verdict(INJECTED, read, half=half, realised=truth))
 
 
 @pytest.mark.parametrize("values", [[0.1, 0.3], [0.01, 0.02, -0.01, 0.03], list(range(30))])
@@ -81,9 +81,9 @@ def test_identical_twins_are_counted_by_their_calls_and_by_whether_the_hdi_holds
     runs = [
         identical(1.0, Decision.NEGLIGIBLE),
         identical(1.01),
-        identical(1.03, Decision.COSTLY, half=0.005),
+        identical(1.03, Decision.SLOWER, half=0.005),
         identical(0.96, Decision.FASTER, half=0.005),
-        identical(1.06, Decision.UNSOUND),
+        identical(1.06, Decision.INVALID),
     ]
     found = identical_tally(runs)
     assert (found.false_calls.count, found.false_calls.of) == (3, 5)
@@ -91,9 +91,9 @@ def test_identical_twins_are_counted_by_their_calls_and_by_whether_the_hdi_holds
     assert found.apart == pytest.approx(0.035, abs=0.002)
 
 
-def test_a_planted_cost_is_held_against_what_was_realised_in_its_own_run() -> None:
-    runs = [planted(1.05, 1.045), planted(1.08, 1.05), planted(1.04, 1.06)]
-    (found,) = planted_tallies(runs, is_truth=True)
+def test_an_injected_cost_is_held_against_what_was_realised_in_its_own_run() -> None:
+    runs = [injected(1.05, 1.045), injected(1.08, 1.05), injected(1.04, 1.06)]
+    (found,) = injected_tallies(runs, is_truth=True)
     assert found.realised == pytest.approx((1.045 + 1.05 + 1.06) / 3)
     assert found.bias == pytest.approx((0.005 + 0.03 - 0.02) / 3)
     assert (found.held.count, found.held.of, found.found.count) == (2, 3, 3)
@@ -102,56 +102,56 @@ def test_a_planted_cost_is_held_against_what_was_realised_in_its_own_run() -> No
 
 def test_response_time_comes_before_cpu_and_cpu_keeps_its_truth() -> None:
     both = result(
-        verdict(PLANTED, 1.05, metric=Metric.CPU_PER_OPERATION, realised=1.05), verdict(PLANTED, 1.05, realised=1.04)
+        verdict(INJECTED, 1.05, metric=Metric.CPU_PER_OPERATION, realised=1.05), verdict(INJECTED, 1.05, realised=1.04)
     )
-    found = planted_tallies([both], is_truth=False)
+    found = injected_tallies([both], is_truth=False)
     judged = {tally.metric: tally.is_truth for tally in found}
     assert list(judged.items()) == [("response_time", False), ("cpu_per_operation", True)]
 
 
 def found_faults(runs: list[RunResult], *, is_truth: bool = True) -> list[Reason]:
-    sound = trustworthy(runs)
-    return list(faults(runs, identical_tally(sound), planted_tallies(sound, is_truth=is_truth), ROPE))
+    valid = trustworthy(runs)
+    return list(faults(runs, identical_tally(valid), injected_tallies(valid, is_truth=is_truth), TOLERANCE))
 
 
 def test_a_sound_series_has_no_faults() -> None:
-    assert found_faults([identical(1.0)] * 14 + [planted(1.055)] * 14) == []
+    assert found_faults([identical(1.0)] * 14 + [injected(1.055)] * 14) == []
 
 
 def test_one_false_call_among_a_dozen_is_no_fault_but_four_are() -> None:
-    fine, wrong = identical(1.0), identical(1.01, Decision.COSTLY)
+    fine, wrong = identical(1.0), identical(1.01, Decision.SLOWER)
     assert found_faults([wrong] + [fine] * 11) == []
     (fault,) = found_faults([wrong] * 4 + [fine] * 8)
     assert has([fault], "false-calls", count=4, of=12)
 
 
 def test_intervals_that_miss_too_often_are_a_fault_and_a_few_are_not() -> None:
-    missed, held = planted(1.065, half=0.01), planted(1.055, half=0.01)
+    missed, held = injected(1.065, half=0.01), injected(1.055, half=0.01)
     assert found_faults([missed] * 2 + [held] * 12) == []
     (fault,) = found_faults([missed] * 7 + [held] * 7)
-    assert has([fault], "cost-not-held", held=7, of=14, where=Part("planted 5 %"))
+    assert has([fault], "cost-not-held", held=7, of=14, where=Part("injected 5 %"))
 
 
-def test_a_bias_that_is_surely_larger_than_the_rope_is_a_fault_and_a_smaller_one_a_caution() -> None:
-    large = [planted(1.05 + bias, half=0.1) for bias in (0.03, 0.031, 0.032)]
+def test_a_bias_that_is_surely_larger_than_the_tolerance_is_a_fault_and_a_smaller_one_a_caution() -> None:
+    large = [injected(1.05 + bias, half=0.1) for bias in (0.03, 0.031, 0.032)]
     (fault,) = found_faults(large)
-    assert has([fault], "bias-beyond-rope", bias=pytest.approx(3.1), where=Part("planted 5 %"))
-    small = [planted(1.05 + bias, half=0.1) for bias in (0.01, 0.011, 0.012)]
+    assert has([fault], "bias-beyond-tolerance", bias=pytest.approx(3.1), where=Part("injected 5 %"))
+    small = [injected(1.05 + bias, half=0.1) for bias in (0.01, 0.011, 0.012)]
     assert found_faults(small) == []
-    cautions = list(tally_cautions(12, planted_tallies(small, is_truth=True)))
-    assert has(cautions, "reads-too-much", points=pytest.approx(1.1), where=Part("planted 5 %"))
+    cautions = list(tally_cautions(12, injected_tallies(small, is_truth=True)))
+    assert has(cautions, "reads-too-much", points=pytest.approx(1.1), where=Part("injected 5 %"))
 
 
 def test_where_threads_wait_nothing_is_held_against_response_time_and_that_is_said() -> None:
-    far = [planted(1.5)] * 14
+    far = [injected(1.5)] * 14
     assert found_faults(far, is_truth=False) == []
-    cautions = tally_cautions(14, planted_tallies(far, is_truth=False))
-    check_messages(cautions, "planted-is-no-truth", where=Part("planted 5 %"))
+    cautions = tally_cautions(14, injected_tallies(far, is_truth=False))
+    check_messages(cautions, "injected-is-no-truth", where=Part("injected 5 %"))
 
 
 def test_a_run_that_failed_a_check_is_a_fault_and_counts_for_nothing_else() -> None:
     broken = result(
-        verdict(IDENTICAL, 1.5, decision=Decision.UNSOUND),
+        verdict(IDENTICAL, 1.5, decision=Decision.INVALID),
         validity=(Validity("rows", CheckState.FAILED, (Detail.verbatim("differ"),)),),
     )
     (fault,) = found_faults([identical(1.0), broken])
@@ -160,7 +160,7 @@ def test_a_run_that_failed_a_check_is_a_fault_and_counts_for_nothing_else() -> N
 
 def test_a_failed_aa_check_is_a_false_call_and_not_a_broken_run() -> None:
     failed = result(
-        verdict(IDENTICAL, 1.0, decision=Decision.UNSOUND),
+        verdict(IDENTICAL, 1.0, decision=Decision.INVALID),
         validity=(Validity(AA_CHECK, CheckState.FAILED, (Detail.verbatim("apart"),)),),
     )
     assert trustworthy([failed]) == (failed,)
@@ -178,7 +178,7 @@ def test_few_runs_say_how_little_they_can_rule_out() -> None:
 
 
 def test_a_single_run_has_no_bias_interval_and_no_fault_from_it() -> None:
-    (tally,) = planted_tallies([planted(1.5, half=0.6)], is_truth=True)
-    assert isinstance(tally, PlantedTally)
+    (tally,) = injected_tallies([injected(1.5, half=0.6)], is_truth=True)
+    assert isinstance(tally, InjectedTally)
     assert tally.bias_interval is None
-    assert found_faults([planted(1.5, half=0.6)]) == []
+    assert found_faults([injected(1.5, half=0.6)]) == []

@@ -64,7 +64,7 @@ def settings() -> RunSettings:
         engine="sqlite",
         workload="dml-trace",
         conditions=(PLAIN, TWIN, AES),
-        rope=0.02,
+        tolerance=0.02,
         budget=None,
         metric=Metric.RESPONSE_TIME,
         options={},

@@ -30,7 +30,7 @@ def test_a_verdict_that_few_rounds_leave_open_says_where_the_interval_lies_and_w
     found = verdict(noisy(math.log(1.0263), sd=3e-3), rounds=3)
     assert found.ratio.hdi95[0] > 1.02 > found.ratio.hdi99[0]
     assert found.decision is Decision.UNDECIDED
-    assert found.reasons[0].code == "hdi-above-rope"
+    assert found.reasons[0].code == "hdi-above-tolerance"
     assert found.reasons[1] == Reason.of("few-rounds", rounds=3)
     check_messages([found.reasons[1]], coded("few-rounds", rounds=3))
 
@@ -52,7 +52,7 @@ def test_a_verdict_that_odd_trials_leave_open_counts_them() -> None:
     assert found.decision is Decision.UNDECIDED
     assert found.ratio.hdi95[0] > 1.02 > found.ratio.hdi99[0]
     counts = {"outlying": 6, "trials": 72, "plain_outlying": 6, "plain_trials": 144}
-    assert found.reasons[1] == Reason.of("outlying-trials", **counts, rope=0.02)
+    assert found.reasons[1] == Reason.of("outlying-trials", **counts, tolerance=0.02)
 
 
 def test_a_verdict_that_few_stalls_make_says_how_many_there_were() -> None:
@@ -67,7 +67,7 @@ def test_a_verdict_that_few_stalls_make_says_how_many_there_were() -> None:
 def test_many_stalls_on_one_side_are_a_cost() -> None:
     costs = with_stalls(noisy(0.0, sd=1e-3), lambda c, b: c == AES and b % 3 == 1)
     found = verdict(costs, rounds=12)
-    assert found.decision is Decision.COSTLY
+    assert found.decision is Decision.SLOWER
     assert found.ratio.hdi95[0] < 1.33 < found.ratio.hdi95[1]
 
 
@@ -84,13 +84,13 @@ def test_a_gate_that_few_stalls_leave_open_says_so() -> None:
 
 def test_a_single_round_makes_its_verdict() -> None:
     found = verdict(noisy(0.5, sd=1e-3), rounds=1)
-    assert found.decision is Decision.COSTLY
+    assert found.decision is Decision.SLOWER
     assert found.reasons[-1] == Reason.of("one-round")
 
 
 def test_a_verdict_that_one_round_makes_names_it() -> None:
     found = verdict(by_round(0.033, 0.046, 0.026, 0.039, 0.022, 0.024), rounds=6)
-    assert found.decision is Decision.COSTLY
+    assert found.decision is Decision.SLOWER
     assert found.reasons[1:] == (Reason.of("round-decides", round=4, decision="undecided"),)
 
 
@@ -105,7 +105,7 @@ def test_rounds_that_each_make_a_verdict_are_named_together() -> None:
 @pytest.mark.parametrize("rounds", [4, 8])
 def test_a_clear_verdict_is_no_single_rounds(rounds: int) -> None:
     found = verdict(noisy(math.log(1.3)), rounds=rounds)
-    assert found.decision is Decision.COSTLY
+    assert found.decision is Decision.SLOWER
     assert len(found.reasons) == 1
 
 

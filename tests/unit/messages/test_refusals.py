@@ -14,8 +14,8 @@ from tdelta.errors import (
 )
 from tdelta.messages import Refusal
 
-ONE = Refusal.of("planted-twice", share="0.05")
-OTHER = Refusal.of("one-scale", study="mariadb")
+ONE = Refusal.of("injected-twice", share="0.05")
+OTHER = Refusal.of("one-study-size", study="mariadb")
 
 
 def test_the_text_of_an_error_is_that_of_its_refusals_one_to_a_line() -> None:

@@ -42,7 +42,7 @@ MACHINE: dict[str, object] = {"cpu_model": "Some(R) CPU @ 2 GHz", "usable_cpus":
 def test_the_machine_and_the_proof_of_encryption_stand_in_the_first_ten_lines(
     state: CheckState | None, in_clear: bool, proof: str
 ) -> None:
-    given = s.SAMPLES["costly"]()
+    given = s.SAMPLES["slower"]()
     checks = () if state is None else (Validity(NO_MARKER, state),)
     clear = s.evidence(EvidenceState.UNCOVERED, 7) if in_clear else ()
     shown = replace(given, machine=MACHINE, validity=checks, findings=clear)
@@ -71,7 +71,7 @@ def test_many_verdicts_have_one_line_of_what_the_prior_does() -> None:
 
 
 def test_the_transaction_types_without_a_row_have_their_range() -> None:
-    result = s.SAMPLES["costly"]()
+    result = s.SAMPLES["slower"]()
     of = next(v for v in result.verdicts if v.transaction != "all")
     types = [replace(of, transaction=f"type_{n}", ratio=s.estimate(1.03 + n / 100, 0.001)) for n in range(7)]
     text = render(replace(result, verdicts=(*result.primary, *types)), 100)
@@ -100,17 +100,17 @@ def test_no_yes_where_the_exit_code_says_undecided() -> None:
 
 
 def test_a_run_without_a_verdict_has_no_answer() -> None:
-    empty = replace(s.costly(), verdicts=(), decision=Decision.UNDECIDED)
+    empty = replace(s.slower(), verdicts=(), decision=Decision.UNDECIDED)
     assert sentence(empty).startswith("No answer")
     assert "No answer" in render(empty, 100)
 
 
-CLEAR = (Reason.of("hdi-above-rope", interval="+2.1 … +6.3 %", rope=0.02), Reason.of("few-rounds", rounds=3))
+CLEAR = (Reason.of("hdi-above-tolerance", interval="+2.1 … +6.3 %", tolerance=0.02), Reason.of("few-rounds", rounds=3))
 
 
 def with_open_types(reasons: tuple[Reason, ...]) -> RunResult:
     """A run whose transaction types are undecided, with intervals that are clear of the limit."""
-    result = s.SAMPLES["costly"]()
+    result = s.SAMPLES["slower"]()
     clear = replace(result.primary[0].ratio, hdi95=(1.03, 1.06), hdi99=(1.02, 1.07))
     change = {"decision": Decision.UNDECIDED, "ratio": clear, "reasons": reasons}
     return replace(
@@ -129,7 +129,7 @@ def test_what_is_undecided_beside_a_clear_interval_has_its_reason_once_below_the
 
 
 def test_the_reason_of_the_only_primary_verdict_is_not_repeated_below_the_table() -> None:
-    result = s.SAMPLES["costly"]()
+    result = s.SAMPLES["slower"]()
     (verdict,) = result.primary
     verdict = replace(verdict, decision=Decision.UNDECIDED, reasons=CLEAR)
     others = tuple(v for v in result.verdicts if not v.primary)
@@ -150,17 +150,17 @@ def test_the_reason_of_the_only_primary_verdict_is_not_repeated_below_the_table(
     ],
 )
 def test_what_costs_more_is_called_by_what_it_costs(metric: str, word: str) -> None:
-    assert decision_word(Decision.COSTLY, metric) == word
+    assert decision_word(Decision.SLOWER, metric) == word
 
 
 def cautioned(*codes: str) -> RunResult:
     given = {code: dict.fromkeys(fields_of(AGAINST_TRUST[code]), 0.5) for code in codes}
     cautions = [Caution.of(code, **parameters) for code, parameters in given.items()]
-    return replace(s.costly(), cautions=tuple(cautions))
+    return replace(s.slower(), cautions=tuple(cautions))
 
 
 def test_where_much_speaks_against_an_answer_fewer_transactions_have_rows() -> None:
-    said = cautioned("others-waited", "one-round", "calibration-unsound").cautions
+    said = cautioned("others-waited", "one-round", "calibration-invalid").cautions
     run = s.few_stalls()
     run = replace(run, verdicts=(*run.verdicts, *(named(f"type {at}") for at in range(8))), cautions=said, findings=())
     shown = {width: render(run, width) for width in (99, 100)}
@@ -168,7 +168,7 @@ def test_where_much_speaks_against_an_answer_fewer_transactions_have_rows() -> N
 
 
 def named(transaction: str) -> Verdict:
-    return replace(s.costly().primary[0], transaction=transaction, primary=False)
+    return replace(s.slower().primary[0], transaction=transaction, primary=False)
 
 
 @pytest.mark.parametrize("code", AGAINST_TRUST)
@@ -181,7 +181,7 @@ def test_every_caution_that_speaks_against_an_answer_has_its_words(code: str) ->
 
 
 def test_the_worst_caution_comes_first_and_what_is_no_such_caution_is_left_out() -> None:
-    run = cautioned("others-waited", "few-blocks", "calibration-unsound")
+    run = cautioned("others-waited", "few-blocks", "calibration-invalid")
     found = against_trust(replace(run, cautions=(*run.cautions, Caution.of("sysbench-histogram"))))
     assert ["calibration" in found[0], "blocks" in found[1], "busy" in found[2], len(found)] == [True, True, True, 3]
     assert lines(run)[0].is_warning
@@ -190,7 +190,7 @@ def test_the_worst_caution_comes_first_and_what_is_no_such_caution_is_left_out()
 def test_trials_that_only_one_side_lost_are_in_the_first_line() -> None:
     run = s.negligible()
     said = Reason.of("one-sided-failures", lost=9, trials=240, plain_lost=0, plain_trials=240)
-    within = Reason.of("hdi-within-rope", interval="", rope=0.02)
+    within = Reason.of("hdi-within-tolerance", interval="", tolerance=0.02)
     for ratio in (run.primary[0].ratio, s.undecided().primary[0].ratio):
         head = replace(run.primary[0], ratio=ratio, decision=Decision.UNDECIDED, reasons=(within, said))
         text = sentence(replace(run, decision=Decision.UNDECIDED, verdicts=(head, *run.verdicts[1:])))
@@ -205,7 +205,7 @@ def test_few_blocks_go_without_saying_where_rounds_are_few() -> None:
 def test_a_caution_of_a_metric_that_does_not_decide_is_left_out() -> None:
     own = Caution.of("large-instance-effect", metric="response_time", found=0.03, expected=0.01)
     other = Caution.of("large-instance-effect", metric="cpu_per_operation", found=0.03, expected=0.01)
-    assert len(against_trust(replace(s.costly(), cautions=(own, other)))) == 1
+    assert len(against_trust(replace(s.slower(), cautions=(own, other)))) == 1
 
 
 @pytest.mark.parametrize(
@@ -243,10 +243,10 @@ def test_cautions_take_the_room_that_they_have_and_the_rest_is_counted(lengths: 
 def test_a_gate_left_open_asks_a_plan_about_its_own_budget_and_not_about_small_overheads() -> None:
     result = s.undecided()
     (following,) = (line.text for line in lines(result) if line.title == "Next")
-    assert "--rope" not in following
+    assert "--tolerance" not in following
     gate = replace(result, settings=replace(result.settings, budget=0.3))
     (following,) = (line.text for line in lines(gate) if line.title == "Next")
-    assert following.startswith(f"tdelta plan {gate.settings.run_id} --effect 2% --rope 30% ")
+    assert following.startswith(f"tdelta plan {gate.settings.run_id} --effect 2% --tolerance 30% ")
 
 
 def test_a_gate_that_cannot_decide_speaks_of_its_budget_in_its_first_line() -> None:

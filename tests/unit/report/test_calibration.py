@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from support import samples as s
-from support.calibration_samples import CALIBRATIONS, calibration, short, sound
+from support.calibration_samples import CALIBRATIONS, calibration, short, valid
 from support.json_docs import check_documented
 from tdelta.records import Metric, RunResult
 from tdelta.report.calibrated import used_text, used_values
@@ -21,18 +21,18 @@ def test_a_document_says_what_each_length_shows_and_null_where_no_round_fits() -
     values = json.loads(to_json(calibration_document(short(), 130)))
     assert values["exit_code"] == 130
     assert values["minimum_detectable_effect"][0] == {
-        "minutes": 5.0, "rounds": 0, "critical_log_ratio": None, "mde_vs_rope": None, "mde_vs_zero": None,
+        "minutes": 5.0, "rounds": 0, "critical_log_ratio": None, "mde_vs_tolerance": None, "mde_vs_zero": None,
     }  # fmt: skip
     assert (
-        values["minimum_detectable_effect"][1]["mde_vs_rope"]
+        values["minimum_detectable_effect"][1]["mde_vs_tolerance"]
         > values["minimum_detectable_effect"][1]["mde_vs_zero"]
         > 0.0
     )
 
 
 def test_colour_is_added_only_when_asked_for() -> None:
-    assert "\x1b[" not in calibration_text(sound(), 100)
-    assert "\x1b[" in calibration_text(sound(), 100, color=True)
+    assert "\x1b[" not in calibration_text(valid(), 100)
+    assert "\x1b[" in calibration_text(valid(), 100, color=True)
 
 
 # How a run says it
@@ -43,8 +43,8 @@ def changed(**changes: object) -> RunResult:
     return replace(made, settings=replace(made.settings, **changes))  # type: ignore[arg-type]
 
 
-def test_what_is_detectable_goes_with_the_runs_own_rope() -> None:
-    text = used_text(changed(rope=0.0))
+def test_what_is_detectable_goes_with_the_runs_own_tolerance() -> None:
+    text = used_text(changed(tolerance=0.0))
     assert text is not None
     assert "+1.2 % in 5 min" in text
 
@@ -66,6 +66,6 @@ def test_a_length_that_holds_no_round_is_left_out() -> None:
 
 
 def test_a_run_without_a_calibration_says_nothing() -> None:
-    assert used_text(s.costly()) is None
-    assert used_values(s.costly().settings) is None
-    assert document(s.costly(), 0)["settings"]["calibration"] is None  # type: ignore[index]
+    assert used_text(s.slower()) is None
+    assert used_values(s.slower().settings) is None
+    assert document(s.slower(), 0)["settings"]["calibration"] is None  # type: ignore[index]

@@ -18,7 +18,7 @@ def test_checks_are_listed_with_the_worst_first_and_else_in_their_order() -> Non
 
 
 @pytest.mark.parametrize(
-    ("state", "makes_unsound", "found"),
+    ("state", "makes_invalid", "found"),
     [
         (CheckState.OK, True, (True, False, False)),
         (CheckState.NOT_SHOWN, True, (False, False, False)),
@@ -26,11 +26,11 @@ def test_checks_are_listed_with_the_worst_first_and_else_in_their_order() -> Non
         (CheckState.FAILED, False, (False, True, False)),
     ],
 )
-def test_only_a_failed_check_can_make_a_run_unsound_and_not_every_one_does(
-    state: CheckState, makes_unsound: bool, found: tuple[bool, bool, bool]
+def test_only_a_failed_check_can_make_a_run_invalid_and_not_every_one_does(
+    state: CheckState, makes_invalid: bool, found: tuple[bool, bool, bool]
 ) -> None:
-    one = check(state, makes_unsound=makes_unsound)
-    assert (one.ok, one.failed, one.is_unsound) == found
+    one = check(state, makes_invalid=makes_invalid)
+    assert (one.ok, one.failed, one.is_invalid) == found
     assert (record_values(one)["state"], record_values(one)["ok"]) == (state.value, one.ok)
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from support.samples import changed, costly
+from support.samples import changed, slower
 from tdelta.records import ClientMemory, Condition, Role, RunResult
 from tdelta.records.serving import Typical
 from tdelta.report.drawing import parts_of
@@ -16,7 +16,7 @@ def fetching() -> RunResult:
         ClientMemory(one, 3, Typical(peak, peak, 2 * peak), Typical(us, us, 2 * us))
         for one, peak, us in zip(sizes, (70e6, 2e9), (950.0, 1e6), strict=True)
     )
-    return changed(costly(), settings=replace(costly().settings, conditions=tuple(sizes)), client_memory=found)
+    return changed(slower(), settings=replace(slower().settings, conditions=tuple(sizes)), client_memory=found)
 
 
 def test_rows_of_a_column_have_one_unit() -> None:
@@ -30,4 +30,4 @@ def test_rows_of_a_column_have_one_unit() -> None:
 
 
 def test_a_run_without_it_has_no_table() -> None:
-    assert blocks(costly()) == []
+    assert blocks(slower()) == []

@@ -10,7 +10,7 @@ from tdelta.report.command import next_command, repeat_command, run_command
         ({}, ""),
         ({"threads": 1, "cache": 0.1, "max_seconds": 85.0}, ""),
         ({"size_bytes": 5_000_000, "max_seconds": 30.0}, " --size 5MB --max-time 30s"),
-        ({"max_seconds": 1800.0, "discard_seconds": 0.5}, " --discard 0.5s --max-time 30m"),
+        ({"max_seconds": 1800.0, "warmup_seconds": 0.5}, " --warmup 0.5s --max-time 30m"),
         ({"size_bytes": 4097}, " --size 4097B"),
         ({"vary": {"cache": [0.1, 1.2]}}, " --vary cache=10%,120%"),
         ({"min_rounds": 4, "max_rounds": None}, " --rounds 4"),
@@ -30,13 +30,13 @@ from tdelta.report.command import next_command, repeat_command, run_command
             },
             " order-entry --vary threads=1,4",
         ),
-        ({"study": "a study of another version", "aa_twin": False}, " 'a study of another version' --no-aa-twin"),
+        ({"study": "a study of another version", "aa_control": False}, " 'a study of another version' --no-aa"),
         ({"vary": {"at": [0.3, 0.6]}}, " --vary at=30%,60%"),
-        ({"at": 0.6, "trial_seconds": 2.0}, " --at 60% --trial-seconds 2"),
-        ({"rate": 100.0, "trial_seconds": 0.25}, " --rate 100 --trial-seconds 0.25"),
-        ({"slo_seconds": 0.02}, " --slo 20ms"),
-        ({"slo_seconds": 0.00025}, " --slo 250us"),
-        ({"slo_seconds": 1.5}, " --slo 1.5s"),
+        ({"at": 0.6, "trial_seconds": 2.0}, " --at 60% --trial-time 2s"),
+        ({"rate": 100.0, "trial_seconds": 0.25}, " --rate 100 --trial-time 0.25s"),
+        ({"latency_limit_seconds": 0.02}, " --latency-limit 20ms"),
+        ({"latency_limit_seconds": 0.00025}, " --latency-limit 250us"),
+        ({"latency_limit_seconds": 1.5}, " --latency-limit 1.5s"),
         ({"library": "sqlite3mc", "key": None}, ""),
     ],
 )
@@ -56,11 +56,14 @@ def test_a_following_command_names_the_store_only_if_one_was_named() -> None:
 
 def test_a_command_for_a_new_run_has_the_options_and_no_seed() -> None:
     options = {"engine": "sqlite", "min_rounds": 14, "max_rounds": 14, "max_seconds": 120.0, "seed": 5}
-    options["bb_twin"] = None
+    options["bb_control"] = None
     assert run_command(options) == "tdelta run --rounds 14..14 --max-time 2m"
 
 
 def test_a_run_without_a_bb_twin_is_repeated_without_one() -> None:
-    assert repeat_command(s.settings(options={"bb_twin": False})) == "tdelta run --no-bb-twin --seed 7301"
-    assert repeat_command(s.settings(options={"bb_twin": True})) == "tdelta run --seed 7301"
-    assert repeat_command(s.settings(options={"bb_twin": False, "aa": True})) == "tdelta run --aa --seed 7301"
+    assert repeat_command(s.settings(options={"bb_control": False})) == "tdelta run --no-bb --seed 7301"
+    assert repeat_command(s.settings(options={"bb_control": True})) == "tdelta run --seed 7301"
+    assert (
+        repeat_command(s.settings(options={"bb_control": False, "self_test": True}))
+        == "tdelta run --self-test --seed 7301"
+    )

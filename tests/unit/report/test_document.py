@@ -45,10 +45,10 @@ def test_a_number_that_does_not_exist_is_null() -> None:
     assert values["verdicts"][1]["ratio_of_means"]["hdi95"] == [None, None]
 
 
-def test_a_planted_twin_carries_its_share_and_its_realised_cost() -> None:
-    values = json.loads(to_json(document(s.planted(), 0)))
+def test_an_injected_twin_carries_its_share_and_its_realised_cost() -> None:
+    values = json.loads(to_json(document(s.injected(), 0)))
     slowed = values["verdicts"][1]
-    assert slowed["condition"] == {"cipher": "none", "threads": 1, "planted": 0.05}
+    assert slowed["condition"] == {"cipher": "none", "threads": 1, "injected": 0.05}
     assert slowed["realised"] == 1.0521
 
 
@@ -61,7 +61,7 @@ def test_the_floor_of_a_stratum_names_its_plain_levels() -> None:
 
 
 def test_figures_are_passed_on_unrounded() -> None:
-    ratio = json.loads(to_json(document(s.costly(), 0)))["verdicts"][0]["ratio_of_means"]
+    ratio = json.loads(to_json(document(s.slower(), 0)))["verdicts"][0]["ratio_of_means"]
     assert ratio["median"] == 1.031
     assert ratio["hdi95"] == [1.031 - 0.007, 1.031 + 0.007]
 
@@ -84,7 +84,7 @@ def test_a_database_is_told_by_its_name_and_size_and_is_null_where_rows_are_gene
         "file": "app.db", "size_bytes": 25_270_000, "page_size": 4096, "tables": 30, "rows": 207_192,
         "proposed": True, "restored": False,
     }  # fmt: skip
-    assert document(s.costly(), 0)["settings"]["database"] is None
+    assert document(s.slower(), 0)["settings"]["database"] is None
 
 
 def test_a_server_carries_its_measures_and_the_word_for_its_bottleneck() -> None:

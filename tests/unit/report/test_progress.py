@@ -155,7 +155,7 @@ def test_a_new_stage_is_drawn_at_once_and_its_steps_are_not(live: Watched) -> No
 
 def test_the_bar_of_a_narrower_interval_is_shorter_on_the_same_axis() -> None:
     axis = (0.96, 1.08)
-    wide, narrow = (hdi_bar(look.estimates[0][1], axis, rope=0.02) for look in (WIDE, NARROW))
+    wide, narrow = (hdi_bar(look.estimates[0][1], axis, tolerance=0.02) for look in (WIDE, NARROW))
     assert wide.count("━") > narrow.count("━")
     assert wide.index("●") == narrow.index("●")
     assert len(wide) == len(narrow) == 24
@@ -163,7 +163,7 @@ def test_the_bar_of_a_narrower_interval_is_shorter_on_the_same_axis() -> None:
 
 @pytest.mark.parametrize("median", [0.2, 5.0])
 def test_an_interval_beyond_the_axis_is_drawn_at_its_end(median: float) -> None:
-    bar = hdi_bar(s.estimate(median, 0.05), (0.96, 1.08), rope=0.02)
+    bar = hdi_bar(s.estimate(median, 0.05), (0.96, 1.08), tolerance=0.02)
     assert bar.index("●") == (0 if median < 1 else 23)
 
 

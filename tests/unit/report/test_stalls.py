@@ -3,4 +3,4 @@ from tdelta.report.findings.stalls import missed_text
 
 
 def test_a_result_that_knows_nothing_of_stalls_claims_nothing() -> None:
-    assert missed_text(s.changed(s.costly(), stalls=())) is None
+    assert missed_text(s.changed(s.slower(), stalls=())) is None

@@ -13,7 +13,7 @@ def run(
     given = s.settings()
     given = replace(given, engine=engine, options={**given.options, **options})
     return s.changed(
-        s.costly(),
+        s.slower(),
         settings=given,
         versions={"library under test": library} if library else {},
         twin_settings=SettingsCompared(shared or {}, {}, {}),
@@ -67,8 +67,8 @@ def test_a_cache_in_force_that_is_the_one_asked_for_is_named_as_asked() -> None:
     assert "50 MB with a 10 % cache" in text
 
 
-def test_a_load_command_stands_for_the_workload_without_its_options() -> None:
-    text = subject(run(engine="mariadb", load="sysbench oltp_read_only --threads=4 --mysql-user=me run"))
+def test_a_load_generator_stands_for_the_workload_without_its_options() -> None:
+    text = subject(run(engine="mariadb", load_generator="sysbench oltp_read_only --threads=4 --mysql-user=me run"))
     assert "load `sysbench oltp_read_only`" in text
     assert "order-entry" not in text
 

@@ -30,22 +30,22 @@ def test_colours_change_nothing_but_the_colours(name: str) -> None:
 
 def test_verdicts_come_primary_first_then_cpu_then_bytes_then_transactions() -> None:
     labels = ["response time", "CPU ", "bytes read", "bytes written", "browse products", "register customer"]
-    table = render(replace(s.costly(), verdicts=s.costly().verdicts[::-1]), details=True).split("\n\n")[2]
+    table = render(replace(s.slower(), verdicts=s.slower().verdicts[::-1]), details=True).split("\n\n")[2]
     assert [table.index(label) for label in labels] == sorted(table.index(label) for label in labels)
 
 
 def test_a_run_in_a_store_of_its_own_is_shown_from_there() -> None:
     given = s.settings(options={"store": "my runs.db"})
-    text = render(replace(s.costly(), settings=given), details=True)
+    text = render(replace(s.slower(), settings=given), details=True)
     assert f"tdelta show {s.RUN_ID} --store 'my runs.db'" in text
     assert f"tdelta export {s.RUN_ID} --format csv --store 'my runs.db'" in text
 
 
 def test_a_reason_to_stop_that_is_new_here_is_still_named() -> None:
-    assert "ended by moonlight" in " ".join(render(replace(s.costly(), stopped_by="moonlight"), details=True).split())
+    assert "ended by moonlight" in " ".join(render(replace(s.slower(), stopped_by="moonlight"), details=True).split())
 
 
-@pytest.mark.parametrize("result", [s.sweep, s.costly, s.unsound, s.stalling])
+@pytest.mark.parametrize("result", [s.sweep, s.slower, s.invalid, s.stalling])
 def test_a_narrow_terminal_gets_lists_in_place_of_tables(result: Callable[[], RunResult]) -> None:
     text, wide = render(result(), 40, details=True), render(result(), 200, details=True)
     figures = re.compile(r"[+−-][\d.]+ %")

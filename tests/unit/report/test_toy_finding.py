@@ -47,7 +47,7 @@ def blocks(result: RunResult) -> list[Block]:
 def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunResult]:
     monkeypatch.setitem(FINDINGS, "doubled", Doubled)
     SHOWN.append(Shown((Doubled,), blocks, "doubled", "Twice as much"))
-    result = s.costly()
+    result = s.slower()
     yield replace(result, findings=(*result.findings, *doubled(result.verdicts)))
     SHOWN.pop()
 
@@ -71,7 +71,7 @@ def test_it_is_stored_and_read_again(found: RunResult) -> None:
 
 
 def test_a_run_without_it_shows_nothing_of_it(found: RunResult) -> None:
-    without = s.costly()
+    without = s.slower()
     assert "Twice the overhead" not in terminal(without, details=True)
     assert all(section.name != "doubled" for section in compose(RunData(without, 0.0)).sections)
     assert found.of(Doubled)

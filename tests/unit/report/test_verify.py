@@ -39,16 +39,16 @@ def test_mixed_files_without_a_marker_say_nothing_and_with_one_that_is_absent_th
     assert [reading_exit_code(empty, ()), reading_exit_code(empty, markers)] == [3, 3]
 
 
-def test_a_run_that_leaks_or_searches_in_vain_is_unsound_and_one_that_shows_nothing_undecided() -> None:
+def test_a_run_that_leaks_or_searches_in_vain_is_invalid_and_one_that_shows_nothing_undecided() -> None:
     shown = s.evidence(EvidenceState.ENCRYPTED, 0)
-    sound = s.changed(s.costly(), evidence=shown, validity=())
-    blind = replace(sound, validity=(Validity("search-finds", CheckState.FAILED, (Detail.verbatim("no"),)),))
-    assert [run_exit_code(one) for one in (s.leaking(), blind, sound, s.costly())] == [4, 4, 0, 3]
+    valid = s.changed(s.slower(), evidence=shown, validity=())
+    blind = replace(valid, validity=(Validity("search-finds", CheckState.FAILED, (Detail.verbatim("no"),)),))
+    assert [run_exit_code(one) for one in (s.leaking(), blind, valid, s.slower())] == [4, 4, 0, 3]
 
 
 def test_other_checks_of_a_run_are_not_its_evidence() -> None:
     other = Validity("settings", CheckState.FAILED, (Detail.verbatim("no"),))
-    assert run_exit_code(replace(s.costly(), validity=(other,))) == 3
+    assert run_exit_code(replace(s.slower(), validity=(other,))) == 3
     assert "settings" not in run_text(replace(s.leaking(), validity=(other,)), 100)
 
 

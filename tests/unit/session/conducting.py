@@ -31,7 +31,14 @@ class Sitting:
 
     def request(self, **options: Any) -> RunRequest:
         return RunRequest(
-            **{"seed": 7, "bb_twin": False, "directory": self.base / "twins", "store": self.store, **SMALL, **options}
+            **{
+                "seed": 7,
+                "bb_control": False,
+                "directory": self.base / "twins",
+                "store": self.store,
+                **SMALL,
+                **options,
+            }
         )
 
     def conduct(self, **options: Any) -> RunResult:

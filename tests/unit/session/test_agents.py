@@ -48,7 +48,7 @@ def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
         ({"agents": 4, "threads": 3}, "agents-without-clients"),
         ({"agents": 2, "vary": {"threads": (1, 4)}}, "agents-without-clients"),
         ({"agents": 1, "cold": True}, "not-with-agents"),
-        ({"agents": 1, "load": "pgbench"}, "not-with-agents"),
+        ({"agents": 1, "load_generator": "pgbench"}, "not-with-agents"),
         ({"agents": 1, "vary": {"work": ("warm", "load")}}, "not-with-agents"),
         ({"ray": "head:6379"}, "ray-alone"),
         ({"agents": 2, "threads": 2, "ray": "head"}, "not-a-ray-address"),

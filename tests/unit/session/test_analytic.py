@@ -39,21 +39,21 @@ def sitting(base: Path, **script: Any) -> Sitting:
 def test_a_run_on_duckdb_answers_for_its_default_cipher(tmp_path: Path) -> None:
     result = sitting(tmp_path).conduct(engine="duckdb")
     (verdict,) = result.primary
-    assert (verdict.condition.level("cipher"), verdict.decision) == ("aes-256-gcm", Decision.COSTLY)
+    assert (verdict.condition.level("cipher"), verdict.decision) == ("aes-256-gcm", Decision.SLOWER)
     assert has(check(result, "cipher-in-force").details, "cipher-seen", seen=Part("aes-256-gcm: GCM by openssl"))
     assert has(result.cautions, "one-memory-limit", product="DuckDB")
 
 
-def test_a_twin_that_is_plain_without_a_word_makes_the_run_unsound(tmp_path: Path) -> None:
+def test_a_twin_that_is_plain_without_a_word_makes_the_run_invalid(tmp_path: Path) -> None:
     result = sitting(tmp_path, cipher_facts=lambda _: told(DuckdbSettings("none", 1, 1, 1))).conduct(engine="duckdb")
-    assert result.decision is Decision.UNSOUND
+    assert result.decision is Decision.INVALID
     assert has(check(result, "cipher-in-force").details, "cipher-fault", condition="cipher=aes-256-gcm,threads=1")
 
 
 def test_cold_twins_are_not_warmed_up_and_nothing_at_their_head_is_left_out(tmp_path: Path) -> None:
     made = sitting(tmp_path)
     vary = {"cipher": ("aes-256-gcm",), "work": ("warm", "cold")}
-    made.conduct(engine="duckdb", vary=vary, aa_twin=False)
+    made.conduct(engine="duckdb", vary=vary, aa_control=False)
     of_rounds = [twin for twin in made.twins.started if not twin.name.startswith("calibration")]
     cold, warm = ([twin for twin in of_rounds if twin.settings.is_cold is is_cold] for is_cold in (True, False))
     assert len(cold) == len(warm) == 2 * 2

@@ -59,12 +59,12 @@ def test_the_same_files_give_the_same_answer(two: tuple[str, ...]) -> None:
 
 def test_what_runs_differ_by_is_stated_and_kept(two: tuple[str, ...]) -> None:
     result = analyze_files(AnalysisRequest(two, run_sd=0.03)).result
-    assert (result.decision, result.stated_run_sd) == (Decision.COSTLY, 0.03)
+    assert (result.decision, result.stated_run_sd) == (Decision.SLOWER, 0.03)
 
 
-def test_the_rope_is_the_users_only_where_it_was_given(two: tuple[str, ...]) -> None:
-    assert analyze_files(AnalysisRequest(two, rope=0.02)).result.is_rope_given
-    assert not analyze_files(AnalysisRequest(two)).result.is_rope_given
+def test_the_tolerance_is_the_users_only_where_it_was_given(two: tuple[str, ...]) -> None:
+    assert analyze_files(AnalysisRequest(two, tolerance=0.02)).result.is_tolerance_given
+    assert not analyze_files(AnalysisRequest(two)).result.is_tolerance_given
 
 
 def test_a_folder_is_its_files_and_says_what_was_no_result(two: tuple[str, ...], tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_what_an_importer_says_of_a_file_is_a_caution_with_the_files_name(tmp_pa
 
 
 def test_a_threshold_is_held_against_single_response_times(two: tuple[str, ...]) -> None:
-    result = analyze_files(AnalysisRequest(two, slo_seconds=0.02)).result
+    result = analyze_files(AnalysisRequest(two, latency_limit_seconds=0.02)).result
     (tail,) = (c.tail for c in result.comparisons)
     assert tail is not None
     assert tail.threshold_ms == 20.0
@@ -136,7 +136,7 @@ def test_a_threshold_is_held_against_single_response_times(two: tuple[str, ...])
         assert side.longer_at_least is not None
         assert side.longer_at_most is not None
         assert side.longer_at_least <= (values > 20.0).sum() <= side.longer_at_most
-    assert not any("--slo" in caution for caution in texts(result.cautions))
+    assert not any("--latency-limit" in caution for caution in texts(result.cautions))
 
 
 def test_a_threshold_and_files_without_response_times_is_told_with_the_remedy(tmp_path: Path) -> None:
@@ -145,17 +145,17 @@ def test_a_threshold_and_files_without_response_times_is_told_with_the_remedy(tm
         path = tmp_path / f"{name}.log"
         path.write_bytes((FIXTURES / "sysbench" / "sysbench-1.0.20-time.txt").read_bytes() + name.encode())
         files.append(str(path))
-    result = analyze_files(AnalysisRequest(tuple(files), slo_seconds=0.005)).result
+    result = analyze_files(AnalysisRequest(tuple(files), latency_limit_seconds=0.005)).result
     assert [c.tail for c in result.comparisons] == [None] * len(result.comparisons)
-    assert has(result.cautions, "slo-without-tail", why=Part("tde"), remedy=Part("--histogram"))
+    assert has(result.cautions, "latency-limit-without-tail", why=Part("tde"), remedy=Part("--histogram"))
     assert not any(
-        "--slo" in caution for caution in texts(analyze_files(AnalysisRequest(tuple(files))).result.cautions)
+        "--latency-limit" in caution for caution in texts(analyze_files(AnalysisRequest(tuple(files))).result.cautions)
     )
 
 
 def test_a_threshold_and_throughput_alone_is_told_with_the_remedy() -> None:
-    result = analyze_files(AnalysisRequest(("published:read-only-sweep",), slo_seconds=0.02)).result
-    assert has(result.cautions, "slo-without-tail", why=Part("throughput"), remedy=Part("CSV"))
+    result = analyze_files(AnalysisRequest(("published:read-only-sweep",), latency_limit_seconds=0.02)).result
+    assert has(result.cautions, "latency-limit-without-tail", why=Part("throughput"), remedy=Part("CSV"))
 
 
 def test_progress_is_told_only_when_reading_takes_longer_than_a_moment(

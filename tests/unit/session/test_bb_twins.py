@@ -15,7 +15,7 @@ from tdelta.session.preflight import dry_run, with_bb_twin
 from .conducting import Sitting
 from .served import OPTIONS, installed, served
 
-CIPHERS = {"vary": {"cipher": ("aes-128", "aes-256", "ascon128")}, "bb_twin": True}
+CIPHERS = {"vary": {"cipher": ("aes-128", "aes-256", "ascon128")}, "bb_control": True}
 
 
 COSTS = {"none": 100e3, "aes-128": 118e3, "aes-256": 125e3, "ascon128": 140e3}
@@ -35,14 +35,14 @@ def twins_by_round(sitting: Sitting) -> dict[int, set[str]]:
 
 
 def test_one_encrypted_condition_has_its_twin_in_every_block(sitting: Sitting) -> None:
-    result = sitting.conduct(bb_twin=True)
+    result = sitting.conduct(bb_control=True)
     roles = Counter(trial.condition.role for trial in sitting.trials())
     assert roles == {Role.BASELINE: 4, Role.AA: 4, Role.TREATMENT: 4, Role.BB: 4}
     assert [v.condition.role for v in result.primary] == [Role.TREATMENT]
 
 
 def test_a_bb_twin_is_an_instance_of_its_own_that_does_the_same_work(sitting: Sitting) -> None:
-    sitting.conduct(bb_twin=True)
+    sitting.conduct(bb_control=True)
     of_block = [trial for trial in sitting.trials() if trial.block == 0]
     assert len({trial.instance for trial in of_block}) == 4
     assert len({trial.measurement.operations for trial in of_block}) == 1
@@ -85,7 +85,7 @@ def test_orders_balance_for_those_that_take_part_in_every_round(sitting: Sitting
 
 def test_orders_balance_where_a_stratum_has_a_twin_in_some_rounds_only(sitting: Sitting) -> None:
     vary = {"cipher": ("aes-256",), "cache": (0.1, 1.0)}
-    sitting.conduct(vary=vary, bb_twin=True, min_rounds=8, max_rounds=8)
+    sitting.conduct(vary=vary, bb_control=True, min_rounds=8, max_rounds=8)
     firsts: dict[tuple[int, int], list[tuple[str, ...]]] = defaultdict(list)
     blocks = defaultdict(list)
     for trial in sorted(sitting.trials(), key=lambda t: (t.block, t.position)):
@@ -104,7 +104,7 @@ def test_conditions_that_share_a_server_are_drawn_together(tmp_path: Path, monke
     installed(monkeypatch)
     sitting = served(tmp_path)
     vary = {"cipher": ("aes-256",), "threads": (1, 4), "cache": (0.1, 1.2)}
-    sitting.conduct(**{**OPTIONS, "vary": vary, "aa_twin": False, "bb_twin": True})
+    sitting.conduct(**{**OPTIONS, "vary": vary, "aa_control": False, "bb_control": True})
     for keys in twins_by_round(sitting).values():
         assert len(keys) == 2
     servers = {(trial.round, trial.instance) for trial in sitting.trials() if trial.condition.role is Role.BB}
@@ -123,47 +123,49 @@ def test_what_is_stored_of_a_request_draws_the_same_twins_again(sitting: Sitting
 
 
 def test_by_default_there_is_one_where_there_is_room(sitting: Sitting) -> None:
-    made = with_bb_twin(plan(sitting.request(bb_twin=None), "run"))
+    made = with_bb_twin(plan(sitting.request(bb_control=None), "run"))
     assert [c.role for c in made.conditions][-1] is Role.BB
-    assert made.settings.options["bb_twin"] is True
+    assert made.settings.options["bb_control"] is True
     assert not made.cautions
 
 
 def test_without_the_time_for_it_there_is_none_and_a_caution_says_so(sitting: Sitting) -> None:
-    made = with_bb_twin(plan(sitting.request(bb_twin=None, trial_seconds=1.0, max_seconds=18.0, min_rounds=2), "run"))
+    made = with_bb_twin(
+        plan(sitting.request(bb_control=None, trial_seconds=1.0, max_seconds=18.0, min_rounds=2), "run")
+    )
     assert Role.BB not in {c.role for c in made.conditions}
-    assert made.settings.options["bb_twin"] is False
+    assert made.settings.options["bb_control"] is False
     assert has(made.cautions, "no-bb-twin", lacking=Part("--max-time is 18 s"))
 
 
 def test_without_memory_for_it_there_is_none(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tdelta.session.preflight.free_memory_bytes", lambda: 1_000_000)
-    made = with_bb_twin(plan(sitting.request(bb_twin=None), "run"))
+    made = with_bb_twin(plan(sitting.request(bb_control=None), "run"))
     assert Role.BB not in {c.role for c in made.conditions}
     assert has([made.cautions[-1]], "no-bb-twin", lacking=Part("memory"))
 
 
 def test_identical_twins_have_none_and_no_caution(sitting: Sitting) -> None:
-    made = with_bb_twin(plan(sitting.request(bb_twin=None, aa=True), "run"))
+    made = with_bb_twin(plan(sitting.request(bb_control=None, self_test=True), "run"))
     assert Role.BB not in {c.role for c in made.conditions}
     assert not made.cautions
 
 
 def test_a_dry_run_names_it_and_counts_its_trials(sitting: Sitting) -> None:
-    with_twin = dry_run(sitting.request(bb_twin=None))
-    without = dry_run(sitting.request(bb_twin=False))
+    with_twin = dry_run(sitting.request(bb_control=None))
+    without = dry_run(sitting.request(bb_control=False))
     assert with_twin.conditions == (*without.conditions, "cipher=aes-256,threads=1#bb")
     assert (with_twin.trials_at_least, without.trials_at_least) == (2 * 2 * 4, 2 * 2 * 3)
     assert with_twin.memory_bytes > without.memory_bytes
 
 
 def test_memory_is_asked_for_the_twins_of_one_round(sitting: Sitting) -> None:
-    one = dry_run(sitting.request(bb_twin=True, vary={"cipher": ("aes-128", "aes-256")}))
-    none = dry_run(sitting.request(bb_twin=False, vary={"cipher": ("aes-128", "aes-256")}))
-    single = dry_run(sitting.request(bb_twin=True))
+    one = dry_run(sitting.request(bb_control=True, vary={"cipher": ("aes-128", "aes-256")}))
+    none = dry_run(sitting.request(bb_control=False, vary={"cipher": ("aes-128", "aes-256")}))
+    single = dry_run(sitting.request(bb_control=True))
     assert (
         one.memory_bytes - none.memory_bytes
-        == single.memory_bytes - dry_run(sitting.request(bb_twin=False)).memory_bytes
+        == single.memory_bytes - dry_run(sitting.request(bb_control=False)).memory_bytes
     )
 
 

@@ -161,11 +161,11 @@ def test_a_cold_trial_is_one_operation_a_thread_since_the_second_would_be_warm(
     [
         ({}, 10, 1),
         ({}, 1000, 100),
-        ({"discard_seconds": 0.5, "trial_seconds": 2.0}, 1000, 250),
-        ({"discard_seconds": 0.5, "trial_seconds": 2.0}, 1, 0),
-        ({"discard_seconds": 2.0, "trial_seconds": 2.0}, 1000, 900),
+        ({"warmup_seconds": 0.5, "trial_seconds": 2.0}, 1000, 250),
+        ({"warmup_seconds": 0.5, "trial_seconds": 2.0}, 1, 0),
+        ({"warmup_seconds": 2.0, "trial_seconds": 2.0}, 1000, 900),
         ({"cold": True}, 1, 0),
-        ({"cold": True, "discard_seconds": 1.9, "trial_seconds": 2.0}, 4, 0),
+        ({"cold": True, "warmup_seconds": 1.9, "trial_seconds": 2.0}, 4, 0),
     ],
 )
 def test_of_a_cold_trial_nothing_is_discarded_and_of_others_the_head(

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from support.refused import Coded, check_messages, coded, has
-from tdelta.driver.load_command.command import LoadCommand, parse_load
+from tdelta.driver.load_generator.command import LoadGenerator, parse_load
 from tdelta.inference.temporary import WRITTEN
 from tdelta.messages import Detail
 from tdelta.messages.checks import IN_FORCE, SAME_WORK, SPILLED
@@ -57,7 +57,7 @@ def test_another_cipher_than_the_one_asked_for_fails_its_check_and_leaves_the_fi
 ) -> None:
     checks = seen(asked, told)
     (one,) = [one for one in checks.validity(()) if one.code == IN_FORCE]
-    assert (one.failed, one.is_unsound) == (True, False)
+    assert (one.failed, one.is_invalid) == (True, False)
     check_messages(one.details, "other-cipher", cipher=asked, found=found)
     assert checks.ciphers_in_force == {asked: found}
 
@@ -72,7 +72,7 @@ def test_a_cipher_that_could_not_be_observed_is_not_shown() -> None:
 
 @pytest.fixture
 def timed(monkeypatch: pytest.MonkeyPatch) -> Checks:
-    command: LoadCommand = parse_load("sh -c 'sleep {seconds}'", "mysql", operations="done ([0-9]+)")
+    command: LoadGenerator = parse_load("sh -c 'sleep {seconds}'", "mysql", operations="done ([0-9]+)")
     assert not command.does_equal_work
     monkeypatch.setattr(Plan, "command", property(lambda _: command))
     return Checks(planned(), RunState())
@@ -94,7 +94,7 @@ def test_work_that_nobody_can_compare_is_not_shown_and_its_errors_are_counted(ti
     assert "3 errors" in "; ".join(map(str, state(timed, SAME_WORK, trials(3))[1]))
 
 
-def test_a_load_command_whose_operations_fail_on_one_twin_fails_its_check(timed: Checks) -> None:
+def test_a_load_generator_whose_operations_fail_on_one_twin_fails_its_check(timed: Checks) -> None:
     found, details = state(timed, SAME_WORK, trials(200))
     assert found is CheckState.FAILED
     assert has(details, "many-errors", condition="cipher=aes-256,threads=1", errors=200, operations=1000)
@@ -130,7 +130,7 @@ def test_trials_of_a_workload_that_is_to_spill_must_have(
     found, details = state(checks, SPILLED, trials_that_wrote(of, *written))
     assert found is expected
     assert has(details, said)
-    assert not any(one.is_unsound for one in checks.validity(()) if one.code == SPILLED)
+    assert not any(one.is_invalid for one in checks.validity(()) if one.code == SPILLED)
 
 
 def test_other_workloads_are_not_asked_whether_they_spilled() -> None:

@@ -49,7 +49,7 @@ def fail(*, at_stream: int, message: str = "no such table: work"):
 
 def test_a_run_answers_and_is_stored_as_done(sitting: Sitting) -> None:
     result = sitting.conduct()
-    assert (result.decision, sitting.status()) == (Decision.COSTLY, RunStatus.DONE)
+    assert (result.decision, sitting.status()) == (Decision.SLOWER, RunStatus.DONE)
     with Store.open(sitting.store) as store:
         assert store.result(store.resolve("last")) == result
 
@@ -163,12 +163,12 @@ def test_a_copy_with_different_rows_ends_the_run_before_its_first_trial(sitting:
     assert sitting.trials() == ()
 
 
-def test_rows_that_differ_after_trials_make_the_run_unsound(sitting: Sitting) -> None:
+def test_rows_that_differ_after_trials_make_the_run_invalid(sitting: Sitting) -> None:
     result = sitting.scripted(rows=rows_that_differ(from_trial=1)).conduct()
     found = check(result, "rows-after")
-    assert (found.ok, result.decision) == (False, Decision.UNSOUND)
+    assert (found.ok, result.decision) == (False, Decision.INVALID)
     assert "cipher=aes-256" in found.detail
-    assert all(verdict.decision is Decision.UNSOUND for verdict in result.primary)
+    assert all(verdict.decision is Decision.INVALID for verdict in result.primary)
 
 
 def test_rows_are_not_compared_after_trials_of_several_threads_and_the_check_says_so(sitting: Sitting) -> None:
@@ -178,13 +178,13 @@ def test_rows_are_not_compared_after_trials_of_several_threads_and_the_check_say
     assert has(found.details, "rows-after-not-compared")
 
 
-def test_settings_that_differ_make_the_run_unsound(sitting: Sitting) -> None:
+def test_settings_that_differ_make_the_run_invalid(sitting: Sitting) -> None:
     def facts(settings):
         return plain_facts(settings) | {"synchronous": "1" if settings.cipher == "none" else "2"}
 
     result = sitting.scripted(facts=facts).conduct()
     found = check(result, "settings")
-    assert (found.ok, result.decision) == (False, Decision.UNSOUND)
+    assert (found.ok, result.decision) == (False, Decision.INVALID)
     assert has(
         found.details,
         "setting-differs",
@@ -203,22 +203,22 @@ def test_page_sizes_may_never_differ_within_a_stratum(sitting: Sitting) -> None:
 
 
 @pytest.mark.parametrize(("hides", "cipher", "state"), [(True, "none", "encrypted"), (False, "aes-256", "plain")])
-def test_a_file_that_is_not_encrypted_as_asked_makes_the_run_unsound(
+def test_a_file_that_is_not_encrypted_as_asked_makes_the_run_invalid(
     sitting: Sitting, hides: bool, cipher: str, state: str
 ) -> None:
     result = sitting.scripted(hides_header=lambda _settings: hides).conduct()
     found = check(result, "files-encrypted")
     check_messages(found.details, coded("file-unlike-cipher", cipher=cipher, found=state))
-    assert (found.ok, result.decision) == (False, Decision.UNSOUND)
+    assert (found.ok, result.decision) == (False, Decision.INVALID)
 
 
-def test_a_trial_cut_off_at_its_deadline_makes_the_run_unsound(sitting: Sitting) -> None:
+def test_a_trial_cut_off_at_its_deadline_makes_the_run_invalid(sitting: Sitting) -> None:
     def cost_ns(twin, job):
         return 1e9 if twin.settings.cipher == "aes-256" and job.stream == 3 else 1e5
 
     result = sitting.scripted(cost_ns=cost_ns).conduct()
     found = check(result, "same-work")
-    assert (found.ok, result.decision) == (False, Decision.UNSOUND)
+    assert (found.ok, result.decision) == (False, Decision.INVALID)
     assert has(found.details, "trial-stopped", stopped_by="deadline", block=4, condition="cipher=aes-256,threads=1")
 
 
@@ -343,7 +343,7 @@ def test_a_check_that_failed_before_the_interruption_stays_failed(sitting: Sitti
     differing.conduct()
     result = Sitting(sitting.base).resume()
     assert not check(result, "rows-after").ok
-    assert result.decision is Decision.UNSOUND
+    assert result.decision is Decision.INVALID
 
 
 def test_resume_takes_the_calibration_that_is_stored(sitting: Sitting) -> None:
@@ -374,7 +374,7 @@ def test_a_run_that_failed_can_be_resumed(sitting: Sitting) -> None:
     with pytest.raises(TdeltaError):
         sitting.scripted(before_trial=fail(at_stream=2)).conduct()
     again = Sitting(sitting.base)
-    assert again.resume().decision is Decision.COSTLY
+    assert again.resume().decision is Decision.SLOWER
 
 
 def test_a_run_that_was_killed_before_anything_was_known_can_be_resumed(sitting: Sitting) -> None:
@@ -383,7 +383,7 @@ def test_a_run_that_was_killed_before_anything_was_known_can_be_resumed(sitting:
     with Store.open(sitting.store) as store, store._transaction() as db:
         db.execute("DELETE FROM run_facts")
         db.execute("DELETE FROM seals")
-    assert Sitting(sitting.base).resume().decision is Decision.COSTLY
+    assert Sitting(sitting.base).resume().decision is Decision.SLOWER
 
 
 def test_resume_refuses_a_run_that_is_complete(sitting: Sitting) -> None:
@@ -442,10 +442,10 @@ def test_the_folder_of_a_killed_run_is_swept_before_room_is_asked_for(
     assert found == [False]
 
 
-def test_a_planted_cost_is_recorded_as_it_was_realised(sitting: Sitting) -> None:
-    result = sitting.conduct(aa=True, plant=(0.2,))
+def test_an_injected_cost_is_recorded_as_it_was_realised(sitting: Sitting) -> None:
+    result = sitting.conduct(self_test=True, inject=(0.2,))
     realised = {(v.metric.value, v.condition.role): v.realised for v in result.verdicts if v.transaction == "all"}
-    assert realised["cpu_per_operation", Role.PLANTED] == pytest.approx(1.2, abs=0.02)
+    assert realised["cpu_per_operation", Role.INJECTED] == pytest.approx(1.2, abs=0.02)
     assert realised["response_time", Role.IDENTICAL] is None
 
 
@@ -460,10 +460,10 @@ def test_every_twin_shows_its_level_of_the_instructions_before_its_first_trial(s
     assert [c.level("aes_instructions") for c in result.settings.conditions] == ["on", "on", "on", "off", "off"]
 
 
-def test_a_worker_that_kept_its_instructions_makes_the_run_unsound(sitting: Sitting) -> None:
+def test_a_worker_that_kept_its_instructions_makes_the_run_invalid(sitting: Sitting) -> None:
     result = sitting.scripted(page_us=lambda _settings: 1.0).conduct(**FACTORIAL)
     assert not check(result, "aes-instructions").ok
-    assert result.decision is Decision.UNSOUND
+    assert result.decision is Decision.INVALID
 
 
 def test_one_slow_worker_among_those_with_the_instructions_is_seen(sitting: Sitting) -> None:
@@ -497,7 +497,7 @@ def counting(misses: int):
     return counted
 
 
-def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_unsound_and_no_defect(
+def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_invalid_and_no_defect(
     sitting: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cut_off(twin, job):
@@ -507,7 +507,7 @@ def test_trials_that_were_cut_off_before_they_did_anything_make_the_run_unsound_
     trial = FakeTwin.trial
     monkeypatch.setattr("tdelta.session.prepare.calibrate", calibrated_once(trial, monkeypatch, cut_off))
     result = sitting.conduct()
-    assert result.decision is Decision.UNSOUND
+    assert result.decision is Decision.INVALID
     assert result.loop.client_overhead_share == 0.0
     assert not check(result, "same-work").ok
 

@@ -58,7 +58,7 @@ def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> Non
         ({"scope": "all"}, coded("unknown-scope", scope="all", product="DuckDB", known="data, +temp")),
         ({"vary": {"scope": ("+log",)}}, coded("unknown-scope", scope="+log", product="DuckDB", known="data, +temp")),
         ({"restore": "cat"}, coded("not-supported", options="--restore")),
-        ({"load": "true"}, coded("not-supported", options="--load")),
+        ({"load_generator": "true"}, coded("not-supported", options="--load-generator")),
         (
             {"vary": {"cipher": ("aes-256-gcm",), "page_size": (4096,)}},
             coded("not-supported", options="--vary page_size"),
@@ -66,7 +66,7 @@ def test_the_schema_is_in_its_own_dialect_with_the_markers_table_behind() -> Non
         ({"cold": True, "threads": 2}, coded("not-cold", options="--threads above 1")),
         ({"cold": True, "rate": 5.0}, coded("not-cold", options="--rate")),
         ({"cold": True, "vary": {"cipher": ("aes-256-gcm",), "work": ("cold",)}}, coded("cold-and-work")),
-        ({"discard_seconds": 9.0}, coded("discard-too-long", discard=9.0)),
+        ({"warmup_seconds": 9.0}, coded("warmup-too-long", warmup=9.0)),
         ({"vary": {"cipher": ("aes-128",)}}, coded("unknown-name", kind="cipher", found="aes-128")),
         ({"workload": "connect"}, coded("nothing-to-connect-to")),
         (
@@ -92,20 +92,20 @@ def test_what_memory_holds_and_what_mbedtls_is_goes_with_the_answer() -> None:
 
 def test_temporary_files_are_encrypted_on_all_twins_unless_a_scope_says_on_which() -> None:
     assert {one.encrypts_temp for one in settings(made()).values()} == {True}
-    of = made(vary={"scope": ("data", "+temp")}, aa_twin=False)
+    of = made(vary={"scope": ("data", "+temp")}, aa_control=False)
     found = {str(c.level("scope")): of.twin_settings(c, 0) for c in of.conditions}
     assert {scope: one.encrypts_temp for scope, one in found.items()} == {"none": False, "data": False, "+temp": True}
     covered = {scope: FileClass.TEMP in of.engine.covered(one) for scope, one in found.items()}
     assert covered == {"none": False, "data": False, "+temp": True}
     assert of.engine.differing(found["+temp"])[-1] == "temp_file_encryption"
     assert len(of.data_templates()) == 2
-    plain, encrypted = settings(made(scope="data", aa_twin=False)).values()
+    plain, encrypted = settings(made(scope="data", aa_control=False)).values()
     assert not plain.encrypts_temp
     assert not encrypted.encrypts_temp
 
 
 def test_what_is_told_of_a_cipher_is_what_was_found() -> None:
-    of = made(aa_twin=False)
+    of = made(aa_control=False)
     plain, encrypted = settings(of).values()
     facts = {"encrypted": "true", "cipher": "GCM", "crypto": "openssl"}
     assert of.engine.described(encrypted, facts) == "GCM by openssl"
@@ -116,7 +116,7 @@ def test_what_is_told_of_a_cipher_is_what_was_found() -> None:
 
 
 def test_cold_and_warm_are_levels_of_a_factor_or_all_is_cold() -> None:
-    of = made(vary={"cipher": ("aes-256-gcm",), "work": ("warm", "cold")}, aa_twin=False)
+    of = made(vary={"cipher": ("aes-256-gcm",), "work": ("warm", "cold")}, aa_control=False)
     found = {dict(c.levels)["work"]: of.twin_settings(c, 0).is_cold for c in of.conditions}
     assert found == {"warm": False, "cold": True}
     assert len(of.strata) == 2
@@ -126,7 +126,7 @@ def test_cold_and_warm_are_levels_of_a_factor_or_all_is_cold() -> None:
 
 
 def test_needs_hold_the_rows_twice_beside_the_twins() -> None:
-    of = made(size_bytes=50_000_000, aa_twin=False)
+    of = made(size_bytes=50_000_000, aa_control=False)
     needs = of.engine.estimate(of.layout)
     assert needs.disk_bytes > 50_000_000 * (2 + 2 + 2)
     assert needs.memory_bytes >= 2 * (96 << 20)

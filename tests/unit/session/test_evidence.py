@@ -48,10 +48,10 @@ def test_a_sound_run_says_of_every_class_what_was_shown(sitting: Sitting) -> Non
     assert conditions == list(result.settings.conditions)
 
 
-def test_a_leak_makes_every_verdict_unsound_and_names_the_file(sitting: Sitting) -> None:
+def test_a_leak_makes_every_verdict_invalid_and_names_the_file(sitting: Sitting) -> None:
     result = sitting.scripted(found=with_more(MarkerHit("etilqs_1 (unlinked)", FileClass.TEMP, 9_000, 7))).conduct()
     found = check(result, NO_MARKER)
-    assert (found.ok, result.decision) == (False, Decision.UNSOUND)
+    assert (found.ok, result.decision) == (False, Decision.INVALID)
     check_messages(
         found.details,
         coded(
@@ -62,27 +62,27 @@ def test_a_leak_makes_every_verdict_unsound_and_names_the_file(sitting: Sitting)
             markers=7,
         ),
     )
-    assert {verdict.decision for verdict in result.primary} == {Decision.UNSOUND}
+    assert {verdict.decision for verdict in result.primary} == {Decision.INVALID}
     assert any("etilqs_1" in reason.text for verdict in result.primary for reason in verdict.reasons)
     assert states(result)["cipher=aes-256,threads=1", "temp"] is EvidenceState.LEAK
 
 
-def test_a_search_that_finds_nothing_in_a_plain_twin_makes_the_run_unsound(sitting: Sitting) -> None:
+def test_a_search_that_finds_nothing_in_a_plain_twin_makes_the_run_invalid(sitting: Sitting) -> None:
     def found(settings):
         return tuple(replace(one, markers_found=0) for one in markers_where_plain(settings))
 
     result = sitting.scripted(found=found).conduct()
-    assert (check(result, FINDS).ok, result.decision) == (False, Decision.UNSOUND)
+    assert (check(result, FINDS).ok, result.decision) == (False, Decision.INVALID)
     assert states(result)["cipher=none,threads=1", "database"] is EvidenceState.MISSING
 
 
-def test_a_cipher_that_is_not_the_one_asked_for_makes_the_run_unsound(sitting: Sitting) -> None:
+def test_a_cipher_that_is_not_the_one_asked_for_makes_the_run_invalid(sitting: Sitting) -> None:
     def weaker(settings):
         return cipher_as_asked(settings) | ({"cipher": "aes128cbc"} if settings.cipher == "aes-256" else {})
 
     result = sitting.scripted(cipher_facts=weaker).conduct()
     found = check(result, IN_FORCE)
-    assert (found.ok, result.decision) == (False, Decision.UNSOUND)
+    assert (found.ok, result.decision) == (False, Decision.INVALID)
     check_messages(found.details, coded("cipher-fault", condition="cipher=aes-256,threads=1", fault=Part("aes128cbc")))
 
 
@@ -113,13 +113,13 @@ def test_the_trials_meanwhile_are_short_alike_on_all_twins_and_not_stored(sittin
     jobs = [job for twin in sitting.twins.started for job in twin.searched]
     (job,) = set(jobs)
     assert job.operations == round(operations * 0.1 / 0.25)
-    assert (job.stream, job.first_op, job.discard, job.planted) == (SEARCHES, 1 + 3 * operations, 0, 0.0)
+    assert (job.stream, job.first_op, job.discard, job.injected) == (SEARCHES, 1 + 3 * operations, 0, 0.0)
     assert len(sitting.trials()) == result.counts.trials == 12
 
 
-def test_a_planted_twin_is_not_slowed_while_its_files_are_searched(sitting: Sitting) -> None:
-    sitting.conduct(aa=True, plant=(0.2,))
-    assert {job.planted for twin in sitting.twins.started for job in twin.searched} == {0.0}
+def test_an_injected_twin_is_not_slowed_while_its_files_are_searched(sitting: Sitting) -> None:
+    sitting.conduct(self_test=True, inject=(0.2,))
+    assert {job.injected for twin in sitting.twins.started for job in twin.searched} == {0.0}
 
 
 def test_the_markers_are_rows_of_every_twin_and_of_the_checksums(sitting: Sitting) -> None:
@@ -192,7 +192,7 @@ def test_resume_keeps_what_an_earlier_sitting_found_and_does_not_search_again(si
     again = Sitting(sitting.base)
     result = again.resume()
     assert searched(again) == []
-    assert (result.of(FileEvidence), result.decision) == (first.of(FileEvidence), Decision.UNSOUND)
+    assert (result.of(FileEvidence), result.decision) == (first.of(FileEvidence), Decision.INVALID)
     assert not result.interrupted
 
 

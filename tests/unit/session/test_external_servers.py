@@ -82,11 +82,11 @@ def test_the_engine_and_its_defaults_follow_from_the_dsns() -> None:
             (coded("not-supported-on-own-servers", options="--scope"), coded("own-servers-not-cold", options="--cold")),
         ),
         ({"study": "restart", "vary": {}}, (coded("study-on-own-servers", study="restart"),)),
-        ({"load": "sysbench run"}, (coded("not-supported-on-own-servers", options="--load"),)),
+        ({"load_generator": "sysbench run"}, (coded("not-supported-on-own-servers", options="--load-generator"),)),
         ({"restore": "true"}, (coded("not-supported-on-own-servers", options="--restore"),)),
         ({"vary": {"page_size": (4096,)}}, (coded("not-supported-on-own-servers", options="--vary page_size"),)),
         ({"vary": {"cipher": ("aes-256",)}}, (coded("unknown-name", found="aes-256"),)),
-        ({"discard_seconds": 3.0}, (coded("discard-too-long", discard=3.0),)),
+        ({"warmup_seconds": 3.0}, (coded("warmup-too-long", warmup=3.0),)),
     ],
 )
 def test_what_does_not_go_with_servers_of_ones_own_is_refused(asked: dict[str, Any], told: tuple[Coded, ...]) -> None:
@@ -112,9 +112,9 @@ def test_what_is_of_servers_of_ones_own_only_is_refused_elsewhere(asked: dict[st
 
 
 def test_conditions_that_differ_in_the_client_share_a_schema_and_controls_have_their_own() -> None:
-    made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)}, plant=(0.05, 0.1))
+    made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)}, inject=(0.05, 0.1))
     places = {c.key: made.twin_settings(c, 0).place for c in made.conditions}
-    assert set(places.values()) == {"baseline", "encrypted", "aa", "planted1", "planted2"}
+    assert set(places.values()) == {"baseline", "encrypted", "aa", "injected1", "injected2"}
     assert len(made.instances()) == 5
     assert {made.twin_settings(c, 0).threads for c in made.conditions} == {1, 4}
     kinds = [made.twin_settings(c, 0).loaded for c in made.data_templates().values()]
@@ -122,11 +122,11 @@ def test_conditions_that_differ_in_the_client_share_a_schema_and_controls_have_t
 
 
 def test_a_bb_twin_is_there_where_it_is_asked_for_and_has_a_schema_on_the_encrypted_server() -> None:
-    made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)}, bb_twin=True)
+    made = planned(servers(), vary={"cipher": ("encrypted",), "threads": (1, 4)}, bb_control=True)
     settings = {c.key: made.twin_settings(c, 0) for c in made.conditions if c.role is Role.BB}
     assert {(s.place, s.loaded, s.cipher) for s in settings.values()} == {("bb", "encrypted", "encrypted")}
     assert len(made.instances()) == 4
-    assert with_bb_twin(planned(servers())).request.design.bb_twin is False
+    assert with_bb_twin(planned(servers())).request.design.bb_control is False
 
 
 def test_what_goes_with_the_answer_is_said_before_the_run_too() -> None:

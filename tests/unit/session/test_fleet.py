@@ -27,7 +27,7 @@ from tdelta.store.pack import write_pack
 THREE = "threads = 2\n[target.a]\n[target.b]\n[target.c]\n"
 
 
-def pack_of(folder: Path, name: str, result: Callable[[], RunResult] = s.costly) -> tuple[str, bytes]:
+def pack_of(folder: Path, name: str, result: Callable[[], RunResult] = s.slower) -> tuple[str, bytes]:
     run, run_id = result(), f"20261125-{name}"
     if (folder / f"{name}.tdelta").exists():
         return run_id, (folder / f"{name}.tdelta").read_bytes()
@@ -53,7 +53,7 @@ class FakeNodes:
         self.together: set[frozenset[str]] = set()
         self.is_ended = False
         self.words: list[list[str]] = []
-        self.result = s.costly
+        self.result = s.slower
         self.outs: list[Refusal] = []
         self.seconds = 0.0
 
@@ -232,7 +232,7 @@ def test_the_table_of_a_fleet_that_is_complete_needs_no_ray(tmp_path: Path) -> N
     with redirect_stdout(out):
         code = cli.main(words, "tdelta", standalone_mode=False)
     rows = list(csv.DictReader(io.StringIO(out.getvalue())))
-    verdicts = s.costly().primary
+    verdicts = s.slower().primary
     assert code == 0
     assert [row["target"] for row in rows] == ["a"] * len(verdicts) + ["b"] * len(verdicts)
     assert [float(row["ratio"]) for row in rows] == [verdict.ratio.median for verdict in verdicts] * 2
@@ -244,7 +244,7 @@ def test_the_table_of_a_fleet_that_is_complete_needs_no_ray(tmp_path: Path) -> N
 def test_the_text_begins_with_how_many_targets_came_to_which_answer(tmp_path: Path) -> None:
     nodes = FakeNodes(tmp_path, ends={"c": [Ended("c", "n1", 2, said="load: plain\nerror: 2 faults\n  one\n  two\n")]})
     runs = made(tmp_path, THREE, nodes)
-    said = [(run, s.costly() if run.is_answered else None) for run in runs]
+    said = [(run, s.slower() if run.is_answered else None) for run in runs]
     headline = fleet_text(said, 100).splitlines()[0]
     assert headline == fleet_headline(said) == compose_fleet(said, "inventory.toml").headline
     assert [int(number) for number in re.findall(r"\d+", headline)] == [3, 2, 1]

@@ -51,7 +51,7 @@ def test_twins_are_placed_by_their_instances_and_move_on_from_round_to_round() -
         ({"hosts": 0}, "one-host"),
         ({"hosts": -1}, "one-host"),
         ({"agents": 1}, "not-with-hosts"),
-        ({"load": "pgbench"}, "not-with-hosts"),
+        ({"load_generator": "pgbench"}, "not-with-hosts"),
         ({"profile": True}, "not-with-hosts"),
         ({"vary": {"work": ("warm", "load")}}, "not-with-hosts"),
         ({"vary": {"replication": ("async",)}}, "not-with-hosts"),

@@ -37,9 +37,9 @@ REQUESTS = st.builds(
     max_rounds=st.none() | COUNTS,
     budget=st.none() | SHARES,
     metric=st.sampled_from(Metric),
-    slo_seconds=st.none() | st.floats(1e-6, 3600.0),
-    aa=st.booleans(),
-    plant=st.lists(SHARES, max_size=3).map(tuple),
+    latency_limit_seconds=st.none() | st.floats(1e-6, 3600.0),
+    self_test=st.booleans(),
+    inject=st.lists(SHARES, max_size=3).map(tuple),
     seed=st.none() | st.integers(0, 2**63 - 1),
     directory=st.none() | st.just(Path("/somewhere/else")),
     store=st.none() | st.just(Path("/somewhere/runs.sqlite")),
@@ -112,7 +112,9 @@ def sqlcipher(monkeypatch: pytest.MonkeyPatch) -> str:
     return found.name
 
 
-@pytest.mark.parametrize("asked", [{"aa": True}, {"plant": (0.1,)}, {"aa": True, "vary": {"threads": (1, 2)}}])
+@pytest.mark.parametrize(
+    "asked", [{"self_test": True}, {"inject": (0.1,)}, {"self_test": True, "vary": {"threads": (1, 2)}}]
+)
 def test_a_library_without_ciphers_can_be_compared_with_itself(plain_library: str, asked: dict[str, object]) -> None:
     made = plan(RunRequest(library=plain_library, **asked), "r")
     assert {condition.level("cipher") for condition in made.conditions} == {"none"}
@@ -156,7 +158,7 @@ def test_ciphers_are_those_of_the_library_that_was_named(sqlcipher: str) -> None
 
 
 def test_a_dry_run_of_connections_expects_the_longest_trials_of_twins_that_derive_keys() -> None:
-    usual, connecting = (dry_run(RunRequest(workload=name, bb_twin=False)) for name in ("point-select", "connect"))
+    usual, connecting = (dry_run(RunRequest(workload=name, bb_control=False)) for name in ("point-select", "connect"))
     trials = usual.trials_at_least / 3 + RunRequest().decision.min_rounds  # of one condition, with its warm-ups
     assert connecting.seconds_at_least - usual.seconds_at_least == pytest.approx(trials * (8 * 0.25 - 0.345))
 
@@ -170,12 +172,12 @@ def test_several_faults_are_named_at_once() -> None:
         threads=0,
         size_bytes=0,
         max_rounds=1,
-        slo_seconds=7200.0,
+        latency_limit_seconds=7200.0,
     )
     with pytest.raises(UsageError) as raised:
         plan(asked, "r")
     codes = {refusal.code for refusal in raised.value.refusals}
-    assert {"not-a-level", "unknown-name", "key-kind", "not-above-zero", "slo-out-of-range"} <= codes
+    assert {"not-a-level", "unknown-name", "key-kind", "not-above-zero", "latency-limit-out-of-range"} <= codes
     assert "text" not in codes
     told = str(raised.value)
     for fault in (
@@ -187,7 +189,7 @@ def test_several_faults_are_named_at_once() -> None:
         "threads=0: expected a whole number",
         "--size: expected a number above 0",
         "--rounds: expected MIN..MAX, found 3..1",
-        "--slo: expected a time from 1us to one hour, found 7200 s",
+        "--latency-limit: expected a time from 1us to one hour, found 7200 s",
     ):
         assert fault in told
 
@@ -246,7 +248,7 @@ def test_several_faults_are_named_at_once() -> None:
         ({"vary": {"cache": (0.1, -0.5)}}, UsageError, coded("not-a-level", factor="cache", found="-50%")),
         ({"vary": {"page_size": ("5k",)}}, UsageError, coded("not-a-level", factor="page_size", found="5k")),
         ({"vary": {"cipher": ("none",)}}, UsageError, coded("nothing-to-compare")),
-        ({"aa": True, "plant": (9.0,)}, UsageError, coded("planted-out-of-range", share=9.0)),
+        ({"self_test": True, "inject": (9.0,)}, UsageError, coded("injected-out-of-range", share=9.0)),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_a_remedy(
@@ -258,7 +260,7 @@ def test_what_cannot_be_done_is_refused_with_a_remedy(
 
 
 def test_a_dry_run_makes_nothing_and_counts_trials_files_and_memory(tmp_path: Path) -> None:
-    made = dry_run(RunRequest(directory=tmp_path / "twins", size_bytes=50_000_000, bb_twin=False))
+    made = dry_run(RunRequest(directory=tmp_path / "twins", size_bytes=50_000_000, bb_control=False))
     assert (made.trials_at_least, len(made.conditions)) == (3 * 6 * 3, 3)
     assert made.disk_bytes == pytest.approx(50e6 * (2 + 3 * 1.3), rel=0.02)
     assert made.memory_bytes > 3 * 0.10 * 50e6

@@ -25,7 +25,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(**options: object) -> Plan:
-    given = {"engine": "mariadb", "workload": "point-select", "seed": 1, "aa_twin": False, "scope": "data"}
+    given = {"engine": "mariadb", "workload": "point-select", "seed": 1, "aa_control": False, "scope": "data"}
     return plan(RunRequest(**{**given, **options}), "r1")
 
 
@@ -115,8 +115,8 @@ def test_more_connections_than_open_files_are_refused(monkeypatch: pytest.Monkey
     assert not (tmp_path / "twins").exists()
 
 
-def test_a_study_at_its_published_scale_says_what_it_would_take(tmp_path: Path) -> None:
-    request = RunRequest(study="read-only-sweep", scale="published", seed=1, directory=tmp_path)
+def test_a_study_at_its_published_size_says_what_it_would_take(tmp_path: Path) -> None:
+    request = RunRequest(study="read-only-sweep", study_size="published", seed=1, directory=tmp_path)
     outlook = dry_run(request)
     assert outlook.disk_bytes > 8 * 43.4e9  # two loads; plain, A/A and encrypted twins at two sizes of cache
     assert outlook.memory_bytes > 3 * 1.2 * 43.4e9
@@ -125,11 +125,11 @@ def test_a_study_at_its_published_scale_says_what_it_would_take(tmp_path: Path) 
     assert not list(tmp_path.iterdir())
 
 
-def test_a_study_at_its_published_scale_is_refused_where_the_disk_is_small(
+def test_a_study_at_its_published_size_is_refused_where_the_disk_is_small(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("tdelta.measure.space.free_disk_bytes", lambda _: 100 * 10**9)
-    given = {"study": "read-only-sweep", "scale": "published", "directory": tmp_path, "store": tmp_path / "s"}
+    given = {"study": "read-only-sweep", "study_size": "published", "directory": tmp_path, "store": tmp_path / "s"}
     with refused(StorageFault, "disk-too-small", folder=tmp_path, found=Part("100")):
         conduct(RunRequest(**given), lambda _: None)
 

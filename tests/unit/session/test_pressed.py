@@ -44,7 +44,7 @@ def undecided_but_for_cpu(sitting: Sitting, **script: object) -> list[Caution]:
     """The cautions of a run whose response time is undecided and whose CPU time is not, on a machine like this."""
     place = sitting.scripted(**script)
     verdicts = [replace(v, decision=Decision.UNDECIDED) for v in place.conduct().primary]
-    by_cpu = {v.condition.key: Decision.COSTLY for v in verdicts}
+    by_cpu = {v.condition.key: Decision.SLOWER for v in verdicts}
     made = plan(place.request(), "20260101-abcd")
     cautions = pressure_cautions(made, place.trials(), verdicts, by_cpu)
     return [caution for caution in cautions if caution.code == "cpu-would-decide"]
@@ -53,7 +53,7 @@ def undecided_but_for_cpu(sitting: Sitting, **script: object) -> list[Caution]:
 def test_on_a_pressed_machine_the_metric_that_decides_is_named_with_its_option(sitting: Sitting) -> None:
     told = undecided_but_for_cpu(sitting, delay_share=0.3)
     named = coded(
-        "cpu-would-decide", condition="cipher=aes-256,threads=1", decision="costly", metric="cpu_per_operation"
+        "cpu-would-decide", condition="cipher=aes-256,threads=1", decision="slower", metric="cpu_per_operation"
     )
     check_messages(told, named)
     assert len(undecided_but_for_cpu(sitting, pressure={"cpu_some": 0.4})) == 1

@@ -40,11 +40,11 @@ def test_options_stand_under_their_own_names(tmp_path: Path) -> None:
         max-time = "1h30m"
         rounds = "3..5"
         threads = 4
-        trial-seconds = 0.5
+        trial-time = "0.5s"
         metric = "cpu_per_operation"
-        no-bb-twin = true
+        no-bb = true
         trace = false
-        plant = ["5%", "10%"]
+        inject = ["5%", "10%"]
         page-size = "8KiB"
         labels = ["ci", "v1"]
     """
@@ -56,8 +56,8 @@ def test_options_stand_under_their_own_names(tmp_path: Path) -> None:
         threads=4,
         trial_seconds=0.5,
         metric=Metric.CPU_PER_OPERATION,
-        bb_twin=False,
-        plant=(0.05, 0.1),
+        bb_control=False,
+        inject=(0.05, 0.1),
         page_size=8192,
         labels=("ci", "v1"),
     )
@@ -140,7 +140,7 @@ budget = 5
 max-time = "5"
 threads = 0
 bugdet = "5%"
-no-aa-twin = "yes"
+no-aa = "yes"
 metric = "cpu"
 rate = -1
 vary = ["cipher"]
@@ -196,9 +196,9 @@ def test_a_missing_file_is_a_fault(tmp_path: Path) -> None:
     [
         'baseline = "mysql://me:geheim@db1/"',
         'encrypted = "postgres://me:geheim@db2/"',
-        'load = "sysbench --mysql-password=geheim oltp_read_only run"',
+        'load-generator = "sysbench --mysql-password=geheim oltp_read_only run"',
         'restore = "PGPASSWORD=geheim psql -f app.sql"',
-        "engines = ['mariadb']\n[engine.mariadb]\nload = \"work --password 'geheim'\"",
+        "engines = ['mariadb']\n[engine.mariadb]\nload-generator = \"work --password 'geheim'\"",
         'restore = "mariadb -pgeheim {database} < x.sql"',
         'restore = "psql postgresql://u:geheim@h/db -f x"',
         'baseline = ["mysql://me:geheim@db1/"]',
@@ -227,7 +227,7 @@ def test_an_address_in_a_fault_of_a_run_is_not_repeated_with_its_password(tmp_pa
 
 
 def test_a_password_that_is_elsewhere_is_fine(tmp_path: Path) -> None:
-    project(tmp_path, 'engine = "mariadb"\nload = "work --password=$PW --user {user} --password={password}"')
+    project(tmp_path, 'engine = "mariadb"\nload-generator = "work --password=$PW --user {user} --password={password}"')
 
 
 def test_what_does_not_go_together_is_told_of_all_runs(tmp_path: Path) -> None:
@@ -245,11 +245,11 @@ def test_the_nearest_file_above_is_the_projects(tmp_path: Path) -> None:
 
 
 def test_a_text_is_read_back_as_it_was_meant(tmp_path: Path) -> None:
-    values = {"engines": ["sqlite"], "labels": ['a"b\\c', "é"], "threads": 4, "trial-seconds": 0.5, "aa": True}
+    values = {"engines": ["sqlite"], "labels": ['a"b\\c', "é"], "threads": 4, "trial-time": "0.5s", "self_test": True}
     text = project_text({**values, "studies": [], "budget": None}, tmp_path / FILE)
     assert tomllib.loads(text) == values
     assert requests(tmp_path, text) == [
-        RunRequest(engine="sqlite", labels=('a"b\\c', "é"), threads=4, trial_seconds=0.5, aa=True)
+        RunRequest(engine="sqlite", labels=('a"b\\c', "é"), threads=4, trial_seconds=0.5, self_test=True)
     ]
 
 

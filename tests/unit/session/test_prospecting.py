@@ -14,7 +14,7 @@ from tdelta.store import Store
 
 from .conducting import Sitting
 
-ASKED = PlanQuery(effects=(0.05,), ropes=(0.02,), simulated=20)
+ASKED = PlanQuery(effects=(0.05,), tolerances=(0.02,), simulated=20)
 
 
 def pilot(sitting: Sitting, seconds: float = 60.0, given: frozenset[str] = frozenset(), **options: Any) -> Prospect:
@@ -46,7 +46,7 @@ def test_the_run_that_is_planned_is_the_one_that_was_asked_about(sitting: Sittin
     found = pilot(sitting, 120.0, vary={"cipher": ("aes-128", "aes-256"), "threads": (1, 2)})
     assert (found.layout.conditions, found.layout.block_conditions, found.layout.plain) == (4, 8, 2)
     assert found.options["vary"] == {"cipher": ["aes-128", "aes-256"], "threads": [1, 2]}
-    assert found.options["aa"] is False
+    assert found.options["self_test"] is False
     assert found.options["min_rounds"] == found.options["max_rounds"] == found.advised_rounds
 
 

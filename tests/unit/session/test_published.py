@@ -46,7 +46,7 @@ def test_published_figures_stand_beside_the_conditions_that_have_their_levels() 
         of("aes-256", threads=1, cache=0.10),
         of("aes-256", threads=1, cache=1.20),
         of("aes-256", threads=2, cache=1.20),
-        of("none", Role.PLANTED, threads=1, cache=1.20),
+        of("none", Role.INJECTED, threads=1, cache=1.20),
     )
     assert cells("read-only-sweep", *conditions) == [
         ("cipher=aes-256,threads=1,cache=0.1", "1.088"),

@@ -23,7 +23,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(**options: object) -> Plan:
-    given = {"engine": "mariadb", "workload": "insert", "seed": 1, "vary": {"replication": LEVELS}, "aa_twin": False}
+    given = {"engine": "mariadb", "workload": "insert", "seed": 1, "vary": {"replication": LEVELS}, "aa_control": False}
     return plan(RunRequest(**{**given, **options}), "r1")
 
 
@@ -54,7 +54,7 @@ def test_nothing_of_a_trial_is_left_out_that_a_replica_applies() -> None:
     [
         ({"trace": True}, "--trace"),
         ({"cold": True}, "--cold"),
-        ({"load": "sysbench oltp_insert run"}, "--load"),
+        ({"load_generator": "sysbench oltp_insert run"}, "--load-generator"),
         ({"vary": {"replication": LEVELS, "work": ("warm", "restart")}}, "--vary work=restart"),
         ({"vary": {"replication": LEVELS, "during": ("encrypt",)}}, "--vary during=encrypt"),
     ],
@@ -92,13 +92,13 @@ def test_a_replica_with_its_primarys_rows_is_one() -> None:
 
 
 @pytest.mark.parametrize("rows", [(2, "abc"), (3, "abd")])
-def test_a_replica_with_other_rows_makes_the_run_unsound(rows: tuple[int, str]) -> None:
-    assert check({"t": rows}).is_unsound
+def test_a_replica_with_other_rows_makes_the_run_invalid(rows: tuple[int, str]) -> None:
+    assert check({"t": rows}).is_invalid
 
 
-def test_a_commit_that_did_not_wait_makes_the_run_unsound() -> None:
+def test_a_commit_that_did_not_wait_makes_the_run_invalid() -> None:
     found = check({"t": (3, "abc")}, **{CONFIRMED: 9, UNCONFIRMED: 1})
-    assert found.is_unsound
+    assert found.is_invalid
     assert has(found.details, "commits-unconfirmed", commits=1)
 
 

@@ -111,14 +111,14 @@ def test_the_cache_is_a_share_of_the_plain_file_that_was_loaded(sitting: Sitting
     assert {twin.settings.cache_bytes for twin in sitting.twins.started} == {1_500_000}
 
 
-def test_only_the_planted_twin_is_told_of_its_cost(sitting: Sitting) -> None:
-    sitting.conduct(aa=True, plant=(0.2,))
+def test_only_the_injected_twin_is_told_of_its_cost(sitting: Sitting) -> None:
+    sitting.conduct(self_test=True, inject=(0.2,))
     twins = by_name(sitting)
     told = {
-        trial.condition.role: {job.planted for job in jobs_of_blocks(twins[trial.instance])}
+        trial.condition.role: {job.injected for job in jobs_of_blocks(twins[trial.instance])}
         for trial in sitting.trials()
     }
-    assert told == {Role.BASELINE: {0.0}, Role.AA: {0.0}, Role.IDENTICAL: {0.0}, Role.PLANTED: {0.2}}
+    assert told == {Role.BASELINE: {0.0}, Role.AA: {0.0}, Role.IDENTICAL: {0.0}, Role.INJECTED: {0.2}}
 
 
 def test_an_open_loop_hands_the_rate_to_every_trial(sitting: Sitting) -> None:

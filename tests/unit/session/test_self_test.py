@@ -37,7 +37,7 @@ def few_experiments() -> Iterator[None]:
 
 
 def lucky(sd: float = 0.002, noise: float = 0.005) -> Callable[[FakeTwin, TrialJob], float]:
-    """Instances that keep some luck, trials that have some noise; only planted twins cost more."""
+    """Instances that keep some luck, trials that have some noise; only injected twins cost more."""
 
     def cost_ns(twin: FakeTwin, job: TrialJob) -> float:
         instance_effect = stream(job.seed, f"luck {twin.name}").normal(0.0, sd)
@@ -101,7 +101,7 @@ def test_a_calibration_fills_its_time_with_whole_runs_and_keeps_them(filled: tup
     assert [result.counts.rounds for result in results] == [3] * len(results)
     assert len({result.settings.seed for result in results}) == len(results)
     roles = [condition.role for condition in results[0].settings.conditions]
-    assert roles == [Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED]
+    assert roles == [Role.BASELINE, Role.AA, Role.IDENTICAL, Role.INJECTED]
 
 
 def test_a_calibration_is_in_the_store_under_what_a_run_must_have_in_common(
@@ -114,13 +114,13 @@ def test_a_calibration_is_in_the_store_under_what_a_run_must_have_in_common(
 
 def test_what_was_scripted_is_found(place: Place) -> None:
     found = place.calibrate(max_seconds=200.0)
-    assert found.is_sound
+    assert found.is_valid
     responses = found.noise[0]
     assert responses.metric == "response_time"
     assert responses.trial_sd == pytest.approx(0.005, rel=0.3)
     assert responses.instance_sd_interval[0] < 0.002 < responses.instance_sd_interval[1]
     assert found.identical.false_calls.count == 0
-    (of_time, of_cpu) = found.planted
+    (of_time, of_cpu) = found.injected
     assert of_time.realised == pytest.approx(1.025, abs=0.002)
     assert of_cpu.realised == pytest.approx(1.05, abs=0.002)
     assert abs(of_time.bias) < 0.005
@@ -140,9 +140,9 @@ def test_the_same_seed_calibrates_the_same(tmp_path: Path) -> None:
     )
 
 
-def test_every_planted_cost_has_a_twin_and_5_percent_is_the_default(place: Place, known: MachineCalibration) -> None:
-    assert {tally.planted for tally in known.planted} == {0.05}
-    assert {tally.planted for tally in place.calibrate(max_seconds=30.0, plant=(0.02, 0.2)).planted} == {0.02, 0.2}
+def test_every_injected_cost_has_a_twin_and_5_percent_is_the_default(place: Place, known: MachineCalibration) -> None:
+    assert {tally.injected for tally in known.injected} == {0.05}
+    assert {tally.injected for tally in place.calibrate(max_seconds=30.0, inject=(0.02, 0.2)).injected} == {0.02, 0.2}
 
 
 def test_a_first_run_that_had_time_for_fewer_rounds_is_one_and_that_is_said(known: MachineCalibration) -> None:
@@ -170,18 +170,18 @@ def _dearer(measured: Measurement) -> Measurement:
     return replace(measured, transactions=spans, elapsed_ns=round(1.1 * measured.elapsed_ns))
 
 
-def test_an_instrument_that_calls_identical_twins_different_is_unsound(tmp_path: Path) -> None:
+def test_an_instrument_that_calls_identical_twins_different_is_invalid(tmp_path: Path) -> None:
     biased = Place(tmp_path)
     biased.sitting.twins = DearerThird(Script(cost_ns=lucky()))
     found = biased.calibrate(max_seconds=80.0)
-    assert not found.is_sound
+    assert not found.is_valid
     assert has(found.faults[:1], "false-calls", count=3, of=3)
     result = biased.run()
     assert result.settings.calibration is None
-    assert has(result.cautions, "calibration-unsound", calibration=found.calibration_id)
+    assert has(result.cautions, "calibration-invalid", calibration=found.calibration_id)
 
 
-def test_a_run_that_fails_a_check_makes_the_calibration_unsound(tmp_path: Path) -> None:
+def test_a_run_that_fails_a_check_makes_the_calibration_invalid(tmp_path: Path) -> None:
     numbers = itertools.count()
 
     def rows(_settings: Any, tables: Any, trials: int) -> Any:
@@ -260,7 +260,7 @@ def test_runs_of_a_calibration_never_begin_with_an_earlier_one(place: Place) -> 
         {"synchronous": "full"},
         {"temp_store": "memory"},
         {"trial_seconds": 0.5},
-        {"discard_seconds": 0.1},
+        {"warmup_seconds": 0.1},
         {"size_bytes": 2_000_000},
         {"workload": "read-only"},
         {"rate": 400.0},
@@ -277,14 +277,14 @@ def test_a_run_of_other_work_or_other_trials_does_not_match(place: Place, option
 @pytest.mark.parametrize(
     "options",
     [
-        {"rope": 0.01},
+        {"tolerance": 0.01},
         {"budget": 0.05},
         {"blocks_per_round": 2},
         {"max_rounds": 3},
         {"seed": 99},
         {"page_size": 4096},
-        {"aa": True},
-        {"plant": (0.1,)},
+        {"self_test": True},
+        {"inject": (0.1,)},
         {"vary": {"cipher": ("aes-256",), "cache": (0.10,)}},
     ],
     ids=str,

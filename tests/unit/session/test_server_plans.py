@@ -6,7 +6,7 @@ import pytest
 from support.refused import Coded, Part, coded, has, refused
 from tdelta.engines.capabilities import Cautioned
 from tdelta.engines.servers import ServerSettings
-from tdelta.errors import EngineUnavailable, LoadCommandError, UsageError
+from tdelta.errors import EngineUnavailable, LoadGeneratorError, UsageError
 from tdelta.evidence import FileClass
 from tdelta.session import RunRequest
 from tdelta.session.planning import Plan, plan
@@ -28,7 +28,7 @@ def settings(of: Plan, data_bytes: int = 100_000_000) -> dict[str, ServerSetting
 
 
 def test_a_plain_twin_encrypts_nothing_whatever_the_scope() -> None:
-    found = settings(made(scope="+log", aa_twin=False))
+    found = settings(made(scope="+log", aa_control=False))
     assert {(one.cipher, one.scope) for one in found.values()} == {("none", "none"), ("aes-256", "+log")}
 
 
@@ -45,7 +45,7 @@ def test_every_twin_writes_a_binary_log_if_one_of_them_is_to_encrypt_it(options:
 
 
 def test_the_cache_is_a_share_of_the_data() -> None:
-    found = settings(made(vary={"cipher": ("aes-256",), "cache": (0.1, 1.2)}, aa_twin=False))
+    found = settings(made(vary={"cipher": ("aes-256",), "cache": (0.1, 1.2)}, aa_control=False))
     assert sorted({one.cache_bytes for one in found.values()}) == [10_000_000, 120_000_000]
 
 
@@ -60,7 +60,7 @@ def test_temporary_pages_never_settle_in_a_cache() -> None:
 
 
 def test_a_server_takes_the_connections_of_all_conditions_that_share_it_and_some_beside() -> None:
-    found = settings(made(vary={"cipher": ("aes-256",), "threads": (1, 16, 2048)}, aa_twin=False))
+    found = settings(made(vary={"cipher": ("aes-256",), "threads": (1, 16, 2048)}, aa_control=False))
     assert {one.connections for one in found.values()} == {1 + 16 + 2048 + 3 * 8}
     assert {one.threads for one in found.values()} == {1, 16, 2048}
 
@@ -74,7 +74,7 @@ def test_data_is_loaded_once_for_each_cipher_and_scope() -> None:
 
 
 def test_data_is_loaded_once_for_each_compression_and_each_has_its_own_baseline() -> None:
-    of = made(vary={"cipher": ("aes-256",), "compression": ("none", "zlib")}, aa_twin=False)
+    of = made(vary={"cipher": ("aes-256",), "compression": ("none", "zlib")}, aa_control=False)
     assert sorted(str(kind[-1]) for kind in of.data_templates()) == ["none", "none", "zlib", "zlib"]
     assert [(c.stratum, c.level("cipher")) for c in of.conditions] == [
         (0, "none"), (0, "aes-256"), (1, "none"), (1, "aes-256")
@@ -83,10 +83,10 @@ def test_data_is_loaded_once_for_each_compression_and_each_has_its_own_baseline(
 
 
 def test_servers_with_other_cores_are_others_with_the_same_data() -> None:
-    of = made(vary={"cipher": ("aes-256",), "cores": (1,)}, threads=8, aa_twin=False)
+    of = made(vary={"cipher": ("aes-256",), "cores": (1,)}, threads=8, aa_control=False)
     assert [(one.cores, one.threads) for one in settings(of).values()] == [(1, 8), (1, 8)]
     assert len(list(of.data_templates())) == 2
-    assert {one.cores for one in settings(made(aa_twin=False)).values()} == {0}
+    assert {one.cores for one in settings(made(aa_control=False)).values()} == {0}
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_compression_that_a_server_does_not_have_is_refused(options: dict, code:
 
 
 def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
-    of = made(scope="data", aa_twin=False)
+    of = made(scope="data", aa_control=False)
     (condition,) = [c for c in of.conditions if c.level("cipher") == "aes-256"]
     covered = of.engine.covered(of.twin_settings(condition, 0))
     assert covered is not None
@@ -123,10 +123,13 @@ def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
         ({"encrypted_dir": Path("/srv")}, coded("not-supported", options="--encrypted-dir")),
         ({"vary": {"cipher": ("aes-256",), "page_size": (4096,)}}, coded("not-supported", options="--vary page_size")),
         ({"scope": "+undo"}, coded("unknown-scope", scope="+undo", product="MariaDB")),
-        ({"discard_seconds": 2.0}, coded("discard-too-long", discard=2.0, trial=2.0)),
+        ({"warmup_seconds": 2.0}, coded("warmup-too-long", warmup=2.0, trial=2.0)),
         ({"load_operations": "done ([0-9]+)"}, coded("load-operations-alone")),
-        ({"load": "true", "rate": 10.0}, coded("not-with-load", options="--rate")),
-        ({"load": "true", "vary": {"cipher": ("aes-256",), "at": (0.5,)}}, coded("not-with-load", options="--vary at")),
+        ({"load_generator": "true", "rate": 10.0}, coded("not-with-load-generator", options="--rate")),
+        (
+            {"load_generator": "true", "vary": {"cipher": ("aes-256",), "at": (0.5,)}},
+            coded("not-with-load-generator", options="--vary at"),
+        ),
         ({"vary": {"cipher": ("chacha20",)}}, coded("unknown-name", kind="cipher", found="chacha20")),
     ],
 )
@@ -138,13 +141,13 @@ def test_what_a_server_does_not_have_is_refused(options: dict, told: Coded) -> N
 
 def test_all_faults_are_told_at_once() -> None:
     with pytest.raises(UsageError) as caught:
-        made(page_size=8192, scope="+undo", discard_seconds=9.0)
-    assert all(told in str(caught.value) for told in ("--page-size", "+undo", "--discard 9s"))
+        made(page_size=8192, scope="+undo", warmup_seconds=9.0)
+    assert all(told in str(caught.value) for told in ("--page-size", "+undo", "--warmup 9s"))
 
 
-def test_a_load_command_is_checked_before_anything_is_made() -> None:
-    with refused(LoadCommandError, "load-program-missing", program="no-such-program"):
-        made(load="no-such-program {operations}")
+def test_a_load_generator_is_checked_before_anything_is_made() -> None:
+    with refused(LoadGeneratorError, "load-program-missing", program="no-such-program"):
+        made(load_generator="no-such-program {operations}")
 
 
 def test_a_server_that_is_not_installed_is_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

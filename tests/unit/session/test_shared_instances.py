@@ -13,7 +13,7 @@ from tdelta.session.pace import MOST_LAPS
 from .conducting import check
 from .served import OPTIONS, installed, is_block, is_search, is_warm_up, served
 
-SWEEP = {**OPTIONS, "vary": {"cipher": ("aes-256",), "threads": (1, 4), "cache": (0.1, 1.2)}, "aa_twin": False}
+SWEEP = {**OPTIONS, "vary": {"cipher": ("aes-256",), "threads": (1, 4), "cache": (0.1, 1.2)}, "aa_control": False}
 
 
 @pytest.fixture(autouse=True)
@@ -66,12 +66,12 @@ def test_rows_are_compared_only_of_servers_all_of_whose_trials_have_one_thread(t
     assert has(check(sitting.conduct(**alone), "rows-after").details, "rows-after-rounds")
 
 
-def test_an_aa_twin_and_a_planted_one_have_servers_of_their_own(tmp_path: Path) -> None:
+def test_an_aa_twin_and_an_injected_one_have_servers_of_their_own(tmp_path: Path) -> None:
     sitting = served(tmp_path)
-    result = sitting.conduct(**OPTIONS, aa=True, plant=(0.2,))
+    result = sitting.conduct(**OPTIONS, self_test=True, inject=(0.2,))
     instances = {trial.condition.role: trial.instance for trial in sitting.trials() if trial.round == 0}
     assert len(set(instances.values())) == len(result.settings.conditions) == 4
-    assert instances.keys() == {Role.BASELINE, Role.AA, Role.IDENTICAL, Role.PLANTED}
+    assert instances.keys() == {Role.BASELINE, Role.AA, Role.IDENTICAL, Role.INJECTED}
 
 
 def test_caches_are_warmed_by_the_busiest_of_a_server_once_all_have_met_their_connections(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_warm_up_goes_on_until_misses_settle_and_is_the_same_for_all_servers(tmp
 
 def test_a_cache_that_never_settles_is_told_and_does_not_hold_up_the_run(tmp_path: Path) -> None:
     sitting = served(tmp_path, counters=lambda twin, job: {"buffer_reads": job.operations * len(twin.jobs)})
-    result = sitting.conduct(**OPTIONS, aa_twin=False)
+    result = sitting.conduct(**OPTIONS, aa_control=False)
     assert {sum(is_warm_up(job) for job in twin.jobs) for twin in sitting.twins.started} == {0, MOST_LAPS}
     told = [caution for caution in result.cautions if caution.code == "cache-unsettled"]
     check_messages(told, *["cache-unsettled"] * 2 * 2, trials=MOST_LAPS)
@@ -122,7 +122,7 @@ def test_the_head_of_a_trial_that_is_discarded_is_the_share_asked_for(
     tmp_path: Path, discard: float | None, share: float
 ) -> None:
     sitting = served(tmp_path)
-    sitting.conduct(**OPTIONS, trial_seconds=0.25, discard_seconds=discard)
+    sitting.conduct(**OPTIONS, trial_seconds=0.25, warmup_seconds=discard)
     jobs = [job for twin in sitting.twins.started for job in twin.jobs if is_block(job)]
     assert jobs
     assert all(job.discard == pytest.approx(share * job.operations, abs=1) for job in jobs)

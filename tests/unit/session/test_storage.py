@@ -18,7 +18,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(**options: object) -> Plan:
-    return plan(RunRequest(**{"seed": 1, "vary": {"storage": LEVELS}, "aa_twin": False, **options}), "r1")
+    return plan(RunRequest(**{"seed": 1, "vary": {"storage": LEVELS}, "aa_control": False, **options}), "r1")
 
 
 def test_cipher_and_storage_are_varied_together_unless_the_cipher_is_none() -> None:

@@ -117,7 +117,7 @@ def test_an_effect_far_above_the_steps_of_the_clock_is_found(tmp_path: Path) -> 
         for at, (condition, mean) in enumerate((("plain", 0.8), ("tde", 12.0))):
             write(tmp_path, f"{condition}/run{run}.jtl", jtl(whole_ms(mean, 10 * run + at)))
     found = the(analyzed(tmp_path), "Q1")
-    assert found.decision is Decision.COSTLY
+    assert found.decision is Decision.SLOWER
     assert found.ratio is not None
     assert found.ratio.hdi95[0] < 15.0 < found.ratio.hdi95[1]
 
@@ -322,7 +322,7 @@ def test_a_file_that_does_not_say_it_may_be_of_the_same_test(tmp_path: Path) -> 
     for run in range(1, 4):
         write(tmp_path, f"plain/run{run}.log", report(1000.0 + run))
         write(tmp_path, f"tde/run{run}.log", report(500.0 + run).replace("query mode: simple\n", ""))
-    assert the(analyzed(tmp_path)).decision is Decision.COSTLY
+    assert the(analyzed(tmp_path)).decision is Decision.SLOWER
 
 
 # several measures in a row, and what is said of many
@@ -359,7 +359,7 @@ def test_of_several_rates_in_a_row_none_is_the_mix_and_all_decide(is_json: bool,
         assert all(name in sentence(result) for name in names)
         answers.append({c.transaction: c.decision for c in result.primary})
     assert answers[0] == answers[1]
-    assert answers[0]["insert_ops_per_sec"] is Decision.COSTLY
+    assert answers[0]["insert_ops_per_sec"] is Decision.SLOWER
 
 
 @pytest.mark.parametrize(
@@ -457,7 +457,7 @@ def test_a_table_of_a_row_a_figure_is_read_by_whatever_name(column: str, tmp_pat
     write(tmp_path, "tpcds.csv", of_many([0.3] * 99).replace("elapsed_s", column))
     result = analyzed(tmp_path)
     assert len(result.comparisons) == 99
-    assert {c.decision for c in result.comparisons} == {Decision.COSTLY}
+    assert {c.decision for c in result.comparisons} == {Decision.SLOWER}
 
 
 @pytest.mark.filterwarnings("error")

@@ -29,7 +29,7 @@ def test_order_entry_is_the_published_factorial() -> None:
     assert (request.work.threads, request.work.workload) == (4, "order-entry")
     assert request.decision.max_seconds < 360, "the issue allows six minutes"
     assert overridden(request) == ()
-    assert overridden(request.replace(bb_twin=True)) == (), "which the run decides by its time"
+    assert overridden(request.replace(bb_control=True)) == (), "which the run decides by its time"
 
 
 def test_the_warehouse_is_queried_from_memory_and_from_disk() -> None:
@@ -41,7 +41,7 @@ def test_the_warehouse_is_queried_from_memory_and_from_disk() -> None:
     assert RunRequest(study="warehouse", engine="mariadb").design.vary == {"work": works}, "the cipher is its own"
     assert (request.tested.engine, request.work.workload, request.twins.cache) == ("duckdb", "warehouse", 1.2)
     assert request.decision.max_seconds <= 900, "the issue allows fifteen minutes"
-    published = RunRequest(study="warehouse", scale="published")
+    published = RunRequest(study="warehouse", study_size="published")
     rows = load("warehouse", dialects()).rows(load("warehouse", dialects()).scale_for(published.tested.size_bytes))
     assert rows == {"fact_sales": pytest.approx(100_000_000, rel=0.01)}
 
@@ -59,10 +59,10 @@ def test_a_direct_load_is_one_serial_load_with_and_without_the_instructions(engi
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite", "mariadb", "mysql", "postgres"])
 def test_the_warehouse_fits_every_engine(engine: str) -> None:
-    for scale in ("", "published"):
-        request = RunRequest(**{"study": "warehouse", "engine": engine} | ({"scale": scale} if scale else {}))
-        assert (request.design.discard_seconds or 0.0) < request.design.trial_seconds
-        assert (request.decision.max_seconds > 900) is (scale == "published")
+    for size in ("", "published"):
+        request = RunRequest(**{"study": "warehouse", "engine": engine} | ({"study_size": size} if size else {}))
+        assert (request.design.warmup_seconds or 0.0) < request.design.trial_seconds
+        assert (request.decision.max_seconds > 900) is (size == "published")
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite", "mariadb", "mysql", "postgres"])
@@ -136,17 +136,17 @@ def test_an_option_that_is_typed_goes_before_the_study_and_is_told() -> None:
 
 
 def test_settings_that_were_changed_are_written_as_they_are_typed() -> None:
-    changed = {"size_bytes": 20_000_000, "max_seconds": 420.0, "min_rounds": 1, "max_rounds": 2, "aa_twin": False}
+    changed = {"size_bytes": 20_000_000, "max_seconds": 420.0, "min_rounds": 1, "max_rounds": 2, "aa_control": False}
     assert [str(one) for one in overridden(RunRequest(study="order-entry", **changed))] == [
         "--size 20MB instead of 50MB",
-        "--no-aa-twin given instead of not given",
+        "--no-aa given instead of not given",
         "--rounds 1..2 instead of 3",
         "--max-time 7m instead of 5m",
     ]
 
 
 def test_a_threshold_asks_more_of_the_same_trials_and_changes_no_study() -> None:
-    assert overridden(RunRequest(study="order-entry", slo_seconds=0.02)) == ()
+    assert overridden(RunRequest(study="order-entry", latency_limit_seconds=0.02)) == ()
 
 
 def test_a_factor_that_is_typed_replaces_the_studys_levels_of_that_factor_only() -> None:

@@ -7,7 +7,7 @@ from tdelta.store import Store
 
 from .conducting import Sitting
 
-_UNTOLD = "--slo: no answer, since no complete block has response times of single transactions"
+_UNTOLD = "--latency-limit: no answer, since no complete block has response times of single transactions"
 
 
 @pytest.fixture
@@ -32,13 +32,13 @@ def quotients(result: RunResult) -> list[float | None]:
 
 @pytest.mark.usefixtures("slow_ones")
 def test_a_threshold_is_answered_stored_and_decides_nothing(sitting: Sitting) -> None:
-    result = sitting.conduct(slo_seconds=0.02)
+    result = sitting.conduct(latency_limit_seconds=0.02)
     assert quotients(result) == [pytest.approx(1.0), pytest.approx(9 / 5)]
-    assert not any("--slo" in caution for caution in map(str, result.cautions))
+    assert not any("--latency-limit" in caution for caution in map(str, result.cautions))
     with Store.open(sitting.store) as store:
         stored = store.result(store.resolve("last"))
     assert stored == result
-    assert result.settings.options["slo_seconds"] == 0.02
+    assert result.settings.options["latency_limit_seconds"] == 0.02
     assert result.decision == sitting.conduct().decision
 
 
@@ -50,7 +50,7 @@ def test_a_run_that_goes_on_answers_the_threshold_it_began_with(sitting: Sitting
     with monkeypatch.context() as patched:
         patched.setattr("tdelta.session.run.assemble", give_up)
         with pytest.raises(OSError, match="oh"):
-            sitting.conduct(slo_seconds=0.02)
+            sitting.conduct(latency_limit_seconds=0.02)
     assert quotients(sitting.resume()) == [pytest.approx(1.0), pytest.approx(9 / 5)]
 
 
@@ -60,6 +60,6 @@ def test_without_a_threshold_and_with_few_blocks_there_are_no_tails(sitting: Sit
 
 
 def test_a_load_without_single_response_times_has_no_answer_and_says_so(sitting: Sitting) -> None:
-    result = sitting.conduct(slo_seconds=0.02)
+    result = sitting.conduct(latency_limit_seconds=0.02)
     assert result.of(TailMeasure) == ()
     assert _UNTOLD in [*map(str, result.cautions)]

@@ -115,7 +115,7 @@ def test_trials_that_are_far_slower_than_the_rounds_are_given_up_before_the_time
 
 def test_the_estimate_of_a_run_has_its_timed_calls_where_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
     def whole(max_seconds: float, **asked: Any) -> tuple[Pace, float]:
-        of = Pace(plan(RunRequest(seed=1, bb_twin=False, max_seconds=max_seconds, **asked), "r"))
+        of = Pace(plan(RunRequest(seed=1, bb_control=False, max_seconds=max_seconds, **asked), "r"))
         return of, of.whole(1)
 
     installed(monkeypatch)

@@ -38,7 +38,7 @@ def test_a_run_of_transactions_has_no_steps() -> None:
 
 def test_each_kind_of_work_is_a_stratum_of_its_own(tmp_path: Path) -> None:
     place = Sitting(tmp_path, FakeTwins(Script(cost_ns=cost_by_cipher(COSTS))))
-    place.conduct(workload="warehouse", vary={"work": ALL}, aa_twin=False)
+    place.conduct(workload="warehouse", vary={"work": ALL}, aa_control=False)
     of_rounds = [twin for twin in place.twins.started if not twin.name.startswith("calibration")]
     blocks = [job for twin in of_rounds for job in twin.jobs if is_block(job)]
     assert {job.step for job in blocks} == {"", "load", "rebuild"}
@@ -53,7 +53,7 @@ def test_each_kind_of_work_is_a_stratum_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"plant": (0.05,)}, (coded("not-in-steps", options="--plant"),)),
+        ({"inject": (0.05,)}, (coded("not-in-steps", options="--inject"),)),
         ({"rate": 100.0}, (coded("not-cold", options="--rate"), coded("not-in-steps", options="--rate"))),
         ({"cold": True}, (coded("cold-and-work"),)),
         ({"workload": "order-entry"}, (coded("no-rebuild", workload="order-entry", known="none", dialect="sqlite"),)),
@@ -71,13 +71,13 @@ def test_rows_of_the_users_are_not_loaded_again(tmp_path: Path) -> None:
 
 def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_path: Path) -> None:
     place = Sitting(tmp_path, FakeTwins(Script(cost_ns=cost_by_cipher(COSTS))))
-    place.conduct(trace=True, aa_twin=False, min_rounds=2, max_rounds=2)
+    place.conduct(trace=True, aa_control=False, min_rounds=2, max_rounds=2)
     of_rounds = [twin for twin in place.twins.started if not twin.name.startswith("calibration")]
     traces = [[job for job in twin.jobs if job.step == TRACE] for twin in of_rounds]
     measured = [[job for job in twin.jobs if is_block(job) and not job.step] for twin in of_rounds]
     assert [len(jobs) for jobs in traces] == [len(jobs) for jobs in measured]
     for one, other in zip(traces, measured, strict=True):
-        assert {(job.discard, job.planted) for job in one} == {(0, 0.0)}
+        assert {(job.discard, job.injected) for job in one} == {(0, 0.0)}
         assert max(job.operations for job in one) <= 60
         assert not {job.first_op for job in one} & {job.first_op for job in other}
     by_stream: dict[int, set[tuple[int, int]]] = {}
@@ -90,7 +90,7 @@ def test_a_trace_follows_each_block_with_other_operations_the_same_for_all(tmp_p
     ("asked", "told"),
     [
         ({"cold": True}, "--cold"),
-        ({"plant": (0.05,)}, "--plant"),
+        ({"inject": (0.05,)}, "--inject"),
         ({"rate": 100.0}, "--rate"),
         ({"vary": {"work": ("warm", "load")}, "workload": "warehouse"}, "work=load"),
     ],
@@ -140,7 +140,7 @@ def test_an_action_and_its_knobs_must_be_those_of_the_engine(vary: dict[str, Any
 
 def test_an_action_takes_the_disk_that_its_backups_do() -> None:
     def disk(*works: str) -> int:
-        of = made(vary={"work": works}, aa_twin=False, bb_twin=False)
+        of = made(vary={"work": works}, aa_control=False, bb_control=False)
         return of.engine.estimate(of.layout).disk_bytes
 
     assert disk("backup") > disk("warm") + made().layout.size_bytes

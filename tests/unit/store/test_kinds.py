@@ -30,7 +30,7 @@ def codes(raised: pytest.ExceptionInfo[UsageError]) -> list[str]:
     return [refusal.code for refusal in raised.value.refusals]
 
 
-@pytest.mark.parametrize("kind", [RunKind.PILOT, RunKind.CALIBRATION, RunKind.OPENED])
+@pytest.mark.parametrize("kind", [RunKind.PILOT, RunKind.CALIBRATION, RunKind.IMPORTED])
 def test_last_passes_over_what_nobody_asked_for_by_itself(store: Store, kind: RunKind) -> None:
     store.create_run(settings_of("20260803-dddd"), MACHINE, VERSIONS, {KIND: kind})
     assert store.resolve(LAST) == NEW

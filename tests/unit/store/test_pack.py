@@ -74,7 +74,7 @@ def test_what_comes_out_of_a_pack_is_what_went_in(store: Store, pack: Path) -> N
         assert opened.trials(RUN) == store.trials(RUN)
         for of in (Store.result, Store.settings, Store.machine, Store.versions):
             assert of(opened, RUN) == of(store, RUN)
-        assert opened.summary(RUN) == replace(store.summary(RUN), kind=RunKind.OPENED)
+        assert opened.summary(RUN) == replace(store.summary(RUN), kind=RunKind.IMPORTED)
         assert opened.facts(RUN).keys() == {LABELS, NOTE, "kind"}
 
 
@@ -83,7 +83,7 @@ def test_the_same_run_makes_the_same_pack(store: Store, pack: Path, tmp_path: Pa
     assert (tmp_path / "again.tdelta").read_bytes() == pack.read_bytes()
 
 
-def test_a_pack_of_an_opened_pack_is_the_same(pack: Path, tmp_path: Path) -> None:
+def test_a_pack_of_an_imported_run_is_the_same(pack: Path, tmp_path: Path) -> None:
     with unpacked(pack) as (opened, run_id):
         write_pack(opened, run_id, tmp_path / "again.tdelta")
     assert (tmp_path / "again.tdelta").read_bytes() == pack.read_bytes()
@@ -117,11 +117,11 @@ def test_reading_a_pack_leaves_no_file(pack: Path, tmp_path: Path, monkeypatch: 
         assert (list(empty.iterdir()), sorted(tmp_path.iterdir())) == ([], before)
 
 
-def test_an_opened_run_is_in_the_store_once_and_last_never_means_it(pack: Path, tmp_path: Path) -> None:
+def test_an_imported_run_is_in_the_store_once_and_last_never_means_it(pack: Path, tmp_path: Path) -> None:
     with Store.open(tmp_path / "other.sqlite") as other, unpacked(pack) as (opened, run_id):
         adopt(other, opened, run_id)
         adopt(other, opened, run_id)
-        assert [(run.run_id, run.kind, run.labels) for run in other.runs()] == [(RUN, RunKind.OPENED, ("v1",))]
+        assert [(run.run_id, run.kind, run.labels) for run in other.runs()] == [(RUN, RunKind.IMPORTED, ("v1",))]
         assert other.trials(RUN) == opened.trials(RUN)
         with pytest.raises(UsageError):
             other.resolve("last")

@@ -189,7 +189,7 @@ def test_runs_are_listed_newest_first_with_what_they_came_to(store):
     store.finish(RUN, result_of(settings_of()))
     newest, oldest = store.runs()
     assert (newest.run_id, newest.trials, newest.decision) == ("20260803-bbbb", 0, None)
-    assert (oldest.run_id, oldest.trials, oldest.decision) == (RUN, 1, Decision.COSTLY)
+    assert (oldest.run_id, oldest.trials, oldest.decision) == (RUN, 1, Decision.SLOWER)
     assert (oldest.study, oldest.engine, oldest.workload) == ("default", "sqlite", "order-entry")
     assert oldest.created_unix_seconds <= newest.created_unix_seconds
 

@@ -197,7 +197,7 @@ def test_words_that_only_look_like_the_clock_are_let_through():
     assert check("SELECT 'now', \"CURRENT_TIMESTAMP\", date('2024-01-01') FROM t; -- NOW()").faults == ()
 
 
-def test_a_branch_that_ends_its_transaction_either_way_is_sound():
+def test_a_branch_that_ends_its_transaction_either_way_is_valid():
     assert check("BEGIN;\n\\if :op > 1\nCOMMIT;\n\\else\nROLLBACK;\n\\endif\n").faults == ()
 
 

@@ -117,7 +117,7 @@ def fault(agents: Mapping[str, AgentPart]) -> str:
     if (shared := overlap(agents)) < LEAST_OVERLAP:
         return (
             f"the agents were at work together for {shared:.0%} of the trial, where at least {LEAST_OVERLAP:.0%} count"
-            " (--trial-seconds: longer trials)"
+            " (--trial-time: longer trials)"
         )
     return ""
 

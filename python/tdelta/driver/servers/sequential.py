@@ -11,7 +11,7 @@ from tdelta.driver.agents.merging import fault
 from tdelta.driver.agents.pool import AgentLoad
 from tdelta.driver.answers import measurement
 from tdelta.driver.jobs import TrialJob, WorkloadSpec
-from tdelta.driver.load_command.trial import with_server
+from tdelta.driver.load_generator.trial import with_server
 from tdelta.driver.protocol import LoopCost
 from tdelta.driver.workers import Worker
 from tdelta.records import Measurement

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tdelta.driver.backups import BackupTool
-from tdelta.driver.load_command.connections import MYSQL, Connection
+from tdelta.driver.load_generator.connections import MYSQL, Connection
 from tdelta.driver.programs import Program
 from tdelta.driver.servers.recipes import Greeting, Recipe, ServerPaths
 from tdelta.engines.servers import DATABASE, ServerBinary, ServerSettings

@@ -28,7 +28,7 @@ SERVER_BACKUPS: Mapping[str, Any] = {
 FILE_REWRITES: Mapping[str, Any] = {
     "vary": {"work": ("encrypt", "rekey", "decrypt")},
     "trial_seconds": 0.5,
-    "discard_seconds": 0.0,
+    "warmup_seconds": 0.0,
 }
 """The study ``convert`` where a file is rewritten by itself."""
 
@@ -36,5 +36,5 @@ SERIAL_LOAD = {"work": ("load",), "aes_instructions": ("on", "off")}
 """What ``direct-load`` varies where an engine has one cipher."""
 
 
-SERVER_WAREHOUSE: Mapping[str, Any] = {"discard_seconds": 0.1, "blocks_per_round": 2, "min_rounds": 2}
+SERVER_WAREHOUSE: Mapping[str, Any] = {"warmup_seconds": 0.1, "blocks_per_round": 2, "min_rounds": 2}
 """The warehouse on a server: loads and rebuilds take longest there."""

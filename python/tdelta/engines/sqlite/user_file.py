@@ -20,7 +20,7 @@ from tdelta.engines.sqlite.engine import WORKER, SqliteEngine, TwinSettings
 from tdelta.engines.sqlite.examining import CopyExaminer
 from tdelta.engines.sqlite.messages import SqliteRefusal
 from tdelta.engines.sqlite.staging import Original, copy_original, find_original
-from tdelta.errors import UnsoundTwins
+from tdelta.errors import InvalidTwins
 from tdelta.messages import Caution
 from tdelta.records import DatabaseFacts, Phase
 from tdelta.workloads.database import Database
@@ -143,7 +143,7 @@ class StagedFile:
         rebuilt = examiner.checksums(tables + additions.tables)
         changed = [table for table, found in read.items() if rebuilt[table] != found]
         if changed:
-            raise UnsoundTwins(SqliteRefusal.of("vacuum-changed-rows", tables=", ".join(changed)))
+            raise InvalidTwins(SqliteRefusal.of("vacuum-changed-rows", tables=", ".join(changed)))
         may_vary = examiner.reads_clock_or_random()
         self._layout = examiner.layout()
         examiner.end()

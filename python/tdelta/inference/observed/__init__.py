@@ -10,7 +10,7 @@ from __future__ import annotations
 from tdelta.inference.observed.analysis import analyze
 from tdelta.inference.observed.pictures import analyze_with_pictures
 from tdelta.inference.observed.settings import (
-    DEFAULT_ROPE,
+    DEFAULT_TOLERANCE,
     NO_SPEEDUP,
     PRIOR_HELP,
     PUBLISHED,

@@ -51,14 +51,14 @@ def analyze(
     return AnalysisResult(
         decision=most_severe(c.decision for c in comparisons if c.primary),
         comparisons=comparisons,
-        rope=settings.rope,
+        tolerance=settings.tolerance,
         baseline=settings.baseline,
         formats=formats(found),
         cautions=(*tests.cautions, *overall_cautions(comparisons, settings), *tail_cautions(comparisons)),
         left_out=pairs.left_out,
         prior_words=PRIOR_WORDS,
         source=settings.source,
-        is_rope_given=settings.is_rope_given,
+        is_tolerance_given=settings.is_tolerance_given,
         stated_run_sd=settings.run_sd,
     )
 
@@ -116,5 +116,5 @@ def _rank(comparison: Comparison, settings: AnalysisSettings) -> tuple[bool, boo
     """
     rounding = max(comparison.baseline.rounding, comparison.condition.rounding)
     is_stopped = comparison.undecided_because not in ((), (ONE_RUN_ONLY,))
-    coarse = rounding if rounding > COARSE * settings.rope else 0.0
+    coarse = rounding if rounding > COARSE * settings.tolerance else 0.0
     return comparison.ratio is None, is_stopped, coarse, comparison.metric != RESPONSE_TIME

@@ -68,7 +68,7 @@ _BISECTIONS = 12
 _ALL_OF_IT = 1.0
 """An error as large as the mean itself: what it leaves is no interval, and more would be no number."""
 COARSE = 0.1
-"""Of the ROPE: a print, or a clock, that leaves a mean open by more than this would move a verdict."""
+"""Of the tolerance: a print, or a clock, that leaves a mean open by more than this would move a verdict."""
 _CLEARLY_APART, _SHARE_OF_WIDTH = 0.001, 0.1
 
 
@@ -191,8 +191,8 @@ def compared(fits: Fits, settings: AnalysisSettings) -> Comparison:
         _side(fits.pair.condition, fits.condition, None if found is None else found.condition.spread, lengths[1]),
     )
     ruling = rule(fits, settings)
-    tail, tail_reason = tail_of(fits.pair, settings.slo_ms)
-    estimate = None if found is None else found.ratio.estimate(settings.rope)
+    tail, tail_reason = tail_of(fits.pair, settings.latency_limit_ms)
+    estimate = None if found is None else found.ratio.estimate(settings.tolerance)
     quotient = sides[0].value / sides[1].value if fits.is_inverse else sides[1].value / sides[0].value
     return Comparison(
         transaction=transaction,
@@ -247,7 +247,7 @@ def rule(fits: Fits, settings: AnalysisSettings) -> Ruling:
         decision, why = judged(estimate, settings)
         why = why.at(f"taken that {run_sd_name(settings.run_sd)}, as --run-sd says")
     else:
-        estimate = fits.posteriors.ratio.estimate(settings.rope)
+        estimate = fits.posteriors.ratio.estimate(settings.tolerance)
         scatter = RunScatter(None if fits.runs is None else fits.runs.tau_median)
         decision, why = judged(estimate, settings)
         notable = (*notable, *_of_clusters(fits), *several_runs_reasons(fits.pair, is_ordered=fits.order is not None))
@@ -263,7 +263,7 @@ def _of_clock(fits: Fits, settings: AnalysisSettings) -> tuple[Reason, ...]:
     """That single times were read off a clock whose steps would move a verdict."""
     timed = [run for run in fits.pair.runs if isinstance(run, Samples)]
     off = max(map(rounding_of, timed), default=0.0)
-    if off <= COARSE * settings.rope:
+    if off <= COARSE * settings.tolerance:
         return ()
     zeros = sum(run.zeros for run in timed) / sum(run.count for run in timed)
     if off >= _ALL_OF_IT:
@@ -289,7 +289,7 @@ def _of_lengths(fits: Fits) -> tuple[Reason, ...]:
 
 def with_run_sd(ratio: LogCurve, run_sd: float, settings: AnalysisSettings) -> Estimate:
     """The ratio of two single runs where runs of one system scatter by so much."""
-    return under(widened(ratio, *difference_of_single_runs(run_sd)), DEFAULT).estimate(settings.rope)
+    return under(widened(ratio, *difference_of_single_runs(run_sd)), DEFAULT).estimate(settings.tolerance)
 
 
 def bearable_run_sd(ratio: LogCurve, settings: AnalysisSettings) -> float:
@@ -331,7 +331,7 @@ def _matters(fits: Fits, drift: Drift, settings: AnalysisSettings) -> bool:
     """Whether a drift is visible, and what it makes between the middles of both sides' runs would move the verdict."""
     if fits.posteriors is None or not drift.is_visible:
         return False
-    estimate = fits.posteriors.ratio.estimate(settings.rope)
+    estimate = fits.posteriors.ratio.estimate(settings.tolerance)
     between_sides = abs(drift.a_run) * len(fits.pair.beside) / 2.0
     there = {judged(_shifted(estimate, sign * between_sides), settings)[0] for sign in (-1.0, 1.0)}
     return there != {judged(estimate, settings)[0]}
@@ -352,13 +352,13 @@ def _shifted(estimate: Estimate, by: float) -> Estimate:
 def _under_priors(
     fits: Fits, ratio: LogCurve, settings: AnalysisSettings
 ) -> tuple[dict[str, Estimate], tuple[Reason, ...]]:
-    priors = {NO_SPEEDUP.name: under(ratio, NO_SPEEDUP).estimate(settings.rope)}
+    priors = {NO_SPEEDUP.name: under(ratio, NO_SPEEDUP).estimate(settings.tolerance)}
     left_out = []
     for prior in settings.priors:
         if not isinstance(prior, PublishedPrior):
-            priors[prior.name] = under(ratio, prior).estimate(settings.rope)
+            priors[prior.name] = under(ratio, prior).estimate(settings.tolerance)
         elif (found := as_published(fits, prior)) is not None:
-            priors[prior.name] = found.posterior().estimate(settings.rope)
+            priors[prior.name] = found.posterior().estimate(settings.tolerance)
         else:
             left_out.append(Reason.of("prior-left-out").at(f"prior {prior.name}"))
     return priors, tuple(left_out)

@@ -45,7 +45,7 @@ def analyze_with_pictures(
 def _picture(fits: Fits, found: Posteriors, settings: AnalysisSettings) -> ComparisonPicture:
     levels, transaction, metric, unit = fits.pair.key
     middle = found.baseline.quantile(0.5)
-    edges = (1.0 - settings.rope, 1.0 + settings.rope)
+    edges = (1.0 - settings.tolerance, 1.0 + settings.tolerance)
     # A cost of throughput is its inverse: an overhead of 2 % is a throughput of 1/1.02.
     apart = (1.0 / edges[1] - 1.0, 1.0 / edges[0] - 1.0) if fits.is_inverse else (edges[0] - 1.0, edges[1] - 1.0)
     return ComparisonPicture(
@@ -58,9 +58,9 @@ def _picture(fits: Fits, found: Posteriors, settings: AnalysisSettings) -> Compa
         baseline_mean=_curve(found.baseline),
         condition_mean=_curve(found.condition),
         difference=_curve(found.difference),
-        ratio=RatioCurve(*found.ratio.ratio_density(), found.ratio.estimate(settings.rope)),
-        rope=edges,
-        rope_difference=(middle * apart[0], middle * apart[1]),
+        ratio=RatioCurve(*found.ratio.ratio_density(), found.ratio.estimate(settings.tolerance)),
+        tolerance=edges,
+        tolerance_difference=(middle * apart[0], middle * apart[1]),
         checks=tuple(_checks(fits)),
     )
 

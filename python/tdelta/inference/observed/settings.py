@@ -76,7 +76,7 @@ DEFAULT = DefaultPrior()
 NO_SPEEDUP = NoSpeedup()
 PUBLISHED = PublishedPrior()
 
-DEFAULT_ROPE = 0.02
+DEFAULT_TOLERANCE = 0.02
 """The overhead that is taken not to matter where the user does not say."""
 
 PRIOR_HELP = (
@@ -91,39 +91,40 @@ class AnalysisSettings:
 
     Attributes:
         baseline: the condition that the others are compared with.
-        rope: the overhead not cared about, a share.
-        budget: the overhead allowed, a share; replaces the ROPE by a gate on the 99 % HDI.
+        tolerance: the overhead not cared about, a share.
+        budget: the overhead allowed, a share; replaces the tolerance by a gate on the 99 % HDI.
         metric: the primary metric; None for response time, else throughput, else whatever there is.
         transaction: the primary transaction; None for the whole mix, else all of them.
         priors: shown beside the default and ``no speed-up``.
         run_sd: the sd of runs of one and the same system, a share, where the user states it: single runs are decided
             with it. None: nobody knows, and single runs decide nothing.
         source: where published figures come from, as the result is to say it.
-        slo_ms: what the user allows a transaction, ms: how often it took longer is reported, and decides nothing.
-        is_rope_given: whether the ROPE is the user's own word; else it is the default.
+        latency_limit_ms: what the user allows a transaction, ms: how often it took longer is reported, and decides
+            nothing.
+        is_tolerance_given: whether the tolerance is the user's own word; else it is the default.
     """
 
     baseline: str
-    rope: float = DEFAULT_ROPE
+    tolerance: float = DEFAULT_TOLERANCE
     budget: float | None = None
     metric: str | None = None
     transaction: str | None = None
     priors: tuple[Prior, ...] = ()
     run_sd: float | None = None
     source: str | None = None
-    slo_ms: float | None = None
-    is_rope_given: bool = True
+    latency_limit_ms: float | None = None
+    is_tolerance_given: bool = True
 
     def __post_init__(self) -> None:
         faults = []
-        if not 0.0 < self.rope < 1.0:
-            faults.append(Refusal.of("rope-out-of-range", found=self.rope))
+        if not 0.0 < self.tolerance < 1.0:
+            faults.append(Refusal.of("tolerance-out-of-range", found=self.tolerance))
         if self.budget is not None and not 0.0 <= self.budget < math.inf:
             faults.append(Refusal.of("budget-out-of-range", found=self.budget))
         if self.run_sd is not None and not 0.0 < self.run_sd < 1.0:
             faults.append(Refusal.of("run-sd-out-of-range", found=self.run_sd))
-        if self.slo_ms is not None and not 0.0 < self.slo_ms < math.inf:
-            faults.append(Refusal.of("slo-not-above-zero", found=self.slo_ms))
+        if self.latency_limit_ms is not None and not 0.0 < self.latency_limit_ms < math.inf:
+            faults.append(Refusal.of("latency-limit-not-above-zero", found=self.latency_limit_ms))
         if faults:
             raise UsageError(*faults, text="; ".join(map(str, faults)))
 

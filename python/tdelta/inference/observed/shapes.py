@@ -78,8 +78,8 @@ class ComparisonPicture:
         baseline_mean, condition_mean: posteriors of the two means.
         difference: condition less baseline, in ``unit``; throughput as such.
         ratio: of costs.
-        rope: the ratios not cared about, ``(0.98, 1.02)``.
-        rope_difference: the same for ``difference``, by the median of the baseline's mean.
+        tolerance: the ratios not cared about, ``(0.98, 1.02)``.
+        tolerance_difference: the same for ``difference``, by the median of the baseline's mean.
         checks: one for each run of single response times, histograms or summaries; empty for others.
     """
 
@@ -93,6 +93,6 @@ class ComparisonPicture:
     condition_mean: Curve
     difference: Curve
     ratio: RatioCurve
-    rope: tuple[float, float]
-    rope_difference: tuple[float, float]
+    tolerance: tuple[float, float]
+    tolerance_difference: tuple[float, float]
     checks: tuple[PredictiveCheck, ...] = ()

@@ -22,12 +22,12 @@ from tdelta.records import (
 _KINDS: Mapping[type[object], str] = {Summary: "summaries", Series: "means of intervals", Figure: "bare figures"}
 
 
-def tail_of(pair: Pair, slo_ms: float | None) -> tuple[ObservedTail | None, Reason | None]:
+def tail_of(pair: Pair, latency_limit_ms: float | None) -> tuple[ObservedTail | None, Reason | None]:
     """The tail of one comparison. It decides nothing.
 
     Args:
         pair: what is compared.
-        slo_ms: what the user allows a transaction, ms; None where no threshold was given.
+        latency_limit_ms: what the user allows a transaction, ms; None where no threshold was given.
 
     Returns:
         The tail, from the runs that have response times or a histogram, and why there is none though a threshold was
@@ -35,12 +35,12 @@ def tail_of(pair: Pair, slo_ms: float | None) -> tuple[ObservedTail | None, Reas
     """
     metric = pair.key[2]
     if metric != RESPONSE_TIME:
-        return None, None if slo_ms is None else Reason.of("not-single-transactions", metric=metric)
+        return None, None if latency_limit_ms is None else Reason.of("not-single-transactions", metric=metric)
     baseline, condition = _with_bins(pair.baseline_runs), _with_bins(pair.condition_runs)
     if not baseline or not condition:
-        return None, None if slo_ms is None else _why_none(pair)
-    found = observed_tails(baseline, condition, slo_ms)
-    return (None if slo_ms is None and found.p99_ratio is None else found), None
+        return None, None if latency_limit_ms is None else _why_none(pair)
+    found = observed_tails(baseline, condition, latency_limit_ms)
+    return (None if latency_limit_ms is None and found.p99_ratio is None else found), None
 
 
 def tail_cautions(comparisons: Sequence[Comparison]) -> Iterator[Caution]:

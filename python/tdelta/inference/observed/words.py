@@ -45,14 +45,14 @@ def run_sd_name(run_sd: float) -> str:
 
 
 def judged(estimate: Estimate, settings: AnalysisSettings) -> tuple[Decision, Reason]:
-    """What an estimate says against the ROPE, or the budget, and why."""
+    """What an estimate says against the tolerance, or the budget, and why."""
     if settings.budget is not None:
         decision = decide_gate(estimate, settings.budget)
         return decision, gate_reason(estimate, decision, settings.budget)
-    decision = decide(estimate, settings.rope)
-    figures = {"interval": interval_words(estimate.hdi95), "rope": settings.rope}
+    decision = decide(estimate, settings.tolerance)
+    figures = {"interval": interval_words(estimate.hdi95), "tolerance": settings.tolerance}
     match decision:
-        case Decision.COSTLY:
+        case Decision.SLOWER:
             return decision, Reason.of("interval-above", **figures)
         case Decision.FASTER:
             return decision, Reason.of("interval-below", **figures)

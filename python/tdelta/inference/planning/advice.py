@@ -32,7 +32,7 @@ _FOR_A_T = _Z95**2 / 2.0
 """Rounds that a t interval needs beyond a normal one (Guenther 1981, The American Statistician 35:243)."""
 
 _LEAST_DISTANCE = 1e-4
-"""What is nearer to the ROPE's edge, in logs, is on it: nothing decides that, and then it is precision that counts."""
+"""Effects nearer to the tolerance's edge than this, in logs, cannot be decided: then precision counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ def wanted_variance(targets: Iterable[tuple[float, float]], assurance: float) ->
     """The variance of a log ratio at which a run decides, by normal theory.
 
     Args:
-        targets: true overheads, each with its ROPE; the nearest pair counts.
+        targets: true overheads, each with its tolerance; the nearest pair counts.
         assurance: the chance of a right decision.
     """
-    distances = (abs(math.log1p(effect) - math.log1p(rope)) for effect, rope in targets)
+    distances = (abs(math.log1p(effect) - math.log1p(tolerance)) for effect, tolerance in targets)
     nearest = min((distance for distance in distances if distance > _LEAST_DISTANCE), default=_LEAST_DISTANCE)
     return (nearest / (_Z95 + NormalDist().inv_cdf(assurance))) ** 2
 

@@ -128,14 +128,14 @@ class PlanQuery:
 
     Attributes:
         effects: true overheads to decide, shares; empty for a list of usual ones.
-        ropes: ROPEs to tell them against, shares; empty for a list of usual ones.
+        tolerances: limits to tell them against, shares; empty for a list of usual ones.
         assurance: the chance of a right decision that is wanted.
         max_seconds: the longest run that is possible; None for no limit.
         simulated: runs behind each curve.
     """
 
     effects: tuple[float, ...] = ()
-    ropes: tuple[float, ...] = ()
+    tolerances: tuple[float, ...] = ()
     assurance: float = 0.8
     max_seconds: float | None = None
     simulated: int = SIMULATED
@@ -166,7 +166,7 @@ def prospect(
     Args:
         runs: what was measured, of trials of one length or of several.
         planned: the run that is asked about.
-        asked: overheads, ROPEs and how sure.
+        asked: overheads, tolerances and how sure.
         metric: the cost that decides.
         pilot_seconds: what the pilot took; None where stored runs are read.
         cautions: what to say besides.
@@ -178,7 +178,7 @@ def prospect(
     planned = replace(planned, trial_seconds=_nearest(strata, planned.trial_seconds).trial_seconds)
     known = _known(strata, planned)
     instance_variance = float(known.instance_effect.instance_sd_weights @ known.instance_effect.instance_sd_grid**2)
-    wanted = tuple(primary_of(asked.effects, asked.ropes))
+    wanted = tuple(primary_of(asked.effects, asked.tolerances))
     advice = advise(planned, known.curve, instance_variance, known.times, wanted_variance(wanted, asked.assurance))
     layout = _layout(planned, advice, known.times)
     rounds = rounds_to_look_at(layout, asked.max_seconds)
@@ -186,8 +186,8 @@ def prospect(
         raise UsageError(Refusal.of("no-time-for-a-round", least=layout.seconds(1), found=asked.max_seconds))
     draws = _draws(known, layout.trial_seconds, asked.simulated)
     prediction = predict(draws, _design(planned, layout), rounds)
-    targets = targets_of(asked.effects, asked.ropes, prediction, layout, asked.assurance)
-    primary = tuple(target for target in targets if (target.effect, target.rope) in wanted)
+    targets = targets_of(asked.effects, asked.tolerances, prediction, layout, asked.assurance)
+    primary = tuple(target for target in targets if (target.effect, target.tolerance) in wanted)
     return Prospect(
         engine=runs[0].settings.engine,
         workload=runs[0].settings.workload,

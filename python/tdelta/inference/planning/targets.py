@@ -13,10 +13,10 @@ from tdelta.messages import Reason
 from tdelta.records.prospects import Attainability, Layout, Point, Target
 
 EFFECTS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
-ROPES = (0.005, 0.01, 0.02)
+TOLERANCES = (0.005, 0.01, 0.02)
 """What is shown where nothing is asked for."""
 
-_HEADLINE_ROPE = 0.01
+_HEADLINE_TOLERANCE = 0.01
 _LOOKS = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 120, 170, 240, 340, 480)
 _USUAL_ROUNDS, _USUAL_SECONDS = 120, 3600.0
 """How far to look where no time is named: so many rounds, or so long, whichever is more."""
@@ -40,37 +40,37 @@ def rounds_to_look_at(layout: Layout, max_seconds: float | None) -> tuple[int, .
 
 
 def targets_of(
-    effects: Sequence[float], ropes: Sequence[float], prediction: Prediction, layout: Layout, assurance: float
+    effects: Sequence[float], tolerances: Sequence[float], prediction: Prediction, layout: Layout, assurance: float
 ) -> tuple[Target, ...]:
-    """Every effect against every ROPE, those asked for or the usual ones, ROPE by ROPE."""
+    """Every effect against every tolerance, those asked for or the usual ones, tolerance by tolerance."""
     return tuple(
-        _target(effect, rope, prediction, layout, assurance)
-        for rope in (ropes or ROPES)
+        _target(effect, tolerance, prediction, layout, assurance)
+        for tolerance in (tolerances or TOLERANCES)
         for effect in (effects or EFFECTS)
     )
 
 
-def primary_of(effects: Sequence[float], ropes: Sequence[float]) -> Iterator[tuple[float, float]]:
-    """Overheads and ROPEs that were asked for; where none were, no overhead and the smallest usual one above a ROPE."""
-    for rope in ropes or (_HEADLINE_ROPE,):
-        above = [effect for effect in EFFECTS if effect > 1.25 * rope]
-        yield from ((effect, rope) for effect in effects or (EFFECTS[0], *above[:1]))
+def primary_of(effects: Sequence[float], tolerances: Sequence[float]) -> Iterator[tuple[float, float]]:
+    """The overheads and tolerances requested; by default none and the smallest usual one above a tolerance."""
+    for tolerance in tolerances or (_HEADLINE_TOLERANCE,):
+        above = [effect for effect in EFFECTS if effect > 1.25 * tolerance]
+        yield from ((effect, tolerance) for effect in effects or (EFFECTS[0], *above[:1]))
 
 
-def _target(effect: float, rope: float, prediction: Prediction, layout: Layout, assurance: float) -> Target:
-    decision = right_decision(effect, rope)
-    wrong = prediction.wrong(effect, rope)
-    right = np.zeros_like(wrong) if decision is None else prediction.decided(effect, rope, decision)
+def _target(effect: float, tolerance: float, prediction: Prediction, layout: Layout, assurance: float) -> Target:
+    decision = right_decision(effect, tolerance)
+    wrong = prediction.wrong(effect, tolerance)
+    right = np.zeros_like(wrong) if decision is None else prediction.decided(effect, tolerance, decision)
     curve = tuple(
         Point(rounds, layout.seconds(rounds), chance, fault)
         for rounds, chance, fault in zip(prediction.rounds, right.tolist(), wrong.tolist(), strict=True)
     )
     if decision is None:
-        return Target(effect, rope, None, Attainability.EDGE, None, None, Reason.of("effect-on-edge"), curve)
+        return Target(effect, tolerance, None, Attainability.EDGE, None, None, Reason.of("effect-on-edge"), curve)
     rounds = first_reaching(prediction.rounds, right.tolist(), assurance)
     if rounds is None:
-        return Target(effect, rope, decision, Attainability.TOO_LONG, None, None, _too_long(curve[-1]), curve)
-    return Target(effect, rope, decision, Attainability.REACHED, rounds, layout.seconds(rounds), None, curve)
+        return Target(effect, tolerance, decision, Attainability.TOO_LONG, None, None, _too_long(curve[-1]), curve)
+    return Target(effect, tolerance, decision, Attainability.REACHED, rounds, layout.seconds(rounds), None, curve)
 
 
 def _too_long(last: Point) -> Reason:

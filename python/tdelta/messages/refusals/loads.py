@@ -25,8 +25,8 @@ LOADS: dict[str, str] = {
         "sysbench {test} touches no database: expected a test that does, such as oltp_read_only"
     ),
     "load-is-preparation": (
-        "`{command}` is not a load: expected `run`. The twins' tables are made before a run; `--load` only works on"
-        " them"
+        "`{command}` is not a load: expected `run`. The twins' tables are made before a run; `--load-generator` only"
+        " works on them"
     ),
     "load-words": "expected `TEST run`, found `{found}`: sysbench takes values after `=` (--threads=4)",
     "load-without-test": "expected a test and the command `run` (sysbench oltp_read_only run), found {found}",
@@ -43,7 +43,7 @@ LOADS: dict[str, str] = {
     "load-percentile": "--percentile=0 rules --histogram out: leave one of them out",
     "load-is-none": "--{option}: this is not a load; leave it out",
     "load-not-closed": "{fault}: close what is open",
-    "load-missing": "expected a command, found nothing: --load 'sysbench oltp_read_only run'",
+    "load-missing": "expected a command, found nothing: --load-generator 'sysbench oltp_read_only run'",
     "load-program-missing": "{program}: not found, or not a program: {install}",
     "load-unknown-placeholder": (
         "unknown placeholder {{{name}}}: expected one of {known}; {{{{{name}}}}} stands for itself"
@@ -57,11 +57,11 @@ LOADS: dict[str, str] = {
     "load-threads-varied": (
         "{option} {found}: the run's threads are {threads}; leave the option out, and tdelta fills it in"
     ),
-    "load-too-slow": "load command {tool}: did not end within {seconds:.0f} s and was ended; ask for less",
-    "load-killed": "load command {tool}: was killed by signal {signal}",
-    "load-failed": "load command {tool}: failed with exit status {status}",
+    "load-too-slow": "load generator {tool}: did not end within {seconds:.0f} s and was ended; ask for less",
+    "load-killed": "load generator {tool}: was killed by signal {signal}",
+    "load-failed": "load generator {tool}: failed with exit status {status}",
     "load-left-processes": (
-        "load command {tool}: ended while {processes} went on, and what it did is not measured; have it wait for what"
+        "load generator {tool}: ended while {processes} went on, and what it did is not measured; have it wait for what"
         " it starts"
     ),
     "load-pattern-without-number": "expected a number above 0 where --load-operations {pattern!r} matches",
@@ -77,5 +77,5 @@ LOADS: dict[str, str] = {
         "the connection to {host} is to be encrypted (tls={tls}), and no variable says so to {product}'s clients: write"
         " the command's own option ({example}), or tls=disable"
     ),
-    "load-not-run": "load command {tool}: {fault}: it {kind}",
+    "load-not-run": "load generator {tool}: {fault}: it {kind}",
 }

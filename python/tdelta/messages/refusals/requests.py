@@ -77,7 +77,7 @@ REQUESTS = {
         "{options}: not with --vary replication=…, whose trials are of tdelta's own loop on warm caches; leave it out"
     ),
     "not-traced": "--trace: not with {options}: it meters statements of a closed loop on warm caches",
-    "not-with-load": "{options}: cannot be combined with --load; leave it out",
+    "not-with-load-generator": "{options}: cannot be combined with --load-generator; leave it out",
     "ray-alone": (
         "--ray: expected --agents N with it, the number of load agents on that cluster, or --hosts N, the number of its"
         " nodes that twins change between"
@@ -102,7 +102,7 @@ REQUESTS = {
     "agents-without-clients": (
         "--agents {agents}: expected a client for each, found --threads {threads}; raise --threads or have fewer agents"
     ),
-    "load-operations-alone": "--load-operations: expected --load with it",
+    "load-operations-alone": "--load-operations: expected --load-generator with it",
     "one-server-alone": ("{missing}: expected both {baseline} and {encrypted}, found one; name the other server, too"),
     "servers-of-two-engines": "{options}: expected two servers of one engine, found {found}",
     "engine-of-other-servers": "--engine {engine}: the DSNs say {found}; leave --engine out",
@@ -144,11 +144,9 @@ REQUESTS = {
         " or overwrite it with --force"
     ),
     "not-above-zero": "{option}: expected a number above 0, found {found:g}",
-    "slo-out-of-range": "--slo: expected a time from 1us to one hour, found {found:g} s",
+    "latency-limit-out-of-range": "--latency-limit: expected a time from 1us to one hour, found {found:g} s",
     "fewer-rounds-at-most": "--rounds: expected MIN..MAX, found {least}..{most}",
-    "discard-too-long": (
-        "--discard {discard:g}s: expected less than a trial, which takes {trial:g} s (--trial-seconds)"
-    ),
+    "warmup-too-long": ("--warmup {warmup:g}s: expected less than a trial, which takes {trial:g} s (--trial-time)"),
     "path-not-text": "{option}: expected a path in UTF-8; rename the file or folder, or name a link to it",
     "restore-password": (
         "--restore: {option}…: expected no password in a command that is stored with the run and seen by every user of "
@@ -184,15 +182,15 @@ REQUESTS = {
     "levels-too-many": "{factor}: expected at most {most} levels, found {found}",
     "conditions-too-many": "expected at most {most} combinations of levels, found {found}",
     "level-twice": "{factor}={level}: this level is already in the list; give each level once",
-    "planted-out-of-range": (
-        "planted cost {share:g}: expected a share above 0 and at most {most:g} (0.05, or 5%, for 5 %)"
+    "injected-out-of-range": (
+        "injected cost {share:g}: expected a share above 0 and at most {most:g} (0.05, or 5%, for 5 %)"
     ),
-    "planted-twice": "planted cost {share}: given twice; give each once",
+    "injected-twice": "injected cost {share}: given twice; give each once",
     "nothing-to-compare": ("nothing to compare: expected a cipher other than none; add --vary cipher=aes-256"),
     "level-out-of-reach": "{factor}={level} cannot be had here: {why}",
     "plain-library": (
-        "cipher {cipher!r}: {library} is plain {engine}, which encrypts nothing; compare identical twins with --aa, or"
-        " name an encrypting library with --library"
+        "cipher {cipher!r}: {library} is plain {engine}, which encrypts nothing; compare identical twins with"
+        " --self-test, or name an encrypting library with --library"
     ),
     "cannot-convert": "--database: a {engine} library of kind {kind!r} cannot encrypt a database that is there",
     "smallest-page": (
@@ -206,7 +204,7 @@ REQUESTS = {
     "unknown-compression": "compression {compression}: {product} has {known}",
     "unknown-scope": "scope {scope}: {product} has {known}",
     # studies and workloads
-    "one-scale": "study {study}: it has one scale only; leave --scale out",
+    "one-study-size": "study {study}: it has one size only; omit --study-size",
     "study-does-not-run": "study {study!r} is an analysis of published results: `{command}`",
     "study-without-cipher": (
         "study {study} asks for cipher {cipher}, which {product} does not have: choose among {known} with --vary"
@@ -262,7 +260,7 @@ REQUESTS = {
     ),
     "no-history": (
         "expected finished runs of the same experiment as {run}, found none that fit ({left} left out as"
-        " unsound, without figures or without a label); tdelta runs lists what there is"
+        " invalid, without figures or without a label); tdelta runs lists what there is"
     ),
     "two-formats": "expected --json or --format {found}, found both; --format json is --json",
     "output-without-format": "--output: expected with --format, found without",
@@ -271,7 +269,7 @@ REQUESTS = {
         "--step-summary: expected the name of a file in GITHUB_STEP_SUMMARY, which a job of GitHub's sets, found none"
     ),
     "step-summary-not-writable": "--step-summary: {path}: {fault}",
-    "rope-not-above-zero": "expected more than 0 %, found {found:.0%}",
+    "tolerance-not-above-zero": "expected more than 0 %, found {found:.0%}",
     "pilot-options-with-run": (
         "stored runs are not measured again, so pilot options do not apply: {found}; leave them out, or leave RUN out"
     ),
@@ -287,10 +285,10 @@ REQUESTS = {
         "only one condition, {condition}: a comparison needs two. Assign the files to conditions, for example:\n"
         "  {command}"
     ),
-    "rope-out-of-range": "the ROPE must be above 0 and below 1 (100 %), found {found:g}",
+    "tolerance-out-of-range": "the tolerance must be above 0 and below 1 (100 %), found {found:g}",
     "budget-out-of-range": "the budget must be 0 or more, found {found:g}",
     "run-sd-out-of-range": "what runs differ by (--run-sd) must be above 0 and below 1 (100 %), found {found:g}",
-    "slo-not-above-zero": "the threshold (--slo) must be above 0 ms, found {found:g}",
+    "latency-limit-not-above-zero": "the threshold (--latency-limit) must be above 0 ms, found {found:g}",
     "no-such-prior": "no such prior",
     "prior-parts-miscounted": "expected two numbers, mean and sd of the log ratio, found {found}",
     "prior-sd-not-above-zero": "the sd must be above 0, found {found:g}",

@@ -2,47 +2,53 @@ from __future__ import annotations
 
 from tdelta.messages.cautions import SCHEMA_LEFT
 
-CONTRACTS = {
-    "contract-without-servers": (
+SERVER_CHECKS = {
+    "server-check-without-servers": (
         "expected two servers: --baseline DSN (plain) and --encrypted DSN; the adapter is tried on a real pair"
     ),
     "record-not-writable": "--record {path}: cannot be written: {fault}",
-    "contract-time-up": "the {seconds:.0f} s of a contract were over: try again when both servers are at rest",
-    "contract-not-tried": "needs what did not pass: {needs}",
+    "server-check-time-up": "the {seconds:.0f} s of a server check were over: try again when both servers are at rest",
+    "server-check-not-tried": "needs what did not pass: {needs}",
     # what the adapter does not have
-    "contract-no-plans": "the adapter asks for no plans as JSON here",
-    "contract-no-counters": "the adapter reads no counters of such servers",
-    "contract-not-cold": "the adapter knows no SQL that empties the caches of such a server",
-    "contract-not-converted": "the adapter knows no SQL that encrypts and decrypts a schema with its rows",
-    "contract-not-traced": "this client does not meter statements of your own servers: ?client=dbapi in the DSN may",
+    "server-check-no-plans": "the adapter asks for no plans as JSON here",
+    "server-check-no-counters": "the adapter reads no counters of such servers",
+    "server-check-not-cold": "the adapter knows no SQL that empties the caches of such a server",
+    "server-check-not-converted": "the adapter knows no SQL that encrypts and decrypts a schema with its rows",
+    "server-check-not-traced": (
+        "this client does not meter statements of your own servers: ?client=dbapi in the DSN may"
+    ),
     # what the adapter does not do
-    "contract-no-settings": "expected the settings in force, found none: may the user see them?",
-    "contract-no-version": "expected the server's version, found none",
-    "contract-scope-unsaid": "expected the settings that say what is encrypted, found none for {scopes}",
-    "contract-state-changes": "expected the same answer to what is encrypted, asked twice, found two answers",
-    "contract-schema-unseen": "expected another session to see the schema that was made, found that it does not",
-    "contract-mark-unseen": "expected the schema with the mark of this run, found it without: it would not be dropped",
-    "contract-lock-unseen": "expected another session to see the lock on the schema, found that it does not",
-    "contract-rows-differ": "expected the rows as they were generated, found others by checksum: {tables}",
-    "contract-tables-unseen": "expected every table in the server's catalog, found none of that name: {tables}",
-    "contract-tables-otherwise": "expected every table {wanted} by the server's catalog, found otherwise: {tables}",
-    "contract-no-size": "expected the size of the loaded tables in bytes, found none",
-    "contract-work-cut": "expected {operations} operations, found {found}; errors: {errors}",
-    "contract-no-times": "expected a time of every statement, found none of {statements}",
-    "contract-rows-apart": "expected the same rows on both servers after the same work, found others: {tables}",
-    "contract-plans-apart": "expected a plan of every statement from both servers, found one alone of {statements}",
-    "contract-trace-empty": "expected a cost of every statement that was metered, found one without a call",
-    "contract-counters-still": "expected counters that move under load, found all {counters} still",
-    "contract-evidence-changed": "expected what the server said of {scope} before the work, found something else",
-    "contract-evidence-alike": "expected tables that differ in their encryption, found both: {said}",
-    "contract-conversion-stuck": "expected the schema {wanted} within {seconds:.0f} s, found: {said}",
-    "contract-conversion-rows": "expected the rows from before the schema was encrypted again, found others: {tables}",
-    "contract-kind": "expected the server's refusal to be recognized as {expected!r}, found {found!r}: {said}",
-    "contract-session-unseen": "expected the session of the load to be found by its mark, found none",
-    "contract-session-lives": "expected a session that was ended to be gone, found that it answers",
-    "contract-schema-left": "expected the schema to be gone, found it: remove it by hand",
-    "contract-mark-left": "expected no schema with the mark of this run, found one: remove it by hand",
-    "contract-session-left": "expected no session with the mark of this run, found one",
+    "server-check-no-settings": "expected the settings in force, found none: may the user see them?",
+    "server-check-no-version": "expected the server's version, found none",
+    "server-check-scope-unsaid": "expected the settings that say what is encrypted, found none for {scopes}",
+    "server-check-state-changes": "expected the same answer to what is encrypted, asked twice, found two answers",
+    "server-check-schema-unseen": "expected another session to see the schema that was made, found that it does not",
+    "server-check-mark-unseen": (
+        "expected the schema with the mark of this run, found it without: it would not be dropped"
+    ),
+    "server-check-lock-unseen": "expected another session to see the lock on the schema, found that it does not",
+    "server-check-rows-differ": "expected the rows as they were generated, found others by checksum: {tables}",
+    "server-check-tables-unseen": "expected every table in the server's catalog, found none of that name: {tables}",
+    "server-check-tables-otherwise": "expected every table {wanted} by the server's catalog, found otherwise: {tables}",
+    "server-check-no-size": "expected the size of the loaded tables in bytes, found none",
+    "server-check-work-cut": "expected {operations} operations, found {found}; errors: {errors}",
+    "server-check-no-times": "expected a time of every statement, found none of {statements}",
+    "server-check-rows-apart": "expected the same rows on both servers after the same work, found others: {tables}",
+    "server-check-plans-apart": "expected a plan of every statement from both servers, found one alone of {statements}",
+    "server-check-trace-empty": "expected a cost of every statement that was metered, found one without a call",
+    "server-check-counters-still": "expected counters that move under load, found all {counters} still",
+    "server-check-evidence-changed": "expected what the server said of {scope} before the work, found something else",
+    "server-check-evidence-alike": "expected tables that differ in their encryption, found both: {said}",
+    "server-check-conversion-stuck": "expected the schema {wanted} within {seconds:.0f} s, found: {said}",
+    "server-check-conversion-rows": (
+        "expected the rows from before the schema was encrypted again, found others: {tables}"
+    ),
+    "server-check-kind": "expected the server's refusal to be recognized as {expected!r}, found {found!r}: {said}",
+    "server-check-session-unseen": "expected the session of the load to be found by its mark, found none",
+    "server-check-session-lives": "expected a session that was ended to be gone, found that it answers",
+    "server-check-schema-left": "expected the schema to be gone, found it: remove it by hand",
+    "server-check-mark-left": "expected no schema with the mark of this run, found one: remove it by hand",
+    "server-check-session-left": "expected no session with the mark of this run, found one",
 }
 
 
@@ -77,7 +83,7 @@ SERVERS = {
     "replica-stopped-applying": "{server}: expected a replica that follows its primary, found one that stopped: {said}",
     "replica-too-slow": (
         "{server}: expected a replica that applies a trial's log within {seconds:.0f} s, found it still at work; make"
-        " trials shorter (--trial-seconds)"
+        " trials shorter (--trial-time)"
     ),
     # DSNs and passwords
     "dsn-shape": "expected ENGINE://USER@HOST:PORT/ with one of {known} for ENGINE",

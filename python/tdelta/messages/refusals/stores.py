@@ -28,8 +28,8 @@ STORES = {
     "store-fails": f"store {{path}}: {{fault}} ({{kind}}); {_ELSEWHERE}",
     "run-without-result": "run {run} has no result yet (it is {status}); resume it: tdelta run --resume {run}{store}",
     "no-last-run": (
-        "store {store} holds only pilots, runs of calibrations and opened packs ({others}): expected one that was asked"
-        " for by itself; `tdelta runs --kind all` lists them"
+        "store {store} holds only pilots, runs of calibrations and imported runs ({others}): expected one that was"
+        " asked for by itself; `tdelta runs --kind all` lists them"
     ),
     "not-a-label": (
         "expected a label of 1 to {most} characters without blanks and commas, which does not begin with '-' and is not"
@@ -54,10 +54,10 @@ STORES = {
     "pack-damaged": "{fault}: no version of tdelta wrote this",
     "pack-damaged-by": "it holds values that no run has ({kind}: {fault})",
     "pack-of-other-run": (
-        "run {run} is in store {store} already, with another answer: open the pack with --store FILE, or show the file"
-        " itself"
+        "run {run} is in store {store} already, with another answer: import the pack with --store FILE, or show the"
+        " file itself"
     ),
-    "run-opened": (
+    "run-imported": (
         "run {run} came out of a pack and is not resumed: that would run what its maker named, on what is not here"
     ),
 }

@@ -119,7 +119,7 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
     is_apart = _is_apart(comparison, effect, names)
     what = metric_words(comparison.metric)
     match comparison.decision:
-        case Decision.COSTLY:
+        case Decision.SLOWER:
             text = f"{_decided('Yes', result)}: {where}{is_apart}{rate}"
         case Decision.OVER:
             text = f"{budget_lead(comparison.decision, result.budget)}: {where}{is_apart}{rate}"
@@ -127,7 +127,7 @@ def _sentence(comparison: Comparison, result: AnalysisResult) -> str:
             changes = f"{names[0]} changes {what} over {names[1]} by {effect.signed()}{rate}"
             text = f"{budget_lead(comparison.decision, result.budget)}: {where}{changes}"
         case Decision.NEGLIGIBLE:
-            limit = f"within the limit of ±{share(result.rope)}"
+            limit = f"within the limit of ±{share(result.tolerance)}"
             same = f"{names[0]} makes no difference that matters over {names[1]}"
             text = f"{_decided(_no(what), result)}: {where}{same}: {what} {effect.signed()}, {limit}"
         case Decision.FASTER:
@@ -236,7 +236,7 @@ def _certainty(result: AnalysisResult) -> Iterator[Line]:
         yield Line("How sure", f"not enough to decide: {why}")
         return
     where = {
-        Decision.COSTLY: "all of it above",
+        Decision.SLOWER: "all of it above",
         Decision.OVER: "all of it above",
         Decision.FASTER: "all of it below",
     }.get(only.decision, "all of it within")
@@ -244,8 +244,8 @@ def _certainty(result: AnalysisResult) -> Iterator[Line]:
 
 
 def _limit(result: AnalysisResult) -> str:
-    whose = "your limit" if result.is_rope_given else "the default limit"
-    return f"{whose} of ±{share(result.rope)} (--rope)"
+    whose = "your limit" if result.is_tolerance_given else "the default limit"
+    return f"{whose} of ±{share(result.tolerance)} (--tolerance)"
 
 
 def _scatter(result: AnalysisResult) -> Iterator[Line]:

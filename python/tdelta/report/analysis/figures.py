@@ -57,11 +57,11 @@ def difference_figure(picture: ComparisonPicture, name: str, title: str) -> Figu
     words = f"{printable(picture.condition)} less {printable(picture.baseline)}"
     caption = (
         "Posterior of the difference of the means; the line is the median, the bar below it the 95 % HDI, the shaded"
-        " band the ROPE (as a share of the baseline's mean), the dashed line no"
+        " band the tolerance (as a share of the baseline's mean), the dashed line no"
         " difference."
     )
     rows = (_Row(words, picture.difference, is_signed=True),)
-    return _figure(name, f"The difference: {title}", rows, picture.unit, caption, picture.rope_difference)
+    return _figure(name, f"The difference: {title}", rows, picture.unit, caption, picture.tolerance_difference)
 
 
 def check_figure(check: PredictiveCheck, unit: str, name: str, title: str) -> Figure:
@@ -81,11 +81,11 @@ def check_figure(check: PredictiveCheck, unit: str, name: str, title: str) -> Fi
 
 
 def _figure(
-    name: str, title: str, rows: Sequence[_Row], unit: str, caption: str, rope: tuple[float, float] | None
+    name: str, title: str, rows: Sequence[_Row], unit: str, caption: str, tolerance: tuple[float, float] | None
 ) -> Figure:
     scale_of = display_unit([end for row in rows for end in row.curve.spread.hdi99], unit)
     description = "; ".join(f"{row.name}: {_spread_words(row, unit)}" for row in rows) + "."
-    drawn = _curves(rows, scale_of, rope, title, description, name)
+    drawn = _curves(rows, scale_of, tolerance, title, description, name)
     cells = [(row.name, *spread_parts(row.curve.spread, unit, is_signed=row.is_signed)) for row in rows]
     columns = [Column(""), *(Column(head, is_number=True) for head in ("median", "95 % HDI", "99 % HDI"))]
     return Figure(name, title, drawn, caption, Table(f"Numbers: {title}", columns, cells, folded=True))
@@ -99,21 +99,21 @@ def _spread_words(row: _Row, unit: str) -> str:
 def _curves(
     rows: Sequence[_Row],
     scale_of: UnitScale,
-    rope: tuple[float, float] | None,
+    tolerance: tuple[float, float] | None,
     title: str,
     description: str,
     name: str,
 ) -> Markup:
     left, right = _LABEL + _GAP, WIDTH - 10.0
     frame = plot.Frame(left, 6.0, right, 6.0 + _ROW * len(rows))
-    scale = _scale(rows, scale_of, rope, left, right)
-    ticks = _ticks(scale, is_signed=rope is not None)
-    band = None if rope is None else (scale_of(rope[0]), scale_of(rope[1]))
+    scale = _scale(rows, scale_of, tolerance, left, right)
+    ticks = _ticks(scale, is_signed=tolerance is not None)
+    band = None if tolerance is None else (scale_of(tolerance[0]), scale_of(tolerance[1]))
     marks: list[Markup] = []
     for at, row in enumerate(rows):
         base = frame.top + _ROW * (at + 1) - 14
         strip = plot.Frame(left, base - _CURVE - 6, right, base + 12)
-        marks += plot.ground(strip, scale, ticks, rope=band, zero=None if rope is None else 0.0)
+        marks += plot.ground(strip, scale, ticks, tolerance=band, zero=None if tolerance is None else 0.0)
         marks += _curve(row, scale, scale_of, base)
         marks += _beside(row, scale_of, base)
     axis = scale_of.name if scale_of.name else "in the unit of the files"
@@ -122,11 +122,11 @@ def _curves(
 
 
 def _scale(
-    rows: Sequence[_Row], scale_of: UnitScale, rope: tuple[float, float] | None, left: float, right: float
+    rows: Sequence[_Row], scale_of: UnitScale, tolerance: tuple[float, float] | None, left: float, right: float
 ) -> plot.Scale:
     """Holds the 99 % HDIs with a margin; the curves' thin tails beyond are cut."""
     ends = [end for row in rows for end in row.curve.spread.hdi99]
-    values = [*ends, *((0.0, *rope) if rope is not None else ())]
+    values = [*ends, *((0.0, *tolerance) if tolerance is not None else ())]
     return plot.scale_over([scale_of(value) for value in values], left, right, margin=0.08)
 
 

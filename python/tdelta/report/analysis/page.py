@@ -22,9 +22,9 @@ from tdelta.report.analysis.words import (
     metric_words,
     overhead_text,
     quotient_text,
-    rope_of,
     single_run_estimate,
     times,
+    tolerance_of,
     value_words,
 )
 from tdelta.report.page.blocks import (
@@ -82,7 +82,7 @@ def compose_analysis(result: AnalysisResult, pictures: Sequence[ComparisonPictur
         title=f"tdelta analyze: {headline(result)}",
         eyebrow=f"tdelta analyze: {files}, baseline {printable(result.baseline)}",
         headline=headline(result),
-        is_alarm=result.decision is Decision.UNSOUND,
+        is_alarm=result.decision is Decision.INVALID,
         sections=[section for section in sections if section is not None],
         marker=f"{MARKER}: analysis",
         footer=(
@@ -122,7 +122,7 @@ def _tile(comparison: Comparison, result: AnalysisResult) -> Tile:
         interval=interval,
         decision=decision_words(comparison),
         mark=mark(comparison.decision),
-        is_alarm=comparison.decision is Decision.UNSOUND,
+        is_alarm=comparison.decision is Decision.INVALID,
     )
 
 
@@ -154,7 +154,7 @@ def _forest(
 
 def _rows(comparison: Comparison, result: AnalysisResult) -> list[Row]:
     """A row; of single runs two, their own above the one with room for variation between runs, which decides."""
-    style = RowStyle.ALARM if comparison.decision is Decision.UNSOUND else RowStyle.JUDGED
+    style = RowStyle.ALARM if comparison.decision is Decision.INVALID else RowStyle.JUDGED
     name = label(comparison, result)
     if comparison.ratio is None:
         note = f"{quotient_text(comparison, bounds_of(result))}, no replication"
@@ -172,7 +172,7 @@ def _rows(comparison: Comparison, result: AnalysisResult) -> list[Row]:
 def _limits(result: AnalysisResult, *, is_primary: bool) -> Limits:
     if is_primary and result.budget is not None:
         return Limits(budget=1 + result.budget)
-    return Limits(rope=rope_of(result))
+    return Limits(tolerance=tolerance_of(result))
 
 
 def _forest_caption(result: AnalysisResult, comparisons: Sequence[Comparison]) -> str:
@@ -190,7 +190,7 @@ def _forest_caption(result: AnalysisResult, comparisons: Sequence[Comparison]) -
     limit = (
         f"The dashed line is the budget of {share(budget)}."
         if budget is not None
-        else f"The shaded band is the ROPE, {limit_words(result, both_ways=True)}."
+        else f"The shaded band is the tolerance, {limit_words(result, both_ways=True)}."
     )
     return " ".join([*bars, *bare, limit])
 

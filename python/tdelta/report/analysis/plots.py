@@ -21,7 +21,7 @@ _LINES = 3
 _CHECK_LINES = 4
 _MOST_COLUMNS = 72
 _INDENT = "  "
-_ROPE = "░┊"
+_TOLERANCE = "░┊"
 """The region that does not matter, and no difference in it."""
 _LEAST_SPAN = 1e-12
 _MOST_CHECKS = 2
@@ -94,16 +94,16 @@ def _means(picture: ComparisonPicture, columns: int, width: int) -> list[Text]:
 
 
 def _difference(picture: ComparisonPicture, columns: int, width: int) -> list[Text]:
-    """The posterior of the difference over the ROPE."""
-    curve, rope = picture.difference, picture.rope_difference
-    ends = _shown([curve], (0.0, *rope))
+    """The posterior of the difference over the tolerance."""
+    curve, tolerance = picture.difference, picture.tolerance_difference
+    ends = _shown([curve], (0.0, *tolerance))
     names = f"{printable(picture.condition)} less {printable(picture.baseline)}"
     words = f"difference, {names}: {spread_text(curve.spread, picture.unit, is_signed=True)}"
     return [
-        *_words(f"{words}; ░ is the ROPE", width),
+        *_words(f"{words}; ░ is the tolerance", width),
         *_drawn(density_rows(curve.value, curve.density, ends, columns, _LINES), "cyan"),
         *_drawn([span_row(curve.spread.hdi95, curve.spread.median, ends, columns)], "cyan"),
-        *_drawn([span_row(rope, 0.0, ends, columns, _ROPE)], "dim"),
+        *_drawn([span_row(tolerance, 0.0, ends, columns, _TOLERANCE)], "dim"),
         *_drawn([axis_row(ends, picture.unit, columns, is_signed=True)], "dim"),
     ]
 

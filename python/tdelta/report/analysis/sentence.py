@@ -36,7 +36,7 @@ from tdelta.report.quantities import estimate_text, hdi_text, printable, share, 
 _SPELLED_OUT = 3
 _MOST_REASONS = 12
 _PAIR = 2
-_OWN_WORDS = ("encryption", "undecided", "unsound")
+_OWN_WORDS = ("encryption", "undecided", "invalid")
 """What sentences begin with, and is written large there; names of transactions are their owner's."""
 
 
@@ -157,9 +157,9 @@ def _estimated(comparison: Comparison, result: AnalysisResult) -> str:
     match comparison.decision:
         case Decision.UNDECIDED:
             return f"undecided: {clause}: {why_undecided(comparison, result)}."
-        case Decision.UNSOUND:
+        case Decision.INVALID:
             first = f" ({comparison.reasons[0]})" if comparison.reasons else ""
-            return f"unsound, so no answer: {clause}, not to be relied on{first}."
+            return f"invalid, so no answer: {clause}, not to be relied on{first}."
         case _:
             return f"{clause}: {judgement(comparison, result)}."
 
@@ -230,10 +230,10 @@ def _summary(judged: tuple[Comparison, ...], result: AnalysisResult) -> str:
 def _count_words(comparison: Comparison, result: AnalysisResult) -> str:
     decision = comparison.decision
     match decision:
-        case Decision.COSTLY:
+        case Decision.SLOWER:
             return f"{decided_word(comparison)} (by more than {limit_words(result)})"
         case Decision.NEGLIGIBLE:
-            return f"negligible (within ±{share(result.rope)})"
+            return f"negligible (within ±{share(result.tolerance)})"
         case Decision.OVER | Decision.WITHIN:
             return f"{decision.value} the budget of {share(result.budget or 0.0)}"
         case _:

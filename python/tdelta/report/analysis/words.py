@@ -42,13 +42,13 @@ def level_words(name: str, level: Level) -> str:
 
 
 def bounds_of(result: AnalysisResult) -> tuple[float, ...]:
-    """The quotients that primary comparisons are held against: the budget, or both edges of the ROPE."""
-    return (1 + result.budget,) if result.budget is not None else rope_of(result)
+    """The quotients that primary comparisons are held against: the budget, or both edges of the tolerance."""
+    return (1 + result.budget,) if result.budget is not None else tolerance_of(result)
 
 
-def rope_of(result: AnalysisResult) -> tuple[float, float]:
+def tolerance_of(result: AnalysisResult) -> tuple[float, float]:
     """Both edges of the region that does not matter."""
-    return 1 - result.rope, 1 + result.rope
+    return 1 - result.tolerance, 1 + result.tolerance
 
 
 def varying(comparisons: Iterable[Comparison]) -> frozenset[str]:
@@ -127,7 +127,7 @@ def decided_word(comparison: Comparison) -> str:
 
 def judgement(comparison: Comparison, result: AnalysisResult) -> str:
     match comparison.decision:
-        case Decision.COSTLY:
+        case Decision.SLOWER:
             return f"more than {limit_words(result)}"
         case Decision.NEGLIGIBLE:
             return f"within {limit_words(result, both_ways=True)}"
@@ -144,9 +144,9 @@ def judgement(comparison: Comparison, result: AnalysisResult) -> str:
 
 
 def limit_words(result: AnalysisResult, *, both_ways: bool = False) -> str:
-    """The ROPE in words: the user's own where it was given, else the default."""
-    limit = f"{'±' if both_ways else ''}{share(result.rope)}"
-    if not result.is_rope_given:
+    """The tolerance in words: the user's own where it was given, else the default."""
+    limit = f"{'±' if both_ways else ''}{share(result.tolerance)}"
+    if not result.is_tolerance_given:
         return f"the default {limit}"
     return f"your limit of {limit}"
 

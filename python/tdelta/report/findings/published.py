@@ -8,7 +8,7 @@ from itertools import chain
 from tdelta.records import ALL, Decision, Metric, PublishedCell, RunResult, RunSettings
 from tdelta.report.labels import decision_word, level_text, metric_name
 from tdelta.report.page.blocks import Block, Column, Heading, Medium, Paragraph, Table, columns, for_page
-from tdelta.report.page.wording import decided, has_data, is_unsound, label, median_text
+from tdelta.report.page.wording import decided, has_data, is_invalid, label, median_text
 from tdelta.report.quantities import MISSING, decimals, hdi_text, interval, percent
 from tdelta.report.sentence import limits
 from tdelta.report.sweep import SweepCell, panels, sweep_cells
@@ -87,7 +87,7 @@ def _of_page(result: RunResult) -> Iterator[Block]:
         for figure in study.figures
     ]
     columns = [Column("of what"), Column("finding"), Column("overhead", is_number=True), Column("source")]
-    if result.of(PublishedCell) and not is_unsound(result):
+    if result.of(PublishedCell) and not is_invalid(result):
         yield _beside(result)
         yield Table("All published figures", columns, published, folded=True)
     else:
@@ -123,8 +123,8 @@ def _beside(result: RunResult) -> Table:
 def _here(result: RunResult, *, has_cpu: bool) -> Iterator[tuple[str, str, str, str]]:
     """This run's primary verdicts as rows of the same table, and those on CPU where CPU was published."""
     source = "this run"
-    if is_unsound(result):
-        yield metric_name(result.settings.metric, result.settings), "unsound: no answer", MISSING, source
+    if is_invalid(result):
+        yield metric_name(result.settings.metric, result.settings), "invalid: no answer", MISSING, source
         return
     bounds = limits(result.settings)
     of_mix = [v for v in result.verdicts if v.transaction == ALL and not v.primary]
@@ -133,8 +133,8 @@ def _here(result: RunResult, *, has_cpu: bool) -> Iterator[tuple[str, str, str, 
         v for v in (*result.primary, *(cpu if has_cpu else ())) if v.condition.role.is_judged and has_data(v)
     ):
         what = f"{metric_name(verdict.metric, result.settings)}, {label(verdict.condition, result.settings)}"
-        if verdict.decision is Decision.UNSOUND:
-            yield what, "unsound: no answer", MISSING, source
+        if verdict.decision is Decision.INVALID:
+            yield what, "invalid: no answer", MISSING, source
             continue
         word = decision_word(verdict.decision, verdict.metric)
         finding = f"{word}, 95 % HDI {hdi_text(verdict.ratio, verdict.ratio.hdi95, bounds)} %"

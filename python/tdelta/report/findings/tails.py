@@ -76,8 +76,8 @@ def tail_groups(result: RunResult) -> tuple[TailGroup, ...]:
         percentiles = tuple(_percentile_row(m, m.p99, result) for m in measures if m.p99 is not None)
         bad = tuple(_bad_row(m, b, result) for m in measures if (b := _bad(m)) is not None)
         is_mix = transaction == ALL
-        found.append(TailGroup(f"{name}longer than {_slo(result)}", exceeding, is_mix))
-        found.append(TailGroup(f"{name}trials with any longer than {_slo(result)}", bad, is_mix))
+        found.append(TailGroup(f"{name}longer than {_latency_limit(result)}", exceeding, is_mix))
+        found.append(TailGroup(f"{name}trials with any longer than {_latency_limit(result)}", bad, is_mix))
         found.append(TailGroup(f"{name}{APPROXIMATE}", percentiles, is_mix))
     groups = [group for group in found if group.rows]
     return tuple(sorted(groups, key=lambda group: not group.is_mix))
@@ -127,7 +127,7 @@ def interval_text(ratio: TailRatio | None) -> str:
     return MISSING if ratio is None else " … ".join(_figures(end) for end in ratio.interval95)
 
 
-def _slo(result: RunResult) -> str:
+def _latency_limit(result: RunResult) -> str:
     found = (m.exceedance.threshold_ns for m in result.of(TailMeasure) if m.exceedance is not None)
     return time_text(next(found, 0))
 

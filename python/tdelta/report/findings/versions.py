@@ -29,18 +29,19 @@ def version_sentences(result: RunResult) -> Iterator[str]:
         first, later = (level_text(one.factor, of.level(one.factor)) for of in (one.versus, one.condition))
         name = ", ".join((kind_label(one.condition), *where))
         what = metric_name(one.metric, settings)
-        yield f"Versions, {name}: {what} {before} in {first}, {now} in {later}: {_said(one, share(settings.rope))}."
+        said = _said(one, share(settings.tolerance))
+        yield f"Versions, {name}: {what} {before} in {first}, {now} in {later}: {said}."
 
 
-def _said(one: VersionDifference, rope: str) -> str:
-    difference, limit = one.difference, f"the {rope.removesuffix(' %')} points that you would not care about"
+def _said(one: VersionDifference, tolerance: str) -> str:
+    difference, limit = one.difference, f"the {tolerance.removesuffix(' %')} points that you would not care about"
     points = points_text(difference)
     chance = chance_words(difference.mass_above_zero)
     return {
         Change.LARGER: f"it costs more in the latter, {points}, more than {limit}",
         Change.SMALLER: f"it costs less in the latter, {points}, by more than {limit}",
         Change.UNCHANGED: f"they do not differ, {points}, within {limit}",
-        Change.UNSOUND: f"no answer, since a check failed ({points})",
+        Change.INVALID: f"no answer, since a check failed ({points})",
         Change.UNDECIDED: (
             f"undecided whether they differ, {points}; the probability that it costs more in the latter at all is"
             f" {chance}"

@@ -3,7 +3,7 @@
 There is no one schema; this is the part that Jenkins, GitHub's reporters and GitLab agree on: ``testsuites``,
 ``testsuite``, ``testcase`` with ``failure``, ``error`` or ``skipped``, whose text and ``message`` say the same, since
 GitLab shows the text alone. A test case fails where the exit code does: ``over``, and ``undecided`` unless
-``--undecided pass``; ``unsound`` is an error. ``costly`` passes, since it is an answer: ``--budget`` makes a gate.
+``--undecided pass``; ``invalid`` is an error. ``slower`` passes, since it is an answer: ``--budget`` makes a gate.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _verdicts(answered: Answered) -> Iterator[ET.Element]:
 
 def _outcome(decision: Decision, answered: Answered) -> str | None:
     match decision:
-        case Decision.UNSOUND:
+        case Decision.INVALID:
             return _ERROR
         case Decision.OVER:
             return _FAILURE
@@ -87,7 +87,7 @@ def _checks(answered: Answered) -> Iterator[ET.Element]:
         case = _case(answered, "check", check.check)
         if check.state is not CheckState.OK:
             # One that was not made, or whose failure makes no figure wrong, fails no job.
-            kind = _ERROR if check.is_unsound else _SKIPPED
+            kind = _ERROR if check.is_invalid else _SKIPPED
             _add(case, kind, check.state.value, f"{check.state.value}: {check.detail}")
         yield case
 

@@ -21,9 +21,9 @@ _MARKS = {
     Decision.WITHIN: "✅",
     Decision.NEGLIGIBLE: "✅",
     Decision.FASTER: "✅",
-    Decision.COSTLY: "⚠️",
+    Decision.SLOWER: "⚠️",
     Decision.OVER: "❌",
-    Decision.UNSOUND: "❌",
+    Decision.INVALID: "❌",
     Decision.UNDECIDED: "❔",
 }
 _SPECIAL = str.maketrans(

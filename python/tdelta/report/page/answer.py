@@ -29,7 +29,7 @@ from tdelta.report.page.figures.forest import Row, RowStyle, forest, limits_of, 
 from tdelta.report.page.wording import (
     UNRELIABLE,
     has_data,
-    is_unsound,
+    is_invalid,
     label,
     limit_words,
     mark,
@@ -53,7 +53,7 @@ def headline(result: RunResult) -> str:
 
 def _reservations(result: RunResult) -> Iterator[str]:
     """What a figure is of, where it is not of what was asked for."""
-    if is_unsound(result):
+    if is_invalid(result):
         return
     yield from (f"in force {found} instead of {asked}" for asked, found in result.ciphers_in_force.items())
     if is_whole_run(result.barely_encrypted, result.settings):
@@ -61,8 +61,8 @@ def _reservations(result: RunResult) -> Iterator[str]:
 
 
 def _decisions(result: RunResult) -> str:
-    if is_unsound(result):
-        return "Unsound: no answer"
+    if is_invalid(result):
+        return "Invalid: no answer"
     if not result.primary:
         return "No answer"
     what = metric_name(result.settings.metric, result.settings)
@@ -106,8 +106,8 @@ def answer_section(result: RunResult) -> Section:
     blocks += _overridden(result)
     if result.primary:
         blocks.append(_primary_forest(result))
-    blocks += [] if is_unsound(result) else [Paragraph(line, "note") for line in prior_lines(result)]
-    simulated = None if is_unsound(result) else held_text(result)
+    blocks += [] if is_invalid(result) else [Paragraph(line, "note") for line in prior_lines(result)]
+    simulated = None if is_invalid(result) else held_text(result)
     blocks += [Paragraph(simulated, "note")] if simulated else []
     return Section("answer", "The answer", [*blocks, *placed("answer", result)])
 
@@ -134,8 +134,8 @@ def _one(verdict: Verdict, settings: RunSettings, what: str) -> str:
 
 
 def _tiles(result: RunResult) -> list[Tile]:
-    """The answers to be seen from afar; none where a figure would be taken for one though the run is unsound."""
-    if is_unsound(result) or len(result.primary) not in _TILES:
+    """The answers to be seen from afar; none where a figure would be taken for one though the run is invalid."""
+    if is_invalid(result) or len(result.primary) not in _TILES:
         return []
     return [_tile(verdict, result.settings) for verdict in result.primary if has_data(verdict)]
 
@@ -149,7 +149,7 @@ def _tile(verdict: Verdict, settings: RunSettings) -> Tile:
         interval=f"{metric_name(verdict.metric, settings)}, {level} HDI {hdi_text(verdict.ratio, ends, bounds)} %",
         decision=decision_word(verdict.decision, verdict.metric),
         mark=mark(verdict.decision),
-        is_alarm=verdict.decision is Decision.UNSOUND,
+        is_alarm=verdict.decision is Decision.INVALID,
     )
 
 
@@ -171,7 +171,7 @@ def _primary_forest(result: RunResult) -> Figure:
     settings = result.settings
     has_truth = any(v.realised is not None for v in result.primary)
     typical = "; and the typical operation, which discounts stalls" if any(v.typical for v in result.primary) else ""
-    truth = " Diamonds: what planted twins really spun." if has_truth else ""
+    truth = " Diamonds: what injected twins really spun." if has_truth else ""
     return forest(
         "answer",
         f"Overhead in {metric_name(settings.metric, settings)}, by condition",
@@ -179,7 +179,7 @@ def _primary_forest(result: RunResult) -> Figure:
         limits_of(settings),
         axis=f"{metric_name(settings.metric, settings)} over the plain twins'",
         caption=(
-            f"{UNRELIABLE if is_unsound(result) else ''}Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI;"
+            f"{UNRELIABLE if is_invalid(result) else ''}Circle: median; thick bar: 95 % HDI; thin bar: 99 % HDI;"
             f" {limit_words(settings)}. Squares in grey: identical twins, one over the other, so their distance"
             f" from 0 % is this instrument's noise{typical}.{truth}"
         ),

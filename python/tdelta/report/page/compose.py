@@ -17,7 +17,7 @@ from tdelta.report.page.sections import (
     transaction_section,
     trust_section,
 )
-from tdelta.report.page.wording import date_text, is_unsound, run_words
+from tdelta.report.page.wording import date_text, is_invalid, run_words
 from tdelta.report.subject import subject
 
 MARKER = "tdelta report"
@@ -43,7 +43,7 @@ def compose(data: RunData) -> Page:
         title=f"tdelta {result.settings.run_id}: {headline(result)}",
         eyebrow=f"tdelta {run_words(result)}, {date_text(data.created_unix_seconds)}",
         headline=f"{headline(result)} – {subject(result)}",
-        is_alarm=is_unsound(result),
+        is_alarm=is_invalid(result),
         sections=[section for section in sections if section is not None],
         marker=f"{MARKER}: run {result.settings.run_id}",
         footer=(

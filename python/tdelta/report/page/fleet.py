@@ -14,7 +14,7 @@ from tdelta.report.quantities import MISSING, printable, ratio_cells
 from tdelta.report.sentence import limits
 
 _NO_ANSWER = "no answer"
-_STATES = {Decision.NEGLIGIBLE: "good", Decision.WITHIN: "good", Decision.OVER: "bad", Decision.UNSOUND: "bad"}
+_STATES = {Decision.NEGLIGIBLE: "good", Decision.WITHIN: "good", Decision.OVER: "bad", Decision.INVALID: "bad"}
 _HOW = "Each row is the primary verdict of one condition; tdelta report RUN writes the page of its run."
 
 

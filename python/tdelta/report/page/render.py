@@ -35,7 +35,7 @@ LIGHT: Mapping[str, str] = {
     "plain": "#6a727d",
     "accent": "#1a56b0",
     "wash": "#dbe6f6",
-    "rope": "#e9ecf0",
+    "tolerance": "#e9ecf0",
     "alarm": "#b3231a",
     "alarm-wash": "#fdecea",
 }
@@ -49,7 +49,7 @@ DARK: Mapping[str, str] = {
     "plain": "#98a2ae",
     "accent": "#7fb0ff",
     "wash": "#223450",
-    "rope": "#2a3037",
+    "tolerance": "#2a3037",
     "alarm": "#ff8a80",
     "alarm-wash": "#3a1f1e",
 }

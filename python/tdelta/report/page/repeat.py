@@ -19,7 +19,7 @@ _ROLES = {
     Role.TREATMENT: "judged",
     Role.BB: "B/B twin: noise floor of encrypted twins",
     Role.IDENTICAL: "judged, though identical to the baseline",
-    Role.PLANTED: "judged, slowed on purpose",
+    Role.INJECTED: "judged, slowed on purpose",
 }
 
 

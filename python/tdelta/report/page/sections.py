@@ -27,13 +27,13 @@ from tdelta.report.page.wording import (
     UNRELIABLE,
     decided,
     has_data,
-    is_unsound,
+    is_invalid,
     label,
     limit_words,
     median_text,
 )
 from tdelta.report.quantities import amounts, hdi_text, small_share
-from tdelta.report.sentence import limits, rope_words
+from tdelta.report.sentence import limits, tolerance_words
 from tdelta.report.table import VALUES_NOTE
 
 _ALL = "all"
@@ -45,11 +45,11 @@ _LONG_TABLE = 12
 def posterior_section(data: RunData) -> Section:
     result = data.result
     axis = f"{metric_name(result.settings.metric, result.settings)} over the plain twins'"
-    blocks: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_unsound(result) else []
+    blocks: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_invalid(result) else []
     blocks += [
         Paragraph(
             "Not one number but all that this run leaves possible: the posterior of each overhead, and how much of"
-            f" it lies above, within and below {rope_words(result.settings)}."
+            f" it lies above, within and below {tolerance_words(result.settings)}."
         )
     ]
     if data.densities:
@@ -139,7 +139,7 @@ def sweep_section(result: RunResult) -> Section | None:
         "The same work by more and more threads. Where they come to wait for something that encryption does not make"
         " longer (a disk, a lock), its cost disappears in the waiting; where the CPU is full, it shows in full."
     )
-    alarm: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_unsound(result) else []
+    alarm: list[Block] = [Paragraph(UNRELIABLE, "alarm")] if is_invalid(result) else []
     return Section("sweep", "Against threads", [*alarm, lead, figure])
 
 

@@ -11,13 +11,13 @@ from tdelta.report.labels import condition_label, decision_word, surroundings
 from tdelta.report.quantities import MISSING, decimals, multiple, percent, share
 
 _MARKS = {
-    Decision.COSTLY: "▲",
+    Decision.SLOWER: "▲",
     Decision.OVER: "▲",
     Decision.NEGLIGIBLE: "●",
     Decision.WITHIN: "●",
     Decision.FASTER: "▼",
     Decision.UNDECIDED: "?",
-    Decision.UNSOUND: "×",
+    Decision.INVALID: "×",
 }
 
 
@@ -70,7 +70,7 @@ def limit_words(settings: RunSettings) -> str:
     """What the shaded band or the dashed line of a figure stands for."""
     if settings.budget is not None:
         return f"the dashed line is the budget of {share(settings.budget)}"
-    return f"the shaded band is the ±{share(settings.rope)} that you would not care about (the ROPE)"
+    return f"the shaded band is the ±{share(settings.tolerance)} tolerance"
 
 
 def date_text(unix_seconds: float) -> str:
@@ -89,12 +89,12 @@ def run_words(result: RunResult) -> str:
     return f"run {settings.run_id}: {settings.engine}, workload {settings.workload}"
 
 
-UNRELIABLE = "The run is unsound: look here for what went wrong, not for what encryption costs. "
+UNRELIABLE = "The run is invalid: look here for what went wrong, not for what encryption costs. "
 """What stands before figures that are shown although there is no answer."""
 
 
-def is_unsound(result: RunResult) -> bool:
+def is_invalid(result: RunResult) -> bool:
     """Whether the run as a whole gives no answer; where only some strata lost theirs, the others keep it."""
-    has_failed = result.decision is Decision.UNSOUND or any(check.is_unsound for check in result.validity)
-    lost = {v.decision is Decision.UNSOUND for v in result.primary}
+    has_failed = result.decision is Decision.INVALID or any(check.is_invalid for check in result.validity)
+    lost = {v.decision is Decision.INVALID for v in result.primary}
     return has_failed and len(lost) <= 1

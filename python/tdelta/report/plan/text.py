@@ -1,4 +1,4 @@
-"""A plan in a terminal or a pipe: the answer, minutes for each overhead and ROPE, curves, and what they rest on."""
+"""A plan in a terminal or a pipe: the answer, minutes by overhead and tolerance, curves, and their basis."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def curves(targets: Sequence[Target], assurance: float, width: int) -> list[str]
     """One letter a curve, rounds on a logarithmic axis; none where there is no curve to draw.
 
     Args:
-        targets: of one ROPE; those on its edge are left out.
+        targets: of one tolerance; those on its edge are left out.
         assurance: the chance that is wanted, drawn as a dotted line.
     """
     drawn = [target for target in targets if target.decision is not None][: len(_MARKS)]
@@ -92,7 +92,9 @@ def plan_document(found: Prospect) -> dict[str, object]:
         "schema": PLAN_SCHEMA,
         "cautions": list(map(str, found.cautions)),
         "caution_codes": values_of(found.cautions),
-        "primary_targets": [{"effect": target.effect, "rope": target.rope} for target in found.primary_targets],
+        "primary_targets": [
+            {"effect": target.effect, "tolerance": target.tolerance} for target in found.primary_targets
+        ],
         "advised_seconds": None if found.advised_rounds is None else found.layout.seconds(found.advised_rounds),
         "advised_command": run_command(found.options) if found.options else None,
     }
@@ -138,12 +140,12 @@ def headline(target: Target, found: Prospect) -> str:
 
 
 def _task(target: Target) -> str:
-    rope = f"±{share(target.rope)}"
+    tolerance = f"±{share(target.tolerance)}"
     if target.effect == 0:
-        return f"To call it negligible ({rope}) where encryption costs nothing"
+        return f"To call it negligible ({tolerance}) where encryption costs nothing"
     if target.decision is Decision.NEGLIGIBLE:
-        return f"To call an overhead of {share(target.effect)} negligible ({rope})"
-    return f"To tell an overhead of {share(target.effect)} from {rope}"
+        return f"To call an overhead of {share(target.effect)} negligible ({tolerance})"
+    return f"To tell an overhead of {share(target.effect)} from {tolerance}"
 
 
 def _advised(found: Prospect, width: int) -> list[Text | Table]:
@@ -153,12 +155,14 @@ def _advised(found: Prospect, width: int) -> list[Text | Table]:
 
 
 def _minutes(found: Prospect) -> list[Text | Table]:
-    ropes = list(dict.fromkeys(target.rope for target in found.targets))
+    tolerances = list(dict.fromkeys(target.tolerance for target in found.targets))
     effects = list(dict.fromkeys(target.effect for target in found.targets))
-    targets = {(target.effect, target.rope): target for target in found.targets}
-    table = plain_table((("true overhead", False), *((f"ROPE ±{share(rope)}", True) for rope in ropes)))
+    targets = {(target.effect, target.tolerance): target for target in found.targets}
+    table = plain_table(
+        (("true overhead", False), *((f"tolerance ±{share(tolerance)}", True) for tolerance in tolerances))
+    )
     for effect in effects:
-        table.add_row(effect_words(effect), *(_cell(targets[effect, rope]) for rope in ropes))
+        table.add_row(effect_words(effect), *(_cell(targets[effect, tolerance]) for tolerance in tolerances))
     return [Text(f"Rounds, and wall clock, until {share(found.assurance)} of runs decide rightly", style="bold"), table]
 
 
@@ -171,9 +175,9 @@ def _cell(target: Target) -> str:
 
 
 def _curves(found: Prospect, width: int) -> list[Text | Table]:
-    rope = found.primary_targets[0].rope
-    lines = curves([target for target in found.targets if target.rope == rope], found.assurance, width)
-    title = f"Chance that a run decides rightly, ROPE ±{share(rope)}, by true overhead"
+    tolerance = found.primary_targets[0].tolerance
+    lines = curves([target for target in found.targets if target.tolerance == tolerance], found.assurance, width)
+    title = f"Chance that a run decides rightly, tolerance ±{share(tolerance)}, by true overhead"
     return [Text(title, style="bold"), *(Text(line) for line in lines)] if lines else []
 
 
@@ -193,7 +197,7 @@ def _some(widths: Sequence[Width]) -> Iterable[Width]:
 def _notes(found: Prospect) -> list[str]:
     source = f"a pilot of {duration(found.pilot_seconds)}, runs" if found.pilot_seconds is not None else "runs"
     error = 100 * (found.assurance * (1 - found.assurance) / found.simulated) ** 0.5
-    again = plan_command(found.run_ids, found.again, "--effect", "3%", "--rope", "1%")
+    again = plan_command(found.run_ids, found.again, "--effect", "3%", "--tolerance", "1%")
     return [
         f"From {source} {', '.join(found.run_ids)} ({found.engine}, {found.workload}). Each chance is of"
         f" {found.simulated} simulated runs whose noise and instance effects vary within their uncertainty; its own"

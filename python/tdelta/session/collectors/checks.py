@@ -11,7 +11,7 @@ from typing import Any
 from tdelta.driver import Checksums, Twin
 from tdelta.driver.protocol import CipherProof, Explained
 from tdelta.engines.capabilities import Configured
-from tdelta.errors import UnsoundTwins
+from tdelta.errors import InvalidTwins
 from tdelta.evidence.plans import compare
 from tdelta.inference.temporary import shown_by, spilled
 from tdelta.messages import Caution, Detail, Parameter, Refusal, RunPart
@@ -24,7 +24,7 @@ from tdelta.session.planning import Plan
 from tdelta.session.state import RunState
 
 _MOST_ERRORS = 0.01
-"""The share of failed operations above which a load command's twins cannot be said to have worked."""
+"""The share of failed operations above which a load generator's twins cannot be said to have worked."""
 
 
 class Checks:
@@ -132,7 +132,7 @@ class Checks:
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """What does not make the run unsound, and must be said with its answer."""
+        """What does not make the run invalid, and must be said with its answer."""
         return (*self._notes.unsettled, *self._notes.paused, *self._notes.lost, *self._notes.other_plans)
 
     def before(self, condition: Condition, sums: Checksums) -> None:
@@ -160,10 +160,10 @@ class Checks:
         """Twins with different rows are not worth a trial.
 
         Raises:
-            UnsoundTwins: what differs.
+            InvalidTwins: what differs.
         """
         if self._before:
-            raise UnsoundTwins(Refusal.of("twins-differ", differences="; ".join(map(str, self._before))))
+            raise InvalidTwins(Refusal.of("twins-differ", differences="; ".join(map(str, self._before))))
 
     def validity(self, trials: Sequence[Trial]) -> tuple[Validity, ...]:
         return (
@@ -204,7 +204,7 @@ class Checks:
                 Detail.of("other-cipher", cipher=cipher, observed=self._observed[cipher], found=found)
                 for cipher, found in others.items()
             )
-            return Validity(IN_FORCE, CheckState.FAILED, reported, makes_unsound=False)
+            return Validity(IN_FORCE, CheckState.FAILED, reported, makes_invalid=False)
         state = CheckState.OK if all(self._observed.values()) else CheckState.NOT_SHOWN
         return self._unless_assumed(Validity(IN_FORCE, state, tuple(self._in_force_seen_and_observed())))
 
@@ -234,7 +234,7 @@ class Checks:
             if False in reported
         )
         if kept:
-            yield Validity(SPILLED, CheckState.FAILED, (*kept, Detail.of("spill-remedy")), makes_unsound=False)
+            yield Validity(SPILLED, CheckState.FAILED, (*kept, Detail.of("spill-remedy")), makes_invalid=False)
             return
         counted = shown_by(of_transactions)
         yield Validity(SPILLED, CheckState.OK, (Detail.of("spilled", trials=len(of_transactions), counted=counted),))
@@ -377,7 +377,7 @@ def _unequal_work(trials: Iterable[Trial]) -> Iterator[Detail]:
 
 
 def _many_errors(trials: Iterable[Trial]) -> Iterator[Detail]:
-    """Conditions of which more than `_MOST_ERRORS` of the operations failed, as the load command counts them."""
+    """Conditions of which more than `_MOST_ERRORS` of the operations failed, as the load generator counts them."""
     operations: Counter[str] = Counter()
     errors: Counter[str] = Counter()
     for trial in trials:

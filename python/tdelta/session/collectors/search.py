@@ -85,7 +85,7 @@ class FileSearch:
 
     def _short(self, job: TrialJob) -> TrialJob:
         share = min(1.0, _TRIAL_SECONDS / self._plan.request.design.trial_seconds)
-        return dataclasses.replace(job, operations=max(1, round(job.operations * share)), discard=0, planted=0.0)
+        return dataclasses.replace(job, operations=max(1, round(job.operations * share)), discard=0, injected=0.0)
 
 
 def _covered(plan: Plan, condition: Condition) -> frozenset[FileClass] | None:

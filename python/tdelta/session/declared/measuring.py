@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdelta.engines.takes import Takes
-from tdelta.records import DEFAULT_ROPE, Level, Metric
+from tdelta.records import DEFAULT_TOLERANCE, Level, Metric
 from tdelta.session import values
 from tdelta.session.groups import Group
 from tdelta.session.options import option
@@ -18,9 +18,9 @@ class Design:
     """What is compared, and how trials are laid out. Times are seconds.
 
     ``vary`` maps a factor to its levels in the user's order; ``cipher`` always gains the level ``none``.
-    ``discard_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
-    ``bb_twin``: whether a second instance of an encrypted condition runs beside it; None where there is room for one.
-    ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
+    ``warmup_seconds`` is how much of the head of a trial is not recorded; None is a tenth of it.
+    ``bb_control``: whether a second instance of an encrypted condition runs beside it; None where there is room for
+    one. ``trace``: after each measured trial its twin runs some transactions with every statement metered by itself.
     ``profile``: after the measured trials of a round, twins are run once more and sampled by ``perf``.
     """
 
@@ -34,45 +34,45 @@ class Design:
         group=Group.EVERYDAY,
     )
     trial_seconds: float = option(
-        "--trial-seconds",
-        values.Number("SECONDS"),
-        "Length of a trial of the baseline.",
+        "--trial-time",
+        values.Duration(),
+        "Length of a trial of the unencrypted copy.",
         0.25,
         open_loop=2.0,
         decides_trial=True,
     )
-    discard_seconds: float | None = option(
-        "--discard",
+    warmup_seconds: float | None = option(
+        "--warmup",
         values.Duration(zero=True),
         "Warm-up at the start of each trial, not recorded.",
         shown="a tenth",
         decides_trial=True,
     )
     blocks_per_round: int = option("--blocks", values.WholeNumber(), "Blocks per round.", 6, calibrates=True)
-    aa: bool = option(
-        "--aa",
+    self_test: bool = option(
+        "--self-test",
         values.Flag(),
         "Compare identical plain twins: does this machine tell the truth?",
         False,
         of_pilot=False,
         group=Group.EXPERIMENT,
     )
-    aa_twin: bool = option(
-        "--no-aa-twin",
+    aa_control: bool = option(
+        "--no-aa",
         values.Flag(stands_for=False),
         "Leave the A/A twin out; the noise floor is then unknown.",
         True,
         of_pilot=False,
     )
-    bb_twin: bool | None = option(
-        "--no-bb-twin",
+    bb_control: bool | None = option(
+        "--no-bb",
         values.Flag(stands_for=False),
         "Leave the B/B twin out, a second encrypted instance.",
         shown="there is one where a round has room",
         of_pilot=False,
     )
-    plant: tuple[float, ...] = option(
-        "--plant",
+    inject: tuple[float, ...] = option(
+        "--inject",
         values.Percents(),
         "One more plain twin, slowed by this much; repeatable.",
         (),
@@ -109,11 +109,11 @@ class Design:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionOptions:
-    """How long a run goes on, and what it decides. Shares are quotients less one: ``rope=0.02``.
+    """How long a run goes on, and what it decides. Shares are quotients less one: ``tolerance=0.02``.
 
-    ``rope_is_given``: the ROPE is what the user said, and not the default, though it may be as large. ``slo_seconds``
-    is what a transaction may take; how often it took longer is told, and never decided on. ``use_calibration``: a run
-    begins with what `tdelta calibrate` found here, where anything fits.
+    ``tolerance_is_given``: the tolerance is what the user said, and not the default, though it may be as large.
+    ``latency_limit_seconds`` is what a transaction may take; how often it took longer is told, and never decided on.
+    ``use_calibration``: a run begins with what `tdelta calibrate` found here, where anything fits.
     """
 
     min_rounds: int = option(
@@ -130,16 +130,18 @@ class DecisionOptions:
     max_seconds: float = option(
         "--max-time", values.Duration(), "Wall clock, set-up included.", 85.0, of_pilot=False, group=Group.EVERYDAY
     )
-    rope: float = option(
-        "--rope",
+    tolerance: float = option(
+        "--tolerance",
         values.Percent(),
-        "Overhead you would not care about, either way.",
-        DEFAULT_ROPE,
+        "Differences below this count as none.",
+        DEFAULT_TOLERANCE,
         calibrates=True,
         of_pilot=False,
         group=Group.EVERYDAY,
     )
-    rope_is_given: bool = option("", values.Flag(), "Whether --rope was typed.", False, of_study=False, compare=False)
+    tolerance_is_given: bool = option(
+        "", values.Flag(), "Whether --tolerance was typed.", False, of_study=False, compare=False
+    )
     budget: float | None = option(
         "--budget",
         values.Percent(),
@@ -154,8 +156,8 @@ class DecisionOptions:
         Metric.RESPONSE_TIME,
         group=Group.EXPERIMENT,
     )
-    slo_seconds: float | None = option(
-        "--slo",
+    latency_limit_seconds: float | None = option(
+        "--latency-limit",
         values.ResponseTime(),
         "Report how often transactions exceed TIME, e.g. 20ms; informational only.",
         of_study=False,

@@ -103,11 +103,11 @@ class Tested:
         calibrates=True,
         group=Group.SERVERS,
     )
-    scale: str = option(
-        "--scale",
-        values.Choice(names=("laptop", "published")),
-        "Size of STUDY: for a laptop, or as published.",
-        "laptop",
+    study_size: str = option(
+        "--study-size",
+        values.Choice(names=("small", "published")),
+        "Size of STUDY: small enough for a laptop, or as published.",
+        "small",
         decides_defaults=True,
         group=Group.EXPERIMENT,
     )
@@ -169,10 +169,10 @@ class Work:
 
     ``agents`` is how many processes share the load, on nodes of the Ray cluster at the address ``ray``; None: one,
     which needs no Ray. ``hosts`` is on how many nodes of that cluster the twins' servers run, each on another in the
-    next round; None: on this machine. ``load`` is a command of the user's that is run as the load instead of a
-    workload's transactions, ``load_operations`` a pattern for the number of its operations in what it prints. ``rate``
-    (a second, over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity. ``cold``
-    empties all caches before each trial.
+    next round; None: on this machine. ``load_generator`` is a command of the user's that is run as the load instead of
+    a workload's transactions, ``load_operations`` a pattern for the number of its operations in what it prints.
+    ``rate`` (a second, over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity.
+    ``cold`` empties all caches before each trial.
     """
 
     workload: str | None = option(
@@ -183,10 +183,10 @@ class Work:
         calibrates=True,
         group=Group.EVERYDAY,
     )
-    load: str | None = option(
-        "--load",
+    load_generator: str | None = option(
+        "--load-generator",
         values.Value("CMD"),
-        "Load command to run against a server, such as 'sysbench oltp_read_only run'.",
+        "Load generator to run instead of the workload, such as 'sysbench oltp_read_only run'.",
         shown="the workload's mix",
         takes=Takes.SERVER,
         group=Group.SERVERS,

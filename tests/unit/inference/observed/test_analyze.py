@@ -65,7 +65,7 @@ def test_single_runs_say_how_far_apart_identical_runs_must_not_lie() -> None:
     assert found.scatter.run_sd_bearable is not None
     assert found.scatter.run_sd_bearable == pytest.approx((np.log(1.1) - np.log(1.02)) / (1.96 * np.sqrt(2.0)), rel=0.1)
     for run_sd, decision in (
-        (0.95 * found.scatter.run_sd_bearable, Decision.COSTLY),
+        (0.95 * found.scatter.run_sd_bearable, Decision.SLOWER),
         (1.05 * found.scatter.run_sd_bearable, Decision.UNDECIDED),
     ):
         stated = dataclasses.replace(PLAIN, run_sd=run_sd)
@@ -79,7 +79,7 @@ def test_single_runs_whose_own_interval_reaches_over_an_edge_bear_nothing() -> N
 
 def test_what_runs_differ_by_is_the_users_to_state_and_then_decides() -> None:
     (found,) = analyze(two(10.0, 15.0), STATED).comparisons
-    assert found.decision is Decision.COSTLY
+    assert found.decision is Decision.SLOWER
     assert found.scatter.run_sd == 0.03
     assert any("3 %" in name for name in found.priors)
     assert only(analyze(two(10.0, 10.6, count=400_000), STATED))[0] is Decision.UNDECIDED
@@ -109,7 +109,7 @@ def test_heavy_tails_of_several_runs_leave_the_run_as_the_unit() -> None:
         for name, of, seed in (("none", 1.0, 0), ("tde", 5.0, 1))
     ]
     (found,) = analyze(observations, PLAIN).comparisons
-    assert found.decision is Decision.COSTLY
+    assert found.decision is Decision.SLOWER
 
 
 def test_a_series_in_the_same_run_sets_the_width_of_a_bare_mean_and_of_one_taken_for_independent() -> None:
@@ -344,7 +344,7 @@ def test_runs_of_each_condition_are_the_unit_and_can_claim_it() -> None:
     (found,) = analyze(observations, PLAIN).comparisons
     assert found.model is Model.RUNS
     assert (found.baseline.runs, found.condition.runs) == (5, 5)
-    assert found.decision is Decision.COSTLY
+    assert found.decision is Decision.SLOWER
     assert has(found.reasons, "run-is-unit", runs=5, other=5)
     assert found.ratio is not None
     assert found.ratio.median == pytest.approx(1.06, abs=0.01)
@@ -443,7 +443,7 @@ def test_a_mean_without_sd_has_no_interval_until_it_is_repeated() -> None:
     assert has(found.reasons[:1], "mean-without-sd")
     runs = [mean(c, str(r), v + 0.01 * r) for c, v in (("none", 10.0), ("tde", 11.0)) for r in range(3)]
     (found,) = analyze(runs, PLAIN).comparisons
-    assert found.decision is Decision.COSTLY
+    assert found.decision is Decision.SLOWER
 
 
 def test_every_condition_is_held_against_the_baseline_at_its_own_levels() -> None:

@@ -35,7 +35,7 @@ def test_every_comparison_with_a_posterior_has_its_curves_and_they_are_the_figur
         assert (np.diff(curve.value) > 0).all()
         assert (curve.density >= 0).all()
     middle = found.baseline_mean.spread.median
-    assert found.rope_difference == pytest.approx((-0.02 * middle, 0.02 * middle))
+    assert found.tolerance_difference == pytest.approx((-0.02 * middle, 0.02 * middle))
 
 
 def test_every_run_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,12 +55,12 @@ def test_every_run_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(fitted) == [("none", "1"), ("none", "2"), ("tde", "1"), ("tde", "2")]
 
 
-def test_the_rope_of_throughput_is_that_of_its_inverse() -> None:
+def test_the_tolerance_of_throughput_is_that_of_its_inverse() -> None:
     rng = np.random.default_rng(1)
     throughput = [series(group(c, metric="throughput"), rng.normal(400.0, 10.0, 300)) for c in ("none", "tde")]
     (found,) = pictures(throughput)
     middle = found.baseline_mean.spread.median
-    assert found.rope_difference == pytest.approx((middle / 1.02 - middle, middle / 0.98 - middle))
+    assert found.tolerance_difference == pytest.approx((middle / 1.02 - middle, middle / 0.98 - middle))
     assert found.checks == ()
 
 

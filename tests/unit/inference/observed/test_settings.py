@@ -43,5 +43,5 @@ def test_no_speedup_leaves_nothing_below_zero() -> None:
 
 def test_settings_tell_all_their_faults() -> None:
     with pytest.raises(UsageError) as told:
-        AnalysisSettings("none", rope=0.0, budget=-1.0, run_sd=2.0, slo_ms=0.0)
+        AnalysisSettings("none", tolerance=0.0, budget=-1.0, run_sd=2.0, latency_limit_ms=0.0)
     assert len(told.value.refusals) == 4

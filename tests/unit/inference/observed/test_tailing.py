@@ -12,7 +12,7 @@ from tdelta.records import AnalysisResult, Decision, Observation
 from .observations import binned, figure, gamma_values, group, samples, series, summary
 
 PLAIN = AnalysisSettings("none")
-SLO = replace(PLAIN, slo_ms=20.0)
+LATENCY_LIMIT = replace(PLAIN, latency_limit_ms=20.0)
 
 
 def values(mean: float, seed: int) -> FloatArray:
@@ -28,7 +28,7 @@ def runs(count: int, mean: float = 12.0) -> list[Observation]:
 
 
 def test_of_two_runs_shares_and_percentiles_are_told_without_an_interval() -> None:
-    (found,) = analyze(runs(1), SLO).comparisons
+    (found,) = analyze(runs(1), LATENCY_LIMIT).comparisons
     assert found.tail is not None
     before, after = values(10.0, 4), values(12.0, 3)
     for side, times in ((found.tail.baseline, before), (found.tail.condition, after)):
@@ -42,7 +42,7 @@ def test_of_two_runs_shares_and_percentiles_are_told_without_an_interval() -> No
 
 
 def test_of_three_runs_each_there_is_an_interval() -> None:
-    (found,) = analyze(runs(3), SLO).comparisons
+    (found,) = analyze(runs(3), LATENCY_LIMIT).comparisons
     assert found.tail is not None
     assert found.tail.longer_ratio is not None
     assert found.tail.longer_ratio.interval95[0] > 1.0
@@ -59,11 +59,13 @@ def test_without_a_threshold_only_a_percentile_with_an_interval_is_told() -> Non
 
 
 def test_a_tail_decides_nothing() -> None:
-    with_slo, without = analyze(runs(3), SLO), analyze(runs(3), PLAIN)
-    assert with_slo.decision is without.decision is Decision.COSTLY
-    assert [replace(c, tail=None) for c in with_slo.comparisons] == [replace(c, tail=None) for c in without.comparisons]
+    with_limit, without = analyze(runs(3), LATENCY_LIMIT), analyze(runs(3), PLAIN)
+    assert with_limit.decision is without.decision is Decision.SLOWER
+    assert [replace(c, tail=None) for c in with_limit.comparisons] == [
+        replace(c, tail=None) for c in without.comparisons
+    ]
     stalls = [samples(group(n), np.concatenate([values(10.0, 1), [40.0] * k])) for n, k in (("none", 40), ("tde", 80))]
-    (found,) = analyze(stalls, replace(PLAIN, slo_ms=35.0)).comparisons
+    (found,) = analyze(stalls, replace(PLAIN, latency_limit_ms=35.0)).comparisons
     assert found.tail is not None
     assert found.tail.longer_quotient is not None
     assert found.tail.longer_quotient > 1.5
@@ -80,7 +82,7 @@ def test_a_tail_decides_nothing() -> None:
 )
 def test_what_has_no_single_times_says_so(make: object, kinds: str | Part) -> None:
     assert callable(make)
-    (found,) = analyze([make("none"), make("tde")], SLO).comparisons
+    (found,) = analyze([make("none"), make("tde")], LATENCY_LIMIT).comparisons
     assert found.tail is None
     assert has([found.tail_reason], "no-single-times", names="none and tde", conditions=2, found=kinds)
     (found,) = analyze([make("none"), make("tde")], PLAIN).comparisons
@@ -89,13 +91,13 @@ def test_what_has_no_single_times_says_so(make: object, kinds: str | Part) -> No
 
 def test_one_side_without_single_times_is_named() -> None:
     unlike = [binned(group("none"), values(10.0, 1)), summary(group("tde"), values(12.0, 2))]
-    (found,) = analyze(unlike, SLO).comparisons
+    (found,) = analyze(unlike, LATENCY_LIMIT).comparisons
     assert has([found.tail_reason], "no-single-times", names="tde", conditions=1, found="summaries")
 
 
 def test_throughput_has_no_tail() -> None:
     throughput = [figure(group(name, metric="throughput"), 400.0) for name in ("none", "tde")]
-    (found,) = analyze(throughput, SLO).comparisons
+    (found,) = analyze(throughput, LATENCY_LIMIT).comparisons
     check_messages([found.tail_reason], coded("not-single-transactions", metric="throughput"))
 
 
@@ -105,6 +107,6 @@ def cautions(result: AnalysisResult) -> list[Caution]:
 
 def test_runs_that_are_only_in_the_means_are_told() -> None:
     more = [*runs(3), summary(group("tde", run="9"), values(12.0, 9))]
-    result = analyze(more, SLO)
+    result = analyze(more, LATENCY_LIMIT)
     check_messages(cautions(result), coded("tail-of-some-runs", runs=3, of=4, condition="tde"))
-    assert cautions(analyze(runs(3), SLO)) == []
+    assert cautions(analyze(runs(3), LATENCY_LIMIT)) == []

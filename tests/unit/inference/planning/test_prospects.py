@@ -95,8 +95,8 @@ def test_where_instance_effects_is_most_longer_trials_only_make_longer_rounds() 
 def test_what_three_rounds_decide_anyway_wants_short_ones() -> None:
     """Six blocks are enough to tell 30 % from 2 % in a few rounds; three longer ones would take longer."""
 
-    def blocks(effect: float, rope: float) -> int:
-        asked = PlanQuery(effects=(effect,), ropes=(rope,), simulated=10)
+    def blocks(effect: float, tolerance: float) -> int:
+        asked = PlanQuery(effects=(effect,), tolerances=(tolerance,), simulated=10)
         return found(run(noise=0.2, instance_effect=0.001, rounds=30), asked=asked).layout.blocks_per_round
 
     assert blocks(0.30, 0.02) == 6
@@ -136,11 +136,11 @@ def test_much_instance_effects_asks_for_short_rounds_and_much_noise_for_long_one
 
 
 def test_the_edge_is_on_the_edge_and_a_short_limit_too_short() -> None:
-    seen = found(run(), asked=PlanQuery(effects=(0.02,), ropes=(0.02,), max_seconds=60.0, simulated=20))
+    seen = found(run(), asked=PlanQuery(effects=(0.02,), tolerances=(0.02,), max_seconds=60.0, simulated=20))
     (target,) = seen.primary_targets
     assert target.attainability is Attainability.EDGE
     assert seen.advised_rounds is None
-    tight = found(run(noise=0.1), asked=PlanQuery(effects=(0.02,), ropes=(0.01,), max_seconds=60.0, simulated=20))
+    tight = found(run(noise=0.1), asked=PlanQuery(effects=(0.02,), tolerances=(0.01,), max_seconds=60.0, simulated=20))
     assert tight.primary_targets[0].attainability is Attainability.TOO_LONG
 
 
@@ -209,7 +209,7 @@ def test_a_machine_with_odd_trials_needs_longer() -> None:
         else t
         for t in measured.trials
     )
-    asked = PlanQuery(effects=(0.02,), ropes=(0.01,), simulated=200)
+    asked = PlanQuery(effects=(0.02,), tolerances=(0.01,), simulated=200)
     calm, odd = (
         found(one, asked=asked).primary_targets[0].curve for one in (measured, replace(measured, trials=stalled))
     )

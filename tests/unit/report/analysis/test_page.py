@@ -64,7 +64,7 @@ def test_means_stand_on_one_axis_in_the_order_of_their_values() -> None:
 def test_the_difference_shows_the_region_that_does_not_matter_and_no_difference() -> None:
     picture = s.pictures(s.one_run())[0]
     figure = difference_figure(picture, "d", "x")
-    assert figure.drawing.count('class="rope"') == 1
+    assert figure.drawing.count('class="tolerance"') == 1
     assert figure.drawing.count('class="zero"') == 1
 
 
@@ -75,9 +75,9 @@ def test_a_check_has_a_bar_for_every_bin_and_the_band() -> None:
     assert figure.drawing.count('class="band"') == 1
 
 
-def test_an_unsound_answer_is_told_as_none() -> None:
+def test_an_invalid_answer_is_told_as_none() -> None:
     found = s.one_run()
-    bad = replace(found, decision=Decision.UNSOUND)
+    bad = replace(found, decision=Decision.INVALID)
     assert compose_analysis(bad, (), COMMAND).is_alarm
 
 

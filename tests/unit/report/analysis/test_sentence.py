@@ -41,7 +41,7 @@ def test_nothing_is_called_encryption_that_is_not() -> None:
 
 def test_you_said_only_what_you_said() -> None:
     found = s.comparison(10.0, 10.31, runs=3, half95=0.007)
-    assert answer(s.result(found, is_rope_given=False)).endswith(": more than the default 2 %.")
+    assert answer(s.result(found, is_tolerance_given=False)).endswith(": more than the default 2 %.")
     assert answer(s.result(found)).endswith(": more than your limit of 2 %.")
 
 
@@ -97,7 +97,7 @@ def test_reasons_that_quote_an_interval_are_left_to_the_table() -> None:
     quoting = replace(
         s.named().comparisons[0],
         notes=(),
-        reasons=(Reason.of("interval-across", interval="−5.6 … +11.8 %", rope=0.02), Reason.verbatim(s.ONE_RUN)),
+        reasons=(Reason.of("interval-across", interval="−5.6 … +11.8 %", tolerance=0.02), Reason.verbatim(s.ONE_RUN)),
     )
     assert design_lines(s.result(quoting)) == (s.ONE_RUN,)
 

@@ -37,4 +37,4 @@ def nasty(result: RunResult) -> RunResult:
 
 @pytest.fixture
 def strange() -> Answered:
-    return answered(nasty(s.costly()))
+    return answered(nasty(s.slower()))

@@ -26,12 +26,12 @@ def of_verdicts(answered: Answered) -> list[ET.Element]:
 @pytest.mark.parametrize(
     ("result", "passes", "child"),
     [
-        (s.costly(), False, "system-out"),
+        (s.slower(), False, "system-out"),
         (s.over_budget(), False, "failure"),
         (s.over_budget(), True, "failure"),
         (s.undecided(), False, "failure"),
         (s.undecided(), True, "skipped"),
-        (s.unsound(), True, "error"),
+        (s.invalid(), True, "error"),
     ],
 )
 def test_a_verdict_is_a_test_case_that_fails_where_the_exit_code_does(
@@ -48,9 +48,9 @@ def test_without_a_verdict_the_one_test_case_is_undecided() -> None:
 
 
 def test_checks_are_test_cases_too_and_the_counts_are_those_of_the_cases() -> None:
-    found = suite(answered(s.unsound()))
+    found = suite(answered(s.invalid()))
     cases = found.findall("testcase")
-    assert len(cases) == 1 + len(s.unsound().validity)
+    assert len(cases) == 1 + len(s.invalid().validity)
     for attribute, tag in (("errors", "error"), ("failures", "failure"), ("skipped", "skipped")):
         assert found.get(attribute) == str(len(found.findall(f"testcase/{tag}")))
     assert (found.get("tests"), found.get("errors")) == (str(len(cases)), "2")

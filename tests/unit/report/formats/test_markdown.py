@@ -46,7 +46,7 @@ def shown(answered: Answered) -> Shown:
 
 
 def test_the_primary_verdict_is_a_row_of_a_table_and_all_others_a_row_of_a_second_one() -> None:
-    result = s.costly()
+    result = s.slower()
     seen = shown(answered(result))
     header, primary, *rest = seen.rows
     assert header == ["", "baseline", "with it", "overhead", "95 % HDI", "verdict"]
@@ -65,7 +65,7 @@ def test_every_answer_is_shown_whole_with_a_row_for_each_verdict(name: str) -> N
 
 
 def test_what_a_label_holds_is_shown_and_does_nothing(strange: Answered) -> None:
-    plain = shown(answered(s.costly()))
+    plain = shown(answered(s.slower()))
     seen = shown(strange)
     assert [tag for tag in seen.tags if tag not in ("ul", "li", "p", "strong")] == [
         tag for tag in plain.tags if tag not in ("ul", "li", "p", "strong")

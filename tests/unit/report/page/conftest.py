@@ -15,8 +15,8 @@ def data_of(path: Path) -> RunData:
 
 
 @pytest.fixture(scope="session")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> RunData:
-    return data_of(t.store_factorial(tmp_path_factory.mktemp("sound") / "runs.sqlite", has_leak=False))
+def valid(tmp_path_factory: pytest.TempPathFactory) -> RunData:
+    return data_of(t.store_factorial(tmp_path_factory.mktemp("valid") / "runs.sqlite", has_leak=False))
 
 
 @pytest.fixture(scope="session")
@@ -25,8 +25,8 @@ def leaking(tmp_path_factory: pytest.TempPathFactory) -> RunData:
 
 
 @pytest.fixture(scope="session")
-def sound_page(sound: RunData) -> str:
-    return render(compose(sound))
+def valid_page(valid: RunData) -> str:
+    return render(compose(valid))
 
 
 @pytest.fixture(scope="session")

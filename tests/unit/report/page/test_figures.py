@@ -21,10 +21,10 @@ from tdelta.report.page.gather import RunData
 from tdelta.report.page.sections import trust_section
 from tdelta.report.page.wording import chance
 
-ROPE = Limits(rope=(0.98, 1.02))
+TOLERANCE = Limits(tolerance=(0.98, 1.02))
 
 
-def plot(rows: Sequence[Row], limits: Limits = ROPE) -> Figure:
+def plot(rows: Sequence[Row], limits: Limits = TOLERANCE) -> Figure:
     return forest("f", "a title", rows, limits, axis="response time", caption="")
 
 
@@ -49,7 +49,7 @@ def test_a_two_fold_cost_makes_the_axis_logarithmic(median: float, is_log: bool)
 def test_plain_twins_are_squares_and_what_must_not_be_relied_on_is_marked() -> None:
     rows = [
         Row("a", s.estimate(1.0, 0.01), "x", RowStyle.PLAIN),
-        Row("b", s.estimate(1.2, 0.01), "× unsound", RowStyle.ALARM),
+        Row("b", s.estimate(1.2, 0.01), "× invalid", RowStyle.ALARM),
     ]
     figure = plot(rows)
     assert 'class="plain-dot"' in figure.drawing
@@ -65,15 +65,15 @@ def test_a_row_without_data_keeps_its_place_and_draws_nothing() -> None:
 
 
 def test_numbers_below_a_forest_plot_are_those_above_and_stand_below_their_heading() -> None:
-    figure = plot([Row("CPU"), Row("aes-256", s.estimate(1.031, 0.007), "▲ costly")])
+    figure = plot([Row("CPU"), Row("aes-256", s.estimate(1.031, 0.007), "▲ slower")])
     assert [tuple(row) for row in figure.table.rows] == [
         ("CPU",),
-        ("aes-256", "+3.1 %", "+2.4 … +3.8", "+2.2 … +4.0", "▲ costly"),
+        ("aes-256", "+3.1 %", "+2.4 … +3.8", "+2.2 … +4.0", "▲ slower"),
     ]
 
 
-def test_all_curves_of_posteriors_are_drawn_with_their_shares(sound: RunData) -> None:
-    figure = posteriors(sound.densities, sound.result.settings, "response time")
+def test_all_curves_of_posteriors_are_drawn_with_their_shares(valid: RunData) -> None:
+    figure = posteriors(valid.densities, valid.result.settings, "response time")
     assert (figure.drawing.count('class="area"'), figure.drawing.count('class="plain-area"')) == (5, 1)
     for row in figure.table.rows:
         shares = [float(str(cell).strip("<> %")) for cell in row[4:]]
@@ -128,16 +128,16 @@ def test_panels_are_at_one_scale_also_where_their_windows_are_moved() -> None:
     assert "window is moved" not in together.caption
 
 
-def test_curves_of_a_condition_stand_beside_both_plain_twins_of_its_stratum(sound: RunData) -> None:
-    figure = latency_curves(sound.latencies, sound.result.settings)
+def test_curves_of_a_condition_stand_beside_both_plain_twins_of_its_stratum(valid: RunData) -> None:
+    figure = latency_curves(valid.latencies, valid.result.settings)
     assert figure is not None
     counts = [figure.drawing.count(f'class="{style}"') for style in ("curve", "plain-curve", "twin-curve")]
     assert counts == [5, 5, 5]
-    assert latency_curves({}, sound.result.settings) is None
+    assert latency_curves({}, valid.result.settings) is None
 
 
-def test_percentiles_in_the_table_are_over_the_baselines_own(sound: RunData) -> None:
-    figure = latency_curves(sound.latencies, sound.result.settings)
+def test_percentiles_in_the_table_are_over_the_baselines_own(valid: RunData) -> None:
+    figure = latency_curves(valid.latencies, valid.result.settings)
     assert figure is not None
     plain, _, _, aes128_on, aes128_off, *_ = figure.table.rows
     assert "(" not in "".join(map(str, plain))
@@ -145,8 +145,8 @@ def test_percentiles_in_the_table_are_over_the_baselines_own(sound: RunData) -> 
     assert re.fullmatch(r"[\d.]+ µs \(2\.\d x\)", str(aes128_off[3]))
 
 
-def test_resources_are_sums_divided_by_operations(sound: RunData) -> None:
-    values = resource_values(sound.trials, sound.result.settings)
+def test_resources_are_sums_divided_by_operations(valid: RunData) -> None:
+    values = resource_values(valid.trials, valid.result.settings)
     plain = dict(zip((r.name for r in RESOURCES), values[t.factorial()[0].key], strict=True))
     recorded = t.OPERATIONS // len(t.TYPES) * len(t.TYPES)
     assert plain["CPU, system"] == pytest.approx(20.0 * t.OPERATIONS / recorded)
@@ -155,9 +155,9 @@ def test_resources_are_sums_divided_by_operations(sound: RunData) -> None:
     assert plain["pages written"] == pytest.approx(2_160 / recorded)
 
 
-def test_a_table_of_many_conditions_is_cut_by_stratum_and_never_broader_than_paper(sound: RunData) -> None:
-    settings = sound.result.settings
-    values = resource_values(sound.trials, settings)
+def test_a_table_of_many_conditions_is_cut_by_stratum_and_never_broader_than_paper(valid: RunData) -> None:
+    settings = valid.result.settings
+    values = resource_values(valid.trials, settings)
     assert [len(table.columns) for table in resource_tables(values, settings)] == [8]
     levels = [replace(c, levels=(*c.levels, ("threads", n)), stratum=n) for n in range(2) for c in settings.conditions]
     first = next(iter(values.values()))
@@ -167,24 +167,24 @@ def test_a_table_of_many_conditions_is_cut_by_stratum_and_never_broader_than_pap
     assert resource_tables({}, settings) == []
 
 
-def test_bars_are_drawn_for_what_differs_and_the_rest_is_named(sound: RunData) -> None:
-    figure = resource_bars(resource_values(sound.trials, sound.result.settings), sound.result.settings)
+def test_bars_are_drawn_for_what_differs_and_the_rest_is_named(valid: RunData) -> None:
+    figure = resource_bars(resource_values(valid.trials, valid.result.settings), valid.result.settings)
     assert figure is not None
     assert ">CPU</text>" in figure.drawing
     assert ">bytes asked to write</text>" not in figure.drawing
     assert "The same on every twin, within half a per cent: bytes asked to write (30.35 KiB)" in figure.caption
 
 
-def test_an_engine_without_counters_has_no_page_counts_and_is_not_said_to_have_zero(sound: RunData) -> None:
-    bare = [replace(x, measurement=replace(x.measurement, engine_counters={})) for x in sound.trials]
-    values = resource_values(bare, sound.result.settings)
+def test_an_engine_without_counters_has_no_page_counts_and_is_not_said_to_have_zero(valid: RunData) -> None:
+    bare = [replace(x, measurement=replace(x.measurement, engine_counters={})) for x in valid.trials]
+    values = resource_values(bare, valid.result.settings)
     named = dict(zip((r.name for r in RESOURCES), values[t.factorial()[0].key], strict=True))
     assert math.isnan(named["pages read"])
     assert math.isnan(named["page cache hits"])
 
 
-def test_pressure_is_told_by_block_and_what_never_was_is_said(sound: RunData) -> None:
-    figure = pressure(sound.trials)
+def test_pressure_is_told_by_block_and_what_never_was_is_said(valid: RunData) -> None:
+    figure = pressure(valid.trials)
     assert figure is not None
     assert figure.drawing.count('class="plain-area"') == 2
     assert "Never: some task waited for memory, CPU time the host gave to others." in figure.caption

@@ -42,16 +42,16 @@ def test_histograms_that_hold_nothing_make_no_curve() -> None:
     assert latency([]) is None
 
 
-def test_every_condition_has_the_transactions_of_all_its_trials(sound: RunData) -> None:
+def test_every_condition_has_the_transactions_of_all_its_trials(valid: RunData) -> None:
     expected = t.ROUNDS * t.BLOCKS * (t.OPERATIONS // len(t.TYPES)) * len(t.TYPES)
-    assert {key: found.count for key, found in sound.latencies.items()} == dict.fromkeys(
-        (c.key for c in sound.result.settings.conditions), expected
+    assert {key: found.count for key, found in valid.latencies.items()} == dict.fromkeys(
+        (c.key for c in valid.result.settings.conditions), expected
     )
 
 
-def test_trials_come_without_their_histograms(sound: RunData) -> None:
-    assert len(sound.trials) == t.ROUNDS * t.BLOCKS * 7
-    assert all(not trial.measurement.histograms for trial in sound.trials)
+def test_trials_come_without_their_histograms(valid: RunData) -> None:
+    assert len(valid.trials) == t.ROUNDS * t.BLOCKS * 7
+    assert all(not trial.measurement.histograms for trial in valid.trials)
 
 
 def test_a_block_that_lacks_a_condition_counts_for_no_percentile(tmp_path: Path) -> None:

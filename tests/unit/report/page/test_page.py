@@ -25,7 +25,7 @@ def page_of(result: RunResult) -> str:
     return render(compose(RunData(result, t.CREATED)))
 
 
-@pytest.fixture(params=["sound", "leaking"])
+@pytest.fixture(params=["valid", "leaking"])
 def page(request: pytest.FixtureRequest) -> str:
     return str(request.getfixturevalue(f"{request.param}_page"))
 
@@ -100,8 +100,8 @@ def test_the_page_is_in_english_and_has_a_skip_link_first_and_a_button_for_the_t
     assert len(reading.all("h1")) == 1
 
 
-def test_the_same_run_gives_the_same_bytes(sound: RunData, sound_page: str) -> None:
-    assert render(compose(sound)) == sound_page
+def test_the_same_run_gives_the_same_bytes(valid: RunData, valid_page: str) -> None:
+    assert render(compose(valid)) == valid_page
 
 
 def test_a_normal_page_is_small(page: str) -> None:
@@ -138,10 +138,10 @@ def test_a_long_run_of_many_conditions_still_makes_a_page_that_can_be_mailed() -
     assert "neighbouring blocks" in page
 
 
-def test_an_unsound_run_gets_a_headline_without_a_figure_and_names_the_leak(leaking_page: str) -> None:
+def test_an_invalid_run_gets_a_headline_without_a_figure_and_names_the_leak(leaking_page: str) -> None:
     reading = read(leaking_page)
     assert reading.text("h1") == [
-        f"Unsound: no answer – SQLite (SQLite3 Multiple Ciphers 2.6.1), ./mine {t.NASTY}, 50 MB, 1 thread"
+        f"Invalid: no answer – SQLite (SQLite3 Multiple Ciphers 2.6.1), ./mine {t.NASTY}, 50 MB, 1 thread"
     ]
     assert "%" not in reading.text("title")[0]
     assert not reading.all("ul", class_="tiles")
@@ -151,20 +151,20 @@ def test_an_unsound_run_gets_a_headline_without_a_figure_and_names_the_leak(leak
     assert "FAILED" in [e.words for e in reading.all("span")]
 
 
-def test_a_sound_run_raises_no_alarm(sound_page: str) -> None:
-    reading = read(sound_page)
+def test_a_sound_run_raises_no_alarm(valid_page: str) -> None:
+    reading = read(valid_page)
     assert not [e for e in reading.elements if "alarm" in str(e.attributes.get("class", ""))]
     assert not [e for e in reading.all("span") if e.words.startswith(("LEAK", "MISSING", "FAILED"))]
 
 
-def test_where_cpu_was_published_this_runs_stands_beside_it(sound: RunData) -> None:
+def test_where_cpu_was_published_this_runs_stands_beside_it(valid: RunData) -> None:
     def measured(study: str) -> list[str]:
-        settings = replace(sound.result.settings, study=study)
-        page = render(compose(replace(sound, result=s.changed(sound.result, settings=settings, published=()))))
+        settings = replace(valid.result.settings, study=study)
+        page = render(compose(replace(valid, result=s.changed(valid.result, settings=settings, published=()))))
         return read(page).text("td")
 
     with_cpu, without = measured("warehouse"), measured("order-entry")
-    judged = sum(v.metric is Metric.CPU_PER_OPERATION and v.transaction == "all" for v in sound.result.verdicts)
+    judged = sum(v.metric is Metric.CPU_PER_OPERATION and v.transaction == "all" for v in valid.result.verdicts)
     assert with_cpu.count("this run") == without.count("this run") + judged > without.count("this run")
     assert "206,093 ms encrypted, 43,694 ms plain" in with_cpu
 
@@ -182,10 +182,10 @@ def test_a_result_without_its_trials_still_makes_a_whole_page(name: str) -> None
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("costly", "Slower: +3.1 % response time"),
+        ("slower", "Slower: +3.1 % response time"),
         ("negligible", "Negligible: −0.2 % response time"),
         ("undecided", "Undecided: +1.9 % response time"),
-        ("unsound", "Unsound: no answer"),
+        ("invalid", "Invalid: no answer"),
         ("over_budget", "Over budget: 6.6 x response time"),
         ("sweep", "4 conditions: 2\u00a0slower, 1\u00a0negligible, 1\u00a0undecided"),
     ],
@@ -195,8 +195,8 @@ def test_the_headline_says_what_was_decided_and_no_more(name: str, words: str) -
 
 
 def test_conditions_that_are_all_decided_alike_share_a_headline_with_the_least_and_the_most() -> None:
-    heads = tuple(replace(v, decision=Decision.COSTLY) for v in s.sweep().primary)
-    given = replace(s.sweep(), verdicts=heads, decision=Decision.COSTLY)
+    heads = tuple(replace(v, decision=Decision.SLOWER) for v in s.sweep().primary)
+    given = replace(s.sweep(), verdicts=heads, decision=Decision.SLOWER)
     assert headline(given) == "All 4 slower: +0.3 % to +9.1 % response time"
 
 
@@ -207,14 +207,14 @@ def test_two_conditions_decided_alike_are_both() -> None:
 def test_where_one_stratum_lost_its_answer_the_others_keep_theirs_and_the_headline_says_so() -> None:
     run = s.sweep()
     heads = tuple(
-        replace(v, decision=Decision.UNSOUND, reasons=(Reason.verbatim("a/a twins: no"),))
+        replace(v, decision=Decision.INVALID, reasons=(Reason.verbatim("a/a twins: no"),))
         if v.condition.stratum == 0
         else v
         for v in run.primary
     )
     checks = (Validity("a/a twins agree", CheckState.FAILED, (Detail.verbatim("at 1 thread"),)),)
-    mixed = replace(run, verdicts=heads, decision=Decision.UNSOUND, validity=checks)
-    assert headline(mixed) == "4 conditions: 2\u00a0unsound, 1\u00a0negligible, 1\u00a0undecided"
+    mixed = replace(run, verdicts=heads, decision=Decision.INVALID, validity=checks)
+    assert headline(mixed) == "4 conditions: 2\u00a0invalid, 1\u00a0negligible, 1\u00a0undecided"
     page = page_of(mixed)
     assert page.count('class="alarm-dot"') == page.count('class="dot"') == 4, "in the answer and against threads"
     assert "no figure of this run" not in page.lower()
@@ -242,23 +242,23 @@ def test_a_run_that_ended_before_its_first_round_has_no_answer_to_head_the_page(
     assert read(page_of(empty)).faults == []
 
 
-def test_a_budget_is_drawn_as_a_line_and_the_rope_is_not_shaded_beside_it() -> None:
+def test_a_budget_is_drawn_as_a_line_and_the_tolerance_is_not_shaded_beside_it() -> None:
     page = page_of(s.over_budget())
     answer = page.split('id="figure-answer"')[1].split("</figure>")[0]
     assert answer.count('class="limit"') > 0
-    assert 'class="rope"' not in answer
+    assert 'class="tolerance"' not in answer
     assert "budget of 5\u00a0%" in answer
 
 
-def test_planted_twins_show_what_they_really_spun() -> None:
-    page = page_of(s.planted())
+def test_injected_twins_show_what_they_really_spun() -> None:
+    page = page_of(s.injected())
     assert 'class="truth"' in page
     assert "+5.2\u00a0%" in page
 
 
-def test_no_figure_is_drawn_outside_its_own_frame(sound: RunData, leaking: RunData) -> None:
+def test_no_figure_is_drawn_outside_its_own_frame(valid: RunData, leaking: RunData) -> None:
     """Every x of every mark lies within the drawing; the browser test looks at what text really takes."""
-    for data in (sound, leaking):
+    for data in (valid, leaking):
         figures = [b for section in compose(data).sections for b in section.blocks if isinstance(b, Figure)]
         assert len(figures) >= 8
         for figure in figures:

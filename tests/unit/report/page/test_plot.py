@@ -113,7 +113,7 @@ def test_axes_draw_a_line_and_a_label_for_each_mark() -> None:
 TEXT_PAIRS = (
     ("ink", "paper"),
     ("ink", "panel"),
-    ("ink", "rope"),
+    ("ink", "tolerance"),
     ("ink", "alarm-wash"),
     ("muted", "paper"),
     ("muted", "panel"),
@@ -125,7 +125,13 @@ TEXT_PAIRS = (
 )
 """Text and the ground it stands on."""
 
-MARK_PAIRS = (("accent", "paper"), ("plain", "paper"), ("accent", "rope"), ("plain", "rope"), ("accent", "wash"))
+MARK_PAIRS = (
+    ("accent", "paper"),
+    ("plain", "paper"),
+    ("accent", "tolerance"),
+    ("plain", "tolerance"),
+    ("accent", "wash"),
+)
 """Marks of figures and the ground they are drawn on."""
 
 

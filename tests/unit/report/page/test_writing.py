@@ -11,7 +11,7 @@ from tdelta.report.page.gather import RunData
 from tdelta.report.page.render import render
 from tdelta.report.page.writing import write_page
 
-PAGE = render(compose(RunData(s.costly(), t.CREATED)))
+PAGE = render(compose(RunData(s.slower(), t.CREATED)))
 
 
 def test_a_page_is_written_and_replaced_by_a_newer_one(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_nothing_is_called_significant(name: str) -> None:
 
 
 def test_a_curve_rises_from_left_to_right() -> None:
-    (target,) = [target for target in whole().targets if target.rope == 0.02 and target.effect == 0.03]
+    (target,) = [target for target in whole().targets if target.tolerance == 0.02 and target.effect == 0.03]
     lines = curves([target], 0.8, 80)[:11]
     heights = [next(row for row, line in enumerate(lines) if line.ljust(80)[column] == "a") for column in range(6, 80)]
     assert heights == sorted(heights, reverse=True)
@@ -44,4 +44,4 @@ def test_going_over_it_again_asks_of_the_same_store_with_the_same_chance_and_tim
     again = {"assurance": 0.9, "max_seconds": 1800.0, "metric": "cpu_per_operation", "store": "/my runs.sqlite"}
     text = " ".join(plan_text(replace(whole(), again=again), 100).split())
     besides = "--assurance 0.9 --max-time 30m --metric cpu_per_operation --store '/my runs.sqlite'"
-    assert f"20261122-jklm --effect 3% --rope 1% {besides}" in text
+    assert f"20261122-jklm --effect 3% --tolerance 1% {besides}" in text

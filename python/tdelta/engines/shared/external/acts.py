@@ -10,7 +10,7 @@ from tdelta.design.actions import parse_action
 from tdelta.driver.acting import COUNTED, SECONDS
 from tdelta.driver.answers import checksums
 from tdelta.driver.database_answers import Refused
-from tdelta.driver.load_command.trial import with_server
+from tdelta.driver.load_generator.trial import with_server
 from tdelta.driver.protocol import Tables
 from tdelta.driver.steps import STEP_SECONDS, client_step
 from tdelta.driver.workers import Worker

@@ -14,7 +14,7 @@ from tdelta.driver.acting import IDLE, Beside, Halt, Outcome, of_recorded, prepa
 from tdelta.driver.answers import measurement, raise_failed
 from tdelta.driver.database_answers import Refused
 from tdelta.driver.jobs import TrialJob
-from tdelta.driver.load_command.trial import with_server
+from tdelta.driver.load_generator.trial import with_server
 from tdelta.driver.steps import STEP_SECONDS
 from tdelta.driver.workers import Worker
 from tdelta.engines.shared.external.kind import Conversion, ConvertsBeside, ConvertsInStatement, ConvertsOffline

@@ -117,7 +117,7 @@ class ExternalDriver:
         cipher, levels = str(condition.level("cipher")), dict(condition.levels)
         return ExternalSettings(
             cipher=cipher,
-            place=place_of(condition, layout.options["plant"]),
+            place=place_of(condition, layout.options["inject"]),
             threads=int(condition.level("threads")),
             loaded=BASELINE_PLACE if cipher == PLAIN else ENCRYPTED_PLACE,
             is_cold=layout.is_cold(condition),

@@ -11,7 +11,7 @@ from tdelta.engines.shared.driven.driver import Driver
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
 
-UNTRIED = "never run by us on a real server; contract report wanted: tdelta contract --baseline DSN --encrypted DSN"
+UNTRIED = "never run by us on a real server; report wanted: tdelta check-servers --baseline DSN --encrypted DSN"
 
 
 def refuse(profile: Profile) -> NoReturn:

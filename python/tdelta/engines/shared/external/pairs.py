@@ -18,7 +18,7 @@ from tdelta.engines.shared.external.kind import (
 from tdelta.engines.shared.external.schemas import RunSchema, is_held, left_by_name
 from tdelta.engines.shared.external.servers import FoundServer, checked_name, refusals_of
 from tdelta.engines.shared.sessions import first
-from tdelta.errors import ExternalServerFault, UnsoundTwins
+from tdelta.errors import ExternalServerFault, InvalidTwins
 from tdelta.messages import Caution, Refusal
 
 
@@ -79,7 +79,7 @@ def pair(
 
     Raises:
         ExternalServerFault: what stands against it: one server twice, missing rights, a name that is taken, a replica.
-        UnsoundTwins: what is encrypted on them is not what a measurement needs.
+        InvalidTwins: what is encrypted on them is not what a measurement needs.
     """
     is_one = _are_places_of_one(baseline, encrypted)
     both = (baseline, encrypted)
@@ -263,14 +263,14 @@ def _encrypts(baseline: FoundServer, encrypted: FoundServer, *, assumed: bool) -
     """How tables on the encrypted server come out.
 
     Raises:
-        UnsoundTwins: the baseline's would be encrypted, or nothing is on the other.
+        InvalidTwins: the baseline's would be encrypted, or nothing is on the other.
     """
     plain, data = baseline.encryption.scope(DATA), encrypted.encryption.scope(DATA)
     if plain is not None and plain.is_encrypted:
-        raise UnsoundTwins(Refusal.of("baseline-encrypted", said=plain.said).at(baseline.name))
+        raise InvalidTwins(Refusal.of("baseline-encrypted", said=plain.said).at(baseline.name))
     if data is not None and data.is_encrypted is None:
         if not assumed:
-            raise UnsoundTwins(
+            raise InvalidTwins(
                 Refusal.of("encryption-not-seen", said=data.said, remedy=encrypted.encryption.remedy).at(encrypted.name)
             )
         return None
@@ -278,7 +278,7 @@ def _encrypts(baseline: FoundServer, encrypted: FoundServer, *, assumed: bool) -
         return True
     if not set(encrypted.encryption.encrypted) - set(baseline.encryption.encrypted):
         said = "; ".join(scope.said for scope in encrypted.encryption.scopes)
-        raise UnsoundTwins(
+        raise InvalidTwins(
             Refusal.of("nothing-encrypted", said=said, remedy=encrypted.encryption.remedy).at(encrypted.name)
         )
     return False

@@ -113,17 +113,17 @@ def _protocol(dsn: Dsn) -> str:
     return str(dsn.options(None)["protocol"])
 
 
-def place_of(condition: Condition, planted: Sequence[float]) -> str:
+def place_of(condition: Condition, injected: Sequence[float]) -> str:
     during = str(dict(condition.levels).get("during", NOTHING))
     if during != NOTHING:
         return _changed_schema_role(during)
-    if condition.role is Role.PLANTED:
-        return _planted_schema_role(planted.index(condition.planted or 0.0))
+    if condition.role is Role.INJECTED:
+        return _injected_schema_role(injected.index(condition.injected or 0.0))
     return {Role.TREATMENT: ENCRYPTED_PLACE, Role.BASELINE: BASELINE_PLACE}.get(condition.role, condition.role.value)
 
 
-def _planted_schema_role(number: int) -> str:
-    return f"planted{number + 1}"
+def _injected_schema_role(number: int) -> str:
+    return f"injected{number + 1}"
 
 
 def _changed_schema_role(during: str) -> str:
@@ -133,19 +133,19 @@ def _changed_schema_role(during: str) -> str:
 
 def _further_schema_roles(options: Mapping[str, Any]) -> list[str]:
     """The places on the baseline's server beside the first; `_encrypted_schema_roles` has those on the other."""
-    aa = [Role.AA.value] if options["aa_twin"] else []
-    identical = [Role.IDENTICAL.value] if options["aa"] else []
-    return [*aa, *identical, *map(_planted_schema_role, range(len(options["plant"])))]
+    aa = [Role.AA.value] if options["aa_control"] else []
+    identical = [Role.IDENTICAL.value] if options["self_test"] else []
+    return [*aa, *identical, *map(_injected_schema_role, range(len(options["inject"])))]
 
 
 def _encrypted_schema_roles(options: Mapping[str, Any]) -> list[str]:
     """The places on the encrypted server beside the first."""
-    return [Role.BB.value] if options["bb_twin"] and not options["aa"] else []
+    return [Role.BB.value] if options["bb_control"] and not options["self_test"] else []
 
 
 def _changed_schema_roles(options: Mapping[str, Any]) -> list[str]:
     """The places on the encrypted server that are plain before each trial."""
-    levels = [] if options["aa"] else options["vary"].get("during", ())
+    levels = [] if options["self_test"] else options["vary"].get("during", ())
     return [_changed_schema_role(str(level)) for level in levels if level != NOTHING]
 
 
@@ -268,7 +268,7 @@ def reached(options: Mapping[str, Any], dsns: tuple[Dsn, Dsn], run_id: str) -> I
     Raises:
         DsnFault: a password cannot be read.
         ExternalServerFault: all that stands against them as twins.
-        UnsoundTwins: what is encrypted on them is not what a measurement needs.
+        InvalidTwins: what is encrypted on them is not what a measurement needs.
         UsageError: the schema's name, or a metric that cannot be had.
     """
     schema = schema_name(run_id, options["schema"])

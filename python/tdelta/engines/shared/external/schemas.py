@@ -17,7 +17,7 @@ from tdelta.driver.signals import held
 from tdelta.engines.shared.external.kind import MARK, LeftoverSchema, NewSchema, lock_name
 from tdelta.engines.shared.external.servers import FoundServer
 from tdelta.engines.shared.sessions import first, is_true, kept
-from tdelta.errors import ExternalServerFault, ServerLost, UnsoundTwins, WorkerFault
+from tdelta.errors import ExternalServerFault, InvalidTwins, ServerLost, WorkerFault
 from tdelta.messages import Caution, Refusal
 
 _TOKEN_BYTES = 4
@@ -78,7 +78,7 @@ class RunSchema:
         """See in the engine's own catalog that every table is as this twin's tables have to be.
 
         Raises:
-            UnsoundTwins: one is not; names all of them.
+            InvalidTwins: one is not; names all of them.
         """
         if self.is_encrypted is None:
             return
@@ -87,7 +87,7 @@ class RunSchema:
         wrong = sorted(table for table, is_encrypted in found.items() if is_encrypted is not self.is_encrypted)
         if wrong:
             wanted = "encrypted" if self.is_encrypted else "plain"
-            raise UnsoundTwins(
+            raise InvalidTwins(
                 Refusal.of(
                     "tables-otherwise",
                     schema=self.name,

@@ -19,7 +19,7 @@ from typing import Any
 from tdelta.driver.acting import Halt
 from tdelta.driver.answers import checksums, measurement, raise_failed, traced
 from tdelta.driver.jobs import LOAD, STEPS, TRACE, PopulateJob, TrialJob, WorkloadSpec
-from tdelta.driver.load_command.trial import with_server
+from tdelta.driver.load_generator.trial import with_server
 from tdelta.driver.protocol import Checksums, Tables
 from tdelta.driver.rows import POPULATE_SECONDS, generated_checksums, populate
 from tdelta.driver.servers.sequential import SequentialBlocks, by_agents, work_of

@@ -318,7 +318,7 @@ def _listed(engine: ServerEngine, remedy: str) -> EngineInfo:
 
 # Which classes of a server's files each scope of its encryption covers.
 #
-# A marker in a class that is covered is a leak, and the run is unsound. In any other class it is what the
+# A marker in a class that is covered is a leak, and the run is invalid. In any other class it is what the
 # scope leaves in the clear: listed, and no fault of the twin. What is said here of MariaDB, MySQL and
 # PostgreSQL on gocryptfs was found by searching such servers (docs/evidence.md); of Percona Server and pg_tde
 # it was read.

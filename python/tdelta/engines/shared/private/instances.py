@@ -22,9 +22,9 @@ from tdelta.design.actions import NOTHING, parse_action
 from tdelta.driver import acting
 from tdelta.driver.answers import checksums, measurement, raise_failed, traced
 from tdelta.driver.jobs import STEPS, TRACE, TrialJob, WorkloadSpec
-from tdelta.driver.load_command.command import Work
-from tdelta.driver.load_command.connections import Connection
-from tdelta.driver.load_command.trial import CommandLoad, with_server
+from tdelta.driver.load_generator.command import Work
+from tdelta.driver.load_generator.connections import Connection
+from tdelta.driver.load_generator.trial import CommandLoad, with_server
 from tdelta.driver.protocol import Checksums, CipherProof, Tables
 from tdelta.driver.servers.recipes import Recipe
 from tdelta.driver.servers.sequential import by_agents, work_of
@@ -459,4 +459,4 @@ def _cpu_seconds(used: Mapping[str, Any]) -> float:
 
 def _load_seed(job: TrialJob) -> int:
     """A command's seed: of the block, the same for all its twins."""
-    return int(stream(job.seed, "load command", job.stream).integers(1 << 31))
+    return int(stream(job.seed, "load generator", job.stream).integers(1 << 31))

@@ -161,10 +161,10 @@ class Storm:
 
 
 class Throttle:
-    """A planted harm: for ``seconds`` the server is stopped for so many ``percent`` of each tenth of a second.
+    """An injected harm: for ``seconds`` the server is stopped for so many ``percent`` of each tenth of a second.
 
     In a closed loop a load beside it takes 1 / (1 - share) times as long meanwhile. Without ``percent`` nothing is done
-    to it: a planted harm of none.
+    to it: an injected harm of none.
     """
 
     def __init__(self, site: Site) -> None:

@@ -83,8 +83,8 @@ def _marks(points: Sequence[Point], result: RunResult) -> Iterator[Markup]:
     values = [*limits(result.settings), *(end for p in points for end in p.ratio.hdi99)]
     up = plot.ratio_scale(values, frame.bottom, frame.top)
     across = plot.scale_over([p.seconds for p in points], frame.left, frame.right, is_log=True, margin=0.09)
-    rope = [up(limit) for limit in limits(result.settings)]
-    yield plot.rect(frame.left, min(rope), frame.width, max(1.0, max(rope) - min(rope)), "rope")
+    tolerance = [up(limit) for limit in limits(result.settings)]
+    yield plot.rect(frame.left, min(tolerance), frame.width, max(1.0, max(tolerance) - min(tolerance)), "tolerance")
     yield from plot.left_axis(frame, up, plot.overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log))
     ticks = [plot.Tick(seconds, duration(seconds)) for seconds in plot.log_steps(across.low, across.high, 6)]
     yield from plot.bottom_axis(frame, across, ticks, "how long it took", width=SMALL_WIDTH, has_grid=False)

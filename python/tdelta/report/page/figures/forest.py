@@ -64,12 +64,12 @@ class Row:
 class Limits:
     """What rows are held against: edges of a band, or a single line; and the quotients that figures must not cross."""
 
-    rope: tuple[float, float] | None = None
+    tolerance: tuple[float, float] | None = None
     budget: float | None = None
 
     @property
     def values(self) -> tuple[float, ...]:
-        return (*(self.rope or ()), *((self.budget,) if self.budget is not None else ()))
+        return (*(self.tolerance or ()), *((self.budget,) if self.budget is not None else ()))
 
 
 def forest(
@@ -87,7 +87,7 @@ def forest(
 
     Args:
         name: unique in the page.
-        limits: the ROPE or the budget.
+        limits: the tolerance or the budget.
         axis: what the ratios are of.
         caption: below the figure; says what the marks mean.
         noted: the heading of the rows' notes.
@@ -130,7 +130,10 @@ def _marks(rows: Sequence[Row], limits: Limits, axis: str, noted: str) -> tuple[
     scale = _scale(rows, limits, left, right)
     at = (right + _GAP + median_width, right + 2 * _GAP + median_width + hdi_width, WIDTH - notes_width)
     ticks = ratio_ticks(scale)
-    marks = [*plot.ground(frame, scale, ticks, rope=limits.rope, zero=1.0, limit=limits.budget), *_heads(at, noted)]
+    marks = [
+        *plot.ground(frame, scale, ticks, tolerance=limits.tolerance, zero=1.0, limit=limits.budget),
+        *_heads(at, noted),
+    ]
     marks += plot.bottom_axis(frame, scale, ticks, axis, width=WIDTH, has_grid=False)
     y = frame.top
     for row, lines, height in zip(rows, folded, heights, strict=True):
@@ -240,7 +243,7 @@ def _cells(row: Row, bounds: Sequence[float], *, has_truth: bool) -> list[str | 
 
 
 def verdict_row(verdict: Verdict, name: str) -> Row:
-    style = RowStyle.ALARM if verdict.decision is Decision.UNSOUND else RowStyle.JUDGED
+    style = RowStyle.ALARM if verdict.decision is Decision.INVALID else RowStyle.JUDGED
     if not has_data(verdict):
         return Row(name, None, "no data", style)
     return Row(name, verdict.ratio, decided(verdict), style, verdict.realised)
@@ -250,4 +253,4 @@ def limits_of(settings: RunSettings, *, is_primary: bool = True) -> Limits:
     """What verdicts are held against: the budget decides primary ones only."""
     if is_primary and settings.budget is not None:
         return Limits(budget=1 + settings.budget)
-    return Limits(rope=(1 - settings.rope, 1 + settings.rope))
+    return Limits(tolerance=(1 - settings.tolerance, 1 + settings.tolerance))

@@ -67,17 +67,17 @@ def posteriors(found: Sequence[Density], settings: RunSettings, axis: str) -> Fi
 
 
 def _drawn(density: Density, settings: RunSettings) -> _Drawn:
-    estimate, rope = density.estimate, settings.rope
+    estimate, tolerance = density.estimate, settings.tolerance
     masses = (
-        f"{chance(estimate.mass_above_rope)} above {percent(1 + rope, _places(rope))}",
-        f"{chance(estimate.mass_in_rope)} within ±{share(rope)}",
-        f"{chance(estimate.mass_below_rope)} below {percent(1 - rope, _places(rope))}",
+        f"{chance(estimate.mass_above_tolerance)} above {percent(1 + tolerance, _places(tolerance))}",
+        f"{chance(estimate.mass_in_tolerance)} within ±{share(tolerance)}",
+        f"{chance(estimate.mass_below_tolerance)} below {percent(1 - tolerance, _places(tolerance))}",
     )
     return _Drawn(density, label(density.condition, settings), masses, density.condition.role is not Role.AA)
 
 
-def _places(rope: float) -> int:
-    return 0 if abs(100 * rope - round(100 * rope)) < 1e-9 else 2
+def _places(tolerance: float) -> int:
+    return 0 if abs(100 * tolerance - round(100 * tolerance)) < 1e-9 else 2
 
 
 def _scale(rows: Sequence[_Drawn], settings: RunSettings, left: float, right: float) -> Scale:
@@ -86,7 +86,7 @@ def _scale(rows: Sequence[_Drawn], settings: RunSettings, left: float, right: fl
 
 
 def _edges(settings: RunSettings) -> tuple[float, float]:
-    return 1 - settings.rope, 1 + settings.rope
+    return 1 - settings.tolerance, 1 + settings.tolerance
 
 
 def _layout(rows: Sequence[_Drawn], settings: RunSettings, axis: str, title: str, description: str) -> Markup:
@@ -98,7 +98,7 @@ def _layout(rows: Sequence[_Drawn], settings: RunSettings, axis: str, title: str
         frame,
         scale,
         ticks,
-        rope=_edges(settings),
+        tolerance=_edges(settings),
         zero=1.0,
         limit=None if settings.budget is None else 1 + settings.budget,
     )
@@ -137,23 +137,26 @@ def _words(row: _Drawn, settings: RunSettings) -> str:
 
 def _caption(settings: RunSettings) -> str:
     words = limit_words(settings)
-    rope = "" if settings.budget is None else f" The shaded band is ±{share(settings.rope)}."
+    tolerance = "" if settings.budget is None else f" The shaded band is ±{share(settings.tolerance)}."
     return (
         f"Posterior densities, each drawn to the same height; the line is the median, the bar below it the 95 % HDI;"
-        f" {words}.{rope} An A/A twin (grey) is a second plain database over the first: where its curve lies, this"
+        f" {words}.{tolerance} An A/A twin (grey) is a second plain database over the first: where its curve lies, this"
         " instrument sees a difference where there is none."
     )
 
 
 def _table(rows: Sequence[_Drawn], settings: RunSettings) -> Table:
     bounds = limits(settings)
-    edge = percent(1 + settings.rope, _places(settings.rope)), percent(1 - settings.rope, _places(settings.rope))
+    edge = (
+        percent(1 + settings.tolerance, _places(settings.tolerance)),
+        percent(1 - settings.tolerance, _places(settings.tolerance)),
+    )
     titles = (
         "median",
         "95 % HDI",
         "99 % HDI",
         f"above {edge[0]}",
-        f"within ±{share(settings.rope)}",
+        f"within ±{share(settings.tolerance)}",
         f"below {edge[1]}",
     )
     cells = [
@@ -162,13 +165,13 @@ def _table(rows: Sequence[_Drawn], settings: RunSettings) -> Table:
             median_text(row.density.estimate, bounds),
             hdi_text(row.density.estimate, row.density.estimate.hdi95, bounds),
             hdi_text(row.density.estimate, row.density.estimate.hdi99, bounds),
-            chance(row.density.estimate.mass_above_rope),
-            chance(row.density.estimate.mass_in_rope),
-            chance(row.density.estimate.mass_below_rope),
+            chance(row.density.estimate.mass_above_tolerance),
+            chance(row.density.estimate.mass_in_tolerance),
+            chance(row.density.estimate.mass_below_tolerance),
         )
         for row in rows
     ]
     columns = [Column(""), *(Column(title, is_number=True) for title in titles)]
     return Table(
-        "Numbers: posteriors and the shares that lie above, within and below the ROPE", columns, cells, folded=True
+        "Numbers: posteriors and the shares that lie above, within and below the tolerance", columns, cells, folded=True
     )

@@ -42,7 +42,7 @@ def sweep_figure(result: RunResult, limits: Limits, what: str, caption: str) -> 
     """The figure with its numbers; None for a run whose threads do not vary.
 
     Args:
-        limits: the ROPE or the budget.
+        limits: the tolerance or the budget.
         what: the metric, in words.
     """
     panels = _panels(result)
@@ -108,9 +108,9 @@ def _drawn(
 ) -> list[Markup]:
     ticks = [plot.Tick(float(threads), f"{threads:,}") for threads in sorted({cell.threads for cell in panel.cells})]
     marks = [plot.text(frame.left - _LEFT, frame.top - 14, panel.title, "strong")]
-    if limits.rope is not None:
-        low, high = up(limits.rope[0]), up(limits.rope[1])
-        marks.append(plot.rect(frame.left, high, frame.width, max(1.0, low - high), "rope"))
+    if limits.tolerance is not None:
+        low, high = up(limits.tolerance[0]), up(limits.tolerance[1])
+        marks.append(plot.rect(frame.left, high, frame.width, max(1.0, low - high), "tolerance"))
     marks += plot.left_axis(frame, up, plot.overhead_ticks(up.low, up.high, 6, in_multiples=up.is_log))
     marks += plot.bottom_axis(frame, across, ticks, "threads", width=right, has_grid=False)
     marks.append(plot.line(frame.left, up(1.0), frame.right, up(1.0), "zero"))
@@ -125,7 +125,7 @@ def _cell_marks(cell: SweepCell, noise: Estimate | None, x: float, up: plot.Scal
     if noise is not None:
         yield plot.line(x - _ASIDE, up(noise.hdi95[0]), x - _ASIDE, up(noise.hdi95[1]), "plain-hdi99")
         yield plot.square(x - _ASIDE, up(noise.median), 3.0, "plain-dot")
-    style = RowStyle.ALARM if cell.verdict.decision is Decision.UNSOUND else RowStyle.JUDGED
+    style = RowStyle.ALARM if cell.verdict.decision is Decision.INVALID else RowStyle.JUDGED
     ratio = cell.verdict.ratio
     yield plot.line(x, up(ratio.hdi99[0]), x, up(ratio.hdi99[1]), f"{style}hdi99")
     yield plot.line(x, up(ratio.hdi95[0]), x, up(ratio.hdi95[1]), f"{style}hdi95")

@@ -77,18 +77,18 @@ def ground(
     scale: Scale,
     ticks: Iterable[Tick],
     *,
-    rope: tuple[float, float] | None = None,
+    tolerance: tuple[float, float] | None = None,
     zero: float | None = None,
     limit: float | None = None,
 ) -> list[Markup]:
     """What is below rows of marks: the band that does not matter, the grid, the lines of no difference and of a limit.
 
     Args:
-        rope: the ends of the band.
+        tolerance: the ends of the band.
         zero: where there is no difference.
         limit: what must not be passed.
     """
-    shaded = [band(frame, scale(rope[0]), scale(rope[1]), "rope")] if rope is not None else []
+    shaded = [band(frame, scale(tolerance[0]), scale(tolerance[1]), "tolerance")] if tolerance is not None else []
     grid = [vertical_line(frame, scale(tick.value), "grid") for tick in ticks]
     lines = [
         vertical_line(frame, scale(at), style) for at, style in ((zero, "zero"), (limit, "limit")) if at is not None

@@ -7,7 +7,7 @@ import pytest
 
 from tdelta.engines.shared.driven.recording import Recorder
 from tdelta.engines.shared.external.redacting import without
-from tdelta.session.contracts.conducting import _recorded
+from tdelta.session.server_check.conducting import _recorded
 
 NATIVE = "*927F6F98F2B3A5AD0F2B3A5AD0F2B3A5AD0F2B3A"
 SCRAM = "SCRAM-SHA-256$4096:c2FsdHNhbHQ=$c3RvcmVka2V5:c2VydmVya2V5"

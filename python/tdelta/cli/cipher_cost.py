@@ -1,0 +1,85 @@
+"""``tdelta cipher-cost``: what AES costs on this CPU, page by page, without a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tdelta.cli.help import Command
+from tdelta.cli.output import BadValue, color, drawn_progress, width, write
+from tdelta.cli.units import Typed
+from tdelta.design.factors import page_bytes
+from tdelta.messages import Refusal
+from tdelta.session.values import Duration
+
+
+class PageSizes(click.ParamType[tuple[int, ...]]):
+    """``4k,16k`` as bytes."""
+
+    name = "sizes"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Turn the text into bytes, in the order typed."""
+        if isinstance(value, tuple):
+            return value
+        words = [word.strip() for word in str(value).split(",")]
+        sizes = {word: page_bytes(word) for word in words}
+        wrong = [word for word, size in sizes.items() if size is None]
+        if wrong:
+            listed = ", ".join(repr(word) for word in wrong)
+            raise BadValue(Refusal.of("not-page-sizes", found=listed), ctx, param)
+        return tuple(size for size in sizes.values() if size is not None)
+
+
+class Names(click.ParamType[tuple[str, ...]]):
+    """``cbc,gcm`` as names; which there are is for the measurement to say."""
+
+    name = "names"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Turn the text into names, in the order typed and in small letters."""
+        if isinstance(value, tuple):
+            return value
+        names = tuple(word.strip().lower() for word in str(value).split(","))
+        if not all(names):
+            raise BadValue(Refusal.of("not-names", found=value), ctx, param)
+        return names
+
+
+@click.command(cls=Command)
+@click.option("--sizes", type=PageSizes(), metavar="SIZE,…", help="Page sizes to encrypt.  [4k,8k,16k,256k]")
+@click.option(
+    "--algorithms",
+    type=Names(),
+    metavar="NAME,…",
+    help="aes-128, aes-192, aes-256, hmac-sha1, hmac-sha256, hmac-sha512.  [all]",
+)
+@click.option("--modes", type=Names(), metavar="NAME,…", help="Modes of the AES algorithms: cbc, ctr, gcm, xts.  [all]")
+@click.option(
+    "--max-time", "seconds", type=Typed(Duration()), help="Wall clock; three passes are made in any case.  [20s]"
+)
+@click.option(
+    "--library", type=click.Path(path_type=Path), metavar="FILE", help="The libcrypto to measure.  [the machine's]"
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Random seed of keys, pages and order.  [drawn]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")
+def cipher_cost(as_json: bool, library: Path | None, **given: object) -> None:
+    """Measure what AES and HMAC cost on this CPU, for each cipher, mode and page size.
+
+    The machine's own OpenSSL does the work, once with the CPU's AES instructions and once without. A database
+    pays at least this for a page: see docs/cipher-cost.md.
+
+    Example: tdelta cipher-cost --sizes 4k,16k
+    """
+    from tdelta.measure.cipher_cost import measure_cipher_cost
+    from tdelta.report.cipher_cost import cipher_cost_document, cipher_cost_text
+    from tdelta.report.document import to_json
+
+    chosen = {name: value for name, value in given.items() if value is not None}
+    path = None if library is None else str(library)
+    with drawn_progress() as observer:
+        found = measure_cipher_cost(observe=observer, library=path, **chosen)  # type: ignore[arg-type]
+    write(to_json(cipher_cost_document(found)) if as_json else cipher_cost_text(found, width(), color=color()))

@@ -1,1 +1,0 @@
-"""``tdelta contract``: every ability of an engine's adapter, tried on a real pair of servers."""

@@ -1,0 +1,149 @@
+"""A server check from its first session to its report: steps are tried, timed and redacted, and all is removed.
+
+Whatever fails, the schemas are dropped, and what is found of them afterwards is the last step. No step begins, and none
+goes on, after `LIMIT_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from tdelta import __version__
+from tdelta.driver.database_answers import Refused
+from tdelta.engines.shared.driven.recording import VARIABLE
+from tdelta.engines.shared.external.reached import external_dsns
+from tdelta.engines.shared.external.redacting import without
+from tdelta.errors import StorageFault, TdeltaError, UsageError
+from tdelta.measure.private import FILE_MODE, private
+from tdelta.messages import Refusal
+from tdelta.records import Event, Phase
+from tdelta.records.server_check import Outcome, ServerCheck, ServerCheckStep
+from tdelta.session.clock import Clock, Interruption, interruptible
+from tdelta.session.planning import check
+from tdelta.session.request import RunRequest
+from tdelta.session.server_check.bench import Bench, NotOffered
+from tdelta.session.server_check.steps import STEPS, AbilityCheck, lacking
+
+
+def redacted(step: ServerCheckStep, secrets: Mapping[str, str]) -> ServerCheckStep:
+    """A step without what must not leave."""
+
+    def tidied(value: str) -> str:
+        return without(value, secrets)
+
+    found = {name: tidied(value) if isinstance(value, str) else value for name, value in step.found.items()}
+    return replace(step, found=found, refusals=tuple(_refusal(said, tidied) for said in step.refusals))
+
+
+def _refusal(said: Refusal, tidied: Callable[[str], str]) -> Refusal:
+    return Refusal(said.code, {name: tidied(v) if isinstance(v, str) else v for name, v in said.parameters.items()})
+
+
+LIMIT_SECONDS = 600.0
+_WORK = {"workload": "order-entry", "size_bytes": 200_000, "aa_control": False, "bb_control": False, "seed": 24}
+
+
+def check_servers(request: RunRequest, observe: Callable[[Event], None], record: Path | None = None) -> ServerCheck:
+    """Try every ability of an adapter on two servers of the user's.
+
+    Args:
+        request: ``--baseline`` and ``--encrypted``, and what goes with them; the work is the check's.
+        record: where what is said with the servers is written to, as far as the DB-API client says it.
+
+    Raises:
+        StorageFault: that file cannot be written.
+        UsageError: no two servers are named, or a DSN has faults.
+        KeyboardInterrupt: Ctrl-C; the schemas are dropped all the same.
+    """
+    request = request.replace(**_WORK)
+    dsns = external_dsns(request.values)
+    if dsns is None:
+        raise UsageError(Refusal.of("server-check-without-servers"))
+    check(request)
+    clock, interruption = Clock(LIMIT_SECONDS), Interruption()
+    with (
+        _recorded(record),
+        interruptible(interruption, clock, clock.fault),
+        Bench(request, dsns, f"server-check-{int(time.time()):x}") as bench,
+    ):
+        steps = tried(bench, interruption, observe)
+        return _report(bench, dsns[0].engine, steps, clock.elapsed())
+
+
+@contextmanager
+def _recorded(record: Path | None) -> Iterator[None]:
+    """Meanwhile every worker that is started adds what it says to a file, which is made anew."""
+    if record is None:
+        yield
+        return
+    try:
+        with private(record) as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                os.fchmod(file.fileno(), FILE_MODE)  # one that was there may be open to others
+    except OSError as error:
+        raise StorageFault(Refusal.of("record-not-writable", path=record, fault=error.strerror)) from error
+    os.environ[VARIABLE] = str(record.absolute())
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]
+
+
+def tried(
+    bench: Bench, interruption: Interruption, observe: Callable[[Event], None], steps: Iterable[AbilityCheck] = STEPS
+) -> tuple[ServerCheckStep, ...]:
+    """Try steps one after another, those that can be tried."""
+    done: list[ServerCheckStep] = []
+    for number, step in enumerate(listed := tuple(steps)):
+        observe(Phase("server check", step.ability, number, len(listed)))
+        passed = [one.ability for one in done if one.outcome is Outcome.PASSED]
+        if interruption.is_late and not step.is_last:
+            done.append(_not_tried(step, Refusal.of("server-check-time-up", seconds=LIMIT_SECONDS)))
+        elif missing := lacking(step, passed):
+            done.append(_not_tried(step, Refusal.of("server-check-not-tried", needs=", ".join(missing))))
+        else:
+            done.append(_attempted(step, bench, interruption))
+    return tuple(done)
+
+
+def _not_tried(step: AbilityCheck, why: Refusal) -> ServerCheckStep:
+    return ServerCheckStep(step.ability, Outcome.NOT_TRIED, refusals=(why,))
+
+
+def _attempted(step: AbilityCheck, bench: Bench, interruption: Interruption) -> ServerCheckStep:
+    began = time.monotonic()
+    try:
+        made = ServerCheckStep(step.ability, Outcome.PASSED, found=step.does(bench))
+    except NotOffered as absent:
+        made = ServerCheckStep(step.ability, Outcome.NOT_OFFERED, refusals=(absent.refusal,))
+    except Refused as refused:
+        made = ServerCheckStep(step.ability, Outcome.FAILED, refusals=(refused.refusal,))
+    except TdeltaError as fault:
+        made = ServerCheckStep(step.ability, Outcome.FAILED, refusals=fault.refusals)
+    except KeyboardInterrupt:
+        if not interruption.is_late:
+            raise
+        said = Refusal.of("server-check-time-up", seconds=LIMIT_SECONDS)
+        made = ServerCheckStep(step.ability, Outcome.FAILED, refusals=(said,))
+    return replace(made, seconds=time.monotonic() - began)
+
+
+def _report(bench: Bench, engine: str, steps: Iterable[ServerCheckStep], seconds: float) -> ServerCheck:
+    identity = None if bench.servers is None else bench.both[0].identity
+    secrets = bench.secrets
+    return ServerCheck(
+        engine=engine if identity is None else identity.engine,
+        product="" if identity is None else identity.product,
+        versions=() if identity is None else tuple(server.identity.version for server in bench.both),
+        client=bench.client,
+        system={"tdelta": __version__, "python": platform.python_version(), "machine": platform.machine()},
+        seconds=seconds,
+        steps=tuple(redacted(step, secrets) for step in steps),
+    )

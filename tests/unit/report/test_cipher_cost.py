@@ -1,0 +1,56 @@
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from support.cipher_cost_samples import CIPHER_COSTS, not_hidden, whole
+from support.json_docs import check_documented
+from tdelta.measure.cipher_cost import CipherCost
+from tdelta.report.cipher_cost import cipher_cost_document, cipher_cost_text
+from tdelta.report.document import to_json
+
+
+def test_the_documentation_of_cipher_costs_names_exactly_its_fields() -> None:
+    check_documented("tdelta.cipher-cost/1", cipher_cost_document(whole()), cipher_cost_document(not_hidden()))
+
+
+def test_a_document_has_every_cell_and_nothing_that_strict_json_lacks() -> None:
+    cost = whole()
+    odd = replace(cost, cells=(replace(cost.cells[0], gigabytes_per_second=float("inf")), *cost.cells[1:]))
+    values = json.loads(to_json(cipher_cost_document(odd)), parse_constant=pytest.fail)
+    assert values["schema"] == "tdelta.cipher-cost/1"
+    assert len(values["cells"]) == len(cost.cells) == 200
+    assert values["cells"][0]["gigabytes_per_second"] is None
+    assert values["cells"][0]["us_per_page_quartiles"] == list(cost.cells[0].us_per_page_quartiles)
+
+
+@pytest.mark.parametrize("name", CIPHER_COSTS)
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
+    assert max(map(len, cipher_cost_text(CIPHER_COSTS[name](), width).splitlines())) <= width
+
+
+def rows(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines() if re.match(r"  (aes|hmac)-\S+ +[\d–]", line)]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_every_cell_is_in_both_tables(width: int) -> None:
+    cost = whole()
+    found = rows(cipher_cost_text(cost, width))
+    assert len(found) >= 2 * 25  # more, where the page sizes do not fit side by side
+    figures = sum(len(row) - 1 for row in found)
+    assert figures == 2 * len(cost.cells) + len(cost.cells) // 2  # µs and GB/s, and a ratio for each pair
+
+
+def test_a_clock_that_stood_still_makes_no_figure() -> None:
+    cost = whole()
+    still = tuple(
+        replace(cell, us_per_page=0.0, us_per_page_quartiles=(0.0, 0.0), gigabytes_per_second=float("inf"))
+        for cell in cost.cells
+    )
+    text = cipher_cost_text(CipherCost(still), 100)
+    assert "–" in text
+    assert "inf" not in text
+    assert "nan" not in text

@@ -1,0 +1,62 @@
+import re
+
+import pytest
+
+from support.json_docs import check_documented
+from tdelta.cli.main import main
+from tdelta.messages import Refusal
+from tdelta.records.server_check import Outcome, ServerCheck, ServerCheckStep
+from tdelta.report.server_check import server_check_document, server_check_text
+
+STEPS = (
+    ServerCheckStep("servers reached", Outcome.PASSED, 1.25, {"settings that differ": 2}),
+    ServerCheckStep(
+        "rows loaded", Outcome.FAILED, 4.0, refusals=(Refusal.of("server-check-rows-differ", tables="orders"),)
+    ),
+    ServerCheckStep(
+        "work done", Outcome.NOT_TRIED, refusals=(Refusal.of("server-check-not-tried", needs="rows loaded"),)
+    ),
+    ServerCheckStep("caches emptied", Outcome.NOT_OFFERED, 0.0, refusals=(Refusal.of("server-check-not-cold"),)),
+)
+BROKEN = ServerCheck("mysql", "MySQL", ("9.7.4", "9.7.4"), "PyMySQL 1.2.4", {"tdelta": "0.1.0"}, 12.3, STEPS)
+HELD = ServerCheck("mysql", "MySQL", ("9.7.4", "9.7.5"), "PyMySQL 1.2.4", {"tdelta": "0.1.0"}, 12.3, STEPS[:1])
+
+
+def test_the_text_names_what_failed_first_and_then_every_ability_with_why() -> None:
+    text = server_check_text(BROKEN, 100)
+    first, *_ = text.splitlines()
+    assert first == "The check failed on MySQL 9.7.4: 1 of 4 abilities failed, 1 not offered, 1 not tried."
+    assert re.search(r"servers reached +passed +1\.2 +settings that differ 2\n", text)
+    assert re.search(r"work done +not tried *\n", text)
+    assert "- rows loaded: expected the rows as they were generated" in text
+    assert "This report can be sent" in text
+
+
+def test_a_check_that_is_passed_says_so_with_both_versions() -> None:
+    text = server_check_text(HELD, 100)
+    assert text.startswith("The check passed on MySQL 9.7.4 and 9.7.5: 1 of 1 abilities passed.")
+
+
+def test_the_documentation_of_a_server_check_names_exactly_its_fields() -> None:
+    check_documented("tdelta.check-servers/1", server_check_document(BROKEN, 4))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "expected two servers: --baseline DSN (plain) and --encrypted DSN"),
+        (("--baseline", "mysql://a@b/"), "expected both --baseline and --encrypted"),
+        (
+            ("--baseline", "mysql://a@b/?client=x", "--encrypted", "mysql://a@c/"),
+            "client: expected dbapi (a driver of Python's)",
+        ),
+    ],
+)
+def test_servers_that_are_not_named_rightly_are_refused(
+    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(("check-servers", *words))
+    written = capsys.readouterr()
+    assert (ended.value.code, written.out) == (2, "")
+    assert told in written.err

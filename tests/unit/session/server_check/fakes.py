@@ -1,0 +1,293 @@
+"""An adapter, two servers and their twins that are nothing but values; ``broken`` is what each does wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from tdelta.driver.database_answers import Refused
+from tdelta.driver.jobs import TrialJob
+from tdelta.engines.shared.external.dsn import parse_dsn
+from tdelta.engines.shared.external.kind import (
+    DATA,
+    Conversion,
+    Encryption,
+    Identity,
+    LeftoverSchema,
+    Probe,
+    Scope,
+    SettingsRule,
+    lock_name,
+)
+from tdelta.engines.shared.external.servers import FoundServer
+from tdelta.errors import ExternalServerFault
+from tdelta.messages import Refusal
+from tdelta.records import Measurement, SpanTotals, StatementCost
+from tdelta.session.request import RunRequest
+from tdelta.session.server_check.bench import Bench
+
+BASELINE, ENCRYPTED = "mysql://bench@db1/", "mysql://bench@db2/"
+SUMS = {"orders": (3, "aa"), "customers": (2, "bb")}
+RUN = "check-1"
+
+
+class Server:
+    """A server and its adapter in one: schemas, sessions, and answers by statement."""
+
+    def __init__(self, *, is_encrypted: bool, broken: frozenset[str]) -> None:
+        self.is_encrypted = is_encrypted
+        self.broken = broken
+        self.identity = Identity("mysql", "Fake", "" if "version" in broken else "1.0", "bench@db")
+        self.rule = SettingsRule(re.compile(r"nothing\Z"))
+        self.counters = () if "counters not offered" in broken else ("SHOW STATUS",)
+        self.schema = ""
+        self.sessions: list[str] = []
+        self.asked = 0
+        self.ran: list[str] = []
+
+    def encryption(self, _ask: Any) -> Encryption:
+        self.asked += 1
+        is_other = ("state" in self.broken and self.asked > 1) or ("evidence" in self.broken and self.asked > 2)
+        said = "" if "scope" in self.broken else f"encrypted={self.is_encrypted}{' now' if is_other else ''}"
+        return Encryption((Scope(DATA, self.is_encrypted, said),), can_be_asked=False, remedy="")
+
+    def has_schema(self, _ask: Any, schema: str) -> bool:
+        return schema == self.schema and "schema unseen" not in self.broken
+
+    def own_schemas(self, _ask: Any) -> tuple[LeftoverSchema, ...]:
+        return (LeftoverSchema(self.schema, None if "mark" in self.broken else RUN),) if self.schema else ()
+
+    def probe(self, name: str) -> Probe:
+        return Probe(f"take {name}", f"seen {name}", f"release {name}")
+
+    def tables(self, _ask: Any, _schema: str) -> Mapping[str, bool | None]:
+        state = not self.is_encrypted if "otherwise" in self.broken else self.is_encrypted
+        return {table.upper(): state for table in SUMS if not ("tables unseen" in self.broken and table == "orders")}
+
+    def data_bytes_sql(self, _schema: str) -> str:
+        return "size"
+
+    def marked_sessions(self, _ask: Any, _mark: str) -> tuple[str, ...]:
+        return () if "session unseen" in self.broken else tuple(self.sessions)
+
+    def end_session_sql(self, session: str) -> str:
+        return f"end {session}"
+
+    def rows(self, sql: str, session: str = "") -> tuple[list[str], list[list[str | None]]]:
+        self.ran.append(sql)
+        if session and session not in self.sessions:
+            raise Refused("sql" if "lost as sql" in self.broken else "connection", "gone away")
+        if sql == "size":
+            return ["bytes"], [["0" if "size" in self.broken else "4096"]]
+        if sql.startswith("seen"):
+            is_held = sql == f"seen {lock_name(self.schema)}" and "lock" not in self.broken
+            return ["seen"], [["1" if is_held else "0"]]
+        if sql.startswith("end ") and "immortal" not in self.broken:
+            self.sessions.remove(sql.removeprefix("end "))
+        if "no_such_table" in sql and "no refusal" not in self.broken:
+            raise Refused("denied" if "kind" in self.broken else "sql", "no such table")
+        if "INSERT" in sql and self.ran.count(sql) > 1:
+            raise Refused("constraint", "twice")
+        return [], []
+
+    def run(self, sql: str) -> None:
+        self.rows(sql)
+
+
+class ConvertingServer(Server):
+    """One that also encrypts and decrypts a schema: at once, but while it is suspended."""
+
+    state = "3"
+
+    def convert_sql(self, _schema: str, *, is_encrypted: bool) -> str:
+        return "ON" if is_encrypted else "OFF"
+
+    def suspend_sql(self, _schema: str) -> str:
+        return "" if "conversion unsuspended" in self.broken else "SUSPEND"
+
+    def resume_sql(self, _schema: str) -> str:
+        return "RESUME"
+
+    def conversion(self, _ask: Any, _schema: str) -> Conversion:
+        return Conversion({"1": False, "3": True}.get(self.state), self.state)
+
+    def statistics_sql(self, _tables: Any) -> tuple[str, ...]:
+        return ()
+
+    def drop_tables_sql(self, _tables: Any) -> tuple[str, ...]:
+        return ()
+
+    def tables(self, ask: Any, schema: str) -> Mapping[str, bool | None]:
+        found = super().tables(ask, schema)
+        return dict.fromkeys(found, None) if "conversion partial" in self.broken and "ON" in self.ran else found
+
+    def rows(self, sql: str, session: str = "") -> tuple[list[str], list[list[str | None]]]:
+        if sql == "SUSPEND" and "conversion over" in self.broken:
+            self.ran.append(sql)
+            raise Refused("sql", "nothing to suspend")
+        if "conversion stuck" not in self.broken:
+            self.state = {"OFF": "1", "ON": "3", "SUSPEND": "2", "RESUME": "3"}.get(sql, self.state)
+        return super().rows(sql, session)
+
+
+class Session:
+    """A session that works in a schema."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.name = f"s{len(server.sessions)}"
+        server.sessions.append(self.name)
+
+    def run(self, sql: str) -> None:
+        self.rows(sql)
+
+    def rows(self, sql: str) -> tuple[list[str], list[list[str | None]]]:
+        return self.server.rows(sql, self.name)
+
+    def text(self, sql: str) -> str:
+        return str(self.rows(sql)[1])
+
+    def close(self) -> None:
+        if "session left" not in self.server.broken and self.name in self.server.sessions:
+            self.server.sessions.remove(self.name)
+
+
+class Twin:
+    is_metered = True
+
+    def __init__(self, bench: FakeBench, server: Server) -> None:
+        self.bench, self.server = bench, server
+
+    def trial(self, job: TrialJob) -> Measurement:
+        is_cut = "work" in self.server.broken
+        return Measurement(
+            operations=job.operations,
+            total_operations=job.operations - is_cut,
+            elapsed_ns=1,
+            transactions={},
+            statements={"buy": SpanTotals(1, 0 if "times" in self.server.broken else 5)},
+            errors={"conflict": 1} if is_cut else {},
+            engine_counters={"reads": 0 if "counters" in self.server.broken else 7},
+            stopped_by="operations",
+        )
+
+    def traced(self, job: TrialJob) -> Measurement:
+        measured = self.trial(job)
+        calls = 0 if "trace" in self.server.broken else 2
+        cost = StatementCost(calls=calls, elapsed_ns=1, cpu_ns=1, rows=1, counters={})
+        return cast(Any, SimpleNamespace(traced={"buy": cost}, measured=measured))
+
+    def plans(self, _scripts: Mapping[str, str]) -> Mapping[str, Any]:
+        if "plans not offered" in self.server.broken:
+            return {}
+        return {"buy 1": "scan"} | ({"buy 2": "scan"} if "plans" in self.server.broken else {})
+
+    def checksums(self, _tables: Any) -> Any:
+        is_lost = "conversion loses" in self.server.broken and "ON" in self.server.ran
+        return SUMS | ({"orders": (3, "zz")} if "rows apart" in self.server.broken or is_lost else {})
+
+    def cipher_facts(self) -> dict[str, str]:
+        is_plain = not self.server.is_encrypted or "alike" in self.server.broken
+        return {DATA: f"encrypted={self.server.is_encrypted}", "tables": "plain" if is_plain else "encrypted"}
+
+    def client(self) -> str:
+        return "a fake"
+
+    def end(self) -> None:
+        pass
+
+
+@dataclass
+class Twins:
+    bench: FakeBench
+
+    def expected_checksums(self) -> Any:
+        return SUMS
+
+    def load(self, settings: Any) -> Any:
+        wrong = {"orders": (3, "zz")} if "rows" in self.bench.kinds[settings.number].broken else {}
+        return Path("x"), SUMS | wrong
+
+    def start(self, settings: Any, _name: str) -> Twin:
+        return Twin(self.bench, self.bench.kinds[settings.number])
+
+
+@dataclass
+class Schema:
+    server: FoundServer
+    name: str = "tdelta_x"
+    run_id: str = RUN
+    sessions: str = "tdelta run x"
+
+
+class FakeBench(Bench):
+    """A bench of two fake servers, of which the encrypted one is ``broken``."""
+
+    trial = TrialJob(seed=1, stream=0, operations=10, first_op=0, deadline_seconds=1.0)
+
+    def __init__(self, *broken: str, baseline: Sequence[str] = ()) -> None:
+        dsns = parse_dsn(BASELINE), parse_dsn(ENCRYPTED)
+        super().__init__(RunRequest(baseline=BASELINE, encrypted=ENCRYPTED), dsns, RUN)
+        of_encrypted = ConvertingServer if any("conversion" in one for one in broken) else Server
+        self.kinds = (
+            Server(is_encrypted=False, broken=frozenset(baseline)),
+            of_encrypted(is_encrypted=True, broken=frozenset(broken)),
+        )
+        self.found = tuple(
+            FoundServer(
+                option,
+                dsn,
+                cast(Any, kind),
+                cast(Any, kind),
+                kind.encryption(None),
+                {} if "settings" in kind.broken else {"cache": "1"},
+            )
+            for option, dsn, kind in zip(("--baseline", "--encrypted"), dsns, self.kinds, strict=True)
+        )
+        self.made = tuple(Schema(server) for server in self.found)
+        self.twins = cast(Any, Twins(self))
+        self.settings = cast(Any, [SimpleNamespace(number=n, place=p) for n, p in enumerate(("baseline", "encrypted"))])
+        self.job = cast(Any, SimpleNamespace(tables=tuple((table, ()) for table in SUMS)))
+        self.scripts = {"buy": "SELECT 1"}
+        self.opened: dict[str, Session] = {}
+
+    @property
+    def both(self) -> Any:
+        return self.found
+
+    @property
+    def schemas(self) -> Any:
+        return self.made
+
+    def reach(self) -> int:
+        if "reach" in self.kinds[1].broken:
+            raise ExternalServerFault(
+                "--encrypted (bench@db2:3306)", Refusal.of("right-missing", grant="GRANT PROCESS")
+            )
+        return 0
+
+    def make(self) -> None:
+        for kind in self.kinds:
+            kind.schema = "tdelta_x"
+
+    def remove(self) -> None:
+        self.end_sessions()
+        for kind in self.kinds:
+            if "left" not in kind.broken:
+                kind.schema = "other" if "mark left" in kind.broken else ""
+
+    def session(self, schema: Any) -> Any:
+        kind = cast(Server, schema.server.kind)
+        return self.opened.setdefault(schema.server.option, Session(kind))
+
+    def end_sessions(self) -> None:
+        for session in self.opened.values():
+            session.close()
+        self.opened.clear()
+
+    def expected(self, server: FoundServer) -> bool | None:
+        return server.option == "--encrypted"

@@ -1,0 +1,206 @@
+"""Every ability of a server check, with an adapter that has it and with one that fails in it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.refused import Coded, Part, check_messages, coded, refused
+from tdelta.errors import StorageFault
+from tdelta.messages import Refusal
+from tdelta.records import Event
+from tdelta.records.server_check import Outcome, ServerCheckStep
+from tdelta.session.clock import Interruption
+from tdelta.session.request import RunRequest
+from tdelta.session.server_check import steps
+from tdelta.session.server_check.conducting import check_servers, redacted, tried
+from tdelta.session.server_check.steps import STEPS, AbilityCheck
+
+from .fakes import BASELINE, ENCRYPTED, FakeBench
+
+
+def steps_of(bench: FakeBench, interruption: Interruption | None = None) -> dict[str, ServerCheckStep]:
+    seen: list[Event] = []
+    made = tried(bench, interruption or Interruption(), seen.append)
+    assert len(seen) == len(STEPS)
+    return {step.ability: step for step in made}
+
+
+def test_an_adapter_that_has_all_but_what_it_does_not_offer_passes() -> None:
+    made = steps_of(FakeBench())
+    absent = {name: step for name, step in made.items() if step.outcome is not Outcome.PASSED}
+    assert {step.outcome for step in absent.values()} == {Outcome.NOT_OFFERED}
+    said = [refusal.code for step in absent.values() for refusal in step.refusals]
+    assert said == ["server-check-not-cold", "server-check-not-converted"]
+    assert made["rows loaded"].found == {"tables": 2, "rows": 5}
+    assert made["state read"].found["encrypted: data"] == "encrypted=True"
+
+
+FAILURES = [
+    ("servers reached", "reach", coded("right-missing", grant="GRANT PROCESS")),
+    ("state read", "settings", coded("server-check-no-settings")),
+    ("state read", "version", coded("server-check-no-version")),
+    ("state read", "scope", coded("server-check-scope-unsaid", scopes="data")),
+    ("state read", "state", coded("server-check-state-changes")),
+    ("schema made", "schema unseen", coded("server-check-schema-unseen")),
+    ("schema made", "mark", coded("server-check-mark-unseen")),
+    ("schema made", "lock", coded("server-check-lock-unseen")),
+    ("rows loaded", "rows", coded("server-check-rows-differ", tables="orders")),
+    ("tables seen", "tables unseen", coded("server-check-tables-unseen", tables="orders")),
+    ("tables seen", "otherwise", coded("server-check-tables-otherwise", wanted="encrypted")),
+    ("tables seen", "size", coded("server-check-no-size")),
+    ("work done", "work", coded("server-check-work-cut", operations=10, found=9, errors="1 conflict")),
+    ("work done", "times", coded("server-check-no-times", statements="buy")),
+    ("rows alike", "rows apart", coded("server-check-rows-apart", tables="orders")),
+    ("plans read", "plans", coded("server-check-plans-apart", statements="buy 2")),
+    ("statements traced", "trace", coded("server-check-trace-empty")),
+    ("counters read", "counters", coded("server-check-counters-still", counters=1)),
+    ("evidence kept", "evidence", coded("server-check-evidence-changed", scope="data")),
+    ("evidence kept", "alike", coded("server-check-evidence-alike")),
+    ("encryption changed", "conversion stuck", coded("server-check-conversion-stuck", wanted="plain")),
+    (
+        "encryption changed",
+        "conversion partial",
+        coded("server-check-tables-otherwise", wanted="encrypted", tables="CUSTOMERS, ORDERS"),
+    ),
+    ("encryption changed", "conversion loses", coded("server-check-conversion-rows", tables="orders")),
+    ("refusals recognized", "kind", coded("server-check-kind", expected="sql", found="denied")),
+    ("refusals recognized", "no refusal", coded("server-check-kind", expected="sql")),
+    ("sessions ended", "session unseen", coded("server-check-session-unseen")),
+    ("sessions ended", "immortal", coded("server-check-session-lives")),
+    ("sessions ended", "lost as sql", coded("server-check-kind", expected="connection", found="sql")),
+    ("everything removed", "left", coded("server-check-schema-left")),
+    ("everything removed", "mark left", coded("server-check-mark-left")),
+]
+
+
+@pytest.mark.parametrize(("ability", "broken", "said"), FAILURES)
+def test_an_ability_that_fails_is_told_with_what_was_expected_and_found(ability: str, broken: str, said: Coded) -> None:
+    step = steps_of(FakeBench(broken))[ability]
+    assert step.outcome is Outcome.FAILED
+    check_messages(step.refusals, said)
+    is_of_both = ability in ("rows alike", "plans read") or said.code == "server-check-evidence-alike"
+    assert is_of_both or "encrypted" in str(step.refusals[0].parameters["where"])
+
+
+@pytest.fixture(autouse=True)
+def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "WAIT_SECONDS", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("bench", "suspended"),
+    [
+        (FakeBench("conversion"), "2"),
+        (FakeBench("conversion over"), "refused: nothing to suspend"),
+        (FakeBench("conversion unsuspended"), None),
+    ],
+)
+def test_a_schema_is_decrypted_encrypted_suspended_and_resumed(bench: FakeBench, suspended: str | None) -> None:
+    step = steps_of(bench)["encryption changed"]
+    assert step.outcome is Outcome.PASSED
+    assert step.found == {"decrypted": "1", "encrypted": "3"} | ({"suspended": suspended} if suspended else {})
+    ran = [sql for sql in bench.kinds[1].ran if sql in ("ON", "OFF", "SUSPEND", "RESUME")]
+    assert ran == {"2": ["OFF", "ON", "SUSPEND", "RESUME"], None: ["OFF", "ON"]}.get(
+        suspended, ["OFF", "ON", "SUSPEND"]
+    )
+
+
+def test_every_ability_has_a_case_in_which_it_fails() -> None:
+    known = {ability for ability, *_ in FAILURES} | {"caches emptied"}
+    assert known == {step.ability for step in STEPS}
+
+
+def test_sessions_that_stay_are_told() -> None:
+    bench = FakeBench("session left", "immortal")
+    assert steps_of(bench)["everything removed"].refusals[0].code == "server-check-session-left"
+
+
+def test_caches_are_emptied_where_the_adapter_says_how_and_a_refusal_of_it_is_a_failure() -> None:
+    bench = FakeBench()
+    for kind in bench.kinds:
+        kind.cooling_sql = ("CHECKPOINT",)  # type: ignore[attr-defined]
+    assert steps_of(bench)["caches emptied"].outcome is Outcome.PASSED
+    assert all("CHECKPOINT" in kind.ran for kind in bench.kinds)
+    bench = FakeBench("kind")
+    for kind in bench.kinds:
+        kind.cooling_sql = ("flush no_such_table",)  # type: ignore[attr-defined]
+    failed = steps_of(bench)["caches emptied"]
+    assert (failed.outcome, str(failed.refusals[0])) == (Outcome.FAILED, "no such table")
+
+
+@pytest.mark.parametrize(
+    ("absent", "ability", "code"),
+    [
+        ("plans not offered", "plans read", "server-check-no-plans"),
+        ("counters not offered", "counters read", "server-check-no-counters"),
+    ],
+)
+def test_what_an_adapter_does_not_offer_is_no_failure(absent: str, ability: str, code: str) -> None:
+    step = steps_of(FakeBench(absent, baseline=(absent,)))[ability]
+    assert (step.outcome, step.refusals[0].code) == (Outcome.NOT_OFFERED, code)
+
+
+def test_what_needs_an_ability_that_failed_is_not_tried_and_all_is_removed_all_the_same() -> None:
+    made = steps_of(FakeBench("rows"))
+    assert made["work done"].outcome is Outcome.NOT_TRIED
+    check_messages([made["work done"].refusals[0]], coded("server-check-not-tried", needs=Part("rows")))
+    assert made["sessions ended"].outcome is Outcome.PASSED
+    assert made["everything removed"].outcome is Outcome.PASSED
+    nothing = steps_of(FakeBench("reach"))
+    assert {step.outcome for step in nothing.values()} == {Outcome.FAILED, Outcome.NOT_TRIED}
+
+
+def test_when_the_time_is_up_only_the_removal_is_tried() -> None:
+    interruption, bench = Interruption(), FakeBench()
+
+    def ring(_bench: Any) -> Any:
+        interruption.is_late = True
+        return {}
+
+    at = [step.ability for step in STEPS].index("rows loaded")
+    listed = (*STEPS[:at], AbilityCheck("slow", ring), *STEPS[at:])
+    made = {step.ability: step for step in tried(bench, interruption, lambda _event: None, listed)}
+    late = [step for step in made.values() if [said.code for said in step.refusals] == ["server-check-time-up"]]
+    assert [step.ability for step in late] == [step.ability for step in STEPS[at:-1]]
+    assert made["everything removed"].outcome is Outcome.PASSED
+    assert not any(kind.schema for kind in bench.kinds)
+
+
+def test_a_step_that_the_end_of_the_time_cuts_has_failed_and_a_ctrl_c_ends_the_check() -> None:
+    interruption = Interruption()
+
+    def rung(_bench: Any) -> Any:
+        interruption.is_late = True
+        raise KeyboardInterrupt
+
+    (step,) = tried(FakeBench(), interruption, lambda _event: None, [AbilityCheck("slow", rung)])
+    assert (step.outcome, step.refusals[0].code) == (Outcome.FAILED, "server-check-time-up")
+
+    def interrupted(_bench: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tried(FakeBench(), Interruption(), lambda _event: None, [AbilityCheck("typed", interrupted)])
+
+
+def test_names_addresses_paths_and_passwords_are_taken_out() -> None:
+    said = "Access denied for user 'bench'@'db9' to db1 from 10.1.2.3:3306 and fe80::1:2:3 with s3cret in /etc/my/x.cnf"
+    step = ServerCheckStep("a", Outcome.FAILED, found={"data": "keys=s3cret", "n": 2})
+    step = replace(step, refusals=(Refusal.of("database-says", said=said),))
+    hidden = redacted(step, {"s3cret": "PASSWORD", "db1": "HOST", "bench": "USER", "": "NOTHING"})
+    told = str(hidden.refusals[0])
+    assert told == "Access denied for user <USER> to <HOST> from <ADDRESS> and <ADDRESS> with <PASSWORD> in <PATH>"
+    assert hidden.found == {"data": "keys=<PASSWORD>", "n": 2}
+
+
+def test_what_is_hidden_is_all_that_the_dsns_say_and_what_the_servers_are_called() -> None:
+    bench = FakeBench()
+    assert {"bench", "db1", "db2"} <= set(bench.secrets)
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_reached(tmp_path: Path) -> None:
+    request = RunRequest(baseline=BASELINE, encrypted=ENCRYPTED)
+    with refused(StorageFault, "record-not-writable", path="said.jsonl"):
+        check_servers(request, lambda _event: None, tmp_path / "missing" / "said.jsonl")
