@@ -12,7 +12,7 @@ from tdelta.cli.exit_codes import MEANINGS, ExitCode
 from tdelta.cli.help import Command, described, examples, grouped
 from tdelta.cli.output import write
 
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "TDELTA_STORE": "the file that keeps the results, where --store does not name one",
     "TDELTA_DEBUG": "shows the traceback of a defect",
     "TDELTA_EFFORT": "brief shortens what is measured beside the trials, for tests; the trials are the same",
@@ -52,7 +52,7 @@ def _page(root: click.Context, version: str) -> Iterator[str]:
     yield ".SH EXIT STATUS"
     yield from _terms((str(int(code)), meaning) for code, meaning in MEANINGS.items())
     yield ".SH ENVIRONMENT"
-    yield from _terms(_ENVIRONMENT.items())
+    yield from _terms(ENVIRONMENT.items())
 
 
 def _command(ctx: click.Context) -> Iterator[str]:
