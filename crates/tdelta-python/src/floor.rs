@@ -1,4 +1,4 @@
-//! `tdelta floor`: a plan comes in, the batches of a pass go out. The GIL is released while pages are timed.
+//! `tdelta cipher-cost`: a plan comes in, the batches of a pass go out. The GIL is released while pages are timed.
 
 use crate::{parse, values, NativeError, STOP};
 use pyo3::prelude::*;

@@ -42,15 +42,13 @@ class _Analyze(Command):
 )
 @click.option("--input-format", metavar="NAME", help="Format of the files, from the list below.  [detected]")
 @click.option("--baseline", metavar="NAME", help="Condition that the others are compared with.  [none, plain, off, …]")
-@click.option("--tolerance", type=Typed(Percent()), help="Overhead you would not care about, either way.  [2%]")
+@click.option("--tolerance", type=Typed(Percent()), help="Differences below this count as none.  [2%]")
 @click.option(
     "--run-sd",
     type=Typed(Percent()),
     help="Standard deviation between runs of one system: lets one run per condition decide.",
 )
-@click.option(
-    "--budget", type=Typed(Percent()), help="Overhead you allow: turns the answer into a gate, exit code 5 if over."
-)
+@click.option("--budget", type=Typed(Percent()), help="Fail with exit code 5 if the overhead is larger.")
 @click.option(
     "--prior",
     "priors",
@@ -65,7 +63,7 @@ class _Analyze(Command):
     "latency_limit_seconds",
     type=Typed(ResponseTime()),
     metavar="TIME",
-    help="Report how often transactions exceed TIME, e.g. 20ms; informational only.",
+    help="Report how often transactions exceed TIME (20ms); informational only.",
 )
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page as well."

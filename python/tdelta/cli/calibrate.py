@@ -24,22 +24,22 @@ _OPTIONS = click_options(option for option in OPTIONS.values() if option.decides
 @click.option(
     "--inject",
     cls=Option,
-    group=Group.EVERYDAY,
+    group=Group.COMMON,
     type=Typed(Percent()),
     multiple=True,
-    help="Cost to inject into one more twin; repeatable.  [5%]",
+    help="Slowdown to inject into one more copy; repeatable.  [5%]",
 )
 @click.option(
     "--max-time",
     "max_seconds",
     cls=Option,
-    group=Group.EVERYDAY,
+    group=Group.COMMON,
     type=Typed(Duration()),
     help="Wall clock for all runs.  [10m; 1h on a server]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print every figure as JSON (docs/json.md).")
 def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
-    """Run identical twins and twins with injected costs, and show what this instrument can detect on this machine.
+    """Run identical copies and copies with an injected slowdown, and show what can be detected on this machine.
 
     Matching runs then begin with its prior for instance effects, and report that: docs/how-it-works.md.
 
@@ -49,13 +49,13 @@ def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
     """
     from tdelta.report.calibration import calibration_document, calibration_text
     from tdelta.report.document import to_json
-    from tdelta.session import self_test
+    from tdelta.session import calibrating
 
     request = request_of({**given, "max_seconds": max_seconds})
     if max_seconds is None:
-        request = self_test.for_usual_time(request)
+        request = calibrating.for_usual_time(request)
     with drawn_progress() as observer:
-        found = self_test.calibrate_machine(request, observer)
+        found = calibrating.calibrate_machine(request, observer)
     code = ExitCode.INTERRUPTED if found.interrupted else ExitCode.ANSWERED if found.is_valid else ExitCode.INVALID
     write(to_json(calibration_document(found, code)) if as_json else calibration_text(found, width(), color=color()))
     return code

@@ -29,10 +29,10 @@ _TAKEN = ("engine", "baseline", "encrypted", "schema", "assume_encrypted")
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON (docs/json.md).")
 def check_servers(as_json: bool, record: Path | None, **given: object) -> int:
-    """Try every ability that tdelta needs of an engine on a plain server and an encrypted one, within ten minutes.
+    """Check that tdelta works with your unencrypted server and your encrypted one, within ten minutes.
 
-    Makes its own schema on both, works in it, and removes it. The report has no data and no secrets in it: it can
-    be sent to the maintainers of tdelta, above all for an engine that was never run there.
+    Creates its own schema on both, works in it, and removes it. The report has no data and no secrets. Please send it
+    to the maintainers, especially for Oracle and SQL Server, which are untested.
 
     Example: tdelta check-servers --baseline mysql://me@db1/ --encrypted mysql://me@db2/ --json
     """

@@ -14,7 +14,7 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
-from tdelta.cli.help import CommandGroup
+from tdelta.cli.help import CommandGroup, write_exit_codes
 from tdelta.errors import Interrupted
 from tdelta.messages import Refusal
 
@@ -26,8 +26,8 @@ class Entry:
     Attributes:
         name: what is typed.
         about: its line in ``tdelta --help``.
-        module: its module in `tdelta.cli`, in which the click command has the module's name. Where none is given, the
-            command's name, with ``_`` for ``-``.
+        module: its module in `tdelta.cli`, in which the click command has the module's name. The command's name
+            where that can be a module's.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Entry:
 
     def load(self) -> click.Command:
         """The command, its module imported."""
-        module = self.module or self.name.replace("-", "_")
+        module = self.module or self.name
         found = getattr(import_module(f"tdelta.cli.{module}"), module)
         assert isinstance(found, click.Command)  # noqa: S101 - a row that names something else is a defect
         return found
@@ -50,8 +50,8 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("init", "Create a project file (tdelta.toml)."),
             Entry("fleet", "Measure all databases listed in INVENTORY."),
             Entry("plan", "Estimate how long a run must measure here."),
-            Entry("calibrate", "Show what this instrument can detect on this machine."),
-            Entry("cipher-cost", "Measure what AES costs on this CPU."),
+            Entry("calibrate", "Show what can be detected on this machine."),
+            Entry("cipher-cost", "Measure what AES costs on this CPU.", "cipher_cost"),
         ),
     ),
     (
@@ -70,7 +70,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         "Existing results",
         (
             Entry("analyze", "Judge results of other tools."),
-            Entry("verify", "Check files for plaintext, or show what a run's search found."),
+            Entry("verify", "Check files for plaintext."),
         ),
     ),
     (
@@ -89,7 +89,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
     ),
     (
         "For developers",
-        (Entry("check-servers", "Check that tdelta works with two of your own servers."),),
+        (Entry("check-servers", "Check that tdelta works with two of your own servers.", "check_servers"),),
     ),
 )
 """The commands under the headings of ``tdelta --help``."""
@@ -99,6 +99,16 @@ def entries() -> Iterator[Entry]:
     """Every command, in the order of ``tdelta --help``."""
     for _heading, listed in SECTIONS:
         yield from listed
+
+
+ENVIRONMENT = {
+    "TDELTA_STORE": "file that keeps the results, without --store",
+    "TDELTA_DEBUG": "show the traceback of an internal error",
+    "TDELTA_EFFORT": "brief: shorten all measurements except trials, for tests",
+    "XDG_DATA_HOME, XDG_CACHE_HOME": "parents of the folders of results and of the copies' files",
+    "NO_COLOR": "no colors, even on a terminal",
+    "COLUMNS": "width of text if standard output is not a terminal",
+}
 
 
 class Commands(CommandGroup):
@@ -141,3 +151,10 @@ class Commands(CommandGroup):
         for heading, listed in SECTIONS:
             with formatter.section(heading):
                 formatter.write_dl([(entry.name.ljust(widest), entry.about) for entry in listed])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The exit codes and the environment variables of every command."""
+        del ctx
+        write_exit_codes(formatter)
+        with formatter.section("Environment"):
+            formatter.write_dl([*ENVIRONMENT.items()])

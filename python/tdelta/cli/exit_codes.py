@@ -25,13 +25,22 @@ class ExitCode(IntEnum):
 MEANINGS = {
     ExitCode.ANSWERED: "answered; with --budget: within it",
     ExitCode.INTERNAL: "internal error, or a worker process died",
-    ExitCode.USAGE: "a command line, a file or a machine with which it cannot be done",
-    ExitCode.UNDECIDED: "undecided: the data do not tell the overhead from what you would not care about",
-    ExitCode.INVALID: "invalid: a check failed, so nothing is answered",
+    ExitCode.USAGE: "wrong command line, unreadable file, or unsuitable machine",
+    ExitCode.UNDECIDED: "undecided: the data cannot distinguish the overhead from the tolerance, or from the budget",
+    ExitCode.INVALID: "invalid: a check failed, so there is no answer",
     ExitCode.OVER_BUDGET: "over the budget",
     ExitCode.INTERRUPTED: "interrupted",
 }
-"""What each says, for the man page."""
+"""The meaning of each, for help and the man page."""
+
+SHOWN_BRIEFLY = {
+    ExitCode.ANSWERED: "answered",
+    ExitCode.USAGE: "usage",
+    ExitCode.UNDECIDED: "undecided",
+    ExitCode.INVALID: "invalid",
+    ExitCode.OVER_BUDGET: "over budget",
+}
+"""The same in one line, for short help."""
 
 _BY_DECISION = {
     "invalid": ExitCode.INVALID,

@@ -38,7 +38,7 @@ def fleet(
     store: Path | None,
     as_json: bool,
 ) -> int:
-    """Measure the targets of INVENTORY, one on a node at a time and never two on one server.
+    """Measure all databases listed in INVENTORY, one at a time on each node and server.
 
     Started again after it ended for any reason, it keeps the runs that have an answer and makes the others.
 

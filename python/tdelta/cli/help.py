@@ -1,21 +1,24 @@
 """How a command explains itself: what it does, examples, then its options in groups, each with its default.
 
-The man page is made of the same parts (`tdelta.cli.man`).
+``--help`` prints everything, also exit codes and the factors of ``--vary``. ``-h`` prints the common options only, for
+commands that have others. The man page is made of the same parts (`tdelta.cli.man`).
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from tdelta.cli.exit_codes import MEANINGS, SHOWN_BRIEFLY
 from tdelta.session.groups import Group
 
 _EXAMPLE = "Example: "
 _OTHERS = "Options"
+_GAP = 3
 
 
 class Option(click.Option):
@@ -41,6 +44,16 @@ class Option(click.Option):
 class _Explained(click.Command):
     """What explains itself with examples before its options, and its options in groups if it has several."""
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        """``-h`` is an option of its own for commands with a short help."""
+        names = super().get_help_option_names(ctx)
+        return [name for name in names if name != "-h"] if _has_short_help(self) else names
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters, ``-h`` among them."""
+        params = super().get_params(ctx)
+        return [*params[:-1], _short_help_option(), *params[-1:]] if _has_short_help(self) else params
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """What it does, and examples."""
         del ctx
@@ -55,7 +68,18 @@ class _Explained(click.Command):
         """The options under their headings."""
         for heading, options in grouped(self, ctx):
             with formatter.section(heading):
-                formatter.write_dl([record for option in options if (record := option.get_help_record(ctx))])
+                formatter.write_dl(_records(options, ctx))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The factors of ``--vary`` and the exit codes, for commands that have them."""
+        names = {option.name for option in self.get_params(ctx)}
+        if "vary" in names:
+            from tdelta.design.factors import FACTORS
+
+            with formatter.section("Factors of --vary (repeatable; all combinations run)"):
+                formatter.write_dl([(factor.name, factor.expects) for factor in FACTORS.values()])
+        if "undecided" in names:
+            write_exit_codes(formatter)
 
 
 class Command(_Explained):
@@ -105,11 +129,64 @@ def grouped(command: click.Command, ctx: click.Context) -> Iterator[tuple[str, l
             yield group.value, [*listed]
 
 
+def write_exit_codes(formatter: click.HelpFormatter) -> None:
+    """Each exit code with its meaning."""
+    with formatter.section("Exit codes"):
+        formatter.write_dl([(str(int(code)), meaning) for code, meaning in MEANINGS.items()])
+
+
+def _has_short_help(command: click.Command) -> bool:
+    """Whether a command has more options than the common ones."""
+    groups = {option.group for option in command.params if isinstance(option, Option)}
+    return Group.COMMON in groups and len(groups) > 1
+
+
+def _short_help_option() -> Option:
+    about = "Show the common options and exit."
+    return Option(["-h"], is_flag=True, expose_value=False, is_eager=True, callback=_print_short_help, help=about)
+
+
+def _print_short_help(ctx: click.Context, _option: click.Parameter, is_wanted: bool) -> None:
+    if not is_wanted or ctx.resilient_parsing:
+        return
+    formatter = ctx.make_formatter()
+    ctx.command.format_usage(ctx, formatter)
+    about, *_ = described(ctx.command)
+    formatter.write_paragraph()
+    formatter.write_text(about)
+    formatter.write_paragraph()
+    _write_lines(examples(ctx.command), formatter)
+    common = next(options for heading, options in grouped(ctx.command, ctx) if heading == Group.COMMON)
+    with formatter.section(Group.COMMON.value):
+        formatter.write_dl(_records(common, ctx))
+    formatter.write_paragraph()
+    names = {param.name for param in ctx.command.params}
+    if "undecided" in names:
+        formatter.write(f"Exit codes: {', '.join(f'{int(code)} {words}' for code, words in SHOWN_BRIEFLY.items())}\n")
+    studies = "     Studies: tdelta studies" if "study" in names else ""
+    formatter.write(f"All options: {ctx.command_path} --help{studies}\n")
+    click.echo(formatter.getvalue().rstrip("\n"))
+    ctx.exit()
+
+
+def _records(options: Sequence[click.Parameter], ctx: click.Context) -> list[tuple[str, str]]:
+    return [record for option in options if (record := option.get_help_record(ctx))]
+
+
 def _write_examples(command: click.Command, formatter: click.HelpFormatter) -> None:
     if lines := examples(command):
         with formatter.section("Examples" if len(lines) > 1 else "Example"):
-            for line in lines:
-                formatter.write(f"{' ' * formatter.current_indent}{line}\n")
+            _write_lines(lines, formatter)
+
+
+def _write_lines(lines: Sequence[str], formatter: click.HelpFormatter) -> None:
+    """Command lines, with what is said of them in a second column."""
+    parts = [line.partition(" # ") for line in lines]
+    widest = max(len(command) for command, _, _ in parts)
+    indent = " " * max(2, formatter.current_indent)
+    for command, sign, remark in parts:
+        line = f"{command:<{widest}}{' ' * (_GAP - 1)}{sign}{remark}"
+        formatter.write(f"{indent}{line}".rstrip() + "\n")
 
 
 def _paragraphs(command: click.Command) -> list[str]:

@@ -16,7 +16,7 @@ from tdelta.inputs import real_path
 from tdelta.messages import Refusal
 from tdelta.session.options import Option
 from tdelta.session.request import OPTIONS
-from tdelta.session.values import Flag, Number, WholeNumber
+from tdelta.session.values import Flag, WholeNumber
 
 _LISTS = ("engine", "labels")
 _USUAL = OPTIONS["engine"].default
@@ -33,9 +33,9 @@ _TAKEN = [option for option in OPTIONS.values() if option.flag.startswith("--") 
 def init(
     studies: tuple[str, ...], engines: tuple[str, ...], labels: tuple[str, ...], force: bool, **given: Any
 ) -> None:
-    """Write tdelta.toml, which says which runs a project has: `tdelta run` then makes them.
+    """Create a project file, tdelta.toml, whose runs `tdelta run` then performs.
 
-    It takes the options of `tdelta run`. Without any, it asks on a terminal, and elsewhere writes what runs without.
+    All options of `tdelta run` are accepted. Without options, it prompts (on a terminal) or writes a default file.
 
     Example: tdelta init
 
@@ -71,7 +71,7 @@ def _value(option: Option, parsed: Any) -> object:
     value = option.value
     if isinstance(value, Flag):
         return True
-    if isinstance(value, WholeNumber) or type(value) is Number:
+    if isinstance(value, WholeNumber):
         return parsed
     if value.is_repeated:
         return [text for text in value.texts(value.gathered(parsed)) if text is not None]

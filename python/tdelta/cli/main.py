@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 
 import click
 
@@ -42,11 +44,12 @@ _BY_ERRNO = {
 _OF_PATHS = frozenset({errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP, errno.ENOTDIR})
 """What is wrong with a path that a user named, wherever it is first looked at."""
 
+_LIBRARIES = {"SQLite3 Multiple Ciphers": "apsw-sqlite3mc", "SQLCipher": "sqlcipher3"}
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _WHERE_TO_BEGIN = """\
 tdelta measures what encryption at rest costs a database. Where to begin:
 
-  tdelta run                     SQLite, plain against AES-256, in a minute and a half
+  tdelta run                     SQLite, unencrypted vs. AES-256, in a minute and a half
   tdelta run --database app.db   the same with your own SQLite file, which is only read
   tdelta run --engine mariadb    with a server that tdelta starts and removes
   tdelta engines                 what can be tested here, and what to install for more
@@ -56,12 +59,33 @@ tdelta --help lists all commands, tdelta COMMAND --help explains one."""
 
 
 def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
-    """Print the version, whose reading takes longer than the rest of ``--help``."""
+    """Print the version, the commit of a checkout, and the versions of Python and of the libraries under test."""
     if wanted and not ctx.resilient_parsing:
+        from importlib.metadata import PackageNotFoundError, version  # not earlier: it is slow
+
         from tdelta import __version__
 
-        click.echo(f"tdelta {__version__}")
+        click.echo(f"tdelta {__version__}{_commit()}")
+        click.echo(f"Python {sys.version.partition(' ')[0]}")
+        for name, distribution in _LIBRARIES.items():
+            try:
+                click.echo(f"{name} {version(distribution)} ({distribution})")
+            except PackageNotFoundError:
+                click.echo(f"{name} not installed ({distribution})")
         ctx.exit()
+
+
+def _commit() -> str:
+    """The commit of the checkout that runs, in parentheses; empty for an installed package, or without Git."""
+    root = Path(__file__).parents[3]
+    if not ((root / ".git").exists() and (root / "pyproject.toml").is_file()):
+        return ""
+    command = ["git", "-C", str(root), "rev-parse", "--short=8", "HEAD"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return f" (commit {found.stdout.strip()})"
 
 
 @click.group(
@@ -70,7 +94,12 @@ def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     context_settings=_CONTEXT,
 )
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version and exit."
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Print the versions of tdelta and of the libraries it tests, and exit.",
 )
 @click.pass_context
 def cli(ctx: click.Context) -> int | None:
@@ -203,7 +232,7 @@ def _say(message: str, code: int) -> int:
 
 def _click_message(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
-    hint = f"\n{context.command_path} --help says more" if context is not None else ""
+    hint = f"\nTry '{context.command_path} --help'." if context is not None else ""
     return f"{error.format_message()}{hint}"
 
 

@@ -7,19 +7,11 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from tdelta.cli.commands import SECTIONS
+from tdelta.cli.commands import ENVIRONMENT, SECTIONS
 from tdelta.cli.exit_codes import MEANINGS, ExitCode
 from tdelta.cli.help import Command, described, examples, grouped
 from tdelta.cli.output import write
 
-ENVIRONMENT = {
-    "TDELTA_STORE": "the file that keeps the results, where --store does not name one",
-    "TDELTA_DEBUG": "shows the traceback of a defect",
-    "TDELTA_EFFORT": "brief shortens what is measured beside the trials, for tests; the trials are the same",
-    "XDG_DATA_HOME, XDG_CACHE_HOME": "where results are kept, and where the twins' files go, each in a folder tdelta",
-    "NO_COLOR": "no colours, also on a terminal",
-    "COLUMNS": "how wide text is where standard output is not a terminal",
-}
 _TOPIC = "What encryption at rest costs a database"
 
 

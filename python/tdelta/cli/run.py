@@ -39,7 +39,7 @@ _BESIDES_RESUME = frozenset({"resume_id", "store", *MANNER_OPTIONS})
 @click.option(
     "--write-workload",
     cls=Option,
-    group=Group.OWN_DATABASE,
+    group=Group.DATA,
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Write the workload proposed for --database or --restore as a folder to edit; run nothing.",
@@ -47,16 +47,22 @@ _BESIDES_RESUME = frozenset({"resume_id", "store", *MANNER_OPTIONS})
 @click.option(
     "--project",
     "project",
+    cls=Option,
+    group=Group.CONTROL,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Project file.  [tdelta.toml here, or in the nearest folder above]",
 )
-@click.option("--no-project", is_flag=True, help="Ignore project files.")
-@click.option("--resume", "resume_id", metavar="RUN", help="Complete a run that was cut short.")
+@click.option("--no-project", cls=Option, group=Group.CONTROL, is_flag=True, help="Ignore project files.")
+@click.option(
+    "--resume", "resume_id", cls=Option, group=Group.CONTROL, metavar="RUN", help="Complete a run that was interrupted."
+)
 @click.option(
     "--dry-run",
+    cls=Option,
+    group=Group.COMMON,
     is_flag=True,
-    help="Print the time, disk space and memory needed, and whether there is room; run nothing.",
+    help="Show the time, disk and memory needed; run nothing.",
 )
 @answer_options
 def run(
@@ -68,18 +74,20 @@ def run(
     manner: Manner,
     **given: object,
 ) -> int:
-    """Measure what encryption costs, and answer in a sentence.
+    """Measure how much encryption at rest slows a database down.
 
-    Without STUDY: embedded SQLite, the order-entry mix, plain against AES-256. In a folder with a project file
-    (tdelta.toml, also in a folder above): the project's runs, one after the other.
+    STUDY repeats a published experiment (`tdelta studies`). In a folder with a project file (tdelta.toml, also in a
+    folder above), the project's runs are performed one after the other.
 
-    Example: tdelta run
+    Example: tdelta run  # SQLite, plain vs. AES-256, 85 s
 
-    Example: tdelta run --vary cipher=aes-128,aes-256 --threads 4 --budget 5%
+    Example: tdelta run --database app.db  # copies of your SQLite file
 
-    Example: tdelta run --database app.db
+    Example: tdelta run --engine mariadb --threads 4  # servers of its own, 10 min
 
-    Example: tdelta run --baseline mysql://me@db1/ --encrypted mysql://me@db2/
+    Example: tdelta run --baseline DSN --encrypted DSN  # two servers that you have
+
+    Example: tdelta run --budget 5%  # exit code 5 if it costs more
     """
     if resume_id is not None:
         _refuse_settings(click.get_current_context())

@@ -31,9 +31,7 @@ from tdelta.messages import Refusal
 @click.option(
     "--step-summary", is_flag=True, help="Append the answer as Markdown to the file that GITHUB_STEP_SUMMARY names."
 )
-@click.option(
-    "--against", "earlier", metavar="RUN|LABEL", help="Say, too, whether the overhead is larger than in that run."
-)
+@click.option("--against", "earlier", metavar="RUN|LABEL", help="Compare the overhead with an earlier run.")
 @store_option
 @answer_options
 def show(

@@ -12,7 +12,7 @@ from tdelta.cli.help import Option as GroupedOption
 from tdelta.cli.output import BadValue
 from tdelta.errors import TdeltaError
 from tdelta.session.options import Option
-from tdelta.session.values import Choice, Flag, Number, PathValue, Value, WholeNumber
+from tdelta.session.values import Choice, Flag, PathValue, Value, WholeNumber
 
 
 class Typed(click.ParamType[object]):
@@ -86,7 +86,5 @@ def _type(value: Value) -> click.ParamType[object]:
             return click.Choice(value.names)
         case PathValue():
             return click.Path(file_okay=value.is_file, dir_okay=value.is_folder, path_type=Path)
-        case Number() if type(value) is Number:
-            return click.FloatRange(min=0, min_open=True)
         case _:
             return Typed(value)

@@ -33,7 +33,7 @@ _STAGES = {"bytes": "reading", "search": "searching"}
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
 def verify(target: str, markers: tuple[str, ...], store: Path | None, as_json: bool) -> int:
-    """Say whether files hold plaintext, as far as bytes can tell. Files are only read.
+    """Check files for plaintext. Files are only read.
 
     PATH is a file or a folder; RUN (an id, the beginning of one, or `last`) shows the evidence of a run again.
 

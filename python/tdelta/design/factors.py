@@ -46,9 +46,6 @@ REPLICATIONS = ("none", "async", "semisync")
 LOADED_BY = ("direct", "arrays")
 """How a driver loads rows: past the server's SQL, as its own tools do, or by statements with arrays of values."""
 
-SHARE_FACTORS = frozenset({"cache", "at"})
-"""Factors whose levels are shares, written as percentages; a cache's can be a size, too, which stays a text."""
-
 VERSIONS = ("server", "library")
 """Factors whose levels are programs or libraries, each under test: versions of the same product."""
 
@@ -56,6 +53,7 @@ MOST_LEVELS, MOST_CONDITIONS = 100, 1000
 """Of one factor, and of a run."""
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
+_RATE = re.compile(rf"{_NUMBER}(?:\s*/\s*s)?")
 _SIZE = re.compile(rf"{_NUMBER}\s*([A-Za-z]*)")
 _BYTES = {
     "": 1,
@@ -203,6 +201,25 @@ def cache_bytes(level: Level, data_bytes: int) -> int:
     return size
 
 
+def rate_level(text: str) -> float | str:
+    """A level of the factor ``rate``: operations per second (``500`` is 500.0), or a share of capacity (``60%``).
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if text.endswith("%"):
+        return f"{100 * _share(text):.12g}%"
+    match = _RATE.fullmatch(text)
+    if match is None or not 0 < float(match[1]) < math.inf:
+        raise ValueError(text)
+    return float(match[1])
+
+
+def share_of_capacity(level: Level) -> float | None:
+    """The share in a level of ``rate``; None for operations per second."""
+    return share_of_percent(level.removesuffix("%")) if isinstance(level, str) else None
+
+
 def page_bytes(text: str) -> int | None:
     """The size of a page as whole bytes: a power of two, so that ``8kB`` is 8192 as it is for PostgreSQL."""
     return size_bytes(re.sub(r"(?i)kb\s*$", "KiB", text))
@@ -332,7 +349,11 @@ FACTORS: Mapping[str, Factor] = MappingProxyType(
             Factor("compression", f"one of {', '.join(COMPRESSIONS)}", _compression),
             Factor("fetch_size", "a whole number of rows that a driver fetches at once, at least 1", _threads),
             Factor("load_by", f"one of {', '.join(LOADED_BY)}", _load_by),
-            Factor("at", "a share of the baseline's capacity above 0, such as 60% or 0.6", _share),
+            Factor(
+                "rate",
+                "operations per second above 0, such as 500, or 60% of the unencrypted database's maximum",
+                rate_level,
+            ),
             Factor("page_size", f"bytes, one of {', '.join(map(str, PAGE_SIZES))}", _page_size),
         )
     }

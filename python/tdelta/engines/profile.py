@@ -13,7 +13,7 @@ from tdelta.workloads.dialect import Dialect
 Headings: TypeAlias = Mapping[str, tuple[tuple[str, ...], str]]
 """What an engine has under the customary headings of a statement trace: counters to add up, and the words for them."""
 
-CLIENT_FACTORS = ("threads", "at", "replication")
+CLIENT_FACTORS = ("threads", "rate", "replication")
 """Factors that a server is not made by: conditions that differ in these only share an instance."""
 
 

@@ -253,10 +253,8 @@ def _order_effect(fit: CostFit, trials: Sequence[Trial], settings: RunSettings) 
 
 def _metrics(settings: RunSettings) -> tuple[Metric, ...]:
     """The metrics that are judged. Operations that fall due at a rate leave no time to be counted with a checkpoint."""
-    is_open = any(settings.options.get(name) is not None for name in ("rate", "at"))
-    is_open = is_open or any("at" in dict(c.levels) for c in settings.conditions)
-    left_out = (Metric.TIME_WITH_CHECKPOINT,) if is_open and settings.metric is not Metric.TIME_WITH_CHECKPOINT else ()
-    return tuple(metric for metric in Metric if metric not in left_out)
+    is_left_out = settings.is_open_loop and settings.metric is not Metric.TIME_WITH_CHECKPOINT
+    return tuple(metric for metric in Metric if not (is_left_out and metric is Metric.TIME_WITH_CHECKPOINT))
 
 
 def gate_answered(trials: Iterable[Trial], settings: RunSettings) -> bool:

@@ -132,7 +132,7 @@ def measure_cipher_cost(
         WorkerFault: a process died.
     """
     tasks = page_tasks(sizes, algorithms, modes)
-    return _measured(tasks, check_levels(levels), seconds, observe, _settings(library, ring_bytes, seed))
+    return _whole_cost(tasks, check_levels(levels), seconds, observe, _settings(library, ring_bytes, seed))
 
 
 def _settings(library: str | None, ring_bytes: int, seed: int | None) -> CipherCostSettings:
@@ -147,7 +147,7 @@ class _Measured:
     passes: int
 
 
-def _measured(
+def _whole_cost(
     tasks: tuple[PageTask, ...],
     levels: tuple[str, ...],
     seconds: float,

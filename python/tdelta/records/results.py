@@ -342,6 +342,11 @@ class RunSettings:
         """Whether the tolerance is the user's, and not the default."""
         return bool(self.options.get("tolerance_is_given")) or self.tolerance != DEFAULT_TOLERANCE
 
+    @property
+    def is_open_loop(self) -> bool:
+        """Whether operations fall due at a rate."""
+        return self.options.get("rate") is not None or any("rate" in dict(one.levels) for one in self.conditions)
+
     def instance_effect(self, metric: Metric) -> InstanceEffectPrior | None:
         """What a calibration of this machine knows of an instance effect in this metric; None without one."""
         return None if self.calibration is None else self.calibration.instance_effect.get(metric.value)

@@ -12,7 +12,7 @@ from tdelta.report.calibrated import detectable_values
 from tdelta.report.drawing import NARROWEST, draw, paragraph, plain_table
 from tdelta.report.quantities import MISSING, counted, duration, interval, percent, points, share, small_share
 from tdelta.report.values import record_values, values_of
-from tdelta.session.self_test_lookup import MOST_DAYS
+from tdelta.session.calibration_lookup import MOST_DAYS
 
 CALIBRATION_SCHEMA = "tdelta.calibration/1"
 

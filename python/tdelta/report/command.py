@@ -67,7 +67,7 @@ def _words(option: Option, given: Mapping[str, Any], without: RunRequest) -> lis
         value, default = (value, given.get(option.also)), (default, usual[option.also])
     if name == "vary":
         value, default = {f: levels for f, levels in value.items() if levels != default.get(f)}, {}
-    is_open = "rate" in given or "at" in given or "at" in varied
+    is_open = "rate" in given or "rate" in varied
     is_written = name in usual["vary"] or (option.has_open_loop_default and is_open) or given.get(f"{name}_is_given")
     return option.words(value) if value != default or is_written else []
 

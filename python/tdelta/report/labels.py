@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 
 from tdelta.design.actions import NOTHING, parse_action
+from tdelta.design.factors import share_of_capacity
 from tdelta.design.layout import COMPARED, PLAIN
 from tdelta.engines.registry import servers
 from tdelta.records import (
@@ -286,8 +287,9 @@ def level_text(factor: str, level: Level) -> str:
         return f"{level} caches" if level in ("warm", "cold") else action_label(str(level))
     if factor == "page_size" and isinstance(level, int):
         return f"{_page(level)} pages"
-    if factor == "at" and isinstance(level, int | float):
-        return f"{share(level)} of capacity"
+    if factor == "rate":
+        part = share_of_capacity(level)
+        return f"{level:,.12g} operations/s" if part is None else f"{share(part)} of capacity"
     if factor == "compression":
         return "pages not compressed" if level == "none" else f"pages compressed by {level}"
     return f"{_factor_name(factor)} {level}"

@@ -185,20 +185,20 @@ def _footer(result: RunResult, width: int) -> list[Text | Table]:
         f" {duration(result.counts.elapsed_seconds)} in all; {ended(result)}",
         f"tdelta's own loop: {_loop_cost(result.loop.loop_cost_ns)} per statement,"
         f" {small_share(result.loop.client_overhead_share)} of the measured time",
-        *_open_loop(result),
+        *filter(None, [open_loop_words(result)]),
         *(f"tried again: {counted(count, 'transaction')} ({kind})" for kind, count in result.loop.retries.items()),
     )
     texts: list[Text | Table] = [text for line in lines for text in paragraph(line, width, "dim", indent="  ")]
     return [*texts, *(Text(f"{title:<10} {command}", style="dim") for title, command in _next_steps(result))]
 
 
-def _open_loop(result: RunResult) -> tuple[str, ...]:
-    """What the arrival rates did to the queue; nothing in a closed loop."""
+def open_loop_words(result: RunResult) -> str:
+    """The rates at which operations fell due, and the queue; empty in a closed loop."""
     if not result.loop.arrival_rates:
-        return ()
+        return ""
     rates = ", ".join(_rate_text(key, rate, result) for key, rate in result.loop.arrival_rates.items())
     late = counted(result.loop.queued_operations, "queued operation")
-    return (f"open loop, {rates} operations due per second: {late}, backlog at most {result.loop.backlog_max:,}",)
+    return f"open loop, {rates} operations due per second: {late}, backlog at most {result.loop.backlog_max:,}"
 
 
 def _rate_text(key: str, rate: float, result: RunResult) -> str:

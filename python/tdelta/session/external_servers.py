@@ -18,7 +18,7 @@ from tdelta.errors import UsageError
 from tdelta.messages import Caution, Refusal
 from tdelta.session.studies import Study, studies, study
 
-_VARIED = ("threads", "at", "work", "fetch_size", "load_by")
+_VARIED = ("threads", "rate", "work", "fetch_size", "load_by")
 """Factors that servers of users have."""
 
 _COLD = "cold"

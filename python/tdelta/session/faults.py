@@ -63,7 +63,7 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         "threads": (request.work.threads,),
         "cache": (request.twins.cache,),
         **({} if request.twins.page_size is None else {"page_size": (request.twins.page_size,)}),
-        **({} if request.work.at is None else {"at": (float(request.work.at),)}),
+        **({} if request.work.rate is None else {"rate": (request.work.rate,)}),
     }
     require_few(vary)  # before anything is done for each of them
     levels = {**unvaried, **vary}
@@ -74,7 +74,6 @@ def check_request(request: RunRequest, vary: Mapping[str, tuple[Level, ...]], ch
         partial(check_storage, request, vary),
         partial(_check_given_once, request, vary),
         partial(_check_taken, request, vary, chosen),
-        partial(_check_pace, request, vary),
         partial(_check_place, request),
         partial(_check_database, request),
         partial(_check_restore, request),
@@ -163,11 +162,6 @@ def _check_cipher(request: RunRequest, chosen: RunEngine, cipher: str) -> None:
         raise UsageError(Refusal.of("study-without-cipher", known=others, **asked)) from fault
 
 
-def _check_pace(request: RunRequest, vary: Mapping[str, tuple[Level, ...]]) -> None:
-    if request.work.rate is not None and (request.work.at is not None or "at" in vary):
-        raise UsageError(Refusal.of("rate-and-at"))
-
-
 def _check_place(request: RunRequest) -> None:
     """Refuse a folder whose name cannot be stored with the run."""
     if request.where.directory is not None and not _is_text(request.where.directory):
@@ -219,7 +213,7 @@ def _is_text(path: Path) -> bool:
 
 
 def _check_level(factor: str, level: Level) -> None:
-    is_share = factor in ("cache", "at") and isinstance(level, float)
+    is_share = factor == "cache" and isinstance(level, float)
     parse_level(factor, f"{100 * float(level):.12g}%" if is_share else str(level))
 
 

@@ -30,7 +30,7 @@ class Option:
         value: its kind of value.
         about: what it is, for people.
         default: its value where it is not typed.
-        open_loop: its default with ``--rate`` or ``--at``, where that is another.
+        open_loop: its default with ``--rate``, where that is another.
         shown: the default in words, where writing its value would not say it.
         group: the heading under which it is listed.
         takes: which engines take it; None where every engine does.
@@ -51,7 +51,7 @@ class Option:
     default: Any = None
     open_loop: Any = _SAME
     shown: str = ""
-    group: Group = Group.EXPERT
+    group: Group = Group.ADVANCED
     takes: Takes | None = None
     factor: str = ""
     also: str = ""
@@ -73,7 +73,7 @@ class Option:
         """The default for people, of engines and open loops too; empty where there is nothing to say."""
         is_written = self.default is not None and not isinstance(self.value, Flag) and not self.value.is_repeated
         usual = self.shown or (self.value.write(self.default) if is_written else "")
-        open_loop = [("with --rate or --at", self.open_loop)] if self.has_open_loop_default else []
+        open_loop = [("with --rate", self.open_loop)] if self.has_open_loop_default else []
         others = (*self._of_engines(), *open_loop)
         words = [f"{self.value.write(default)} {where}" for where, default in others]
         return "; ".join([usual, *words] if usual else words)

@@ -82,12 +82,11 @@ class Plan:
 
     @property
     def is_open(self) -> bool:
-        return self.request.work.rate is not None or any(self.share_of_capacity(c) is not None for c in self.conditions)
+        return any(self.rate(condition) is not None for condition in self.conditions)
 
-    def share_of_capacity(self, condition: Condition) -> float | None:
-        """The share of the baseline's capacity at which operations fall due; None where no such share was asked for."""
-        share = dict(condition.levels).get("at", self.request.work.at)
-        return None if share is None else float(share)
+    def rate(self, condition: Condition) -> Level | None:
+        """At which rate operations fall due, a level of the factor ``rate``; None in a closed loop."""
+        return dict(condition.levels).get("rate", self.request.work.rate)
 
     def is_cold(self, condition: Condition) -> bool:
         return self.layout.is_cold(condition)

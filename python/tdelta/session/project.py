@@ -28,7 +28,7 @@ from tdelta.session.project_file import FILE
 from tdelta.session.request import OPTIONS, RunRequest
 from tdelta.session.staging import require_data
 from tdelta.session.studies import studies
-from tdelta.session.values import Choice, Factors, Flag, Number, PathValue, Value, WholeNumber
+from tdelta.session.values import Choice, Factors, Flag, PathValue, Rate, Value, WholeNumber
 from tdelta.workloads import limits
 from tdelta.workloads.faults import Fault, hint, shown
 from tdelta.workloads.files import FolderFiles
@@ -176,9 +176,9 @@ def _one(value: Value, found: object) -> Any:
             if not is_whole or (value.most is not None and isinstance(found, int) and found > value.most):
                 raise ValueError(_expected(limit, found))
             return found
-        case Number() if type(value) is Number:
+        case Rate() if not isinstance(found, str):
             if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found < _LARGEST:
-                raise ValueError(_expected("a number above 0", found))
+                raise ValueError(_expected("a number above 0, or a percentage as text", found))
             return float(found)
         case Choice():
             if found not in value.names:

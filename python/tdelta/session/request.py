@@ -99,7 +99,7 @@ def _completed(given: Mapping[str, Any]) -> dict[str, Any]:
     """A value for every option: what was given, then the study's, the engine's, the usual one."""
     if engine := _engine_of_servers(given):
         given = {"engine": engine, **given}
-    if any(name in given or name in given.get("vary", {}) for name in ("rate", "at")):
+    if "rate" in given or "rate" in given.get("vary", {}):
         given = {**{o.name: o.open_loop for o in OPTIONS.values() if o.has_open_loop_default}, **given}
     name = given.get("study")
     settings = study(name).settings_for(given.get("engine"), given.get("study_size", "")) if name else {}

@@ -27,6 +27,7 @@ from tdelta.messages import Caution, Refusal
 from tdelta.records import InterimAnalysis, Phase, RunPlanned, RunResult
 from tdelta.records.kept import RunKind
 from tdelta.session.answer import Ending, assemble
+from tdelta.session.calibration_lookup import key_of, with_calibration
 from tdelta.session.clock import Clock, Interruption, interruptible
 from tdelta.session.collectors import Collectors
 from tdelta.session.collectors.checks import Checks
@@ -39,7 +40,6 @@ from tdelta.session.preflight import check_room, prepared_inputs, require_time_a
 from tdelta.session.prepare import prepare
 from tdelta.session.request import RunRequest
 from tdelta.session.rounds import RoundRunner
-from tdelta.session.self_test_lookup import key_of, with_calibration
 from tdelta.session.state import RunState
 from tdelta.store import RunStatus, Store
 

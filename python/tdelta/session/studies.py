@@ -232,7 +232,7 @@ _STUDIES = (
         " operation is much more waiting",
         {
             "workload": "order-entry",
-            "vary": {"at": (0.6, 0.8, 0.9)},
+            "vary": {"rate": ("60%", "80%", "90%")},
             "threads": 4,
             "trial_seconds": 2.5,
             "blocks_per_round": 6,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from tdelta.design.factors import share_of_capacity
 from tdelta.driver import TrialJob, Twin, Twins
 from tdelta.driver.protocol import joined_to
 from tdelta.records import Condition, Level, Measurement, Role
@@ -141,7 +142,7 @@ class _Seats:
 
 
 class _Capacity:
-    """What a baseline does in a closed loop, operations/s; found once for strata that differ in ``at`` only."""
+    """What a baseline does in a closed loop, operations/s; found once for strata that differ in ``rate`` only."""
 
     def __init__(self, plan: Plan, seats: _Seats) -> None:
         self._plan = plan
@@ -149,7 +150,7 @@ class _Capacity:
         self._known: dict[tuple[tuple[str, Level], ...], float] = {}
 
     def of(self, baseline: Condition) -> float:
-        levels = tuple((name, level) for name, level in baseline.levels if name != "at")
+        levels = tuple((name, level) for name, level in baseline.levels if name != "rate")
         if levels not in self._known:
             found = _closed(self._plan, self._seats, baseline, _CAPACITY_SECONDS)
             self._known[levels] = found.operations / found.seconds
@@ -183,12 +184,12 @@ def trial_deadline_seconds(trial_seconds: float) -> float:
 def _fill(plan: Plan, seats: _Seats, baseline: Condition, capacity: _Capacity) -> _Filled:
     """Operations that fill the wanted time on this baseline, and the time they took at last."""
     wanted = plan.request.design.trial_seconds
-    share = plan.share_of_capacity(baseline)
-    if share is not None:
+    rate = plan.rate(baseline)
+    if rate is not None and (share := share_of_capacity(rate)) is not None:
         at_most = capacity.of(baseline)
         return _due(share * at_most, wanted, at_most)
-    if plan.request.work.rate is not None:
-        return _due(plan.request.work.rate, wanted)
+    if rate is not None:
+        return _due(float(rate), wanted)
     if plan.command is not None and not plan.command.calibrates:
         return _Filled(1, wanted)  # the command knows by itself how much it does
     return _closed(plan, seats, baseline, wanted)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tdelta.design import parse_level, parse_vary
-from tdelta.design.factors import SHARE_FACTORS, cache_level, page_bytes, share_of_percent, size_bytes, size_text
+from tdelta.design.factors import cache_level, page_bytes, rate_level, share_of_percent, size_bytes, size_text
 from tdelta.errors import UsageError
 from tdelta.messages import Refusal
 from tdelta.records import Level
@@ -165,6 +165,26 @@ class CacheSize(Number):
 
 
 @dataclass(frozen=True, slots=True)
+class Rate(Number):
+    """``500`` as operations per second, or ``60%`` of the plain twin's capacity as that text."""
+
+    metavar: str = "NUMBER|PERCENT"
+
+    def parse(self, text: str) -> float | str:
+        try:
+            return rate_level(text.strip())
+        except ValueError:
+            raise ValueError(Refusal.of("not-a-rate", found=text)) from None
+
+    def taken(self, value: Any) -> Any:
+        """Whole numbers and texts, too; a text that is not a rate is refused with the other faults."""
+        try:
+            return self.parse(value) if isinstance(value, str) else super(Rate, self).taken(value)
+        except ValueError:
+            return value
+
+
+@dataclass(frozen=True, slots=True)
 class PageSize(Size):
     """The size of a page, written as plain bytes."""
 
@@ -312,7 +332,7 @@ class Factors(Value):
         return [f"{factor}={','.join(self._level(factor, level) for level in value[factor])}" for factor in value]
 
     def _level(self, factor: str, level: object) -> str:
-        return Percent().write(level) if factor in SHARE_FACTORS and not isinstance(level, str) else str(level)
+        return Percent().write(level) if factor == "cache" and not isinstance(level, str) else self.write(level)
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,9 +233,10 @@ def check_trace(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> N
 
 def _paced(request: RunRequest, levels: Mapping[str, Sequence[Level]]) -> Iterator[str]:
     """What has operations fall due while there is something else to do."""
-    yield from (flag for flag, value in (("--rate", request.work.rate), ("--at", request.work.at)) if value is not None)
-    if "at" in levels:
-        yield "--vary at"
+    if request.work.rate is not None:
+        yield "--rate"
+    if "rate" in levels:
+        yield "--vary rate"
 
 
 def check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], protocol: str) -> None:
@@ -248,9 +249,7 @@ def check_load(request: RunRequest, levels: Mapping[str, Sequence[Level]], proto
         if request.work.load_operations is not None:
             raise UsageError(Refusal.of("load-operations-alone"))
         return
-    given = {"--rate": request.work.rate, "--at": request.work.at, "--inject": request.design.inject}
-    wrong = [flag for flag, value in given.items() if value]
-    wrong += ["--vary at"] if "at" in levels else []
+    wrong = [*_paced(request, levels), *(["--inject"] if request.design.inject else [])]
     if wrong:
         raise UsageError(Refusal.of("not-with-load-generator", options=", ".join(wrong)))
     load_generator(request, protocol, levels.get("threads", (request.work.threads,)))

@@ -7,7 +7,7 @@ from support.calibration_samples import invalid, short, valid
 from tdelta.cli.calibrate import calibrate
 from tdelta.cli.run import run
 from tdelta.records import Event, MachineCalibration, Phase
-from tdelta.session import RunRequest, self_test
+from tdelta.session import RunRequest, calibrating
 
 from .asking import ASKED, WORDS
 from .calling import call
@@ -29,7 +29,7 @@ class FakeCalibration:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> FakeCalibration:
     fake = FakeCalibration()
-    monkeypatch.setattr(self_test, "calibrate_machine", fake)
+    monkeypatch.setattr(calibrating, "calibrate_machine", fake)
     return fake
 
 

@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from tdelta.cli import help as explaining
 from tdelta.cli.commands import SECTIONS, entries
 from tdelta.cli.exit_codes import MEANINGS, ExitCode
 from tdelta.cli.help import Command, CommandGroup
+from tdelta.design.factors import FACTORS
 from tdelta.session.groups import Group
 from tdelta.session.options import Option
 from tdelta.session.request import OPTIONS
@@ -46,12 +48,35 @@ def test_examples_come_before_options_and_options_are_listed_in_their_groups_wit
     places = [out.index(f"\n{heading}:\n") for heading in ("Examples", *Group)]
     assert places == sorted(places)
     assert "--threads N          Concurrent clients.  [1]" in out
-    everyday = out[out.index("\nEveryday:") : out.index("\nYour own database:")]
-    assert [flag for flag in ("--engine", "--max-time", "--vary", "--seed") if flag in everyday] == [
+    common = out[out.index(f"\n{Group.COMMON}:") : out.index(f"\n{Group.DATA}:")]
+    assert [flag for flag in ("--engine", "--max-time", "--vary", "--seed") if flag in common] == [
         "--engine",
         "--max-time",
         "--vary",
     ]
+
+
+def test_the_long_help_ends_with_the_factors_and_the_exit_codes() -> None:
+    out = call("run", "--help").out
+    factors, codes = out.index("\nFactors of --vary"), out.index("\nExit codes:\n")
+    assert all(f"\n  {name} " in out[factors:codes] for name in FACTORS)
+    assert all(f"\n  {int(code)} " in out[codes:] for code in ExitCode)
+
+
+def test_the_short_help_has_the_common_options_and_fits_a_terminal() -> None:
+    done = call("run", "-h")
+    lines = done.out.splitlines()
+    assert (done.code, len(lines) <= 25, max(map(len, lines)) <= 80) == (0, True, True)
+    assert re.findall(r"^  (--[a-z-]+)", done.out, re.MULTILINE) == [
+        *("--engine", "--database", "--size", "--workload", "--threads", "--vary"),
+        *("--max-time", "--tolerance", "--budget", "--dry-run"),
+    ]
+    assert "Exit codes: 0 answered, 2 usage, 3 undecided, 4 invalid, 5 over budget" in lines
+
+
+@pytest.mark.parametrize("name", ["show", "engines", "runs"])
+def test_a_command_with_few_options_has_one_help(name: str) -> None:
+    assert call(name, "-h").out == call(name, "--help").out
 
 
 @pytest.mark.parametrize("option", [o for o in OPTIONS.values() if o.flag.startswith("--")], ids=lambda o: o.flag)

@@ -1,5 +1,7 @@
 import json
 import os
+import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,8 +26,11 @@ def raising(error: BaseException) -> Callable[[], object]:
     return command
 
 
-def test_the_version_is_told() -> None:
-    assert call("--version").out == f"tdelta {__version__}\n"
+def test_the_version_comes_with_those_of_python_and_of_the_tested_libraries() -> None:
+    first, python, *libraries = call("--version").out.splitlines()
+    assert re.fullmatch(rf"tdelta {re.escape(__version__)}( \(commit [0-9a-f]{{8,}}\))?", first)
+    assert python == f"Python {platform.python_version()}"
+    assert [line.rpartition("(")[2] for line in libraries] == ["apsw-sqlite3mc)", "sqlcipher3)"]
 
 
 def test_without_a_command_the_help_is_shown_as_a_usage_error() -> None:

@@ -94,7 +94,7 @@ TYPED: tuple[dict[str, object], ...] = (
     {"engine": "mariadb", "session_memory": 1 << 20},
     {"size_bytes": 20_000_000},
     {"rate": 100.0, "trial_seconds": 2.0},
-    {"at": 0.6, "trial_seconds": 0.25},
+    {"rate": "60%", "trial_seconds": 0.25},
     {"profile": True},
     {"trial_seconds": 0.5, "warmup_seconds": 0.1},
     {"study": "warehouse", "engine": "sqlite", "blocks_per_round": 3},
@@ -210,7 +210,7 @@ def test_a_bad_value_names_the_option_what_was_expected_and_what_was_found(sessi
     done = call("run", "--tolerance", "2")
     assert done == Called(
         2, "", "error: Invalid value for '--tolerance': expected a percentage such as 5% or 0.5%, found '2'\n"
-        "tdelta run --help says more\n"
+        "Try 'tdelta run --help'.\n"
     )  # fmt: skip
 
 
@@ -236,7 +236,7 @@ def test_the_defaults_named_in_the_help_are_the_defaults_of_the_request() -> Non
         "page_size": str(plan(request, "r").twin_settings(plan(request, "r").conditions[0], 0).page_size),
         "synchronous": request.twins.synchronous,
         "size_bytes": f"{request.tested.size_bytes // 10**6}MB",
-        "trial_seconds": str(request.design.trial_seconds),
+        "trial_seconds": f"{request.design.trial_seconds:g}s",
         "blocks_per_round": str(request.design.blocks_per_round),
         "max_seconds": f"{request.decision.max_seconds:g}s",
         "tolerance": f"{100 * request.decision.tolerance:g}%",

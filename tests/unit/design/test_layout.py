@@ -46,14 +46,14 @@ def test_levels_hold_cipher_and_threads_then_only_what_is_varied():
         assert condition.level("threads") == 3
 
 
-def test_aa_mode_judges_an_identical_plain_twin_and_sets_ciphers_aside():
+def test_a_self_test_judges_an_identical_plain_twin_and_sets_ciphers_aside():
     conditions = lay_out({"cipher": ("aes-256",)}, self_test=True)
     assert [c.role for c in conditions] == [Role.BASELINE, Role.AA, Role.IDENTICAL]
     assert len({c.levels for c in conditions}) == 1
     assert [c.role.is_judged for c in conditions] == [False, False, True]
 
 
-def test_aa_mode_injects_each_cost_in_a_twin_of_the_baseline():
+def test_a_self_test_injects_each_cost_in_a_twin_of_the_baseline():
     baseline, _, _, five, ten = lay_out({}, self_test=True, inject=(0.05, 0.1))
     assert (five.injected, ten.injected) == (0.05, 0.1)
     assert five.levels == ten.levels == baseline.levels

@@ -170,7 +170,7 @@ def test_every_study_of_oracles_goes_through_to_an_answer(
 ) -> None:
     baseline, encrypted = DSNS["oracle"]
     on = ("--baseline", baseline, "--encrypted", encrypted, "--store", str(tmp_path / "runs.sqlite"))
-    more = FEW if study == "read-only-sweep" else ("--vary", "at=60%") if study == "capacity" else ()
+    more = FEW if study == "read-only-sweep" else ("--vary", "rate=60%") if study == "capacity" else ()
     code, result = ran(capsys, "run", study, *on, *BRIEF, "--warmup", "0s", *more)
     assert code in (0, 3), json.dumps(result)
     assert result["settings"]["study"] == study

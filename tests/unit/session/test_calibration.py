@@ -104,7 +104,7 @@ def test_a_trial_may_take_many_times_what_it_should_and_never_under_half_a_minut
 
 def test_a_share_of_capacity_becomes_a_rate_found_on_the_baseline(sitting: Sitting) -> None:
     sitting = sitting.scripted(cost_ns=cost_by_cipher({"none": 100_000.0, "aes-256": 130_000.0}, 0.0))
-    result = sitting.conduct(at=0.6, trial_seconds=0.5)
+    result = sitting.conduct(rate="60%", trial_seconds=0.5)
     (key,) = result.loop.arrival_rates
     assert key == "cipher=none,threads=1"
     assert result.loop.capacities[key] == pytest.approx(10_000, rel=0.02)
@@ -115,7 +115,7 @@ def test_a_share_of_capacity_becomes_a_rate_found_on_the_baseline(sitting: Sitti
 
 
 def test_levels_of_load_share_one_capacity_and_have_a_rate_each(sitting: Sitting) -> None:
-    result = sitting.conduct(vary={"cipher": ("aes-256",), "at": (0.3, 0.8)}, trial_seconds=0.5)
+    result = sitting.conduct(vary={"cipher": ("aes-256",), "rate": ("30%", "80%")}, trial_seconds=0.5)
     calibrated = [twin for twin in sitting.twins.started if twin.name.startswith("calibration")]
     assert len(calibrated) == 1
     low, high = result.loop.arrival_rates.values()
@@ -124,7 +124,7 @@ def test_levels_of_load_share_one_capacity_and_have_a_rate_each(sitting: Sitting
 
 
 def test_rates_survive_a_round_trip(sitting: Sitting) -> None:
-    sitting.conduct(at=0.5)
+    sitting.conduct(rate="50%")
     found = sitting.size()
     assert found.rates
     assert decode(TrialSize, json.loads(json.dumps(encode(found)))) == found

@@ -70,4 +70,4 @@ def test_what_is_left_to_the_servers_is_named() -> None:
     }
     (said,) = study_cautions("direct-load", of_study, {"work": ("load",)})
     assert said.parameters["left"] == "aes_instructions, work=cold, cache"
-    assert list(study_cautions("capacity", {"vary": {"at": (0.6,)}}, {"at": (0.6,)})) == []
+    assert list(study_cautions("capacity", {"vary": {"rate": ("60%",)}}, {"rate": ("60%",)})) == []

@@ -8,9 +8,9 @@ from support.refused import has, refused
 from tdelta.driver.agents.asked import HostsRequest
 from tdelta.errors import UsageError
 from tdelta.session import RunRequest, dry_run
+from tdelta.session.calibrating import calibrate_machine
+from tdelta.session.calibration_lookup import key_of
 from tdelta.session.planning import Plan, plan
-from tdelta.session.self_test import calibrate_machine
-from tdelta.session.self_test_lookup import key_of
 
 from .served import installed
 

@@ -231,7 +231,7 @@ def test_a_password_that_is_elsewhere_is_fine(tmp_path: Path) -> None:
 
 
 def test_what_does_not_go_together_is_told_of_all_runs(tmp_path: Path) -> None:
-    text = 'engines = ["sqlite", "duckdb"]\nrate = 5.0\nat = "60%"'
+    text = 'engines = ["sqlite", "duckdb"]\nrate = 5.0\nvary = ["rate=60%"]'
     assert [place for place, _ in faults(tmp_path, text)] == ["run on sqlite", "run on duckdb"]
 
 
@@ -245,7 +245,7 @@ def test_the_nearest_file_above_is_the_projects(tmp_path: Path) -> None:
 
 
 def test_a_text_is_read_back_as_it_was_meant(tmp_path: Path) -> None:
-    values = {"engines": ["sqlite"], "labels": ['a"b\\c', "é"], "threads": 4, "trial-time": "0.5s", "self_test": True}
+    values = {"engines": ["sqlite"], "labels": ['a"b\\c', "é"], "threads": 4, "trial-time": "0.5s", "self-test": True}
     text = project_text({**values, "studies": [], "budget": None}, tmp_path / FILE)
     assert tomllib.loads(text) == values
     assert requests(tmp_path, text) == [

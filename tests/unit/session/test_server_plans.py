@@ -127,8 +127,8 @@ def test_what_the_scope_covers_is_what_the_search_looks_for() -> None:
         ({"load_operations": "done ([0-9]+)"}, coded("load-operations-alone")),
         ({"load_generator": "true", "rate": 10.0}, coded("not-with-load-generator", options="--rate")),
         (
-            {"load_generator": "true", "vary": {"cipher": ("aes-256",), "at": (0.5,)}},
-            coded("not-with-load-generator", options="--vary at"),
+            {"load_generator": "true", "vary": {"cipher": ("aes-256",), "rate": ("50%",)}},
+            coded("not-with-load-generator", options="--vary rate"),
         ),
         ({"vary": {"cipher": ("chacha20",)}}, coded("unknown-name", kind="cipher", found="chacha20")),
     ],

@@ -12,7 +12,7 @@ from tdelta.session.studies import studies
 from tdelta.workloads import load
 
 
-@pytest.mark.parametrize("asked", [{"rate": 100.0}, {"at": 0.5}, {"vary": {"at": (0.5, 0.8)}}])
+@pytest.mark.parametrize("asked", [{"rate": 100.0}, {"rate": "50%"}, {"vary": {"rate": ("50%", "80%")}}])
 def test_trials_of_an_open_loop_are_longer_whoever_asks(asked: dict[str, object]) -> None:
     assert RunRequest(**asked).design.trial_seconds == 2.0
     assert RunRequest(**{**asked, "trial_seconds": 0.5}).design.trial_seconds == 0.5

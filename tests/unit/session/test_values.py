@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdelta.session.values import CacheSize, Duration, PageSize, Percent, ResponseTime, Rounds, Size, Value
+from tdelta.session.values import CacheSize, Duration, PageSize, Percent, Rate, ResponseTime, Rounds, Size, Value
 
 
 def parse(kind: Value, text: str) -> object:
@@ -30,6 +30,9 @@ def parse(kind: Value, text: str) -> object:
         (CacheSize(), "512M", "512MiB"),
         (CacheSize(), "0.5g", "512MiB"),
         (PageSize(), "16k", 16384),
+        (Rate(), "500", 500.0),
+        (Rate(), "500/s", 500.0),
+        (Rate(), "60 %", "60%"),
         (Duration(), "90s", 90.0),
         (Duration(), "5m", 300.0),
         (Duration(), "1h30m", 5400.0),
@@ -96,6 +99,9 @@ def test_a_percentage_is_the_nearest_float_to_its_share(value: object) -> None:
         (CacheSize(), "0.1", "not-a-cache"),
         (CacheSize(), "4 elephants", "not-a-cache"),
         (CacheSize(), "0GB", "not-a-cache"),
+        (Rate(), "0", "not-a-rate"),
+        (Rate(), "0%", "not-a-rate"),
+        (Rate(), "500 tps", "not-a-rate"),
         (Duration(), "5", "not-a-duration"),
         (ResponseTime(), "0ms", "not-a-response-time"),
         (Rounds(), "many", "not-rounds"),

@@ -38,7 +38,6 @@ REQUESTS = {
     "compression-and-load": "--vary compression=… with work=load: expected tables that stay, since {product} has each"
     " compressed once it is there, found a load that recreates them; leave out one of the two",
     "cold-and-work": f"--cold and --vary work=…: {_ONE_OF_TWO}; list cold among the levels in --vary",
-    "rate-and-at": f"--rate and --at: {_ONE_OF_TWO}; --at finds the rate from the baseline's capacity",
     "study-and-rows": (f"STUDY {{study}} and {{option}}: {_ONE_OF_TWO}, since a study makes its own rows"),
     "size-and-rows": f"--size and {{option}}: {_ONE_OF_TWO}, since twins are as large as {{rows}}",
     "workload-and-rows": (
@@ -119,6 +118,7 @@ REQUESTS = {
     "not-a-percentage": "expected a percentage such as 5% or 0.5%, found {found!r}",
     "not-a-size": "expected a size such as 50MB, 1.5GB, 64MiB or 10G (kB, MB, GB, TB; powers of 1024: K, M, G, T"
     " or KiB, MiB, GiB, TiB), found {found!r}",
+    "not-a-rate": "expected operations per second such as 500, or a share such as 60%, found {found!r}",
     "not-a-cache": "expected a share of the data such as 10%, or a size such as 4GB or 512M, found {found!r}",
     "not-a-duration": "expected a duration such as 90s, 5m, 1h30m, 30d or 250ms, found {found!r}",
     "not-a-response-time": "expected a time such as 20ms, 250us or 1.5s, found {found!r}",

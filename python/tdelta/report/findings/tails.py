@@ -42,7 +42,6 @@ ONE_ROUND = (
 _UNITS = (("s", 10**9), ("ms", 10**6), ("µs", 10**3), ("ns", 1))
 _MOST_TYPES = 8
 _SPELLED_OUT = 2
-_RATES = ("rate", "at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +95,8 @@ def tail_notes(result: RunResult, *, has_types: bool = True) -> list[str]:
     bad = [found for measure in shown if (found := _bad(measure)) is not None]
     parts += [BAD_TRIALS] if bad else []
     parts += [ONE_ROUND] if any(found.rounds == 1 for found in bad) else []
-    if all(result.settings.options.get(name) is None for name in _RATES) and not _varies_rate(result):
-        parts.append("Closed loop: a stall holds up one transaction a thread; --rate or --at count all that were due.")
+    if not result.settings.is_open_loop:
+        parts.append("Closed loop: a stall holds up one transaction a thread; --rate counts all that were due.")
     parts.append("Nothing is decided on tails.")
     return [" ".join(parts)]
 
@@ -135,10 +134,6 @@ def _latency_limit(result: RunResult) -> str:
 def _shows_types(result: RunResult) -> bool:
     types = {m.transaction for m in result.of(TailMeasure)} - {ALL}
     return len({v.condition for v in result.primary}) == 1 and len(types) <= _MOST_TYPES
-
-
-def _varies_rate(result: RunResult) -> bool:
-    return any("at" in dict(condition.levels) for condition in result.settings.conditions)
 
 
 def reason_lines(groups: Iterable[TailGroup]) -> list[str]:

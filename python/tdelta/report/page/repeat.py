@@ -11,7 +11,7 @@ from tdelta.report.page.blocks import Block, Code, Column, Heading, Listing, Par
 from tdelta.report.page.gather import RunData
 from tdelta.report.page.wording import date_text, label, run_words
 from tdelta.report.quantities import MISSING, amounts, counted, duration
-from tdelta.report.terminal import ended, trial_words
+from tdelta.report.terminal import ended, open_loop_words, trial_words
 
 _ROLES = {
     Role.BASELINE: "baseline",
@@ -74,11 +74,7 @@ def _run_table(data: RunData) -> Table:
 
 
 def _loop_words(result: RunResult) -> str:
-    rate = result.settings.options.get("rate")
-    if rate is None:
-        return "closed: as fast as the clients can"
-    late = counted(result.loop.queued_operations, "queued operation")
-    return f"open: {rate} operations due per second; {late}, backlog at most {result.loop.backlog_max:,}"
+    return open_loop_words(result) or "closed loop: as fast as the clients can"
 
 
 def _kinds(counts: Mapping[str, int]) -> str:
@@ -128,7 +124,7 @@ def _cannot_show(result: RunResult) -> Iterator[str]:
     yield "Tails: percentiles and shares beyond a threshold are described, not judged."
     yield "How safe a cipher, its key or their keeping is."
     yield "What months of use do: fragmentation, growth, backups, key rotation."
-    if result.settings.options.get("rate") is None:
+    if not result.settings.is_open_loop:
         yield (
             "What users feel below saturation: clients here ask again at once (closed loop), so the database is"
             " always busy."

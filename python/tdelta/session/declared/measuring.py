@@ -27,11 +27,11 @@ class Design:
     vary: Mapping[str, tuple[Level, ...]] = option(
         "--vary",
         values.Factors(),
-        "Factor and its levels, e.g. cipher=aes-128,aes-256 or threads=1,4; repeatable, all combinations run.",
+        "Levels to compare: threads=1,4.",
         {},
         shown="cipher=aes-256",
         of_study=False,
-        group=Group.EVERYDAY,
+        group=Group.COMMON,
     )
     trial_seconds: float = option(
         "--trial-time",
@@ -40,6 +40,7 @@ class Design:
         0.25,
         open_loop=2.0,
         decides_trial=True,
+        group=Group.ADVANCED,
     )
     warmup_seconds: float | None = option(
         "--warmup",
@@ -52,32 +53,34 @@ class Design:
     self_test: bool = option(
         "--self-test",
         values.Flag(),
-        "Compare identical plain twins: does this machine tell the truth?",
+        "Compare identical unencrypted copies: is this machine stable enough?",
         False,
         of_pilot=False,
-        group=Group.EXPERIMENT,
+        group=Group.COMPARISON,
     )
     aa_control: bool = option(
         "--no-aa",
         values.Flag(stands_for=False),
-        "Leave the A/A twin out; the noise floor is then unknown.",
+        "Omit the A/A control; the noise is then unknown.",
         True,
         of_pilot=False,
+        group=Group.ADVANCED,
     )
     bb_control: bool | None = option(
         "--no-bb",
         values.Flag(stands_for=False),
-        "Leave the B/B twin out, a second encrypted instance.",
-        shown="there is one where a round has room",
+        "Omit the B/B control, a second encrypted copy.",
+        shown="included if time permits",
         of_pilot=False,
+        group=Group.ADVANCED,
     )
     inject: tuple[float, ...] = option(
         "--inject",
         values.Percents(),
-        "One more plain twin, slowed by this much; repeatable.",
+        "Add an unencrypted copy that is slowed by this much; repeatable.",
         (),
         of_pilot=False,
-        group=Group.EXPERIMENT,
+        group=Group.COMPARISON,
     )
     trace: bool = option(
         "--trace",
@@ -86,24 +89,25 @@ class Design:
         False,
         takes=Takes.TRACES,
         of_pilot=False,
-        group=Group.EXPERIMENT,
+        group=Group.DIAGNOSTICS,
     )
     profile: bool = option(
         "--profile",
         values.Flag(),
-        "Sample the twins' functions with perf in unmeasured trials, to see where CPU time goes.",
+        "Sample the functions of each copy with perf in unmeasured trials, to see where CPU time goes.",
         False,
         of_pilot=False,
         of_study=False,
-        group=Group.EXPERIMENT,
+        group=Group.DIAGNOSTICS,
     )
     seed: int | None = option(
         "--seed",
         values.WholeNumber(least=0, most=2**63 - 1),
         "Random seed; recorded either way.",
-        shown="drawn",
+        shown="random",
         calibrates=True,
         of_study=False,
+        group=Group.ADVANCED,
     )
 
 
@@ -119,16 +123,16 @@ class DecisionOptions:
     min_rounds: int = option(
         "--rounds",
         values.Rounds(),
-        "Rounds of fresh twins.",
+        "Rounds with new copies.",
         3,
         shown="3, as many as time allows",
         also="max_rounds",
         of_pilot=False,
-        group=Group.EXPERIMENT,
+        group=Group.COMPARISON,
     )
     max_rounds: int | None = option("", values.WholeNumber(), "The most rounds.")
     max_seconds: float = option(
-        "--max-time", values.Duration(), "Wall clock, set-up included.", 85.0, of_pilot=False, group=Group.EVERYDAY
+        "--max-time", values.Duration(), "Total time, set-up included.", 85.0, of_pilot=False, group=Group.COMMON
     )
     tolerance: float = option(
         "--tolerance",
@@ -137,7 +141,7 @@ class DecisionOptions:
         DEFAULT_TOLERANCE,
         calibrates=True,
         of_pilot=False,
-        group=Group.EVERYDAY,
+        group=Group.COMMON,
     )
     tolerance_is_given: bool = option(
         "", values.Flag(), "Whether --tolerance was typed.", False, of_study=False, compare=False
@@ -145,23 +149,23 @@ class DecisionOptions:
     budget: float | None = option(
         "--budget",
         values.Percent(),
-        "Overhead you allow: turns the run into a gate, exit code 5 if over.",
+        "Fail with exit code 5 if the overhead is larger.",
         of_pilot=False,
-        group=Group.EVERYDAY,
+        group=Group.COMMON,
     )
     metric: Metric = option(
         "--metric",
         values.Choice("NAME", names=tuple(metric.value for metric in Metric), make=Metric),
         f"Cost that decides: {', '.join(Metric)}.",
         Metric.RESPONSE_TIME,
-        group=Group.EXPERIMENT,
+        group=Group.COMPARISON,
     )
     latency_limit_seconds: float | None = option(
         "--latency-limit",
         values.ResponseTime(),
-        "Report how often transactions exceed TIME, e.g. 20ms; informational only.",
+        "Report how often transactions exceed TIME (20ms); informational only.",
         of_study=False,
-        group=Group.EXPERIMENT,
+        group=Group.COMPARISON,
     )
     use_calibration: bool = option(
         "--no-calibration",
@@ -177,11 +181,11 @@ class Where:
     directory: Path | None = option(
         "--dir",
         values.PathValue("DIR"),
-        "Where the twins' files go.",
+        "Folder for the files of the copies.",
         shown="~/.cache/tdelta",
         calibrates=True,
         of_study=False,
-        group=Group.OUTPUT,
+        group=Group.CONTROL,
     )
     store: Path | None = option(
         "--store",

@@ -74,16 +74,16 @@ class Tested:
         of_pilot=False,
         of_study=False,
         decides_defaults=True,
-        group=Group.EVERYDAY,
+        group=Group.COMMON,
     )
     engine: str = option(
         "--engine",
         _Named("NAME", names=ENGINES),
-        "Engine to test; see `tdelta engines`.",
+        f"Database engine: {', '.join(ENGINES)}.",
         "sqlite",
         calibrates=True,
         decides_defaults=True,
-        group=Group.EVERYDAY,
+        group=Group.COMMON,
     )
     library: str = option(
         "--library",
@@ -92,7 +92,7 @@ class Tested:
         SQLITE3MC.name,
         takes=Takes.LIBRARY,
         calibrates=True,
-        group=Group.EXPERIMENT,
+        group=Group.SETTINGS,
     )
     server_binary: Path | None = option(
         "--server-binary",
@@ -101,7 +101,7 @@ class Tested:
         shown="the newest that is found",
         takes=Takes.SERVER,
         calibrates=True,
-        group=Group.SERVERS,
+        group=Group.PRIVATE_SERVERS,
     )
     study_size: str = option(
         "--study-size",
@@ -109,38 +109,38 @@ class Tested:
         "Size of STUDY: small enough for a laptop, or as published.",
         "small",
         decides_defaults=True,
-        group=Group.EXPERIMENT,
+        group=Group.WORKLOAD,
     )
     database: Path | None = option(
         "--database",
         values.PathValue("FILE"),
-        "Your SQLite file, which is only read: twins are copies of it.",
+        "Your SQLite file; it is only read.",
         shown="generated rows",
         takes=Takes.LIBRARY,
         calibrates=True,
-        group=Group.OWN_DATABASE,
+        group=Group.COMMON,
     )
     restore: str | None = option(
         "--restore",
         values.Value("CMD"),
-        "Command that loads your dump into each kind of private server: 'psql -1 -f app.sql'.",
+        "Command that loads your dump into each server: 'psql -1 -f app.sql'.",
         shown="generated rows",
         takes=Takes.SERVER,
-        group=Group.OWN_DATABASE,
+        group=Group.DATA,
     )
     baseline: str | None = option(
         "--baseline",
         _Dsn(),
         "Your unencrypted server: mysql://USER@HOST/?password-env=NAME.",
         decides_defaults=True,
-        group=Group.SERVERS,
+        group=Group.YOUR_SERVERS,
     )
     encrypted: str | None = option(
         "--encrypted",
         _Dsn(),
-        "Your encrypted server, to be compared with it.",
+        "Your encrypted server, to compare with it.",
         decides_defaults=True,
-        group=Group.SERVERS,
+        group=Group.YOUR_SERVERS,
     )
     schema: str | None = option(
         "--schema",
@@ -148,19 +148,17 @@ class Tested:
         "Schema to create on both servers; dropped afterwards.",
         shown="tdelta_RUN",
         takes=Takes.OWN_SERVERS,
-        group=Group.SERVERS,
+        group=Group.YOUR_SERVERS,
     )
     assume_encrypted: bool = option(
         "--assume-encrypted",
         values.Flag(),
-        "Trust that the encrypted server's disk is encrypted, where SQL cannot confirm it (PostgreSQL).",
+        "Trust that the encrypted server's disk is encrypted, if SQL cannot confirm it (PostgreSQL).",
         False,
         takes=Takes.OWN_SERVERS,
-        group=Group.SERVERS,
+        group=Group.YOUR_SERVERS,
     )
-    size_bytes: int = option(
-        "--size", values.Size(), "Data of each twin.", 50_000_000, calibrates=True, group=Group.EVERYDAY
-    )
+    size_bytes: int = option("--size", values.Size(), "Data per copy.", 50_000_000, calibrates=True, group=Group.COMMON)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,89 +169,84 @@ class Work:
     which needs no Ray. ``hosts`` is on how many nodes of that cluster the twins' servers run, each on another in the
     next round; None: on this machine. ``load_generator`` is a command of the user's that is run as the load instead of
     a workload's transactions, ``load_operations`` a pattern for the number of its operations in what it prints.
-    ``rate`` (a second, over all threads) makes the loop open, and so does ``at``, a share of the baseline's capacity.
+    ``rate`` makes the loop open: operations per second over all threads, or the text of a share of the baseline's
+    capacity (``60%``).
     ``cold`` empties all caches before each trial.
     """
 
     workload: str | None = option(
         "--workload",
         _NamedOrPath("NAME|DIR", names=BUILT_IN),
-        "Built-in workload, or your workload folder.",
+        "Built-in workload, or your folder.",
         shown="order-entry",
         calibrates=True,
-        group=Group.EVERYDAY,
+        group=Group.COMMON,
     )
     load_generator: str | None = option(
         "--load-generator",
         values.Value("CMD"),
-        "Load generator to run instead of the workload, such as 'sysbench oltp_read_only run'.",
+        "Load generator to run instead of the workload: 'sysbench oltp_read_only run'.",
         shown="the workload's mix",
         takes=Takes.SERVER,
-        group=Group.SERVERS,
+        group=Group.WORKLOAD,
     )
     load_operations: str | None = option(
         "--load-operations",
         values.Value("REGEX"),
-        "Regex whose first group captures the operation count in CMD's output.",
+        "Regex whose first group captures the operation count in the output of CMD.",
         shown="built in for sysbench and pgbench",
         takes=Takes.SERVER,
-        group=Group.SERVERS,
+        group=Group.WORKLOAD,
     )
     agents: int | None = option(
         "--agents",
         values.WholeNumber(),
-        "Load agents that share the clients and the operations of each trial, placed by Ray.",
+        "Processes that share the clients and operations of each trial, placed by Ray.",
         shown="tdelta's own process",
         takes=Takes.AGENTS,
         decides_trial=True,
         of_study=False,
-        group=Group.SERVERS,
+        group=Group.DISTRIBUTED,
     )
     ray: str | None = option(
         "--ray",
         values.Value("ADDRESS"),
-        "Ray cluster whose nodes agents are placed on, or twins: HOST:PORT, or auto.",
+        "Ray cluster on which agents or copies are placed: HOST:PORT, or auto.",
         shown="one on this machine, for the run's agents",
         takes=Takes.AGENTS,
         calibrates=True,
         of_study=False,
-        group=Group.SERVERS,
+        group=Group.DISTRIBUTED,
     )
     hosts: int | None = option(
         "--hosts",
         values.WholeNumber(least=2),
-        "Nodes of that cluster that the twins change between, so that hosts cancel.",
+        "Rotate the copies among N cluster nodes so that host differences cancel out.",
         shown="this machine alone",
         takes=Takes.SERVER,
         of_study=False,
-        group=Group.SERVERS,
+        group=Group.DISTRIBUTED,
     )
     threads: int = option(
-        "--threads", values.WholeNumber(), "Concurrent clients.", 1, decides_trial=True, group=Group.EVERYDAY
+        "--threads", values.WholeNumber(), "Concurrent clients.", 1, decides_trial=True, group=Group.COMMON
     )
     cold: bool = option(
         "--cold",
         values.Flag(),
-        "Empty all caches before each trial: servers restart, DuckDB reattaches its file, your servers do it by SQL.",
+        "Start every trial with cold caches.",
         False,
         factor="work",
         decides_trial=True,
-        group=Group.EXPERIMENT,
+        group=Group.WORKLOAD,
     )
-    rate: float | None = option(
+    rate: float | str | None = option(
         "--rate",
-        values.Number("PER_SECOND"),
-        "Arrival rate: operations due per second, over all threads; latency counts from the due time.",
-        shown="closed loop: as fast as they can",
+        values.Rate(),
+        "Target transactions per second, or percentage of the unencrypted database's maximum; latency includes"
+        " queueing.",
+        shown="as fast as possible",
         decides_trial=True,
-        group=Group.EXPERIMENT,
-    )
-    at: float | None = option(
-        "--at",
-        values.Percent(),
-        "Arrival rate as a share of the baseline's capacity; vary it with --vary at=30%,60%,80%.",
-        decides_trial=True,
-        group=Group.EXPERIMENT,
+        group=Group.WORKLOAD,
     )
 
 
@@ -271,17 +264,17 @@ class TwinOptions:
         "--scope",
         values.Choice(names=SCOPES),
         "What to encrypt: tables, tables plus one other kind of data, or everything.",
-        shown="everything it can",
+        shown="everything the engine can encrypt",
         takes=Takes.SCOPE,
-        group=Group.SERVERS,
+        group=Group.SETTINGS,
     )
     encrypted_dir: Path | None = option(
         "--encrypted-dir",
         values.PathValue("DIR", is_file=False),
-        "Folder on an encrypted file system, for PostgreSQL's encrypted twins.",
+        "Folder on an encrypted file system, for PostgreSQL's encrypted copies.",
         shown="gocryptfs, or pg_tde",
         takes=Takes.ENCRYPTED_FOLDER,
-        group=Group.SERVERS,
+        group=Group.PRIVATE_SERVERS,
     )
     cache: float | str = option(
         "--cache",
@@ -290,16 +283,16 @@ class TwinOptions:
         0.10,
         takes=Takes.CACHE,
         decides_trial=True,
-        group=Group.EXPERIMENT,
+        group=Group.SETTINGS,
     )
     session_memory: int | None = option(
         "--session-memory",
         values.Size(),
-        "Memory of a session for sorts, joins and temporary tables before they spill to files.",
-        shown="as the engine has it",
+        "Memory per session for sorts, joins and temporary tables before they spill to files.",
+        shown="engine default",
         takes=Takes.SESSION_MEMORY,
         decides_trial=True,
-        group=Group.EXPERIMENT,
+        group=Group.SETTINGS,
     )
     page_size: int | None = option(
         "--page-size",
@@ -308,7 +301,7 @@ class TwinOptions:
         shown="4096; with --database its own",
         takes=Takes.LIBRARY,
         decides_trial=True,
-        group=Group.EXPERIMENT,
+        group=Group.SETTINGS,
     )
     synchronous: str = option(
         "--synchronous",
@@ -317,22 +310,24 @@ class TwinOptions:
         "normal",
         takes=Takes.LIBRARY,
         decides_trial=True,
+        group=Group.SETTINGS,
     )
     temp_store: str = option(
         "--temp-store",
         values.Choice(names=("default", "file", "memory")),
         "Where temporary tables and sorts go.",
         "default",
-        shown="as the library was built",
+        shown="library default",
         takes=Takes.LIBRARY,
         decides_trial=True,
+        group=Group.SETTINGS,
     )
     key: str | None = option(
         "--key",
         values.Choice(names=("passphrase", "raw")),
         "How SQLCipher gets its keys: derived from a passphrase, or raw.",
-        shown="raw; passphrase where connections are part of the work",
+        shown="raw; passphrase if connections are part of the work",
         takes=Takes.LIBRARY,
         of_study=False,
-        group=Group.EXPERIMENT,
+        group=Group.SETTINGS,
     )

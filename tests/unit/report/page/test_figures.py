@@ -32,7 +32,7 @@ def circles(drawing: str) -> list[float]:
     return [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawing)]
 
 
-def test_more_costly_rows_stand_further_to_the_right() -> None:
+def test_rows_that_cost_more_stand_further_to_the_right() -> None:
     figure = plot([Row(f"c{m}", s.estimate(m, 0.01), "x") for m in (1.01, 1.05, 1.30)])
     found = circles(figure.drawing)
     assert found == sorted(found)

@@ -55,7 +55,7 @@ def sweep_figure(result: RunResult, limits: Limits, what: str, caption: str) -> 
         " Diamond: what was published for these levels." if any(c.published for p in panels for c in p.cells) else ""
     )
     words = (
-        "Higher is more costly; all panels are at the same scale. Circle: median; thick bar: 95 % HDI; thin bar: 99 %"
+        "Higher costs more; all panels are at the same scale. Circle: median; thick bar: 95 % HDI; thin bar: 99 %"
         f" HDI; {caption}. Square in grey: the A/A twin, which is noise.{published}"
     )
     return Figure("sweep", title, drawn, words, _table(panels, limits))

@@ -17,10 +17,10 @@ from tdelta.driver.jobs import TrialJob
 from tdelta.errors import UsageError
 from tdelta.inference import instrument as simulation
 from tdelta.records import MachineCalibration, Measurement, Phase, Role, RunResult
-from tdelta.session import RunRequest, self_test, self_test_lookup
+from tdelta.session import RunRequest, calibrating, calibration_lookup
+from tdelta.session.calibrating import calibrate_machine
+from tdelta.session.calibration_lookup import key_of
 from tdelta.session.planning import plan
-from tdelta.session.self_test import calibrate_machine
-from tdelta.session.self_test_lookup import key_of
 from tdelta.store import RunStatus, Store
 from tdelta.store.calibrations import add_calibration, newest_calibration
 
@@ -318,8 +318,8 @@ def test_a_run_keeps_what_it_must_have_in_common(place: Place, known: MachineCal
 def test_a_calibration_that_is_too_old_is_not_used(
     place: Place, known: MachineCalibration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    later = known.created_unix_seconds + 86_400 * (self_test_lookup.MOST_DAYS + 1)
-    monkeypatch.setattr(self_test_lookup.time, "time", lambda: later)
+    later = known.created_unix_seconds + 86_400 * (calibration_lookup.MOST_DAYS + 1)
+    monkeypatch.setattr(calibration_lookup.time, "time", lambda: later)
     assert place.run().settings.calibration is None
 
 
@@ -347,6 +347,6 @@ def test_a_resumed_run_keeps_what_it_began_with(tmp_path: Path) -> None:
 
 
 def test_rounds_are_timed_without_the_search_behind_the_first() -> None:
-    assert self_test._successive({0: 0.0, 1: 9.0, 2: 14.0, 3: 19.0}) == [(9.0, 14.0), (14.0, 19.0)]
-    assert self_test._successive({0: 0.0, 1: 9.0}) == [(0.0, 9.0)]
-    assert self_test._successive({0: 0.0}) == []
+    assert calibrating._successive({0: 0.0, 1: 9.0, 2: 14.0, 3: 19.0}) == [(9.0, 14.0), (14.0, 19.0)]
+    assert calibrating._successive({0: 0.0, 1: 9.0}) == [(0.0, 9.0)]
+    assert calibrating._successive({0: 0.0}) == []
