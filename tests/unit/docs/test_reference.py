@@ -23,5 +23,5 @@ def test_every_example_of_a_command_parses() -> None:
     examples = [line for line in lines if "[OPTIONS]" not in line]
     assert len(examples) > len(commands)
     for line in examples:
-        name, *words = shlex.split(re.split(r" [|>]", line)[0])
+        name, *words = shlex.split(re.split(r" [|>]", line)[0], comments=True)
         commands[name].load().make_context(name, words)
