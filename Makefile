@@ -43,8 +43,8 @@ servers:
 lint: lint-python lint-rust
 
 lint-python: setup
-	$(BIN)/ruff check python tests benches
-	$(BIN)/ruff format --check python tests benches
+	$(BIN)/ruff check python tests benches scripts/reference
+	$(BIN)/ruff format --check python tests benches scripts/reference
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m mypy.stubtest tdelta._native

@@ -7,7 +7,7 @@ threads::
     OMP_NUM_THREADS=1 python benches/paper/scaling.py --over cores --seed 93001
     python benches/paper/scaling.py --scenarios
 
-No part of tdelta uses it. docs/scaling.md has the theory, the results and the limits.
+No part of tdelta uses it. benches/results/scaling.md has the results.
 
 The model. One operation of N threads in a closed loop takes no less than it does alone, R, and no less than N times the
 seconds C of the place that is full. Between these asymptotic bounds (Denning and Buzen 1978) a knee is at N* = R / C:

@@ -106,7 +106,7 @@ class Run(_Answered):
 
     @property
     def exit_code(self) -> int:
-        """The command line's exit code for this run (docs/exit-codes.md)."""
+        """The command line's exit code for this run (docs/cli.md)."""
         return int(exit_code(self.result))
 
     @property
@@ -117,7 +117,7 @@ class Run(_Answered):
     def trials(self) -> dict[str, list[Cell]]:
         """The trials as columns of equal length, which `pandas.DataFrame` and `polars.DataFrame` take as they are.
 
-        The columns are those of ``tdelta export --format csv`` (docs/store.md); None where a trial has no value.
+        The columns are those of ``tdelta export --format csv`` (docs/formats.md); None where a trial has no value.
 
         Raises:
             UsageError: the store is gone.
@@ -170,7 +170,7 @@ class Analysis(_Answered):
 
     @property
     def exit_code(self) -> int:
-        """The command line's exit code for this analysis (docs/exit-codes.md)."""
+        """The command line's exit code for this analysis (docs/cli.md)."""
         return int(analysis_exit_code(self.result))
 
     @property

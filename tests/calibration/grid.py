@@ -1,6 +1,6 @@
 """The grid on which the verdict is checked against simulated truth, and what is asked of every cell.
 
-What is asked (docs/statistics.md, "How often it is wrong"): where a run is long enough for five stalls of the
+What is asked (docs/validation.md): where a run is long enough for five stalls of the
 encrypted twins to be expected, or there are none, the 95 % interval of the ratio of means covers the truth in 93 % of
 runs (90 % with odd instances in three rounds or fewer), or the verdict is ``undecided`` there; `slower` and `faster`
 at truth 0 come in at most 1 % (2 % with odd instances), and `negligible` at a true 5 % or more in at most 1 %. In

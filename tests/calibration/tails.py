@@ -156,7 +156,7 @@ def in_medians_ns(log_time: float) -> int:
 
 
 def drawn_by(index: int, *cell: object) -> np.random.Generator:
-    # What is drawn stays what it was for the figures in docs/tails.md, which are of the field's earlier name.
+    # Draws stay those of benches/results/tails.md, which had the field's earlier name.
     words = repr(cell).replace("instance_sd=", "luck_sd=")
     return np.random.default_rng([zlib.crc32(words.encode()), index])
 

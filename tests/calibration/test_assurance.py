@@ -4,7 +4,7 @@ known.
 The prediction simulates instances' means and a variance; the check simulates trials with drift, order and all, and
 hands them to the entrance of measured runs. Both are Monte Carlo: a chance p predicted from P runs and found in F
 differs by ``sqrt(p (1 - p) (1/P + 1/F))`` (one standard error), and by chance by more than three of them once in 370
-times. Where t noise and a chance near 1 meet, a plan promises too much (docs/plan.md): it simulates no odd trials.
+times. Where t noise and a chance near 1 meet, a plan promises too much (docs/validation.md): it has no odd trials.
 """
 
 import zlib
@@ -63,7 +63,7 @@ def _reported(machine: Machine) -> tuple[float, float]:
     """What stage 1 says of a trial's noise, and the share of degrees of freedom that is left: means of 40 runs.
 
     Not what is put in: a t4 scaled to sd counts for ``sd^2/2 (nu + 3)/(nu + 1)``, 0.7 sd^2, and stage 1 is known to say
-    more than that (docs/statistics.md, "What is approximated"). It says so in a pilot as in the run.
+    more than that (docs/statistics.md, "Model"). It says so in a pilot as in the run.
     """
     found = []
     for index in range(40):

@@ -1,4 +1,4 @@
-"""Intervals of tails hold the truth about as often as ``docs/tails.md`` says, and leaving luck out is caught.
+"""Intervals of tails contain the truth about as often as in ``benches/results/tails.md``; leaving luck out is caught.
 
 Bands are binomial, as in `harness`: of 200 experiments an interval of 95 % misses more than 18 once in 170 times.
 """

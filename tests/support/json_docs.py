@@ -1,14 +1,10 @@
-"""docs/json.md against the documents themselves: which fields there are, and of which type each is."""
+"""The fields that docs/json.md lists against the documents themselves: their names and types."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
+from support.reference import reference
 from tdelta.report.document import to_json
-
-DOCS = Path(__file__).parents[2] / "docs"
-_ROW = re.compile(r"^\| `([^`]+)` \|(?: ([^|\n]*) \|)? (.*) \|$", re.MULTILINE)
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "text": (str,),
@@ -20,20 +16,12 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def documented(schema: str, page: str = "json.md") -> dict[str, str]:
-    """The type of each field in the table of a schema, as the page has it; empty where it has no types."""
-    section = (DOCS / page).read_text(encoding="utf-8").split(f"## `{schema}`")[1].split("\n## ")[0]
-    rows = _ROW.findall(section)
-    assert [path for path, _, words in rows if not words.strip()] == [], "a field wants words"
-    return {path: kind for path, kind, _ in rows}
-
-
-def check_documented(schema: str, *documents: object, page: str = "json.md") -> None:
+def check_documented(schema: str, *documents: object) -> None:
     """These documents have exactly the documented fields, of the documented types."""
-    types = documented(schema, page)
+    types = reference().fields_of(schema)
     found = [one for document in documents for one in _fields(json.loads(to_json(document)), "", types)]
     assert {path for path, _ in found} == set(types)
-    assert [(path, value) for path, value in found if types[path] and not _is_of(value, types[path])] == []
+    assert [(path, value) for path, value in found if not _is_of(value, types[path])] == []
 
 
 def _fields(value: object, at: str, types: Mapping[str, str]) -> Iterator[tuple[str, object]]:

@@ -30,7 +30,7 @@ class _Analyze(Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """A line for each."""
         del ctx
-        with formatter.section("Formats, detected from file contents (docs/analyze-files.md)"):
+        with formatter.section("Formats, detected from file contents (docs/formats.md)"):
             formatter.write_dl([(it.tool, it.looks) for it in FORMATS])
 
 

@@ -41,7 +41,7 @@ _OPTIONS = click_options(option for option in OPTIONS.values() if option.decides
 def calibrate(as_json: bool, max_seconds: float | None, **given: object) -> int:
     """Run identical copies and copies with an injected slowdown, and show what can be detected on this machine.
 
-    Matching runs then begin with its prior for instance effects, and report that: docs/calibrate.md.
+    Matching runs then begin with its prior for instance effects, and report that: docs/how-it-works.md.
 
     Example: tdelta calibrate
 

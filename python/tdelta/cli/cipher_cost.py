@@ -70,7 +70,7 @@ def cipher_cost(as_json: bool, library: Path | None, **given: object) -> None:
     """Measure what AES and HMAC cost on this CPU, for each cipher, mode and page size.
 
     The machine's own OpenSSL does the work, once with the CPU's AES instructions and once without. A database
-    pays at least this for a page: see docs/cipher-cost.md.
+    pays at least this for a page: see docs/how-it-works.md.
 
     Example: tdelta cipher-cost --sizes 4k,16k
     """

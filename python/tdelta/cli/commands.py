@@ -1,6 +1,6 @@
 """The commands, each in one row. A command's module is imported when the command runs, or when its own help is shown.
 
-`tdelta --help`, `tdelta man`, shell completion and docs/commands.md list what stands here. A command is a module of
+`tdelta --help`, `tdelta man`, shell completion and docs/cli.md list what stands here. A command is a module of
 `tdelta.cli` with a click command of the same name in it, and one row; CONTRIBUTING.md has the steps.
 """
 

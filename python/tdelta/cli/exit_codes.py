@@ -1,4 +1,4 @@
-"""What the process ends with. ``docs/exit-codes.md`` says the same to people."""
+"""What the process ends with. ``docs/cli.md`` lists the same."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ _OF_STORED_RUNS = frozenset({"metric", "store"})
     type=Typed(Duration()),
     help="Wall clock of a pilot, set-up included.  [2m; 15m on a server]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json-plan.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/json.md).")
 def plan(
     sources: tuple[str, ...],
     effects: tuple[float, ...],

@@ -123,7 +123,7 @@ class ServerCipher:
 
 @dataclass(frozen=True, slots=True)
 class ServerResources:
-    """What a server takes before it holds any data, measured (docs/engines).
+    """What a server takes before it holds any data, measured (docs/engines.md).
 
     ``disk_bytes`` is with its logs at their fullest and the temporary files of a search. ``memory_bytes`` leaves out
     the buffer pool, ``connection_bytes`` is what each connection adds that is at work. ``initialize_seconds`` are until

@@ -1,4 +1,4 @@
-"""What the columns of a CSV mean, by their names; ``docs/analyze-files.md`` lists the same rules for users.
+"""What the columns of a CSV mean, by their names; ``docs/formats.md`` has the main rules.
 
 A name is compared in small letters, with ``_`` for spaces and hyphens; a unit may end it: ``response_ms``,
 ``Elapsed (s)``. In order of precedence a column is: the condition, the transaction, the run, what the authors printed,

@@ -1,4 +1,4 @@
-"""The names that columns of a CSV are known by, in one spelling; ``docs/analyze-files.md`` has the same lists."""
+"""The names that columns of a CSV are known by, in one spelling; ``docs/formats.md`` has the main ones."""
 
 from __future__ import annotations
 

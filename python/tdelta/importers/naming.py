@@ -1,4 +1,4 @@
-"""The condition, run and levels of each file, by the arguments of ``tdelta analyze`` (rules: docs/analyze-files.md).
+"""The condition, run and levels of each file, by the arguments of ``tdelta analyze`` (rules: docs/formats.md).
 
 Each argument is one condition, named by its stem or by the user (``NAME=GLOB``). Within a condition, every file is a
 run, unless the conditions have the same words in their files' names: then these words are a level, so that two

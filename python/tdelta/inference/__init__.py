@@ -3,9 +3,8 @@
 Nothing is sampled but the 99th percentiles of tails, by a bootstrap that the run seeds.
 
 `analyze_run` is the entrance, `interim_estimates` its cheap counterpart at the ends of rounds, `should_stop` the rule
-that ends a run. The models are explained, with their measured error rates, in ``docs/statistics.md``. Everything
-works on the log scale of costs and speaks in ratios; the unit of evidence is the trial in its block, never the
-transaction.
+that ends a run. ``docs/statistics.md`` has the models, ``docs/validation.md`` their error rates. Everything works on
+the log scale of costs and speaks in ratios; the unit of evidence is the trial in its block, never the transaction.
 """
 
 from typing import TYPE_CHECKING

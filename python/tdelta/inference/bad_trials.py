@@ -10,7 +10,7 @@ condition's side would come in 2.5 % of runs.
 
 Limits: with one round the instance effect is its prior (`INSTANCE_SD`) and what the plain twins differ by; stalls that
 last over several trials of one instance look like instance effects, and are recognized as such from several rounds
-only. A rate is of trials as long as these. Coverage: ``docs/tails.md``.
+only. A rate is of trials as long as these. Coverage: ``benches/results/tails.md``.
 """
 
 from __future__ import annotations

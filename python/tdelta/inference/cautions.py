@@ -17,7 +17,7 @@ from tdelta.messages import Caution
 from tdelta.records import Decision, InstanceEffectPrior, Metric, NoiseFloor, Role, RunSettings, Validity, Verdict
 
 FEWEST_BLOCKS = 16
-"""At least 16 pairs, of at least `FEWEST_ROUNDS` rounds (docs/statistics.md, Design)."""
+"""At least 16 pairs, of at least `FEWEST_ROUNDS` rounds (docs/statistics.md, Decisions)."""
 
 _SURPRISING_RATIO = 2.5
 _SMALLEST_SAID = 0.0005

@@ -23,7 +23,7 @@ FEWEST_PAGES = 0.05
 """Pages per operation below which a cost per page would be all noise."""
 
 A_PAGE_AT_MOST_US = 100.0
-"""More than any engine was seen to take for a page with the CPU's AES instructions (docs/cost-breakdown.md)."""
+"""More than any engine was seen to take for a page with the CPU's AES instructions (docs/how-it-works.md)."""
 
 TOO_LITTLE = 0.005
 """The share of the response time: a quarter of the default tolerance."""

@@ -2,7 +2,7 @@
 
 Two things make a decision harder than its interval: rounds so few that instance effects were hardly measured, and
 stalls that carry it alone, or are few and weigh more than its margin. `decide_means` and `decide_gate_means` are for
-those; how often they are wrong is in ``docs/statistics.md``.
+those; how often they are wrong is in ``docs/validation.md``.
 """
 
 from __future__ import annotations

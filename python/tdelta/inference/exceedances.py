@@ -9,7 +9,7 @@ instance effects from the condition; of two there is Student's t with one degree
 blocks alone would give.
 
 Limits: nothing is known where nothing was exceeded, and little where it happened in few blocks: `FEWEST` and
-`FEWEST_BLOCKS` were chosen before the simulations of ``docs/tails.md``, which hold for them; others were not tried.
+`FEWEST_BLOCKS` were chosen before the simulations of ``benches/results/tails.md``; others were not tried.
 """
 
 from __future__ import annotations

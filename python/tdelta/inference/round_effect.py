@@ -25,7 +25,7 @@ from tdelta.inference.posterior import FloatArray
 from tdelta.inference.quantiles import beta_quantile
 
 ROUND_EFFECT_SCALE = 0.002
-"""omega ~ HalfCauchy(0.2 %): nearly all runs of quiet machines show none (docs/statistics.md)."""
+"""omega ~ HalfCauchy(0.2 %): nearly all runs of quiet machines show none (benches/results/grid.md)."""
 
 _LEAST_SD, _LEAST_TOP = 5e-4, 0.02
 _BELOW, _ABOVE = 6.0, 12.0

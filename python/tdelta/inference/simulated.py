@@ -1,7 +1,7 @@
 """How often answers of runs like this one were right when runs were simulated.
 
-The figures are those of the grid in ``docs/statistics.md``, found by ``benches/calibration.py --grid``; a test holds
-them to the table: an interval says what it has, not what it is called.
+The figures are those of ``benches/results/grid.md``, found by ``benches/calibration.py --grid``; a test compares them:
+an interval says what it has, not what it is called.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FEWEST_ROUNDS = 3
-"""From how many rounds on an answer needs no caution of their number (docs/statistics.md, Design)."""
+"""From how many rounds on an answer needs no caution of their number (docs/statistics.md, Decisions)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 For a number that is to be quoted the rule is precision. Up to an overhead of 20 % the width aimed at is fixed, so the
 rule does not look at where the answer lies, and leaves it unbiased. Beyond that the aim is a tenth of the *estimated*
 overhead: the rule then looks at the estimate, and an interval is narrow enough a little sooner where the estimate
-happens to be high. The bias that this makes is simulated in docs/statistics.md.
+happens to be high. The bias that this makes is simulated in benches/results/grid.md.
 
 A budget is a gate, answered as soon as the 99 % HDI is clear of it, and looked at after geometrically growing numbers
 of blocks; an estimate stopped on its own answer leans, and is quoted with that caution.

@@ -2,7 +2,7 @@
 
 Secondary by design: tails need far more data than means, so nothing is decided on them. All figures come from the
 trials' histograms over complete blocks, the mix as a whole and each transaction type; the models, with their simulated
-coverage, are in `exceedances`, `bad_trials` and `percentiles` and in ``docs/tails.md``. Both plain twins together are
+coverage, are in `exceedances`, `bad_trials`, `percentiles` and ``docs/validation.md``. Both plain twins together are
 the baseline, as everywhere; the A/A twin is set beside the other one, and shows what chance does to a tail here.
 
 Where twins change hosts, the baseline is the plain twin that was on the condition's host in every block: both sides

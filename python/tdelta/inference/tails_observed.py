@@ -3,7 +3,7 @@
 What a design can bear decides what is said. Of one run a side there is no interval that means anything: transactions of
 one run share its effect, and intervals from their number alone cover the truth in 32 to 70 of 100 cases. With three
 runs and more on both sides the run is the unit: shares by linearisation and Welch's t, percentiles by a jackknife over
-runs. Their simulated coverage is in ``docs/tails.md``. Three runs can agree by chance, so no interval is ever narrower
+runs. Simulated coverage: ``benches/results/tails.md``. Three runs can agree by chance, so no interval is ever narrower
 than what the number of transactions alone would leave open.
 
 Bins are wider than a run's own and may differ from file to file, so nothing is interpolated: of the bin that a limit

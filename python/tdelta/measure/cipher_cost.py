@@ -2,7 +2,7 @@
 
 The machine's own OpenSSL encrypts, decrypts and authenticates pages as a database would have it do, in a loop with
 nothing else in it. What a database pays for a page beyond this is its own code, its cache and its disk; what it pays
-below this it owes to another implementation of the cipher. docs/cipher-cost.md says what is measured and what is not.
+below this it owes to another implementation of the cipher. See docs/how-it-works.md.
 
 Each level of the instructions is a process of its own, and the two take turns, pass by pass, so that what drifts falls
 on both. That the instructions were really hidden is not believed but measured.

@@ -1,9 +1,9 @@
 """What a function is for, by its symbol and the file that holds it: ciphers, hashes, checksums, and the rest.
 
-The table was made from what perf showed on the twins of every engine here (docs/profile.md); an engine's own names come
-from its profile. It is tried from the top; the first row that fits is the class. Limits: a name is all that is looked
-at. What a compiler put into its caller, or a file does not name, is counted where it was put: a stripped function of
-OpenSSL's library is `FunctionClass.CRYPTO`, and one of a database's own file is the database's.
+The table comes from profiles of every engine (benches/results/engines.md); an engine's own names come from its
+profile. It is tried from the top; the first row that fits is the class. Limits: a name is all that is looked at. What
+a compiler put into its caller, or a file does not name, is counted where it was put: a stripped function of OpenSSL's
+library is `FunctionClass.CRYPTO`, and one of a database's own file is the database's.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from tdelta.records.tails import ObservedTail
 
 
 class Model(StrEnum):
-    """How a comparison was judged; each is explained, with its error rates, in ``docs/statistics.md``."""
+    """How a comparison was judged; each is explained in ``docs/statistics.md``."""
 
     GAMMA = "gamma"
     BINNED_GAMMA = "gamma, interval-censored"

@@ -1,7 +1,7 @@
 """Tails of response times, a condition beside its baseline. Shown for orientation; nothing here decides anything.
 
 Two figures: the share of transactions that took longer than a threshold of the user's (the exceedance), and the 99th
-percentile. ``docs/tails.md`` says what their intervals rest on.
+percentile. ``docs/statistics.md`` says what their intervals rest on.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def _notes(cost: CipherCost, levels: Sequence[str]) -> list[str]:
         *_levels_note(cost, levels),
         f"Each figure is a median over {cost.passes} passes of one batch a cell; {_spread(cost)}",
         f"Pages lie in {_size(cost.ring_bytes)} of memory. Reading the disk, the cache and the database's own code"
-        " are not in here: docs/cipher-cost.md says how to read this beside a run.",
+        " are not in here: docs/how-it-works.md compares it with a run.",
         f"{duration(cost.elapsed_seconds)} in all, seed {cost.seed}; --json has every figure.",
     ]
 

@@ -1,6 +1,6 @@
 """Which calibration a run begins with: the newest with everything in common that noise and effects depend on.
 
-The rules stand in docs/calibrate.md. In common must be: the machine (by its hardware, not by its name), the engine, its
+In common must be: the machine (by its hardware, not by its name), the engine, its
 library or server program, the workload with its data, the options that decide what a trial is, and tdelta's version.
 Ciphers, rounds, the tolerance and a budget may differ: they do not change the effect of a plain twin.
 """

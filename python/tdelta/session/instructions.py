@@ -20,7 +20,7 @@ FACTOR = "aes_instructions"
 LEAST_SLOWDOWN = 2.0
 """By how much a page's cipher must be slower without the instructions, for the level to count as off.
 
-aes-256 was found 11 times as slow (docs/aes-instructions.md); a worker that kept the instructions would show 1.
+aes-256 was found 11 times as slow (benches/results/instrument.md); a worker that kept the instructions would show 1.
 """
 
 

@@ -2,7 +2,7 @@
 
 From there come the flags of `run`, `plan` and `calibrate` with their help, the defaults of every engine, who is refused
 what, the JSON of a stored run, the command that repeats it, what a calibration must have in common with a run, which
-settings of a study were changed. docs/commands.md is held to it by a test.
+settings of a study were changed. docs/cli.md is generated from them.
 """
 
 from __future__ import annotations

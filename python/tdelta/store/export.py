@@ -1,6 +1,6 @@
 """A run as CSV (one row per trial, for a data frame) or JSON (everything, histograms too), written trial by trial.
 
-The columns and the JSON schema are documented in ``docs/store.md``. A file appears whole or not at all: it is written
+The columns and the JSON schema are documented in ``docs/formats.md``. A file appears whole or not at all: it is written
 beside its destination, synced and renamed. Nothing grows with the number of trials.
 """
 

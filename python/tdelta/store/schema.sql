@@ -1,4 +1,4 @@
--- The store of tdelta, schema version 1. Every column is described in docs/store.md. Those of what a trial
+-- The store of tdelta, schema version 1. Every column is described in docs/formats.md. Those of what a trial
 -- measured are the fields of the record (rows.py).
 
 CREATE TABLE runs (

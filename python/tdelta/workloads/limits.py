@@ -1,4 +1,4 @@
-"""How large a workload folder, and what it makes, may be. ``docs/limits.md`` lists the same.
+"""How large a workload folder, and what it makes, may be. ``docs/formats.md`` lists the same.
 
 The limits keep the check of a folder within seconds, the rows in the making within half a gigabyte of memory, and
 every sum finite.

@@ -146,7 +146,7 @@ def _toml(workload: Workload, notes: Sequence[str]) -> str:
 def _head(workload: Workload) -> Iterator[str]:
     yield "# Edit the weights and the scripts until they are what your application does, then:"
     yield "# tdelta run --database FILE --workload THIS_FOLDER"
-    yield "# Scripts are given :rows_T, :min_T and :max_T of each table (docs/own-database.md)."
+    yield "# Scripts are given :rows_T, :min_T and :max_T of each table (docs/your-database.md)."
     yield f"name = {_text(workload.name)}"
     yield f"version = {workload.version}"
     yield f"title = {_text(workload.title)}"

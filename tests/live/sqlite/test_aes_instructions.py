@@ -25,7 +25,7 @@ KEY = "correct horse battery staple"
 HIDDEN = hidden_environment(CryptoKind.OWN)
 
 WITHOUT_COSTS_AT_LEAST = 2.5
-"""Times what AES costs with the instructions: far below what was measured (docs/aes-instructions.md), above luck."""
+"""Times what AES costs with the instructions: far below benches/results/instrument.md, above luck."""
 
 ASK = """
     import ctypes, faulthandler, os, signal, sys, threading

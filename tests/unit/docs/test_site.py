@@ -15,7 +15,7 @@ COMMANDS = {entry.name: entry for entry in entries()}
 
 
 def commands(page: Path) -> Iterator[str]:
-    """The command lines of tdelta in a page's shell blocks, without what comments say of them."""
+    """The command lines of tdelta in a page's shell blocks, without comments."""
     for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
             words = shlex.shlex(line, posix=True, punctuation_chars=";")
@@ -25,15 +25,21 @@ def commands(page: Path) -> Iterator[str]:
                     yield command
 
 
-DOCUMENTED = [
-    (page.name, command)
-    for page in (ROOT / "README.md", DOCS / "tutorial.md", DOCS / "examples.md")
-    for command in commands(page)
+PAGES = [
+    ROOT / "README.md",
+    DOCS / "quickstart.md",
+    DOCS / "tutorial.md",
+    DOCS / "your-database.md",
+    DOCS / "your-servers.md",
+    DOCS / "existing-results.md",
+    DOCS / "ci.md",
 ]
+
+DOCUMENTED = [(page.name, command) for page in PAGES for command in commands(page)]
 
 
 def test_every_page_has_commands() -> None:
-    assert {page for page, _ in DOCUMENTED} == {"README.md", "tutorial.md", "examples.md"}
+    assert {page for page, _ in DOCUMENTED} == {page.name for page in PAGES}
 
 
 @pytest.mark.parametrize(("page", "command"), DOCUMENTED)

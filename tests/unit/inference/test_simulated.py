@@ -8,7 +8,7 @@ import pytest
 
 from tdelta.inference import held
 
-STATISTICS = Path(__file__).parents[3] / "docs" / "statistics.md"
+GRID = Path(__file__).parents[3] / "benches" / "results" / "grid.md"
 ANSWERED_AT = 3
 """The column of runs that covered the truth or were undecided, after cell, truth and coverage."""
 
@@ -21,7 +21,7 @@ UNASKED = re.compile(
 
 def answered(rounds: range) -> Iterator[float]:
     """Shares, %, of the grid's cells with so many rounds."""
-    for line in STATISTICS.read_text().splitlines():
+    for line in GRID.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if len(cells) == COLUMNS and re.match(r"\d", cells[ANSWERED_AT]) and not UNASKED.search(cells[0]):
             named = re.search(r"(\d+) rounds", cells[0])

@@ -1,7 +1,6 @@
 """Every code that is written stands in its catalogue, with the parameters of its template, and no other does."""
 
 import ast
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -24,7 +23,6 @@ from tdelta.messages.instrument import INSTRUMENT_CAUTIONS, INSTRUMENT_REASONS
 from tdelta.messages.message import TEXT, fields_of
 
 SOURCE = Path(tdelta.__file__).parent
-DOCS = Path(__file__).parents[3] / "docs" / "messages.md"
 OF_ENGINES = {
     file.parent.name: import_module(f"tdelta.engines.{file.parent.name}.messages")
     for file in sorted((SOURCE / "engines").glob("*/messages.py"))
@@ -106,64 +104,3 @@ def test_every_name_of_a_check_is_a_constant_that_the_source_uses() -> None:
     used = {node.id for _, tree in trees() for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert constants.keys() <= used
     assert all(KEBAB.fullmatch(code) for code in CHECKS)
-
-
-def rows(templates: dict[str, str]) -> str:
-    escaped = {code: text.replace("|", "\\|").replace("\n", "<br>") for code, text in sorted(templates.items())}
-    return "\n".join(("| code | English |", "|---|---|", *(f"| `{c}` | {text} |" for c, text in escaped.items())))
-
-
-def reference() -> str:
-    parts = {
-        "Checks": ("`validity[].code`: what was checked.", CHECKS),
-        "Details of checks": ("`validity[].details[].code`: what a check found.", Detail.TEMPLATES),
-        "Cautions": (
-            "`caution_codes[].code`: what a reader must know before believing the figures; `left_out_codes[].code`:"
-            " what `tdelta analyze` left out.",
-            Caution.TEMPLATES,
-        ),
-        "Reasons": (
-            "`reason_codes[].code` and the like: why a verdict or a comparison is what it is, why a cost has"
-            " no component (`cost_breakdown[].unattributed_codes[].code`), and what of carry-over cannot be estimated"
-            " (`order_effect.unknown_codes[].code`).",
-            Reason.TEMPLATES,
-        ),
-        "Refusals": (
-            "Why a command has no answer: printed, and with `--json` `refusals[].code` of"
-            " [`tdelta.error/1`](json.md#tdeltaerror1-any-command-that-fails);"
-            " in Python `TdeltaError.refusals[].code`.",
-            Refusal.TEMPLATES,
-        ),
-        "Parts of a run": ("`void_code` of the caution `server-lost`: what was void.", RunPart.TEMPLATES),
-    }
-    parts |= {
-        f"Refusals of {product}": ("As above, of this engine alone.", kind.TEMPLATES)
-        for product, kind in BY_ENGINE.items()
-    }
-    sections = [
-        f"## {name}\n\n{said}\n\n{rows(dict(templates))}\n" for name, (said, templates) in parts.items() if templates
-    ]
-    return "\n".join((HEAD, *sections))
-
-
-HEAD = """# Codes of messages
-
-What tdelta says of a run is a code with parameters; the English is filled in from these templates. Match the codes:
-they keep their meaning, while a wording may be improved at any time. In JSON a message is an object with `code`,
-`parameters` and `text` ([json.md](json.md)).
-
-In a template `{name}` is a parameter, and what follows a colon says how it is written: `{rows:,}` with thousands set
-off, `{blocks:block|blocks}` the first word for 1 and else the second, `{limit:g%}` a share in percent, `{place:*: }`
-the value and then a colon, if it is not empty; `{found!r}` is in quotes. Any message may have a parameter `where`
-beside those of its template: the option, the file and line or the server that it is about, set before the text. Where
-a parameter `NAME` is a message itself, or an error, `NAME_code` has its code (its codes, with commas between them). The
-code `text` is a text without a code, its only parameter: what a version before these codes stored.
-
-This page is generated: `TDELTA_UPDATE_GOLDEN=1 pytest tests/unit/messages` writes it anew.
-"""
-
-
-def test_the_documentation_lists_every_code_with_its_english() -> None:
-    if os.environ.get("TDELTA_UPDATE_GOLDEN"):
-        DOCS.write_text(reference(), encoding="utf-8")
-    assert DOCS.read_text(encoding="utf-8") == reference()

@@ -14,7 +14,7 @@ from tdelta.engines.profile import Profile
 from tdelta.engines.registry import profiles
 from tdelta.session.request import OPTIONS, RunRequest
 
-DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
+REFERENCE = Path(__file__).parents[3] / "scripts" / "reference"
 PACKAGE = Path(tdelta.__file__).parent
 DECLARED = (
     '    colour: str = option("--colour", values.Value("NAME"), "Colour of pages.", "blue", takes=Takes.LIBRARY)\n'
@@ -23,14 +23,11 @@ BEFORE = "    page_size: int | None = option("
 FILE = Path("session") / "declared" / "subject.py"
 SCRIPT = """
 import json
-import sys
-from pathlib import Path
 from click.testing import CliRunner
 from tdelta.cli.main import cli
 from tdelta.errors import UsageError
 from tdelta.report.command import run_command
 from tdelta.session import RunRequest, plan
-from support.option_tables import generated
 
 asked = RunRequest(colour="red")
 stored = asked.to_json()
@@ -48,7 +45,6 @@ print(json.dumps({
     "command": run_command(stored),
     "usual_command": run_command(RunRequest().to_json()),
     "refused": refused,
-    "documented": generated(Path(sys.argv[1]).read_text(encoding="utf-8")),
 }))
 """
 
@@ -70,15 +66,14 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(package: Path, *words: str) -> str:
-    path = os.pathsep.join((str(package), str(DOCS.parents[1] / "tests")))
-    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "120"}
+    environment = {**os.environ, "PYTHONPATH": str(package), "COLUMNS": "120"}
     done = subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_an_option_is_one_declaration(package: Path) -> None:
-    found = json.loads(run(package, "-c", SCRIPT, str(DOCS)))
+    found = json.loads(run(package, "-c", SCRIPT))
     assert "--colour NAME" in found["help"]
     assert "Colour of pages.  [blue]" in found["help"]
     assert "--colour" in found["plan_help"]
@@ -90,10 +85,11 @@ def test_an_option_is_one_declaration(package: Path) -> None:
     assert found["refused"] == [refusal]
 
 
-def test_its_row_is_in_the_documented_table_and_its_name_in_the_lists_of_those_who_take_it(package: Path) -> None:
-    page = json.loads(run(package, "-c", SCRIPT, str(DOCS)))["documented"]
-    assert "| `--colour NAME` | `blue` | for SQLite | colour of pages |" in page
-    _, calibrated, planned = re.split("^## `tdelta (?:calibrate|plan)`", page, flags=re.MULTILINE)
+def test_its_row_is_on_the_page_and_its_name_in_the_lists_of_those_who_take_it(package: Path, tmp_path: Path) -> None:
+    run(package, str(REFERENCE), "--into", str(tmp_path))
+    page = (tmp_path / "cli.md").read_text(encoding="utf-8")
+    assert page.count("| `--colour NAME` | Colour of pages. [blue] |") == 1
+    _, planned, calibrated = re.split("^## `tdelta (?:calibrate|plan)`", page, flags=re.MULTILINE)
     assert "`--colour`" not in calibrated
     assert "`--colour`," in planned
 

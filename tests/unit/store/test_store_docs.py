@@ -9,7 +9,7 @@ from support.examples import MACHINE, VERSIONS, settings_of, trial_of
 from tdelta.store import RunStatus, Store, export
 from tdelta.store.store import APPLICATION_ID, SCHEMA_VERSION
 
-DOCUMENT = (Path(__file__).parents[3] / "docs" / "store.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
 RUN = settings_of().run_id
 
 
@@ -44,16 +44,10 @@ def test_there_is_no_table_that_is_not_documented(store):
     assert {name for (name,) in tables} == set(re.findall(r"\n### `(\w+)`", DOCUMENT))
 
 
-def test_the_sql_of_the_document_answers(store):
-    (statement,) = re.findall(r"```sql\n(.*?)```", DOCUMENT, re.DOTALL)
-    rows = dict(store._db.execute(statement).fetchall())
-    assert rows == {"cipher=none,threads=1": 480.0, "cipher=aes-256,threads=1": 480.0}
-
-
 def test_every_csv_column_is_documented(store):
     out = io.StringIO()
     export.write_csv(store, RUN, out)
-    named = documented("## `tdelta export RUN --format csv`")
+    named = documented("### CSV and Parquet of trials")
     scalars = documented("### `trials`")
     patterns = [re.sub(r"NAME|KIND", r"\\w+", name) for name in (*named, *scalars)]
     for column in out.getvalue().partition("\n")[0].split(","):
@@ -64,8 +58,8 @@ def test_every_field_of_the_json_export_is_documented(store):
     out = io.StringIO()
     export.write_json(store, RUN, out)
     document = json.loads(out.getvalue())
-    assert set(document) == set(documented("## `tdelta export RUN --format json`"))
-    assert all(f"`{name}`" in section("## `tdelta export RUN --format json`") for name in document["trials"][0])
+    assert set(document) == set(documented("### JSON of a run"))
+    assert all(f"`{name}`" in section("### JSON of a run") for name in document["trials"][0])
     assert f"`{document['schema']}`" in DOCUMENT
 
 

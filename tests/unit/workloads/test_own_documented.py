@@ -1,4 +1,4 @@
-"""``docs/own-database.md`` says of the proposal what the code does."""
+"""``docs/your-database.md`` describes the proposal as the code makes it."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ from tdelta.workloads.database import DENSE_SHARE
 from tdelta.workloads.keys import MOST_KEYS, PREFIX
 from tdelta.workloads.proposal import MOST_TABLES, RANGE_ROWS, SMALLEST_SHARE, WEIGHTS, TransactionKind
 
-PAGE = (Path(__file__).parents[3] / "docs/own-database.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/your-database.md").read_text(encoding="utf-8")
 TEXT = " ".join(PAGE.split())
 
 
 @pytest.mark.parametrize("kind", TransactionKind)
 def test_the_share_of_each_kind_is_documented(kind: TransactionKind) -> None:
-    assert f"| {kind} | {WEIGHTS[kind]:.0f} % |" in PAGE
+    assert f"| {kind} | {WEIGHTS[kind]:.0f}% |" in PAGE
 
 
 def test_the_limits_of_a_proposal_are_documented() -> None:

@@ -68,7 +68,7 @@ impl Plant {
     const EVERY: u32 = 128;
     /// What is owed is gathered until it is worth a spin. Each spin costs the statements around it something that
     /// no clock here sees (probably branch prediction): with spins of a fraction of a microsecond behind every statement,
-    /// planted twins of the order-entry mix read some 2 points more CPU than was spun (docs/measurements.md).
+    /// planted twins of the order-entry mix read some 2 points more CPU than was spun (benches/results/truth.md).
     const LEAST_NS: f64 = 20_000.0;
     /// A spin that overshoots by this much was preempted.
     const PREEMPTED_NS: u64 = 50_000;

@@ -3,7 +3,7 @@
 //! Every place where any of them stands counts, for each of them, overlaps included: markers of which one is the beginning
 //! of another must both be found. So a vectorized searcher only says where the next one begins, and what begins there is
 //! compared byte by byte. Which searcher is fastest on bytes that look random was measured (`examples/searchers.rs`,
-//! docs/measurements.md).
+//! benches/results/instrument.md).
 
 use aho_corasick::packed;
 use aho_corasick::{AhoCorasick, Input, MatchKind, Span};

@@ -3,7 +3,7 @@
 InnoDB encrypts pages when they are written and decrypts them when they are read; the redo log, temporary files and the
 binary log each have a switch of their own. The plugin is loaded on encrypted twins only, as on a server whose owner
 does without encryption. What the key's length means is less than it says: InnoDB derives a key of 16 bytes for its
-pages from any key (docs/engines/mariadb.md), so the cipher that is observed is reported beside the one asked.
+pages from any key (docs/engines.md), so the cipher that is observed is reported beside the one asked.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `analyze` is the entrance, `analyze_with_pictures` the same with its curves. Each condition's mean gets a posterior of
 its own, by the model that its data allow; two of them make a ratio and a difference. Deterministic, NumPy only, no
-sampling. The models, what they assume and how often they are wrong are in ``docs/analyze-models.md``.
+sampling. The models and what they assume are in ``docs/statistics.md``, their error rates in ``docs/validation.md``.
 """
 
 from __future__ import annotations

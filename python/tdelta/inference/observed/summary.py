@@ -3,7 +3,7 @@
 ``Var mean = s^2/n``, ``Var s^2 = s^4 (2 + 6/k)/n``, ``Cov = 2 s^3/(n sqrt k)``, ``k = (m/s)^2``; the variance is taken
 on its log, where a normal suits it better, with k as the values have it. It uses the gamma's skewness only for how mean
 and variance vary together, and so holds up where the values are no gamma's, which the full gamma likelihood does not
-(docs/analyze-models.md).
+(docs/statistics.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a comparison's design can bear, in words. Figures in them are simulated (docs/analyze-models.md)."""
+"""What a comparison's design can bear, in words. Figures in them are simulated (benches/results/analyze.md)."""
 
 from __future__ import annotations
 

@@ -201,6 +201,6 @@ def _notes(found: Prospect) -> list[str]:
     return [
         f"From {source} {', '.join(found.run_ids)} ({found.engine}, {found.workload}). Each chance is of"
         f" {found.simulated} simulated runs whose noise and instance effects vary within their uncertainty; its own"
-        f" error is about {error:.1f} points. docs/plan.md says what is assumed.",
+        f" error is about {error:.1f} points. docs/how-it-works.md has the assumptions.",
         f"Again for other overheads, without measuring: {again}",
     ]

@@ -1,4 +1,4 @@
-"""``docs/load-generator.md`` names every placeholder, and no others; its examples are commands."""
+"""``docs/workloads.md`` names every placeholder of load generators, and no others; its examples are commands."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from tdelta.driver.load_generator import PLACEHOLDERS, parse_load
 
-PAGE = (Path(__file__).parents[4] / "docs/load-generator.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[4] / "docs/workloads.md").read_text(encoding="utf-8").split("## Load generators")[1]
 EXAMPLES = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)[0].splitlines()
 
 
